@@ -1,0 +1,118 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+)
+
+// ChannelMessages is a part of one channel's messages: its top level and its threads.
+// Both hold messages in order of ts; a thread's parent stands at the top level
+// and is not repeated in Threads.
+type ChannelMessages struct {
+	ChannelID   string
+	ChannelName string
+	TopLevel    []Message
+	// Threads maps the ts of a parent to the replies under it.
+	Threads map[string][]Message
+	// Omitted is how many earlier messages of the target were left out.
+	Omitted int
+}
+
+// NewChannelMessages sorts messages into top level and threads. Each ts counts
+// once, the last one given wins; the order of the input does not matter.
+func NewChannelMessages(id, name string, messages []Message) ChannelMessages {
+	c := ChannelMessages{ChannelID: id, ChannelName: name, Threads: map[string][]Message{}}
+	byTS := map[string]Message{}
+	for _, m := range messages {
+		byTS[m.TS] = m
+	}
+	for _, m := range byTS {
+		if m.ThreadTS == "" || m.ThreadTS == m.TS {
+			c.TopLevel = append(c.TopLevel, m)
+		} else {
+			c.Threads[m.ThreadTS] = append(c.Threads[m.ThreadTS], m)
+		}
+	}
+	slices.SortFunc(c.TopLevel, byTime)
+	for _, thread := range c.Threads {
+		slices.SortFunc(thread, byTime)
+	}
+	return c
+}
+
+func byTime(a, b Message) int {
+	if d := a.Time().Compare(b.Time()); d != 0 {
+		return d
+	}
+	return strings.Compare(a.TS, b.TS)
+}
+
+// All is every message once, in order of time.
+func (c ChannelMessages) All() []Message {
+	all := slices.Clone(c.TopLevel)
+	for _, thread := range c.Threads {
+		all = append(all, thread...)
+	}
+	slices.SortFunc(all, byTime)
+	return all
+}
+
+// Thread is a thread's messages, its parent first where it is known; nil for an unknown thread.
+func (c ChannelMessages) Thread(ts string) []Message {
+	var thread []Message
+	for _, m := range c.TopLevel {
+		if m.TS == ts {
+			thread = append(thread, m)
+		}
+	}
+	return append(thread, c.Threads[ts]...)
+}
+
+// ThreadCount is the number of threads that have a reply here.
+func (c ChannelMessages) ThreadCount() int { return len(c.Threads) }
+
+// Count is the number of messages, each counted once.
+func (c ChannelMessages) Count() int {
+	n := len(c.TopLevel)
+	for _, thread := range c.Threads {
+		n += len(thread)
+	}
+	return n
+}
+
+// ChannelMemory is what is remembered of one channel; an empty text is an absent memory.
+type ChannelMemory struct {
+	ChannelID   string
+	ChannelName string
+	LongTerm    string
+	ShortTerm   string
+}
+
+// Persona is the bot's name and character.
+type Persona struct {
+	Name         string
+	SystemPrompt string
+}
+
+// Context is all that a model is told for one judgment or reply. It is a value:
+// whoever holds it may read it and nobody changes it.
+type Context struct {
+	Persona            Persona
+	Conversation       ChannelMessages
+	WorkspaceLongTerm  string
+	WorkspaceShortTerm string
+	// Channels are the active channels with their memories, by name.
+	Channels []ChannelMemory
+	// ThreadMemories maps a thread's ts to its summary.
+	ThreadMemories map[string]string
+	// TargetThread is the thread in question; empty for the top level.
+	TargetThread string
+}
+
+// Target is the messages in question: those of the target thread, or the top level.
+func (c Context) Target() []Message {
+	if c.TargetThread != "" {
+		return c.Conversation.Thread(c.TargetThread)
+	}
+	return c.Conversation.TopLevel
+}

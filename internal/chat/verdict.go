@@ -1,0 +1,84 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// Verdict is a judgment: whether to speak, why, how sure, and how long to hold back.
+type Verdict struct {
+	ShouldRespond bool    `json:"should_respond"`
+	Reason        string  `json:"reason"`
+	Confidence    float64 `json:"confidence"` // 0 to 1
+	// DelaySeconds is how long to hold back; nil and 0 mean at once.
+	DelaySeconds *int `json:"delay_seconds"`
+}
+
+// ParseVerdict reads a model's answer and checks it against the limits of
+// SYSTEM.md §5. A field that is missing or out of range is an error that names
+// each fault in words that can be sent back to the model; a delay above maxDelay
+// seconds is taken as maxDelay (§4: "at most").
+func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
+	var raw struct {
+		ShouldRespond *bool    `json:"should_respond"`
+		Reason        *string  `json:"reason"`
+		Confidence    *float64 `json:"confidence"`
+		DelaySeconds  *float64 `json:"delay_seconds"`
+	}
+	if err := json.Unmarshal([]byte(unfence(answer)), &raw); err != nil {
+		return Verdict{}, fmt.Errorf("the answer is not one JSON object: %w", err)
+	}
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if raw.ShouldRespond == nil {
+		fault("should_respond is missing: true or false")
+	}
+	if raw.Reason == nil {
+		fault("reason is missing: one line of text")
+	}
+	if raw.Confidence == nil {
+		fault("confidence is missing: a number from 0 to 1")
+	} else if *raw.Confidence < 0 || *raw.Confidence > 1 {
+		fault("confidence is %v: a number from 0 to 1", *raw.Confidence)
+	}
+	if d := raw.DelaySeconds; d != nil && (*d < 0 || *d != math.Trunc(*d)) {
+		fault("delay_seconds is %v: a whole number from 0 to %d, or null", *d, maxDelay)
+	}
+	if len(faults) > 0 {
+		return Verdict{}, errors.Join(faults...)
+	}
+	v := Verdict{ShouldRespond: *raw.ShouldRespond, Reason: oneLine(*raw.Reason), Confidence: *raw.Confidence}
+	if raw.DelaySeconds != nil {
+		d := int(min(*raw.DelaySeconds, float64(maxDelay)))
+		v.DelaySeconds = &d
+	}
+	return v, nil
+}
+
+// unfence takes away the code fence that some models put around JSON.
+func unfence(s string) string {
+	s = strings.TrimSpace(s)
+	if body, ok := strings.CutPrefix(s, "```"); ok {
+		if len(body) >= 4 && strings.EqualFold(body[:4], "json") {
+			body = body[4:]
+		}
+		s = strings.TrimSuffix(strings.TrimSpace(body), "```")
+	}
+	return s
+}
+
+// oneLine folds white space and control characters (Postgres takes no NUL) and
+// bounds the length: a reason is the only prose in a history.
+func oneLine(s string) string {
+	const most = 300
+	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	s = strings.Join(strings.FieldsFunc(s, blank), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,142 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func seconds(n int) *int { return &n }
+
+func TestParseVerdict(t *testing.T) {
+	t.Parallel()
+	const most = 600
+	for _, tt := range []struct {
+		name, answer string
+		want         Verdict
+	}{
+		{"yes", `{"should_respond":true,"reason":"asked","confidence":0.8,"delay_seconds":30}`, Verdict{true, "asked", 0.8, seconds(30)}},
+		{"no", `{"should_respond":false,"reason":"chatter","confidence":1,"delay_seconds":null}`, Verdict{false, "chatter", 1, nil}},
+		{"no delay given", `{"should_respond":true,"reason":"x","confidence":0}`, Verdict{true, "x", 0, nil}},
+		{"delay 0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":0}`, Verdict{true, "x", 0, seconds(0)}},
+		{"delay -0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":-0}`, Verdict{true, "x", 0, seconds(0)}},
+		{"delay 30.0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":30.0}`, Verdict{true, "x", 0, seconds(30)}},
+		{"delay 3e1", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":3e1}`, Verdict{true, "x", 0, seconds(30)}},
+		{"delay at the limit", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":600}`, Verdict{true, "x", 0, seconds(600)}},
+		{"delay above it", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":601}`, Verdict{true, "x", 0, seconds(600)}},
+		{"delay above all", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":1e300}`, Verdict{true, "x", 0, seconds(600)}},
+		{"fenced", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
+		{"fenced, no language", "\n```\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```\n ", Verdict{true, "x", 0.5, nil}},
+		{"fenced, in capitals", "```JSON\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
+		{"fenced on one line", "```{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}```", Verdict{true, "x", 0.5, nil}},
+		{"a fence never closed", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}", Verdict{true, "x", 0.5, nil}},
+		{"white space", " \n\t{ \"should_respond\" : true, \"reason\":\"x\", \"confidence\":0.5}\n\n", Verdict{true, "x", 0.5, nil}},
+		{"more fields", `{"should_respond":true,"reason":"x","confidence":0.5,"mood":"good"}`, Verdict{true, "x", 0.5, nil}},
+		{"newlines in the reason", `{"should_respond":true,"reason":" a\n## b\r\n\tc\u2028d ","confidence":0.5}`, Verdict{true, "a ## b c d", 0.5, nil}},
+		{"control characters in the reason", `{"should_respond":true,"reason":"a\u0000b\u001b[31mc\u007f","confidence":0.5}`, Verdict{true, "a b [31mc", 0.5, nil}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ParseVerdict(tt.answer, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (got.DelaySeconds == nil) != (tt.want.DelaySeconds == nil) ||
+				(got.DelaySeconds != nil && *got.DelaySeconds != *tt.want.DelaySeconds) {
+				t.Errorf("delay: got %v, want %v", got.DelaySeconds, tt.want.DelaySeconds)
+			}
+			got.DelaySeconds, tt.want.DelaySeconds = nil, nil
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseVerdictRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer string
+		want         []string // what the error must name
+	}{
+		{"nothing", ``, []string{"not one JSON object"}},
+		{"prose", `I would not answer.`, []string{"not one JSON object"}},
+		{"prose before", `Sure: {"should_respond":true,"reason":"x","confidence":0.5}`, []string{"not one JSON object"}},
+		{"prose after", `{"should_respond":true,"reason":"x","confidence":0.5} I hope this helps`, []string{"not one JSON object"}},
+		{"two objects", `{"should_respond":true,"reason":"x","confidence":0.5}{}`, []string{"not one JSON object"}},
+		{"a list", `[{"should_respond":true,"reason":"x","confidence":0.5}]`, []string{"not one JSON object"}},
+		{"cut off", `{"should_respond":true,"reason":"x`, []string{"not one JSON object"}},
+		{"a string for a bool", `{"should_respond":"true","reason":"x","confidence":0.5}`, []string{"should_respond"}},
+		{"a string for a number", `{"should_respond":true,"reason":"x","confidence":"high"}`, []string{"confidence"}},
+		{"null", `null`, []string{"should_respond is missing", "reason is missing", "confidence is missing"}},
+		{"all missing", `{}`, []string{"should_respond is missing", "reason is missing", "confidence is missing"}},
+		{"should_respond missing", `{"reason":"x","confidence":0.5}`, []string{"should_respond is missing"}},
+		{"should_respond null", `{"should_respond":null,"reason":"x","confidence":0.5}`, []string{"should_respond is missing"}},
+		{"reason missing", `{"should_respond":true,"confidence":0.5}`, []string{"reason is missing"}},
+		{"confidence missing", `{"should_respond":true,"reason":"x"}`, []string{"confidence is missing"}},
+		{"confidence above 1", `{"should_respond":true,"reason":"x","confidence":1.01}`, []string{"confidence is 1.01"}},
+		{"confidence below 0", `{"should_respond":true,"reason":"x","confidence":-0.1}`, []string{"confidence is -0.1"}},
+		{"confidence beyond float64", `{"should_respond":true,"reason":"x","confidence":1e999}`, []string{"confidence"}},
+		{"negative delay", `{"should_respond":true,"reason":"x","confidence":0.5,"delay_seconds":-1}`, []string{"delay_seconds is -1", "600"}},
+		{"broken delay", `{"should_respond":true,"reason":"x","confidence":0.5,"delay_seconds":1.5}`, []string{"delay_seconds is 1.5"}},
+		{"several faults", `{"should_respond":true,"confidence":2,"delay_seconds":-1}`, []string{"reason is missing", "confidence is 2", "delay_seconds is -1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ParseVerdict(tt.answer, 600)
+			if err == nil {
+				t.Fatalf("got %+v, want an error", got)
+			}
+			if got != (Verdict{}) {
+				t.Errorf("got %+v with an error", got)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error is %q, want it to name %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestReasonIsShort(t *testing.T) {
+	t.Parallel()
+	for _, letter := range []string{"a", "猫"} {
+		v, err := ParseVerdict(`{"should_respond":true,"reason":"`+strings.Repeat(letter, 5000)+`","confidence":0.5}`, 600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Repeat(letter, 300) + "…"; v.Reason != want {
+			t.Errorf("got %d runes of reason, want %d", utf8.RuneCountInString(v.Reason), utf8.RuneCountInString(want))
+		}
+	}
+	v, err := ParseVerdict(`{"should_respond":true,"reason":"`+strings.Repeat("a", 300)+`","confidence":0.5}`, 600)
+	if err != nil || v.Reason != strings.Repeat("a", 300) {
+		t.Errorf("a reason of 300 runes became %q, %v", v.Reason, err)
+	}
+}
+
+func FuzzParseVerdict(f *testing.F) {
+	for _, s := range []string{
+		`{"should_respond":true,"reason":"x","confidence":0.5,"delay_seconds":30}`, "```json\n{}\n```", "```", "``````", "null", "",
+		`{"should_respond":false,"reason":"\ud800\u0000","confidence":1,"delay_seconds":1e18}`,
+	} {
+		f.Add(s, 600)
+	}
+	f.Fuzz(func(t *testing.T, answer string, most int) {
+		if most < 0 {
+			return
+		}
+		v, err := ParseVerdict(answer, most)
+		if err != nil {
+			return
+		}
+		d := v.DelaySeconds
+		if v.Confidence < 0 || v.Confidence > 1 || (d != nil && (*d < 0 || *d > most)) {
+			t.Fatalf("%q is accepted as %+v", answer, v)
+		}
+		if strings.ContainsAny(v.Reason, "\n\r\x00\u2028") || !utf8.ValidString(v.Reason) || utf8.RuneCountInString(v.Reason) > 301 {
+			t.Fatalf("%q has the reason %q", answer, v.Reason)
+		}
+	})
+}
