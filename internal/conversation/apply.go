@@ -1,0 +1,347 @@
+package conversation
+
+import (
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Apply takes in an event and returns what is to be done about it, in order.
+func (s *State) Apply(e Event, now time.Time) []Effect {
+	switch e := e.(type) {
+	case Changes:
+		return s.receive(e, now)
+	case Tick:
+		return s.tick(now)
+	case Judged:
+		if s.Phase == Judging && e.Epoch == s.Epoch {
+			return s.judged(e, now)
+		}
+	case Composed:
+		if s.Phase == Replying && !s.Posting && e.Epoch == s.Epoch {
+			return s.composed(e.Result, now)
+		}
+	case Posted:
+		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
+			return s.posted(e.Result, now)
+		}
+	case AnswerNow:
+		if s.Waits() {
+			return s.answerNow(now)
+		}
+	case Drop:
+		if s.Waits() || (s.Phase == Replying && !s.Posting) {
+			effects := s.callBack(Dropped, e.By)
+			s.Answering = nil
+			return append(effects, s.next(now)...)
+		}
+	}
+	return nil
+}
+
+// answerNow carries out a decision that has been taken, or else answers without one.
+func (s *State) answerNow(now time.Time) []Effect {
+	decided := s.Phase == Delaying
+	effects := s.callBack("", "")
+	if decided {
+		effects = append(effects, s.reply(now))
+	} else {
+		effects = append(effects, s.compose(now))
+	}
+	s.Capped = true // an order is carried out, whatever is said meanwhile
+	return effects
+}
+
+// Waits reports whether something waits that could be answered or dropped.
+func (s *State) Waits() bool {
+	return s.Phase == Waiting || s.Phase == Judging || s.Phase == Delaying
+}
+
+// news sorts what came together: what is new, and what became of what is known.
+type news struct {
+	said, addressed []Item
+	edited          []Item // of messages that are being waited on
+	deleted         []string
+}
+
+func (s *State) sort(changes Changes) news {
+	var n news
+	for _, c := range changes {
+		if s.seen(c.ID()) {
+			continue
+		}
+		switch c.Kind {
+		case Said:
+			n.said = put(n.said, c.item())
+		case Addressed:
+			n.said = without(n.said, c.TS)
+			n.addressed = put(n.addressed, c.item())
+		case Edited:
+			switch {
+			case has(n.said, c.TS):
+				n.said = put(n.said, c.item())
+			case has(n.addressed, c.TS):
+				n.addressed = put(n.addressed, c.item())
+			case has(s.Pending, c.TS), has(s.Answering, c.TS), has(s.Later, c.TS):
+				n.edited = put(n.edited, c.item())
+			}
+		case Deleted:
+			n.said, n.addressed, n.edited = without(n.said, c.TS), without(n.addressed, c.TS), without(n.edited, c.TS)
+			n.deleted = append(n.deleted, c.TS)
+		}
+	}
+	return n
+}
+
+func (s *State) receive(changes Changes, now time.Time) []Effect {
+	n := s.sort(changes)
+	var effects []Effect
+	for _, ts := range n.deleted {
+		effects = append(effects, s.forget(ts, now)...)
+	}
+	if len(n.said)+len(n.addressed)+len(n.edited) == 0 {
+		return effects
+	}
+	switch {
+	case len(n.addressed) > 0 && !s.answersHere():
+		return append(effects, s.standBack(n, now)...)
+	case s.Phase == Replying && (s.Posting || len(s.Answering) > 0),
+		s.Capped && len(n.addressed) == 0:
+		s.remember(n)
+		return effects
+	case len(n.addressed) > 0:
+		effects = append(effects, s.callBack(Withdrawn, newest(n.addressed).TS)...)
+		s.Answering, s.Later = n.addressed, nil
+		return append(effects, s.compose(now))
+	default:
+		came := putAll(n.said, n.edited)
+		effects = append(effects, s.callBack(Withdrawn, newest(came).TS)...)
+		s.Pending = putAll(s.Pending, came)
+		s.wait(now)
+		return effects
+	}
+}
+
+// standBack withdraws what waits at the top level of a channel, because somebody
+// there has addressed the bot and gets the answer in a thread; what was said
+// after that begins anew. A post is not called back.
+func (s *State) standBack(n news, now time.Time) []Effect {
+	last := newest(n.addressed)
+	notAfter := func(it Item) bool { return byTS(it, last.TS) <= 0 }
+	said := slices.DeleteFunc(n.said, notAfter)
+	if s.Posting {
+		s.Later = putAll(slices.DeleteFunc(s.Later, notAfter), said)
+		return nil
+	}
+	effects := s.callBack(Withdrawn, last.TS)
+	s.Later = said
+	return append(effects, s.next(now)...)
+}
+
+// remember keeps what came while it cannot be attended to.
+func (s *State) remember(n news) {
+	s.Later = putAll(s.Later, slices.Concat(n.said, n.addressed, n.edited))
+}
+
+// forget takes out a deleted message, and withdraws what was meant for it alone.
+// Work under way that may have read the deleted text starts over.
+func (s *State) forget(ts string, now time.Time) []Effect {
+	s.Later = without(s.Later, ts)
+	switch {
+	case s.Posting:
+		if ts != s.trigger().TS { // which stays what the post's end is about
+			s.Answering, s.Pending = without(s.Answering, ts), without(s.Pending, ts)
+		}
+	case has(s.Answering, ts):
+		s.Answering = without(s.Answering, ts)
+		effects := s.callBack(Withdrawn, ts)
+		if len(s.Answering) > 0 {
+			return append(effects, s.compose(now))
+		}
+		return append(effects, s.next(now)...)
+	case has(s.Pending, ts):
+		s.Pending = without(s.Pending, ts)
+		if len(s.Pending) > 0 && s.Phase == Waiting {
+			return nil
+		}
+		effects := s.callBack(Withdrawn, ts)
+		if len(s.Pending) > 0 {
+			s.wait(now)
+			return effects
+		}
+		return append(effects, s.next(now)...)
+	}
+	return nil
+}
+
+// callBack ends the work under way and settles a decision that had been taken.
+func (s *State) callBack(why Outcome, by string) []Effect {
+	var effects []Effect
+	if s.Phase == Judging || s.Phase == Replying {
+		effects = append(effects, Cancel{})
+	}
+	if why != "" && (s.Phase == Delaying || s.Phase == Replying) {
+		effects = append(effects, Settle{Epoch: s.Epoch, Outcome: why, By: by})
+	}
+	s.Capped, s.Notice = false, false
+	return effects
+}
+
+// wait starts the quiet time again, of all that wants a judgment, never past
+// MaxWait after the first pending message.
+func (s *State) wait(now time.Time) {
+	s.Pending, s.Later = putAll(s.Pending, s.Later), nil
+	if s.FirstAt.IsZero() {
+		s.FirstAt = now
+	}
+	s.DueAt = now.Add(s.quiet(newest(s.Pending)))
+	if limit := s.limit(); s.DueAt.After(limit) {
+		s.DueAt = limit
+	}
+	s.enter(Waiting, now)
+}
+
+// limit is when what is pending is judged however busy the conversation is.
+func (s *State) limit() time.Time { return s.FirstAt.Add(seconds(s.Policy.MaxWait)) }
+
+func (s *State) tick(now time.Time) []Effect {
+	switch {
+	case s.Phase == Waiting && !now.Before(s.DueAt):
+		s.Epoch++
+		s.Capped = !now.Before(s.limit())
+		s.enter(Judging, now)
+		return []Effect{Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)}}
+	case s.Phase == Delaying && !now.Before(s.DueAt):
+		return []Effect{s.reply(now)}
+	}
+	return nil
+}
+
+func (s *State) judged(e Judged, now time.Time) []Effect {
+	if e.Failed {
+		return s.unsent(now)
+	}
+	s.Verdict = &e.Verdict
+	if !e.Verdict.ShouldRespond {
+		return s.next(now)
+	}
+	if delay := s.delay(e.Verdict, now); delay > 0 {
+		s.DueAt = now.Add(delay)
+		s.enter(Delaying, now)
+		return nil
+	}
+	return []Effect{s.reply(now)}
+}
+
+// delay is how long a verdict yes is held back: what the model asked for, at
+// most MaxDelay, and nothing once MaxWait is over.
+func (s *State) delay(v chat.Verdict, now time.Time) time.Duration {
+	if v.DelaySeconds == nil || s.Capped || !now.Before(s.limit()) {
+		return 0
+	}
+	return seconds(min(*v.DelaySeconds, s.Policy.MaxDelay))
+}
+
+// reply composes a judged reply, under the epoch of its judgment.
+func (s *State) reply(now time.Time) Effect {
+	s.enter(Replying, now)
+	return s.composeEffect()
+}
+
+// compose answers at once, without a judgment: what is addressed, or, at an
+// operator's order, what is pending.
+func (s *State) compose(now time.Time) Effect {
+	if len(s.Answering) > 0 {
+		s.Pending, s.FirstAt, s.Verdict = nil, time.Time{}, nil
+	}
+	s.Epoch++
+	s.enter(Replying, now)
+	return s.composeEffect()
+}
+
+func (s *State) composeEffect() Effect {
+	return Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}
+}
+
+// trigger is the message that the reply under way answers: the newest of them.
+func (s *State) trigger() Item {
+	if len(s.Answering) > 0 {
+		return newest(s.Answering)
+	}
+	return newest(s.Pending)
+}
+
+func (s *State) composed(r Result, now time.Time) []Effect {
+	switch {
+	case r == Done:
+		s.Posting = true
+		return []Effect{Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}}
+	case r == Failed && len(s.Answering) > 0 && !s.Notice:
+		// Somebody who addressed the bot never meets silence by accident.
+		s.Notice = true
+		return []Effect{s.composeEffect()}
+	case r == Failed:
+		return s.unsent(now)
+	case r == Gone:
+		effects := []Effect{Settle{Epoch: s.Epoch, Outcome: Withdrawn, By: s.trigger().TS}}
+		return append(effects, s.gone(now)...)
+	default:
+		return s.next(now)
+	}
+}
+
+// unsent ends a decision that came to nothing. The effect is made before what is
+// next begins an epoch of its own.
+func (s *State) unsent(now time.Time) []Effect {
+	effects := []Effect{Settle{Epoch: s.Epoch, Outcome: Unsent}}
+	return append(effects, s.next(now)...)
+}
+
+func (s *State) posted(r Result, now time.Time) []Effect {
+	if r == Gone {
+		return s.gone(now)
+	}
+	return s.next(now)
+}
+
+// gone turns to the other messages of a reply whose trigger was deleted before
+// the reply was posted, and before the deletion was heard of here.
+func (s *State) gone(now time.Time) []Effect {
+	trigger := s.trigger().TS
+	s.Posting, s.Notice, s.Capped = false, false, false
+	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
+	switch {
+	case len(s.Answering) > 0:
+		return []Effect{s.compose(now)}
+	case len(s.Pending) > 0 && !slices.ContainsFunc(s.Later, addressed):
+		s.wait(now)
+		return nil
+	default:
+		return s.next(now)
+	}
+}
+
+// next turns to what came meanwhile: one reply for all of it if the bot was
+// addressed, else the quiet time; with nothing there, the conversation is idle.
+func (s *State) next(now time.Time) []Effect {
+	later := s.Later
+	s.Pending, s.FirstAt, s.Later = nil, time.Time{}, nil
+	s.Answering, s.Posting, s.Notice, s.Capped = nil, false, false, false
+	s.DueAt = time.Time{}
+	switch {
+	case slices.ContainsFunc(later, addressed):
+		s.Answering = slices.DeleteFunc(later, func(it Item) bool { return !it.Addressed })
+		return []Effect{s.compose(now)}
+	case len(later) > 0:
+		s.Pending = later
+		s.wait(now)
+	default:
+		s.enter(Idle, now)
+	}
+	return nil
+}
+
+func (s *State) enter(p Phase, now time.Time) {
+	s.Phase, s.Since = p, now
+}

@@ -1,0 +1,675 @@
+package conversation
+
+import "testing"
+
+func run(t *testing.T, scripts []script) {
+	t.Helper()
+	t.Parallel()
+	for _, sc := range scripts {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			play(t, sc)
+		})
+	}
+}
+
+func TestQuietTime(t *testing.T) {
+	run(t, []script{
+		{name: "a message waits, is judged, is answered", steps: []step{
+			at(0, said(0), "", "waiting until 300", "pending 0"),
+			at(299, Tick{}, "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(302, yes(1, noDelay), "compose#1 0", "replying"),
+			at(305, composed(1, Done), "post#1 0", "replying"),
+			at(306, posted(1, Done), "", "idle", ""),
+		}},
+		{name: "a new message starts it again", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(200, said(200), "", "waiting until 500", "pending 0 200"),
+			at(300, Tick{}, "", "waiting until 500"),
+			at(500, Tick{}, "judge#1 200", "judging"),
+		}},
+		{name: "a new message calls a judgment back", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, said(301), "cancel", "waiting until 601", "pending 0 301"),
+			at(302, yes(1, 0), "", "waiting until 601"),
+			at(601, Tick{}, "judge#2 301", "judging"),
+		}},
+		{name: "a new message withdraws a delayed reply", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(302, yes(1, 120), "", "delaying until 422"),
+			at(400, said(400), "settle#1 withdrawn by 400", "waiting until 700", "pending 0 400"),
+			at(422, Tick{}, "", "waiting until 700"),
+		}},
+		{name: "a new message withdraws a judged reply being composed", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(302, yes(1, 0), "compose#1 0", "replying"),
+			at(304, said(304), "cancel; settle#1 withdrawn by 304", "waiting until 604", "pending 0 304"),
+			at(305, composed(1, Done), "", "waiting until 604"),
+		}},
+		{name: "it is the newest message's, in whatever order they come", steps: []step{
+			at(20, said(20), "", "waiting until 320"),
+			at(21, together(said(5), said(10)), "", "waiting until 321", "pending 5 10 20"),
+			at(321, Tick{}, "judge#1 20", "judging"),
+		}},
+		{name: "a follow-up is waited on for a shorter time", steps: []step{
+			at(0, follow(0), "", "waiting until 5"),
+			at(5, Tick{}, "judge#1 0", "judging"),
+		}},
+		{name: "somebody else joins in after a follow-up", steps: []step{
+			at(0, follow(0), "", "waiting until 5"),
+			at(3, said(3), "", "waiting until 303"),
+			at(4, edited(0, "a"), "", "waiting until 304", "pending 0ra 3"),
+		}},
+		{name: "an edited follow-up is one still", steps: []step{
+			at(0, follow(0), "", "waiting until 5"),
+			at(4, edited(0, "a"), "", "waiting until 9"),
+		}},
+		{name: "a follow-up that comes together with an edit of an older message", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(100, together(follow(100), edited(0, "a")), "", "waiting until 105"),
+			at(105, Tick{}, "judge#1 100", "judging"),
+		}},
+	})
+}
+
+func TestFollowUpLongerThanTheQuietTime(t *testing.T) {
+	t.Parallel()
+	s := New(inThread)
+	s.Policy = Policy{MinWait: 3, MaxWait: 1800, FollowUpWait: 5}
+	s.Apply(follow(0), second(0))
+	if got := s.stands(); got != "waiting until 3" {
+		t.Errorf("got %q, want the shorter of the two waits", got)
+	}
+}
+
+func TestMaxWait(t *testing.T) {
+	busy := func(more ...step) []step { // somebody speaks every 290 seconds
+		var steps []step
+		for n := 0; n <= 1450; n += 290 {
+			steps = append(steps, at(n, said(n), "", showUntil(n+300)))
+		}
+		return append(append(steps, at(1740, said(1740), "", "waiting until 1800")), more...)
+	}
+	all := "pending 0 290 580 870 1160 1450 1740"
+	run(t, []script{
+		{name: "a busy channel is judged too, and that judgment is not withdrawn", steps: busy(
+			at(1800, Tick{}, "judge#1 1740", "judging", all),
+			at(1801, said(1801), "", "judging", all+", later 1801"),
+			at(1802, yes(1, 300), "compose#1 1740", "replying", all+", later 1801"), // no delay any more
+			at(1803, edited(1740, "a"), "", "replying", all+", later 1740ra 1801"),
+			at(1804, composed(1, Done), "post#1 1740", "replying"),
+			at(1805, said(1805), "", "replying"),
+			at(1806, posted(1, Done), "", "waiting until 2106", "pending 1740ra 1801 1805"),
+		)},
+		{name: "verdict no: what came meanwhile waits", steps: busy(
+			at(1800, Tick{}, "judge#1 1740", "judging"),
+			at(1801, said(1801), "", "judging"),
+			at(1802, no(1), "", "waiting until 2102", "pending 1801"),
+		)},
+		{name: "an addressed message withdraws even that", steps: busy(
+			at(1800, Tick{}, "judge#1 1740", "judging"),
+			at(1801, said(1801), "", "judging"),
+			at(1802, mention(1802), "cancel; compose#2 1802!", "replying", "answering 1802!"),
+		)},
+		{name: "one of its messages deleted: judged again at once, with what came meanwhile", steps: busy(
+			at(1800, Tick{}, "judge#1 1740", "judging"),
+			at(1801, said(1801), "", "judging"),
+			at(1802, deleted(0), "cancel", "waiting until 1800", "pending 290 580 870 1160 1450 1740 1801"),
+			at(1802, Tick{}, "judge#2 1801", "judging"),
+			at(1803, no(2), "", "idle", ""),
+		)},
+		{name: "a tick that comes late is past it as well", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1800, Tick{}, "judge#1 0", "judging"),
+			at(1801, said(1801), "", "judging", "pending 0, later 1801"),
+		}},
+		{name: "a judgment that ends past it is not delayed", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(1800, yes(1, 60), "compose#1 0", "replying"),
+			// It was not at the cap when it began, so it is judged anew, and for good.
+			at(1801, said(1801), "cancel; settle#1 withdrawn by 1801", "waiting until 1800"),
+			at(1801, Tick{}, "judge#2 1801", "judging"),
+			at(1802, said(1802), "", "judging", "pending 0 1801, later 1802"),
+		}},
+		{name: "a withdrawn reply does not start it again", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 600), "", "delaying until 901"),
+			at(900, said(900), "settle#1 withdrawn by 900", "waiting until 1200"),
+			at(1190, said(1190), "", "waiting until 1490"),
+			at(1480, said(1480), "", "waiting until 1780"),
+			at(1770, said(1770), "", "waiting until 1800"),
+		}},
+		{name: "a verdict does", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, no(1), "", "idle", ""),
+			at(1700, said(1700), "", "waiting until 2000"),
+		}},
+	})
+}
+
+func showUntil(n int) string {
+	s := State{Phase: Waiting, DueAt: second(n)}
+	return s.stands()
+}
+
+func TestVerdict(t *testing.T) {
+	judging := func(more ...step) []step {
+		return append([]step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+		}, more...)
+	}
+	run(t, []script{
+		{name: "no", steps: judging(at(302, no(1), "", "idle", ""))},
+		{name: "failed for good: silence", steps: judging(
+			at(302, Judged{Epoch: 1, Failed: true}, "settle#1 failed", "idle", ""))},
+		{name: "failed, whatever its verdict says", steps: judging(
+			at(302, Judged{Epoch: 1, Verdict: yes(1, 0).Verdict, Failed: true}, "settle#1 failed", "idle", ""))},
+		{name: "yes, null", steps: judging(at(302, yes(1, noDelay), "compose#1 0", "replying"))},
+		{name: "yes, 0", steps: judging(at(302, yes(1, 0), "compose#1 0", "replying"))},
+		{name: "yes, below 0", steps: judging(at(302, yes(1, -5), "compose#1 0", "replying"))},
+		{name: "yes, 30", steps: judging(
+			at(302, yes(1, 30), "", "delaying until 332"),
+			at(331, Tick{}, "", "delaying until 332"),
+			at(332, Tick{}, "compose#1 0", "replying"),
+		)},
+		{name: "yes, longer than allowed", steps: judging(at(302, yes(1, 9999), "", "delaying until 902"))},
+		{name: "of an old epoch", steps: judging(
+			at(301, said(301), "cancel", "waiting until 601"),
+			at(601, Tick{}, "judge#2 301", "judging"),
+			at(602, yes(1, 0), "", "judging"),
+			at(603, no(2), "", "idle"),
+		)},
+		{name: "given twice", steps: judging(
+			at(302, yes(1, 30), "", "delaying until 332"),
+			at(303, yes(1, 60), "", "delaying until 332"),
+			at(332, Tick{}, "compose#1 0", "replying"),
+			at(333, no(1), "", "replying"),
+		)},
+	})
+}
+
+func TestAddressed(t *testing.T) {
+	run(t, []script{
+		{name: "is answered at once", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying", "answering 0!"),
+			at(2, composed(1, Done), "post#1 0!", "replying"),
+			at(3, posted(1, Done), "", "idle", ""),
+		}},
+		{name: "withdraws a wait", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, mention(10), "compose#1 10!", "replying", "answering 10!"),
+		}},
+		{name: "withdraws a judgment", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, mention(301), "cancel; compose#2 301!", "replying", "answering 301!"),
+			at(302, yes(1, 0), "", "replying"),
+		}},
+		{name: "withdraws a delayed reply", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 30), "", "delaying until 331"),
+			at(310, mention(310), "settle#1 withdrawn by 310; compose#2 310!", "replying", "answering 310!"),
+		}},
+		{name: "withdraws a judged reply being composed", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, mention(302), "cancel; settle#1 withdrawn by 302; compose#2 302!", "replying", "answering 302!"),
+			at(303, composed(1, Done), "", "replying"),
+			at(304, composed(2, Done), "post#2 302!", "replying"),
+		}},
+		{name: "does not call back a post", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, composed(1, Done), "post#1 0", "replying"),
+			at(303, mention(303), "", "replying", "pending 0, later 303!"),
+			at(304, posted(1, Done), "compose#2 303!", "replying", "answering 303!"),
+		}},
+		{name: "several together get one reply, to the newest", steps: []step{
+			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!"),
+		}},
+		{name: "an addressed one while another is answered: one more reply for all", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(2, mention(2), "", "replying"),
+			at(3, composed(1, Done), "post#1 0!", "replying"),
+			at(4, mention(4), "", "replying"),
+			at(5, said(5), "", "replying", "answering 0!, later 1 2! 4! 5"),
+			at(6, posted(1, Done), "compose#2 4!", "replying", "answering 2! 4!"),
+			at(7, composed(2, Done), "post#2 4!", "replying"),
+			at(8, posted(2, Done), "", "idle", ""),
+		}},
+		{name: "none addressed while one is answered: the quiet time", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(3, composed(1, Done), "post#1 0!", "replying"),
+			at(4, said(4), "", "replying"),
+			at(6, posted(1, Done), "", "waiting until 306", "pending 1 4"),
+		}},
+	})
+}
+
+func TestAtTheTopLevel(t *testing.T) {
+	run(t, []script{
+		{name: "an addressed message is not answered here", in: topLevel, steps: []step{
+			at(0, mention(0), "", "idle", ""),
+		}},
+		{name: "it withdraws a wait", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, mention(10), "", "idle", ""),
+		}},
+		{name: "it withdraws a judgment", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, mention(301), "cancel", "idle", ""),
+		}},
+		{name: "it withdraws a delayed reply", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, mention(302), "settle#1 withdrawn by 302", "idle", ""),
+		}},
+		{name: "it withdraws a reply being composed", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, mention(302), "cancel; settle#1 withdrawn by 302", "idle", ""),
+		}},
+		{name: "it does not call back a post, and withdraws what was remembered before it", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, composed(1, Done), "post#1 0", "replying"),
+			at(303, said(303), "", "replying", "pending 0, later 303"),
+			at(304, mention(304), "", "replying", "pending 0"),
+			at(305, said(305), "", "replying", "pending 0, later 305"),
+			at(306, posted(1, Done), "", "waiting until 606", "pending 305"),
+		}},
+		{name: "what was said after it begins anew", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, together(said(8), mention(9), said(10)), "", "waiting until 310", "pending 10"),
+		}},
+		{name: "an edit that adds a mention", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, mentioning(0, "a"), "", "idle", ""),
+		}},
+		{name: "one change of the addressed message does not make it wait as well", in: topLevel, steps: []step{
+			at(0, together(mentioning(0, "a"), said(0)), "", "idle", ""),
+		}},
+		{name: "a judged reply stands there", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, composed(1, Done), "post#1 0", "replying"),
+			at(303, posted(1, Done), "", "idle"),
+		}},
+		{name: "in a direct message it is answered here", in: direct, steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, mention(1), "", "replying"),
+			at(2, composed(1, Done), "post#1 0!", "replying"),
+			at(3, posted(1, Done), "compose#2 1!", "replying"),
+		}},
+	})
+}
+
+func TestEdited(t *testing.T) {
+	run(t, []script{
+		{name: "a message that is waited on: the quiet time again", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(100, edited(0, "a"), "", "waiting until 400", "pending 0ra"),
+		}},
+		{name: "one that is being judged", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, edited(0, "a"), "cancel", "waiting until 601", "pending 0ra"),
+		}},
+		{name: "one whose reply is delayed", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, edited(0, "a"), "settle#1 withdrawn by 0", "waiting until 602", "pending 0ra"),
+		}},
+		{name: "one whose reply is being posted", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, composed(1, Done), "post#1 0", "replying"),
+			at(303, edited(0, "a"), "", "replying", "pending 0, later 0ra"),
+			at(304, posted(1, Done), "", "waiting until 604", "pending 0ra"),
+		}},
+		{name: "an edit adds a mention", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(100, mentioning(0, "a"), "compose#1 0ra!", "replying", "answering 0ra!"),
+		}},
+		{name: "an edit adds a mention to a message long judged", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, no(1), "", "idle"),
+			at(900, mentioning(0, "a"), "compose#2 0ra!", "replying"),
+		}},
+		{name: "one unknown", steps: []step{
+			at(0, edited(0, "a"), "", "idle", ""),
+			at(10, said(10), "", "waiting until 310"),
+			at(100, edited(1, "a"), "", "waiting until 310", "pending 10"),
+		}},
+		{name: "one judged already", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, no(1), "", "idle"),
+			at(302, edited(0, "a"), "", "idle", ""),
+		}},
+		{name: "one being answered is remembered, as not addressed again", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, edited(0, "a"), "", "replying", "answering 0!, later 0ra"),
+			at(2, composed(1, Done), "post#1 0!", "replying"),
+			at(3, posted(1, Done), "", "waiting until 303", "pending 0ra"),
+		}},
+		{name: "one addressed and remembered stays addressed", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, mention(1), "", "replying"),
+			at(2, edited(1, "a"), "", "replying", "answering 0!, later 1ra!"),
+		}},
+		{name: "said and edited at once", steps: []step{
+			at(0, together(said(0), edited(0, "a")), "", "waiting until 300", "pending 0ra"),
+			at(1, together(mention(1), edited(1, "a")), "compose#1 1ra!", "replying"),
+		}},
+		{name: "said and edited to a mention at once", steps: []step{
+			at(0, together(said(0), mentioning(0, "a")), "compose#1 0ra!", "replying", "answering 0ra!"),
+		}},
+		{name: "an older edit that comes late does not undo a newer one", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, edited(0, "b"), "", "waiting until 301", "pending 0rb"),
+			at(2, edited(0, "a"), "", "waiting until 302", "pending 0rb"),
+		}},
+	})
+}
+
+func TestDeleted(t *testing.T) {
+	run(t, []script{
+		{name: "unknown", steps: []step{
+			at(0, deleted(0), "", "idle", ""),
+		}},
+		{name: "waiting, nothing left", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, deleted(0), "", "idle", ""),
+		}},
+		{name: "waiting, others left", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, said(10), "", "waiting until 310"),
+			at(20, deleted(10), "", "waiting until 310", "pending 0"),
+		}},
+		{name: "judging, nothing left", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, deleted(0), "cancel", "idle", ""),
+			at(302, yes(1, 0), "", "idle"),
+		}},
+		{name: "judging, others left: what was read is stale", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 1", "judging"),
+			at(301, deleted(1), "cancel", "waiting until 601", "pending 0"),
+		}},
+		{name: "delaying, nothing left", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, deleted(0), "settle#1 withdrawn by 0", "idle", ""),
+		}},
+		{name: "delaying, others left", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 1", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, deleted(0), "settle#1 withdrawn by 0", "waiting until 602", "pending 1"),
+		}},
+		{name: "composing, nothing left", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, deleted(0), "cancel; settle#1 withdrawn by 0", "idle", ""),
+		}},
+		{name: "composing an answer, nothing left", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, deleted(0), "cancel; settle#1 withdrawn by 0", "idle", ""),
+		}},
+		{name: "composing an answer, others left", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!"),
+		}},
+		{name: "composing an answer, another remembered", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, mention(1), "", "replying"),
+			at(2, deleted(0), "cancel; settle#1 withdrawn by 0; compose#2 1!", "replying", "answering 1!"),
+		}},
+		{name: "remembered", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, together(mention(1), said(2)), "", "replying"),
+			at(3, together(deleted(1), deleted(2)), "", "replying", "answering 0!"),
+		}},
+		{name: "posting: not called back", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, composed(1, Done), "post#1 0!", "replying"),
+			at(2, deleted(0), "", "replying"),
+			at(3, posted(1, Done), "", "idle", ""),
+		}},
+		{name: "posting: gone, and the other one deleted meanwhile", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(1, composed(1, Done), "post#1 1!", "replying"),
+			at(2, deleted(0), "", "replying"),
+			at(3, posted(1, Gone), "", "idle", ""),
+		}},
+		{name: "said and deleted at once", steps: []step{
+			at(0, together(said(0), deleted(0)), "", "idle", ""),
+			at(1, together(mention(1), deleted(1)), "", "idle", ""),
+		}},
+		{name: "deleted, and something new, at once", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(100, together(deleted(0), said(100)), "", "waiting until 400", "pending 100"),
+			// MaxWait counts from the message that is left.
+			at(200, said(200), "", "waiting until 500"),
+		}},
+		{name: "all that is answered, at once", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(2, together(deleted(0), deleted(1)),
+				"cancel; settle#1 withdrawn by 0; compose#2 1!; cancel; settle#2 withdrawn by 1", "idle", ""),
+		}},
+	})
+}
+
+func TestResultOfAReply(t *testing.T) {
+	run(t, []script{
+		{name: "an answer that cannot be composed: one notice", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, composed(1, Failed), "compose notice#1 0!", "replying"),
+			at(2, composed(1, Done), "post notice#1 0!", "replying"),
+			at(3, posted(1, Done), "", "idle", ""),
+		}},
+		{name: "a notice that cannot be composed either", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(2, composed(1, Failed), "compose notice#1 0!", "replying"),
+			at(3, composed(1, Failed), "settle#1 failed", "waiting until 303", "pending 1"),
+		}},
+		{name: "that failure is settled for its own decision, not for the next", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, mention(1), "", "replying"),
+			at(2, composed(1, Failed), "compose notice#1 0!", "replying"),
+			at(3, composed(1, Failed), "settle#1 failed; compose#2 1!", "replying"),
+			at(4, composed(2, Failed), "compose notice#2 1!", "replying"),
+		}},
+		{name: "an ambient reply fails quietly", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0", "replying"),
+			at(302, composed(1, Failed), "settle#1 failed", "idle", ""),
+		}},
+		{name: "a rule silences it", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, composed(1, Silenced), "", "idle", ""),
+		}},
+		{name: "a rule silences it as it is posted", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(2, composed(1, Done), "post#1 0!", "replying"),
+			at(3, posted(1, Silenced), "", "waiting until 303", "pending 1"),
+		}},
+		{name: "a post that fails for good", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, composed(1, Done), "post#1 0!", "replying"),
+			at(2, mention(2), "", "replying"),
+			at(3, posted(1, Failed), "compose#2 2!", "replying", "answering 2!"),
+		}},
+		{name: "gone: the others are answered", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(2, composed(1, Gone), "settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!"),
+			at(3, deleted(1), "", "replying"),
+			at(4, composed(2, Done), "post#2 0!", "replying"),
+			at(5, posted(2, Gone), "", "idle", ""),
+		}},
+		{name: "gone: the others are waited on", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 1", "judging"),
+			at(301, yes(1, 0), "compose#1 1", "replying"),
+			at(302, composed(1, Done), "post#1 1", "replying"),
+			at(303, said(303), "", "replying"),
+			at(304, posted(1, Gone), "", "waiting until 604", "pending 0 303"),
+		}},
+		{name: "gone: an addressed one remembered comes first", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 1", "judging"),
+			at(301, yes(1, 0), "compose#1 1", "replying"),
+			at(302, composed(1, Done), "post#1 1", "replying"),
+			at(303, mention(303), "", "replying"),
+			at(304, posted(1, Gone), "compose#2 303!", "replying", "answering 303!"),
+		}},
+		{name: "gone: its edit is gone, too", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, edited(0, "a"), "", "replying"),
+			at(2, composed(1, Gone), "settle#1 withdrawn by 0", "idle", ""),
+		}},
+		{name: "late ends are ignored", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, posted(1, Done), "", "replying"),
+			at(2, composed(0, Done), "", "replying"),
+			at(3, composed(1, Done), "post#1 0!", "replying"),
+			at(4, composed(1, Failed), "", "replying"),
+			at(5, posted(0, Done), "", "replying"),
+			at(6, posted(1, Done), "", "idle"),
+			at(7, posted(1, Done), "", "idle"),
+			at(8, composed(1, Done), "", "idle"),
+		}},
+	})
+}
+
+func TestOperator(t *testing.T) {
+	drop := Drop{By: "alice"}
+	run(t, []script{
+		{name: "nothing waits", steps: []step{
+			at(0, AnswerNow{}, "", "idle"),
+			at(0, drop, "", "idle"),
+		}},
+		{name: "waiting: answer now", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, AnswerNow{}, "compose#1 0", "replying", "pending 0"),
+			at(2, said(2), "", "replying", "pending 0, later 2"), // an order is carried out
+			at(3, AnswerNow{}, "", "replying"),
+			at(4, composed(1, Done), "post#1 0", "replying"),
+			at(5, posted(1, Done), "", "waiting until 305", "pending 2"),
+		}},
+		{name: "waiting: drop", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, drop, "", "idle", ""),
+			at(300, Tick{}, "", "idle"),
+		}},
+		{name: "judging: answer now", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, AnswerNow{}, "cancel; compose#2 0", "replying"),
+			at(302, no(1), "", "replying"),
+		}},
+		{name: "judging: drop", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, drop, "cancel", "idle", ""),
+		}},
+		{name: "delaying: answer now carries out the decision that was taken", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, AnswerNow{}, "compose#1 0", "replying"),
+			at(303, said(303), "", "replying", "pending 0, later 303"),
+			at(304, composed(1, Done), "post#1 0", "replying"),
+		}},
+		{name: "delaying: drop", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 60), "", "delaying until 361"),
+			at(302, drop, "settle#1 dropped by alice", "idle", ""),
+		}},
+		{name: "composing: drop, and what came meanwhile is attended to", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(2, drop, "cancel; settle#1 dropped by alice", "waiting until 302", "pending 1"),
+		}},
+		{name: "composing: drop of one answer is not a drop of the next", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, mention(1), "", "replying"),
+			at(2, drop, "cancel; settle#1 dropped by alice; compose#2 1!", "replying", "answering 1!"),
+		}},
+		{name: "posting: it is too late", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, composed(1, Done), "post#1 0!", "replying"),
+			at(2, drop, "", "replying"),
+			at(2, AnswerNow{}, "", "replying"),
+		}},
+		{name: "an addressed message overtakes an order", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, AnswerNow{}, "compose#1 0", "replying"),
+			at(2, mention(2), "cancel; settle#1 withdrawn by 2; compose#2 2!", "replying", "answering 2!"),
+		}},
+	})
+}
+
+func TestDuplicates(t *testing.T) {
+	run(t, []script{
+		{name: "of a message", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(100, said(0), "", "waiting until 300", "pending 0"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, said(0), "", "judging"),
+			at(302, no(1), "", "idle"),
+			at(303, together(said(0), said(0)), "", "idle", ""),
+		}},
+		{name: "of an addressed message", steps: []step{
+			at(0, together(mention(0), mention(0)), "compose#1 0!", "replying"),
+			at(1, mention(0), "", "replying", "answering 0!"),
+			at(2, composed(1, Done), "post#1 0!", "replying"),
+			at(3, posted(1, Done), "", "idle"),
+			at(4, mention(0), "", "idle"),
+		}},
+		{name: "a new revision is not one", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, edited(0, "a"), "", "waiting until 301"),
+			at(2, edited(0, "a"), "", "waiting until 301"),
+			at(3, edited(0, "b"), "", "waiting until 303"),
+		}},
+		{name: "of a deletion", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, together(deleted(0), said(1)), "", "waiting until 301"),
+			at(2, deleted(0), "", "waiting until 301"),
+		}},
+		{name: "nothing at all", steps: []step{
+			at(0, Changes{}, "", "idle"),
+			at(0, Changes(nil), "", "idle"),
+		}},
+	})
+}

@@ -1,0 +1,481 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// What a byte pair of a fuzzed script stands for.
+const (
+	opSaid = iota
+	opMention
+	opEdited
+	opDeleted
+	opTogether // the next few changes come together
+	opLater    // time passes
+	opTick
+	opWake // time passes until something is due
+	opYes
+	opNo
+	opComposed
+	opPosted
+	opAnswerNow
+	opDrop
+	opStale  // the end of work that ended, or was called back, comes again
+	opRepeat // a change comes again
+	ops
+)
+
+// messages is how many messages there are; their ts are ten seconds apart.
+const messages = 12
+
+// FuzzState drives a conversation with arbitrary events and holds it against a
+// reference model (what is kept) and against a ledger of effects (what is done).
+func FuzzState(f *testing.F) {
+	ambient := []byte{opSaid, 0, opWake, 0, opYes, 0}
+	add := func(kind byte, more ...byte) { f.Add(append([]byte{kind}, more...)) }
+	for kind := range byte(6) {
+		add(kind, append(ambient, opComposed, 0, opPosted, 0)...)
+		add(kind, append(ambient, opSaid, 1, opWake, 0, opYes, 2, opSaid, 2, opDrop, 0)...)
+		add(kind, append(ambient, opComposed, 0, opMention, 1, opSaid, 2, opEdited, 0, opPosted, 0, opComposed, 3, opComposed, 3)...)
+		add(kind, opMention, 0, opMention, 1, opSaid, 2, opDeleted, 0, opComposed, 0, opDeleted, 1, opPosted, 2)
+		add(kind, opTogether, 4, opMention, 0, opMention, 1, opSaid, 2, opDeleted, 1, opComposed, 2, opStale, 0, opRepeat, 0)
+		// At the cap: said, waited out, judged, more said, one deleted.
+		add(kind, opTogether, 2, opSaid, 0, opSaid, 1, opLater, 255, opLater, 255, opTick, 0, opSaid, 2, opDeleted, 0, opTick, 0, opYes, 3, opSaid, 3,
+			opComposed, 0, opSaid, 4, opPosted, 2)
+		add(kind, opSaid, 0, opSaid, 1, opAnswerNow, 0, opSaid, 2, opDeleted, 1, opMention, 3, opEdited, 3, opComposed, 0, opPosted, 1)
+		add(kind, append(ambient, opMention, 0, opRepeat, 0, opStale, 1, opWake, 0, opYes, 2, opAnswerNow, 0, opComposed, 0, opDrop, 0)...)
+		add(kind, opTogether, 2, opSaid, 3, opSaid, 5, opWake, 0, opYes, 0, opComposed, 0, opMention, 6, opPosted, 2, opMention, 7, opDeleted, 7)
+		add(kind, opSaid, 9, opWake, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opWake, 0, opStale, 0)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) == 0 || len(data) > 400 {
+			return // the ring of change ids is bounded: a longer script may repeat what it has forgotten
+		}
+		d := newDriver(t, data[0])
+		for i := 1; i+1 < len(data); i += 2 {
+			d.do(data[i]%ops, data[i+1])
+		}
+		d.end()
+	})
+}
+
+// driver plays the world of a conversation: people, work and time.
+type driver struct {
+	t     *testing.T
+	s     *State
+	m     *model
+	now   time.Time
+	past  []moment
+	held  Changes // changes that will come together
+	hold  int
+	sent  []Changes
+	born  [messages]bool
+	dead  [messages]bool
+	edits int
+
+	// work is the effect under way; ended are the effects that are not any more.
+	work  Effect
+	ended []Effect
+	// open are the decisions that have been taken and not been settled.
+	open    map[int]bool
+	settled map[int]bool
+	heard   set // messages that are known to be deleted
+}
+
+func newDriver(t *testing.T, kind byte) *driver {
+	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, settled: map[int]bool{}, heard: set{}}
+	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
+	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
+		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
+	}
+	return d
+}
+
+// moment is an event and when it happened.
+type moment struct {
+	event Event
+	at    time.Time
+}
+
+// fail tells the whole story first, by playing it once more.
+func (d *driver) fail(format string, args ...any) {
+	d.t.Helper()
+	s := New(d.s.Conversation)
+	s.Policy = d.s.Policy
+	for _, m := range d.past {
+		effects := show(s.Apply(m.event, m.at))
+		d.t.Logf("%5d %T%+v → %s, %s [%s]", int(m.at.Sub(start).Seconds()), m.event, m.event, effects, s.stands(), s.holds())
+	}
+	d.t.Fatalf(format, args...)
+}
+
+func (d *driver) do(op, arg byte) {
+	n := int(arg) % messages
+	switch op {
+	case opSaid, opMention, opEdited, opDeleted:
+		d.change(op, n, arg >= 128)
+	case opTogether:
+		d.hold = int(arg)%6 + 1
+	case opLater:
+		d.now = d.now.Add(time.Duration(arg) * 10 * time.Second)
+	case opTick, opWake:
+		if w := d.s.Wake(); op == opWake && d.now.Before(w) {
+			d.now = w
+		}
+		if due := !d.s.Wake().IsZero() && !d.now.Before(d.s.Wake()); due {
+			late := !d.now.Before(limitOf(d.s))
+			d.apply(Tick{}, func() { d.m.tick(late) })
+		} else {
+			d.apply(Tick{}, nil)
+		}
+	case opYes, opNo:
+		d.judge(op, arg)
+	case opComposed:
+		d.finish(composed(d.s.Epoch, results[arg%4]), func() { d.m.composed(results[arg%4]) })
+	case opPosted:
+		d.finish(posted(d.s.Epoch, results[arg%4]), func() { d.m.posted(results[arg%4]) })
+	case opAnswerNow:
+		d.apply(AnswerNow{}, d.m.answerNow)
+	case opDrop:
+		d.apply(Drop{By: "alice"}, d.m.drop)
+	case opStale:
+		if len(d.ended) > 0 {
+			d.stale(d.ended[int(arg)%len(d.ended)])
+		}
+	case opRepeat:
+		if len(d.sent) > 0 {
+			again := d.sent[int(arg)%len(d.sent)]
+			d.apply(again, func() { d.m.changes(again) })
+		}
+	}
+}
+
+var results = []Result{Done, Silenced, Gone, Failed}
+
+// change makes a change that Slack could tell of: nothing happens to a deleted
+// message, and only its first change says that it was said.
+func (d *driver) change(op byte, n int, followUp bool) {
+	c := Change{TS: ts(n * 10), FollowUp: followUp}
+	switch {
+	case d.dead[n]:
+		return
+	case op == opDeleted:
+		c.Kind, d.dead[n] = Deleted, true
+	case op == opSaid && !d.born[n]:
+		c.Kind = Said
+	case op == opMention:
+		c.Kind = Addressed
+	default:
+		c.Kind = Edited
+	}
+	if (op == opMention && d.born[n]) || c.Kind == Edited {
+		d.edits++
+		c.Revision = fmt.Sprintf("%04d", d.edits)
+	}
+	d.born[n] = d.born[n] || op == opSaid || op == opMention
+	d.held = append(d.held, c)
+	if d.hold--; d.hold <= 0 {
+		d.flush()
+	}
+}
+
+func (d *driver) flush() {
+	changes := d.held
+	d.held, d.hold = nil, 0
+	if len(changes) == 0 {
+		return
+	}
+	d.sent = append(d.sent, changes)
+	for _, c := range changes {
+		if c.Kind == Deleted {
+			d.heard.add(c.TS)
+		}
+	}
+	d.apply(changes, func() { d.m.changes(changes) })
+}
+
+func (d *driver) judge(op, arg byte) {
+	e := Judged{Epoch: d.s.Epoch}
+	asked := []int{noDelay, 0, 30, 100_000}[arg%4]
+	switch {
+	case op == opYes:
+		e = yes(d.s.Epoch, asked)
+	case arg%2 == 1:
+		e.Failed = true
+	}
+	late := d.m.firm || !d.now.Before(limitOf(d.s))
+	delayed := asked > 0 && !late && d.s.Policy.MaxDelay > 0
+	_, judging := d.work.(Judge)
+	if judging && op == opYes {
+		d.open[d.s.Epoch] = true
+	}
+	d.finish(e, func() { d.m.judged(op == opYes, delayed) })
+	if judging && delayed && op == opYes {
+		if want := d.now.Add(seconds(min(asked, d.s.Policy.MaxDelay))); !d.s.DueAt.Equal(want) {
+			d.fail("delayed until %v, want %v", d.s.DueAt, want)
+		}
+	}
+}
+
+// finish delivers the end of the work under way, or, where the work is of
+// another kind, an end that nobody waits for.
+func (d *driver) finish(e Event, then func()) {
+	epoch, of := endOf(e)
+	if d.work == nil || reflect.TypeOf(d.work) != of {
+		d.ignored(e)
+		return
+	}
+	w := d.work
+	d.work, d.ended = nil, append(d.ended, w)
+	if c, ok := e.(Composed); ok && c.Result == Silenced {
+		d.settle(epoch) // the activity writes down the rule
+	}
+	if c, ok := e.(Composed); ok && c.Result == Gone {
+		d.bury(w.(Compose).Trigger.TS)
+	}
+	if p, ok := e.(Posted); ok {
+		d.settle(epoch)
+		if p.Result == Gone {
+			d.bury(w.(Post).Trigger.TS)
+		}
+	}
+	d.apply(e, then)
+}
+
+// bury marks a message as deleted in Slack; the change may come later, or never.
+func (d *driver) bury(deleted string) {
+	for n := range d.dead {
+		if ts(n*10) != deleted || d.dead[n] {
+			continue
+		}
+		d.dead[n] = true
+		// What was held back for it comes before the deletion; it is of no more use here.
+		d.held = slices.DeleteFunc(d.held, func(c Change) bool { return c.TS == deleted })
+	}
+}
+
+func endOf(e Event) (int, reflect.Type) {
+	switch e := e.(type) {
+	case Judged:
+		return e.Epoch, reflect.TypeFor[Judge]()
+	case Composed:
+		return e.Epoch, reflect.TypeFor[Compose]()
+	case Posted:
+		return e.Epoch, reflect.TypeFor[Post]()
+	}
+	panic("not the end of work")
+}
+
+// stale delivers an end once more.
+func (d *driver) stale(w Effect) {
+	switch w := w.(type) {
+	case Judge:
+		d.ignored(yes(w.Epoch, noDelay))
+		d.ignored(no(w.Epoch))
+	case Compose:
+		if now, ok := d.work.(Compose); ok && now.Epoch == w.Epoch {
+			return // each effect ends once: a notice has the epoch of its answer
+		}
+		d.ignored(composed(w.Epoch, Done))
+		d.ignored(composed(w.Epoch, Failed))
+	case Post:
+		d.ignored(posted(w.Epoch, Gone))
+	}
+}
+
+func (d *driver) ignored(e Event) {
+	before := d.written(d.s)
+	d.apply(e, nil)
+	if after := d.written(d.s); after != before {
+		d.fail("%T%+v changed the state\nfrom %s\n  to %s", e, e, before, after)
+	}
+}
+
+func (d *driver) written(s *State) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		d.fail("%v", err)
+	}
+	return string(b)
+}
+
+func (d *driver) apply(e Event, then func()) {
+	was := d.s.Phase
+	var twin *State
+	if len(d.past)%4 == 3 { // the run continues as new, now and then
+		twin = carried(d.t, d.s)
+	}
+	d.past = append(d.past, moment{e, d.now})
+	effects := d.s.Apply(e, d.now)
+	if then != nil {
+		then()
+	}
+	for _, f := range effects {
+		d.effect(e, was, f)
+	}
+	d.check()
+	if twin != nil {
+		if again := twin.Apply(e, d.now); !slices.Equal(again, effects) || d.written(twin) != d.written(d.s) {
+			d.fail("a copy made through JSON evolved differently: %s", show(again))
+		}
+		d.s = twin
+	}
+}
+
+// effect carries out an effect, and checks that it may be.
+func (d *driver) effect(e Event, was Phase, f Effect) {
+	begin := func() {
+		if d.work != nil {
+			d.fail("%s while %s is under way", show([]Effect{f}), show([]Effect{d.work}))
+		}
+		d.work = f
+	}
+	switch f := f.(type) {
+	case Cancel:
+		switch d.work.(type) {
+		case Judge, Compose:
+			d.ended, d.work = append(d.ended, d.work), nil
+		default:
+			d.fail("cancel of %T", d.work)
+		}
+	case Settle:
+		if (f.Outcome == Withdrawn || f.Outcome == Dropped) && f.By == "" {
+			d.fail("epoch %d is %s by nobody", f.Epoch, f.Outcome)
+		}
+		if _, ok := e.(Judged); ok {
+			d.open[f.Epoch] = true // the decision is that none could be had
+		}
+		d.settle(f.Epoch)
+	case Judge:
+		if _, ok := e.(Tick); !ok || was != Waiting {
+			d.fail("judged at %T while %s", e, was)
+		}
+		begin()
+	case Compose:
+		_, ordered := e.(AnswerNow)
+		if !f.Addressed && !ordered && !d.open[f.Epoch] {
+			d.fail("composed without a verdict yes, an order, or somebody who addressed the bot")
+		}
+		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {
+			d.fail("notice is %v after %T%+v", f.Notice, e, e) // only a notice follows under the epoch of what failed
+		}
+		if f.Addressed != f.Trigger.Addressed {
+			d.fail("addressed is %v, that of its trigger is not", f.Addressed)
+		}
+		if d.settled[f.Epoch] {
+			d.fail("epoch %d is composed after it was settled", f.Epoch)
+		}
+		d.open[f.Epoch] = true
+		begin()
+	case Post:
+		c, ok := d.endedLast().(Compose)
+		done, isEnd := e.(Composed)
+		if !ok || !isEnd || done.Result != Done || Compose(f) != c {
+			d.fail("post of %+v, but what was composed is %+v", f, c)
+		}
+		if d.settled[f.Epoch] {
+			d.fail("epoch %d is posted after it was settled", f.Epoch)
+		}
+		begin()
+	}
+}
+
+func (d *driver) endedLast() Effect {
+	if len(d.ended) == 0 {
+		return nil
+	}
+	return d.ended[len(d.ended)-1]
+}
+
+// settle notes the end of a decision: there must be one, and it ends once.
+func (d *driver) settle(epoch int) {
+	if d.settled[epoch] || !d.open[epoch] {
+		d.fail("epoch %d is settled: taken %v, settled before %v", epoch, d.open[epoch], d.settled[epoch])
+	}
+	delete(d.open, epoch)
+	d.settled[epoch] = true
+}
+
+func (d *driver) check() {
+	s := d.s
+	if diff := d.m.differs(s); diff != "" {
+		d.fail("%s", diff)
+	}
+	var want Effect
+	trigger, addressed := newest(s.Pending), false
+	if len(d.m.answering) > 0 {
+		trigger, addressed = newest(s.Answering), true
+	}
+	switch d.m.stage {
+	case mJudging:
+		want = Judge{s.Epoch, trigger}
+	case mCompos:
+		want = Compose{s.Epoch, trigger, addressed, s.Notice}
+	case mPosts:
+		p, ok := d.work.(Post)
+		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {
+			d.fail("posting, but under way is %T%+v", d.work, d.work)
+		}
+		want = p
+	}
+	if d.work != want {
+		d.fail("under way is %T%+v, want %T%+v", d.work, d.work, want, want)
+	}
+	if want != nil && d.m.stage != mPosts && d.heard[trigger.TS] {
+		d.fail("%T for a message that is known to be deleted", d.work)
+	}
+	if s.Wake().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
+		d.fail("wake at %v with %T under way", s.Wake(), d.work)
+	}
+	for _, items := range [][]Item{s.Pending, s.Answering, s.Later} {
+		for i, it := range items {
+			if i > 0 && !chat.Time(items[i-1].TS).Before(chat.Time(it.TS)) {
+				d.fail("%v are not in order, or not unique", items)
+			}
+		}
+	}
+	switch s.Phase {
+	case Waiting:
+		if s.FirstAt.IsZero() || s.FirstAt.After(d.now) || s.DueAt.After(limitOf(s)) {
+			d.fail("first at %v, due at %v: longer than MaxWait", s.FirstAt, s.DueAt)
+		}
+	case Idle:
+		if len(d.open) > 0 {
+			d.fail("idle, and the decisions %v are not settled", d.open)
+		}
+	}
+	if len(d.open) > 1 {
+		d.fail("more than one decision is open: %v", d.open)
+	}
+}
+
+// end lets everything end well, and sees that the conversation comes to rest.
+func (d *driver) end() {
+	d.flush()
+	for i := 0; d.s.Phase != Idle; i++ {
+		if i > 20 {
+			d.fail("the conversation does not come to rest")
+		}
+		switch d.work.(type) {
+		case Judge:
+			d.do(opYes, byte(i))
+		case Compose:
+			d.do(opComposed, 0)
+		case Post:
+			d.do(opPosted, 0)
+		default:
+			d.do(opWake, 0)
+		}
+	}
+	if !d.s.Closing(d.now.Add(seconds(d.s.Policy.IdleClose))) {
+		d.fail("never closing")
+	}
+}

@@ -1,0 +1,301 @@
+package conversation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// model is SYSTEM.md §4 once more, told in sets of messages and without a word
+// of time, epochs or effects: what must be pending, answered and remembered.
+// FuzzState holds the state machine against it.
+type model struct {
+	here  bool // addressed messages are answered in this conversation
+	stage string
+	// pending wait for a judgment; answering are the addressed ones being answered.
+	pending, answering set
+	// said and mentions came while they could not be attended to.
+	said, mentions set
+	// firm: neither the judgment nor the reply is withdrawn by what is merely said.
+	firm   bool
+	notice bool
+	// trigger is the message of the post under way.
+	trigger string
+	known   map[string]bool // change ids
+}
+
+type set map[string]bool
+
+func (s set) add(more ...string) {
+	for _, ts := range more {
+		s[ts] = true
+	}
+}
+
+func (s set) list() []string {
+	return slices.SortedFunc(maps.Keys(s), func(a, b string) int { return chat.Time(a).Compare(chat.Time(b)) })
+}
+
+func (s set) newest() string {
+	if len(s) == 0 {
+		return ""
+	}
+	l := s.list()
+	return l[len(l)-1]
+}
+
+const (
+	mIdle, mWaiting, mJudging  = "idle", "waiting", "judging"
+	mDelaying, mCompos, mPosts = "delaying", "composing", "posting"
+)
+
+func newModel(here bool) *model {
+	return &model{
+		here: here, stage: mIdle, pending: set{}, answering: set{}, said: set{}, mentions: set{}, known: map[string]bool{},
+	}
+}
+
+// turn goes on to what came meanwhile.
+func (m *model) turn() {
+	m.pending, m.answering, m.firm, m.notice = set{}, set{}, false, false
+	switch {
+	case len(m.mentions) > 0:
+		m.answering, m.mentions, m.said = m.mentions, set{}, set{}
+		m.stage = mCompos
+	case len(m.said) > 0:
+		m.pending, m.said = m.said, set{}
+		m.stage = mWaiting
+	default:
+		m.stage = mIdle
+	}
+}
+
+// again lets what is pending, and what came meanwhile, wait from the start.
+func (m *model) again() {
+	m.pending.add(m.said.list()...)
+	m.said, m.firm, m.notice, m.stage = set{}, false, false, mWaiting
+}
+
+func (m *model) changes(changes Changes) {
+	said, mentions, edits := set{}, set{}, set{}
+	var deletions []string
+	for _, c := range changes {
+		if m.known[c.ID()] {
+			continue
+		}
+		m.known[c.ID()] = true
+		switch c.Kind {
+		case Said:
+			said.add(c.TS)
+		case Addressed:
+			delete(said, c.TS)
+			mentions.add(c.TS)
+		case Edited:
+			if m.pending[c.TS] || m.answering[c.TS] || m.said[c.TS] || m.mentions[c.TS] {
+				edits.add(c.TS)
+			}
+		case Deleted:
+			for _, s := range []set{said, mentions, edits} {
+				delete(s, c.TS)
+			}
+			deletions = append(deletions, c.TS)
+		}
+	}
+	for ts := range said {
+		delete(edits, ts)
+	}
+	for _, ts := range deletions {
+		m.delete(ts)
+	}
+	if len(said)+len(mentions)+len(edits) == 0 {
+		return
+	}
+	switch busy := m.stage == mPosts || len(m.answering) > 0; {
+	case len(mentions) > 0 && !m.here:
+		last := chat.Time(mentions.newest())
+		for _, s := range []set{said, m.said} {
+			maps.DeleteFunc(s, func(ts string, _ bool) bool { return !chat.Time(ts).After(last) })
+		}
+		if m.stage == mPosts {
+			m.said.add(said.list()...)
+			return
+		}
+		m.said = said
+		m.turn()
+	case busy, m.firm && len(mentions) == 0:
+		m.mentions.add(mentions.list()...)
+		m.said.add(said.list()...)
+		m.said.add(edits.list()...)
+		for ts := range m.mentions {
+			delete(m.said, ts)
+		}
+	case len(mentions) > 0:
+		m.said, m.mentions = set{}, mentions
+		m.turn()
+	default:
+		m.pending.add(said.list()...)
+		m.pending.add(edits.list()...)
+		m.again()
+	}
+}
+
+func (m *model) delete(ts string) {
+	delete(m.said, ts)
+	delete(m.mentions, ts)
+	switch {
+	case m.stage == mPosts:
+		if ts != m.trigger {
+			delete(m.answering, ts)
+			delete(m.pending, ts)
+		}
+	case m.answering[ts]:
+		delete(m.answering, ts)
+		m.notice = false
+		if len(m.answering) == 0 {
+			m.turn()
+		}
+	case m.pending[ts]:
+		delete(m.pending, ts)
+		switch {
+		case len(m.pending) == 0:
+			m.turn()
+		case m.stage != mWaiting:
+			m.again()
+		}
+	}
+}
+
+// tick is given when something is due; late when MaxWait is over.
+func (m *model) tick(late bool) {
+	switch m.stage {
+	case mWaiting:
+		m.stage, m.firm = mJudging, late
+	case mDelaying:
+		m.stage = mCompos
+	}
+}
+
+func (m *model) judged(yes, delayed bool) {
+	switch {
+	case !yes:
+		m.turn()
+	case delayed:
+		m.stage = mDelaying
+	default:
+		m.stage = mCompos
+	}
+}
+
+func (m *model) composed(r Result) {
+	switch {
+	case r == Done:
+		m.stage, m.trigger = mPosts, m.replyTo()
+	case r == Failed && len(m.answering) > 0 && !m.notice:
+		m.notice = true
+	case r == Gone:
+		m.gone(m.replyTo())
+	default:
+		m.turn()
+	}
+}
+
+func (m *model) posted(r Result) {
+	if r == Gone {
+		m.gone(m.trigger)
+		return
+	}
+	m.turn()
+}
+
+func (m *model) replyTo() string {
+	if len(m.answering) > 0 {
+		return m.answering.newest()
+	}
+	return m.pending.newest()
+}
+
+func (m *model) gone(ts string) {
+	for _, s := range []set{m.pending, m.answering, m.said, m.mentions} {
+		delete(s, ts)
+	}
+	switch {
+	case len(m.answering) > 0:
+		m.stage, m.notice, m.firm = mCompos, false, false
+	case len(m.pending) > 0 && len(m.mentions) == 0:
+		m.again()
+	default:
+		m.turn()
+	}
+}
+
+func (m *model) waits() bool {
+	return m.stage == mWaiting || m.stage == mJudging || m.stage == mDelaying
+}
+
+func (m *model) answerNow() {
+	if m.waits() {
+		m.stage, m.firm = mCompos, true
+	}
+}
+
+func (m *model) drop() {
+	if m.waits() || m.stage == mCompos {
+		m.turn()
+	}
+}
+
+// differs says where a state is not what the model wants, or "".
+func (m *model) differs(s *State) string {
+	stage := string(s.Phase)
+	if s.Phase == Replying {
+		stage = mCompos
+		if s.Posting {
+			stage = mPosts
+		}
+	} else if s.Posting {
+		return "posting while " + stage
+	}
+	if stage != m.stage {
+		return fmt.Sprintf("stands at %s, want %s", stage, m.stage)
+	}
+	said, mentions := set{}, set{}
+	for _, it := range s.Later {
+		if it.Addressed {
+			mentions.add(it.TS)
+		} else {
+			said.add(it.TS)
+		}
+	}
+	for _, l := range []struct {
+		name      string
+		got, want set
+	}{
+		{"pending", named(s.Pending), m.pending}, {"answering", named(s.Answering), m.answering},
+		{"remembered as said", said, m.said}, {"remembered as addressed", mentions, m.mentions},
+	} {
+		if !maps.Equal(l.got, l.want) {
+			return fmt.Sprintf("%s: %v, want %v", l.name, l.got.list(), l.want.list())
+		}
+	}
+	switch {
+	case s.Notice != m.notice:
+		return fmt.Sprintf("notice is %v, want %v", s.Notice, m.notice)
+	case (s.Phase == Judging || s.Phase == Replying) && len(m.answering) == 0 && s.Capped != m.firm:
+		return fmt.Sprintf("capped is %v, want %v", s.Capped, m.firm)
+	}
+	return ""
+}
+
+func named(items []Item) set {
+	s := set{}
+	for _, it := range items {
+		s.add(it.TS)
+	}
+	return s
+}
+
+// limit is when MaxWait is over.
+func limitOf(s *State) time.Time { return s.FirstAt.Add(seconds(s.Policy.MaxWait)) }

@@ -1,0 +1,125 @@
+package conversation
+
+import (
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Mode is what the bot does in a channel.
+type Mode string
+
+const (
+	ModeJudge   Mode = "judge"   // answers when it is addressed or a judgment says so
+	ModeMention Mode = "mention" // answers when it is mentioned
+	ModeAll     Mode = "all"     // answers every message of a person
+	ModeOff     Mode = "off"     // never answers
+)
+
+// Rule is the name of a reason to be silent that needs no model; it goes into the ledger.
+type Rule string
+
+const (
+	NoRule             Rule = ""
+	RuleModeOff        Rule = "mode_off"
+	RuleModeMention    Rule = "mode_mention"
+	RuleSilenced       Rule = "silenced"
+	RuleSpokeLast      Rule = "spoke_last"
+	RuleTooOld         Rule = "too_old"
+	RuleAddressesOther Rule = "addresses_other"
+	RuleBotBudget      Rule = "bot_budget"
+	RuleNothingLeft    Rule = "nothing_left"
+)
+
+var reasons = map[Rule]string{
+	RuleModeOff:        "the channel's mode is off",
+	RuleModeMention:    "the channel's mode is mention, and nobody mentioned the bot",
+	RuleSilenced:       "the conversation is muted or snoozed",
+	RuleSpokeLast:      "the newest message is the bot's own",
+	RuleTooOld:         "the newest message is older than max_message_age_seconds",
+	RuleAddressesOther: "the message opens by addressing somebody else",
+	RuleBotBudget:      "only bots have spoken since the bot's last replies",
+	RuleNothingLeft:    "the message is no longer there",
+}
+
+// Reason is the rule in words.
+func (r Rule) Reason() string { return reasons[r] }
+
+// botReplies is how often the bot answers bots before a person has spoken again.
+const botReplies = 3
+
+// Facts are what the rules look at.
+type Facts struct {
+	Now    time.Time
+	Mode   Mode
+	BotID  string // the bot's own user id
+	MaxAge time.Duration
+	// SilencedUntil is the end of a mute or snooze; the zero time without one.
+	SilencedUntil time.Time
+	// Tail are the newest messages of the conversation, in order of time.
+	Tail []chat.Message
+	// Trigger is the message in question.
+	Trigger chat.Message
+	// Saw is what the author of the bot's newest message had read; the zero time
+	// where that is not known.
+	Saw time.Time
+}
+
+// Silence is the rule that keeps even an addressed message without an answer.
+func (f Facts) Silence() Rule {
+	switch {
+	case f.Mode == ModeOff:
+		return RuleModeOff
+	case f.Now.Before(f.SilencedUntil):
+		return RuleSilenced
+	}
+	return NoRule
+}
+
+// Rule is the first rule that spares the judgment of a conversation.
+func (f Facts) Rule() Rule {
+	if r := f.Silence(); r != NoRule {
+		return r
+	}
+	if len(f.Tail) == 0 {
+		return RuleNothingLeft
+	}
+	newest := f.Tail[len(f.Tail)-1]
+	opening := chat.Opening(f.Trigger.Text)
+	switch {
+	case f.Mode == ModeMention:
+		return RuleModeMention
+	case newest.Own && !f.Trigger.Time().After(f.sawUntil(newest)):
+		return RuleSpokeLast
+	case f.MaxAge > 0 && f.Now.Sub(newest.Time()) > f.MaxAge:
+		return RuleTooOld
+	case opening != "" && opening != f.BotID:
+		return RuleAddressesOther
+	case f.repliesToBots() >= botReplies:
+		return RuleBotBudget
+	}
+	return NoRule
+}
+
+// sawUntil is up to when the author of the bot's newest message had read: a
+// message that came while the reply was being written is not answered by it.
+func (f Facts) sawUntil(own chat.Message) time.Time {
+	if f.Saw.IsZero() {
+		return own.Time()
+	}
+	return f.Saw
+}
+
+// repliesToBots counts the bot's own messages since a person spoke last.
+func (f Facts) repliesToBots() int {
+	n := 0
+	for i := len(f.Tail) - 1; i >= 0; i-- {
+		switch m := f.Tail[i]; {
+		case m.Own:
+			n++
+		case !m.ByBot():
+			return n
+		}
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package conversation
+
+import (
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+func TestRule(t *testing.T) {
+	t.Parallel()
+	person := func(n int, text string) chat.Message { return chat.Message{TS: ts(n), UserID: "U1", Text: text} }
+	own := func(n int) chat.Message { return chat.Message{TS: ts(n), UserID: "UBOT", Own: true} }
+	bot := func(n int) chat.Message { return chat.Message{TS: ts(n), BotID: "B2"} }
+	tail := func(m ...chat.Message) []chat.Message { return m }
+	for _, tt := range []struct {
+		name    string
+		f       Facts // asked at second 1000, of the newest message unless it says otherwise
+		want    Rule
+		silence Rule
+	}{
+		{name: "none", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
+		{name: "off", f: Facts{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, silence: RuleModeOff},
+		{name: "off before muted", f: Facts{Mode: ModeOff, SilencedUntil: second(2000)}, want: RuleModeOff, silence: RuleModeOff},
+		{name: "muted", f: Facts{Mode: ModeAll, SilencedUntil: second(1001), Tail: tail(person(0, ""))}, want: RuleSilenced, silence: RuleSilenced},
+		{name: "a snooze that is over", f: Facts{Mode: ModeJudge, SilencedUntil: second(1000), Tail: tail(person(0, ""))}},
+		{name: "mention", f: Facts{Mode: ModeMention, Tail: tail(person(0, "hello"))}, want: RuleModeMention},
+		{name: "nothing left", f: Facts{Mode: ModeJudge}, want: RuleNothingLeft},
+		{name: "the bot spoke last", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1)), Trigger: person(0, "")}, want: RuleSpokeLast},
+		{
+			name: "the bot spoke last, having read the trigger",
+			f:    Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(9)), Trigger: person(0, ""), Saw: second(5)}, want: RuleSpokeLast,
+		},
+		{
+			name: "the bot spoke last, and had not read the trigger",
+			f:    Facts{Mode: ModeJudge, Tail: tail(person(6, ""), own(9)), Trigger: person(6, ""), Saw: second(5)},
+		},
+		{name: "old enough", f: Facts{Mode: ModeJudge, MaxAge: 1000 * time.Second, Tail: tail(person(0, ""))}},
+		{name: "too old", f: Facts{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""))}, want: RuleTooOld},
+		{name: "no limit of age", f: Facts{Mode: ModeJudge, Tail: tail(person(-1_000_000, ""))}},
+		{name: "addresses somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther},
+		{name: "addresses the bot", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
+		{name: "speaks of somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
+		{name: "among bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
+		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
+		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
+		{name: "bots without this one", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.f.Now, tt.f.BotID = second(1000), "UBOT"
+			if n := len(tt.f.Tail); n > 0 && tt.f.Trigger.TS == "" {
+				tt.f.Trigger = tt.f.Tail[n-1]
+			}
+			if got := tt.f.Rule(); got != tt.want {
+				t.Errorf("Rule = %q, want %q", got, tt.want)
+			}
+			if got := tt.f.Silence(); got != tt.silence {
+				t.Errorf("Silence = %q, want %q", got, tt.silence)
+			}
+			if (tt.want != NoRule) != (tt.want.Reason() != "") {
+				t.Errorf("%q has the reason %q", tt.want, tt.want.Reason())
+			}
+		})
+	}
+}

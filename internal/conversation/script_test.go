@@ -1,0 +1,204 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// start is second 0 of every script; a message is named by the second in its ts.
+var start = time.Unix(1_700_000_000, 0).UTC()
+
+var (
+	inThread = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1699999000.000100"}
+	topLevel = chat.Conversation{Team: "T1", Channel: "C1"}
+	direct   = chat.Conversation{Team: "T1", Channel: "D1"}
+)
+
+// steady is the default configuration without its jitter.
+var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
+
+func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
+
+func ts(n int) string { return chat.TS(second(n)) }
+
+// step is one event at a second, the effects it must have, and where the
+// conversation must stand afterwards.
+type step struct {
+	at     int
+	event  Event
+	want   string   // effects, separated by "; "
+	stands string   // phase, with the second of the next Tick where one is wanted
+	holds  []string // checked where given: what is kept
+}
+
+func at(n int, event Event, want, stands string, holds ...string) step {
+	return step{n, event, want, stands, holds}
+}
+
+// script is one case: the steps of one conversation.
+type script struct {
+	name  string
+	in    chat.Conversation // inThread unless given
+	steps []step
+}
+
+func play(t *testing.T, sc script) *State {
+	t.Helper()
+	if sc.in == (chat.Conversation{}) {
+		sc.in = inThread
+	}
+	s := New(sc.in)
+	s.Policy = steady
+	for i, st := range sc.steps {
+		twin := carried(t, s)
+		got := show(s.Apply(st.event, second(st.at)))
+		step := fmt.Sprintf("step %d, at %d, %T%+v", i, st.at, st.event, st.event)
+		if got != st.want {
+			t.Fatalf("%s\n got effects %q\nwant effects %q", step, got, st.want)
+		}
+		if stands := s.stands(); stands != st.stands {
+			t.Fatalf("%s\n got %q\nwant %q", step, stands, st.stands)
+		}
+		if len(st.holds) > 0 && s.holds() != st.holds[0] {
+			t.Fatalf("%s\n got %q\nwant %q", step, s.holds(), st.holds[0])
+		}
+		if again := show(twin.Apply(st.event, second(st.at))); again != got {
+			t.Fatalf("%s: effects %q after a JSON round trip, %q before", step, again, got)
+		}
+		if !reflect.DeepEqual(carried(t, twin), carried(t, s)) {
+			t.Fatalf("%s: a state that went through JSON evolved differently", step)
+		}
+	}
+	return s
+}
+
+// carried is the state as it arrives in the run after continue-as-new.
+func carried(t *testing.T, s *State) *State {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c State
+	if err := json.Unmarshal(b, &c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// stands is the phase and, but for an idle conversation, the second of Wake.
+func (s *State) stands() string {
+	if s.Phase == Idle || s.Wake().IsZero() {
+		return string(s.Phase)
+	}
+	return fmt.Sprintf("%s until %d", s.Phase, s.Wake().Sub(start)/time.Second)
+}
+
+func (s *State) holds() string {
+	var parts []string
+	for _, l := range []struct {
+		name  string
+		items []Item
+	}{{"pending", s.Pending}, {"answering", s.Answering}, {"later", s.Later}} {
+		if len(l.items) > 0 {
+			p := l.name
+			for _, it := range l.items {
+				p += " " + showItem(it)
+			}
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func showItem(it Item) string {
+	name := showTS(it.TS)
+	if it.Revision != "" {
+		name += "r" + it.Revision
+	}
+	if it.Addressed {
+		name += "!"
+	}
+	return name
+}
+
+func showTS(ts string) string {
+	if !chat.ValidTS(ts) {
+		return ts
+	}
+	return fmt.Sprint(int(chat.Time(ts).Sub(start) / time.Second))
+}
+
+// show writes effects as "cancel; settle#1 withdrawn by 20; compose#2 20!".
+func show(effects []Effect) string {
+	var parts []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Judge:
+			parts = append(parts, fmt.Sprintf("judge#%d %s", e.Epoch, showItem(e.Trigger)))
+		case Compose:
+			parts = append(parts, fmt.Sprintf("compose%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger)))
+		case Post:
+			parts = append(parts, fmt.Sprintf("post%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger)))
+		case Cancel:
+			parts = append(parts, "cancel")
+		case Settle:
+			parts = append(parts, strings.TrimSuffix(fmt.Sprintf("settle#%d %s by %s", e.Epoch, e.Outcome, showTS(e.By)), " by "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func kindOfReply(addressed, notice bool, trigger Item) string {
+	switch {
+	case addressed != trigger.Addressed:
+		return "(contradictory)"
+	case notice:
+		return " notice"
+	default:
+		return ""
+	}
+}
+
+func together(changes ...Changes) Changes {
+	var all Changes
+	for _, c := range changes {
+		all = append(all, c...)
+	}
+	return all
+}
+
+func said(n int) Changes    { return Changes{{TS: ts(n), Kind: Said}} }
+func follow(n int) Changes  { return Changes{{TS: ts(n), Kind: Said, FollowUp: true}} }
+func mention(n int) Changes { return Changes{{TS: ts(n), Kind: Addressed}} }
+func deleted(n int) Changes { return Changes{{TS: ts(n), Kind: Deleted}} }
+func edited(n int, revision string) Changes {
+	return Changes{{TS: ts(n), Kind: Edited, Revision: revision}}
+}
+
+// mentioning is an edit that adds a mention.
+func mentioning(n int, revision string) Changes {
+	return Changes{{TS: ts(n), Kind: Addressed, Revision: revision}}
+}
+
+const noDelay = -1
+
+func yes(epoch, delay int) Judged {
+	v := chat.Verdict{ShouldRespond: true, Confidence: 0.8}
+	if delay != noDelay {
+		v.DelaySeconds = &delay
+	}
+	return Judged{Epoch: epoch, Verdict: v}
+}
+
+func no(epoch int) Judged { return Judged{Epoch: epoch} }
+
+func composed(epoch int, r Result) Composed { return Composed{Epoch: epoch, Result: r} }
+
+func posted(epoch int, r Result) Posted { return Posted{Epoch: epoch, Result: r} }

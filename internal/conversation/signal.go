@@ -1,0 +1,51 @@
+package conversation
+
+import "myao/internal/chat"
+
+// What the starter and the workflow call each other by. The names stand in every
+// history: they are never changed.
+const (
+	WorkflowType = "Conversation"
+	TaskQueue    = "myao"
+	// SignalName is the signal that carries a Signal.
+	SignalName = "changes"
+	// QueryName is the query that answers with the State.
+	QueryName = "state"
+	// Updates, all of them an operator's; each takes an Order.
+	UpdateAnswerNow = "answer-now"
+	UpdateDrop      = "drop"
+	UpdateSnooze    = "snooze"
+	UpdateMute      = "mute"
+	UpdateUnmute    = "unmute"
+)
+
+// Search attributes of a conversation, all of them keywords.
+const (
+	AttributeTeam    = "MyaoTeam"
+	AttributeChannel = "MyaoChannel"
+	AttributePhase   = "MyaoPhase"
+)
+
+// Signal tells a conversation what happened in it, and by which timing it goes
+// from now on.
+type Signal struct {
+	Policy  Policy   `json:"policy"`
+	Changes []Change `json:"changes"`
+}
+
+// Input starts a conversation, or continues one as new.
+type Input struct {
+	Conversation chat.Conversation `json:"conversation"`
+	// Attributes is set when the server knows the search attributes.
+	Attributes bool `json:"attributes,omitempty"`
+	// State is what a run that continued as new had come to.
+	State *State `json:"state,omitempty"`
+}
+
+// Order is what an operator asks for.
+type Order struct {
+	// By is who asks: a user id or a name.
+	By string `json:"by"`
+	// Seconds is how long to snooze.
+	Seconds int `json:"seconds,omitempty"`
+}

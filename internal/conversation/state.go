@@ -1,0 +1,125 @@
+package conversation
+
+import (
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Phase is where a conversation stands.
+type Phase string
+
+const (
+	Idle     Phase = "idle"
+	Waiting  Phase = "waiting"  // for the quiet time to be over
+	Judging  Phase = "judging"  // the judgment is being made
+	Delaying Phase = "delaying" // judged yes; the reply is held back
+	Replying Phase = "replying" // the reply is being composed or posted
+)
+
+// seenLimit bounds the ring of recent change ids. The relay sends a change again
+// only when it did not learn that its signal had arrived, which is soon after.
+const seenLimit = 256
+
+// State is all there is to know of a conversation between two events. It is
+// carried as JSON through continue-as-new: fields are only ever added.
+type State struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Policy       Policy            `json:"policy"`
+	Phase        Phase             `json:"phase"`
+
+	// Pending are the messages that have not been judged to their end, in order of ts.
+	Pending []Item `json:"pending,omitempty"`
+	// FirstAt is when the first of them came; MaxWait counts from here.
+	FirstAt time.Time `json:"first_at,omitzero"`
+	// Capped is set when the judgment under way came at MaxWait: it is not
+	// withdrawn by a new message, or a busy channel would never be judged.
+	Capped bool `json:"capped,omitempty"`
+	// Answering are the addressed messages being answered; empty for a judged reply.
+	Answering []Item `json:"answering,omitempty"`
+	// Posting is set once the post is scheduled: it is not called back.
+	Posting bool `json:"posting,omitempty"`
+	// Notice is set while the reply is the note that the bot cannot answer.
+	Notice bool `json:"notice,omitempty"`
+	// Later are the messages that came while they could not be attended to: during
+	// a post, an answer to an addressed message, or a judgment that is not withdrawn.
+	Later []Item `json:"later,omitempty"`
+
+	// DueAt is when the wait or the delay is over.
+	DueAt time.Time `json:"due_at,omitzero"`
+	// Since is when the phase began; an idle conversation closes by it.
+	Since time.Time `json:"since,omitzero"`
+	// Verdict is the newest verdict, for people to look at.
+	Verdict *chat.Verdict `json:"verdict,omitempty"`
+	// Epoch numbers the decisions; the end of an older one's work is ignored.
+	Epoch int `json:"epoch"`
+	// Seen is the ring of recent change ids, oldest first.
+	Seen []string `json:"seen,omitempty"`
+}
+
+// New is the state of a conversation of which nothing has been heard. It has been
+// idle for ever: a run that is told nothing of consequence ends at once.
+func New(c chat.Conversation) *State {
+	return &State{Conversation: c, Phase: Idle}
+}
+
+// Wake is when the next Tick is wanted; the zero time while work is under way.
+// For an idle conversation it is the time to close.
+func (s *State) Wake() time.Time {
+	switch s.Phase {
+	case Waiting, Delaying:
+		return s.DueAt
+	case Idle:
+		return s.Since.Add(seconds(s.Policy.IdleClose))
+	default:
+		return time.Time{}
+	}
+}
+
+// Closing reports whether the conversation has been idle for long enough to end.
+func (s *State) Closing(now time.Time) bool { return s.Phase == Idle && !now.Before(s.Wake()) }
+
+// answersHere reports whether addressed messages of this conversation are
+// answered in it. One at a channel's top level is answered in a thread of its
+// own, but for a direct message.
+func (s *State) answersHere() bool { return !s.Conversation.TopLevel() || s.Conversation.Direct() }
+
+// seen remembers a change and reports whether it was known.
+func (s *State) seen(id string) bool {
+	if slices.Contains(s.Seen, id) {
+		return true
+	}
+	s.Seen = append(s.Seen, id)
+	if n := len(s.Seen) - seenLimit; n > 0 {
+		s.Seen = slices.Delete(s.Seen, 0, n)
+	}
+	return false
+}
+
+// quiet is the quiet time after a message: MinWait ± jitter, or the follow-up
+// wait where that is shorter. The jitter is drawn from the conversation and the
+// ts, so that a replay draws the same.
+func (s *State) quiet(it Item) time.Duration {
+	wait := seconds(s.Policy.MinWait)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s.Conversation.ID() + "/" + it.TS))
+	draw := float64(mix(h.Sum64())>>11)/(1<<53)*2 - 1 // -1 to 1
+	wait += time.Duration(draw * s.Policy.Jitter * float64(wait))
+	if follow := seconds(s.Policy.FollowUpWait); it.FollowUp && follow < wait {
+		return follow
+	}
+	return wait
+}
+
+// mix spreads the bits of a hash (the finalizer of MurmurHash3, in the public
+// domain): FNV alone leaves those of similar ids close together.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	h ^= h >> 33
+	return h
+}
