@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+type changeRow struct {
+	ID         int64 `gorm:"primaryKey;autoIncrement"`
+	WorkflowID string
+	TS         string `gorm:"column:ts"`
+	SentUS     int64  `gorm:"column:sent_us"`
+	Kind       string
+	Revision   string
+	FollowUp   bool
+	StoredUS   int64  `gorm:"column:stored_us"`
+	RelayedUS  *int64 `gorm:"column:relayed_us"`
+}
+
+func (changeRow) TableName() string { return "changes" }
+
+type conversationRow struct {
+	WorkflowID string `gorm:"primaryKey"`
+	ClaimedBy  string
+	ClaimedUS  int64 `gorm:"column:claimed_us"`
+	SilencedUS int64 `gorm:"column:silenced_us"`
+}
+
+func (conversationRow) TableName() string { return "conversations" }
+
+func (s *Store) addChanges(tx *gorm.DB, changes []Change) ([]chat.Conversation, error) {
+	var targets []chat.Conversation
+	for _, c := range changes {
+		row := changeRow{
+			WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
+			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(),
+		}
+		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		if created.Error != nil {
+			return nil, fmt.Errorf("add change: %w", created.Error)
+		}
+		if created.RowsAffected == 0 {
+			continue
+		}
+		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
+			Create(&conversationRow{WorkflowID: row.WorkflowID}).Error; err != nil {
+			return nil, fmt.Errorf("add conversation: %w", err)
+		}
+		targets = append(targets, c.Conversation)
+	}
+	return targets, nil
+}
+
+// addressed reports whether a message was relayed as addressing the bot: to its
+// own conversation, or to the thread in which it is answered.
+func (s *Store) addressed(tx *gorm.DB, m chat.Message) (bool, error) {
+	here := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}
+	var n int64
+	err := tx.Model(&changeRow{}).Where("workflow_id IN ? AND ts = ? AND kind = ?",
+		[]string{here.ID(), thread.ID()}, m.TS, string(conversation.Addressed)).Count(&n).Error
+	return n > 0, err
+}
+
+// Waiting is a change that no signal has taken yet.
+type Waiting struct {
+	ID int64
+	conversation.Change
+}
+
+// Claim leases a conversation to one relay until a time, and reports whether it
+// is now that relay's. A relay renews its own lease by claiming again.
+func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time) (bool, error) {
+	claimed := s.db.WithContext(ctx).Model(&conversationRow{}).
+		Where("workflow_id = ? AND (claimed_us < ? OR claimed_by = ?)", workflowID, s.nowMicros(), relay).
+		Updates(map[string]any{"claimed_by": relay, "claimed_us": micros(until)})
+	if claimed.Error != nil {
+		return false, fmt.Errorf("claim %s: %w", workflowID, claimed.Error)
+	}
+	return claimed.RowsAffected == 1, nil
+}
+
+// Release ends a relay's lease.
+func (s *Store) Release(ctx context.Context, workflowID, relay string) error {
+	if err := s.db.WithContext(ctx).Model(&conversationRow{}).
+		Where("workflow_id = ? AND claimed_by = ?", workflowID, relay).
+		Update("claimed_us", 0).Error; err != nil {
+		return fmt.Errorf("release %s: %w", workflowID, err)
+	}
+	return nil
+}
+
+// Waiting is the changes of a conversation that have yet to be relayed, in order
+// of the messages' ts, and of their coming for the same message.
+func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Waiting, error) {
+	var rows []changeRow
+	if err := s.db.WithContext(ctx).Where("workflow_id = ? AND relayed_us IS NULL", workflowID).
+		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
+	}
+	waiting := make([]Waiting, len(rows))
+	for i, r := range rows {
+		waiting[i] = Waiting{ID: r.ID, Change: conversation.Change{
+			TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp,
+		}}
+	}
+	return waiting, nil
+}
+
+// Relayed marks changes as taken by a signal.
+func (s *Store) Relayed(ctx context.Context, ids []int64) error {
+	if err := s.db.WithContext(ctx).Model(&changeRow{}).Where("id IN ?", ids).
+		Update("relayed_us", s.nowMicros()).Error; err != nil {
+		return fmt.Errorf("mark changes as relayed: %w", err)
+	}
+	return nil
+}
+
+// Backlog is the workflow ids of conversations that have changes waiting and no
+// relay at work on them, the one that has waited longest first.
+func (s *Store) Backlog(ctx context.Context, limit int) ([]string, error) {
+	var ids []string
+	err := s.db.WithContext(ctx).Raw(`
+		SELECT w.workflow_id FROM (
+			SELECT workflow_id, MIN(id) AS first FROM changes WHERE relayed_us IS NULL GROUP BY workflow_id
+		) w JOIN conversations c ON c.workflow_id = w.workflow_id
+		WHERE c.claimed_us < ? ORDER BY w.first LIMIT ?`, s.nowMicros(), limit).Scan(&ids).Error
+	if err != nil {
+		return nil, fmt.Errorf("read backlog: %w", err)
+	}
+	return ids, nil
+}
+
+// BacklogSize is how many changes wait to be relayed, and since when the oldest
+// does; the zero time when none does.
+func (s *Store) BacklogSize(ctx context.Context) (count int, oldest time.Time, err error) {
+	var row struct {
+		Count  int
+		Oldest *int64
+	}
+	if err := s.db.WithContext(ctx).Model(&changeRow{}).Where("relayed_us IS NULL").
+		Select("COUNT(*) AS count, MIN(stored_us) AS oldest").Scan(&row).Error; err != nil {
+		return 0, time.Time{}, fmt.Errorf("measure backlog: %w", err)
+	}
+	if row.Oldest != nil {
+		oldest = instant(*row.Oldest)
+	}
+	return row.Count, oldest, nil
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm/clause"
+)
+
+// Decision is one row of the ledger: that the bot meant to speak or not, why,
+// and what became of it.
+type Decision struct {
+	Key           string `gorm:"primaryKey"`
+	WorkflowID    string
+	TriggerTS     string `gorm:"column:trigger_ts"`
+	Revision      string
+	Source        string // judgment, rule, addressed or operator
+	Rule          string
+	ShouldRespond bool
+	Reason        string
+	Confidence    *float64
+	DelaySeconds  *int
+	Model         string
+	TokensIn      int
+	TokensOut     int
+	LatencyUS     int64 `gorm:"column:latency_us"`
+	// Outcome is pending, silent, posted, withdrawn, dropped or failed.
+	Outcome string
+	// OutcomeBy is the message, the operator or the error that brought it about.
+	OutcomeBy string
+	DecidedUS int64  `gorm:"column:decided_us"`
+	SettledUS *int64 `gorm:"column:settled_us"`
+}
+
+// TableName is gorm's way to be told the table.
+func (Decision) TableName() string { return "decisions" }
+
+// Decided is when the decision was taken.
+func (d Decision) Decided() time.Time { return instant(d.DecidedUS) }
+
+// Decide writes a decision down. One that is there already stays as it is: an
+// activity that is tried again decides once.
+func (s *Store) Decide(ctx context.Context, d Decision) error {
+	d.DecidedUS = s.nowMicros()
+	if d.Outcome != "pending" {
+		d.SettledUS = &d.DecidedUS
+	}
+	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&d).Error; err != nil {
+		return fmt.Errorf("write decision %s: %w", d.Key, err)
+	}
+	return nil
+}
+
+// Settle writes down what became of a decision that was pending.
+func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
+	if err := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND outcome = 'pending'", key).
+		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
+		return fmt.Errorf("settle decision %s: %w", key, err)
+	}
+	return nil
+}
+
+// Decisions is the decisions of a conversation, oldest first.
+func (s *Store) Decisions(ctx context.Context, workflowID string) ([]Decision, error) {
+	var rows []Decision
+	if err := s.db.WithContext(ctx).Where("workflow_id = ?", workflowID).Order("decided_us, key").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read decisions of %s: %w", workflowID, err)
+	}
+	return rows, nil
+}
+
+// Silence mutes a conversation until a time; the zero time ends it.
+func (s *Store) Silence(ctx context.Context, workflowID string, until time.Time) error {
+	us := int64(0)
+	if !until.IsZero() {
+		us = micros(until)
+	}
+	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": us}),
+	}).Create(&conversationRow{WorkflowID: workflowID, SilencedUS: us}).Error; err != nil {
+		return fmt.Errorf("silence %s: %w", workflowID, err)
+	}
+	return nil
+}
+
+// SilencedUntil is until when a conversation is muted; the zero time if it is not known.
+func (s *Store) SilencedUntil(ctx context.Context, workflowID string) (time.Time, error) {
+	var rows []conversationRow
+	if err := s.db.WithContext(ctx).Where("workflow_id = ?", workflowID).Find(&rows).Error; err != nil {
+		return time.Time{}, fmt.Errorf("read conversation %s: %w", workflowID, err)
+	}
+	if len(rows) == 0 || rows[0].SilencedUS == 0 {
+		return time.Time{}, nil
+	}
+	return instant(rows[0].SilencedUS), nil
+}

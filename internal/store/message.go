@@ -1,0 +1,253 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+type messageRow struct {
+	TeamID    string `gorm:"primaryKey"`
+	ChannelID string `gorm:"primaryKey"`
+	TS        string `gorm:"primaryKey;column:ts"`
+	SentUS    int64  `gorm:"column:sent_us"`
+	ThreadTS  string `gorm:"column:thread_ts"`
+	UserID    string
+	BotID     string
+	Own       bool
+	Name      string
+	Text      string
+	Files     string
+	Revision  string
+	Deleted   bool
+	Handled   bool
+	StoredUS  int64 `gorm:"column:stored_us"`
+}
+
+func (messageRow) TableName() string { return "messages" }
+
+func (r messageRow) message() chat.Message {
+	m := chat.Message{
+		Team: r.TeamID, Channel: r.ChannelID, TS: r.TS, ThreadTS: r.ThreadTS,
+		UserID: r.UserID, BotID: r.BotID, Own: r.Own, Name: r.Name, Text: r.Text,
+		Revision: r.Revision, Deleted: r.Deleted,
+	}
+	if r.Files != "" {
+		// Written by newMessageRow: it cannot fail, and a message without its files is better than none.
+		_ = json.Unmarshal([]byte(r.Files), &m.Files)
+	}
+	return m
+}
+
+func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) {
+	r := messageRow{
+		TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, SentUS: micros(m.Time()), ThreadTS: m.ThreadTS,
+		UserID: m.UserID, BotID: m.BotID, Own: m.Own, Name: m.Name, Text: m.Text,
+		Revision: m.Revision, Deleted: m.Deleted, Handled: handled, StoredUS: now,
+	}
+	if len(m.Files) > 0 {
+		files, err := json.Marshal(m.Files)
+		if err != nil {
+			return messageRow{}, fmt.Errorf("store files of message %s: %w", m.TS, err)
+		}
+		r.Files = string(files)
+	}
+	return r, nil
+}
+
+// Known is what the store holds about a message when news of it comes.
+type Known struct {
+	// Message is the message as it stands; nil if it was never seen.
+	Message *chat.Message
+	// Handled is set once an event of the message itself has been recorded.
+	Handled bool
+	// Addressed is set if it was relayed as addressing the bot.
+	Addressed bool
+	// Before are the newest messages of its thread that are older than it, in
+	// order of time; empty at the top level.
+	Before []chat.Message
+}
+
+// Entry is what the store shall hold of a message, and what is to be relayed.
+type Entry struct {
+	// Message is the new state; nil leaves it as it is.
+	Message *chat.Message
+	Handled bool
+	Changes []Change
+}
+
+// Change is one change on its way to the workflow of a conversation.
+type Change struct {
+	conversation.Change
+	Conversation chat.Conversation
+}
+
+// before bounds how far a thread is read back for Known.Before.
+const before = 20
+
+// Record commits news of one message: decide is told what is known of it and
+// says what to keep and what to relay. A change that was recorded before is not
+// recorded again. The conversations that have something new to be relayed come back.
+//
+// decide may be called more than once and must depend on its argument alone.
+func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]chat.Conversation, error) {
+	for range 3 {
+		targets, err := s.record(ctx, m, decide)
+		if errors.Is(err, errOvertaken) {
+			continue // another event of the same message was first: decide again
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record message %s in %s: %w", m.TS, m.Channel, err)
+		}
+		return targets, nil
+	}
+	return nil, fmt.Errorf("record message %s in %s: %w", m.TS, m.Channel, errOvertaken)
+}
+
+var errOvertaken = errors.New("overtaken by another event of the same message")
+
+func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]chat.Conversation, error) {
+	var targets []chat.Conversation
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		targets = nil
+		var known Known
+		var rows []messageRow
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ?", m.Team, m.Channel, m.TS).
+			Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			stands := rows[0].message()
+			known.Message, known.Handled = &stands, rows[0].Handled
+			var err error
+			if known.Addressed, err = s.addressed(tx, stands); err != nil {
+				return err
+			}
+		}
+		if m.ThreadTS != "" {
+			var err error
+			if known.Before, err = s.tail(tx, m); err != nil {
+				return err
+			}
+		}
+		entry := decide(known)
+		if entry.Message != nil {
+			row, err := newMessageRow(*entry.Message, entry.Handled, s.nowMicros())
+			if err != nil {
+				return err
+			}
+			if known.Message == nil {
+				created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+				if created.Error != nil {
+					return created.Error
+				}
+				if created.RowsAffected == 0 {
+					return errOvertaken
+				}
+			} else if err := tx.Save(&row).Error; err != nil {
+				return err
+			}
+		}
+		var err error
+		targets, err = s.addChanges(tx, entry.Changes)
+		return err
+	})
+	return targets, err
+}
+
+// tail is the newest messages of m's thread before m, the parent included, in order of time.
+func (s *Store) tail(tx *gorm.DB, m chat.Message) ([]chat.Message, error) {
+	var rows []messageRow
+	err := tx.Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us < ? AND NOT deleted",
+		m.Team, m.Channel, m.ThreadTS, micros(m.Time())).
+		Order("sent_us DESC").Limit(before).Find(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) < before {
+		var parent []messageRow
+		if err := tx.Where("team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted", m.Team, m.Channel, m.ThreadTS).
+			Find(&parent).Error; err != nil {
+			return nil, err
+		}
+		rows = append(rows, parent...)
+	}
+	slices.Reverse(rows)
+	return messages(rows), nil
+}
+
+func messages(rows []messageRow) []chat.Message {
+	out := make([]chat.Message, len(rows))
+	for i, r := range rows {
+		out[i] = r.message()
+	}
+	return out
+}
+
+// Message is one message as it stands, or ErrNotFound.
+func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Message, error) {
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts = ?", team, channel, ts).
+		Find(&rows).Error; err != nil {
+		return chat.Message{}, fmt.Errorf("read message %s in %s: %w", ts, channel, err)
+	}
+	if len(rows) == 0 {
+		return chat.Message{}, fmt.Errorf("message %s in %s: %w", ts, channel, ErrNotFound)
+	}
+	return rows[0].message(), nil
+}
+
+// Recent is the newest messages of a conversation's channel, threads included,
+// and the newest of the conversation itself, each at most limit; deleted ones
+// are left out. omitted is how many earlier ones of the conversation there are.
+func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit int) (recent []chat.Message, omitted int, err error) {
+	db := s.db.WithContext(ctx)
+	var rows []messageRow
+	if err := db.Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel).
+		Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
+	}
+	if c.TopLevel() {
+		return messages(rows), 0, nil
+	}
+	var thread []messageRow
+	if err := db.Where("team_id = ? AND channel_id = ? AND (thread_ts = ? OR ts = ?) AND NOT deleted",
+		c.Team, c.Channel, c.Thread, c.Thread).
+		Order("sent_us DESC").Limit(limit).Find(&thread).Error; err != nil {
+		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
+	}
+	if len(thread) == limit {
+		var all int64
+		if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND (thread_ts = ? OR ts = ?) AND NOT deleted",
+			c.Team, c.Channel, c.Thread, c.Thread).Count(&all).Error; err != nil {
+			return nil, 0, fmt.Errorf("count messages of %s: %w", c.ID(), err)
+		}
+		omitted = int(all) - limit
+	}
+	return messages(append(rows, thread...)), omitted, nil
+}
+
+// Tail is the newest messages of a conversation that are not deleted, at most
+// limit, in order of time.
+func (s *Store) Tail(ctx context.Context, c chat.Conversation, limit int) ([]chat.Message, error) {
+	where := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel)
+	if c.TopLevel() {
+		where = where.Where("thread_ts = ''")
+	} else {
+		where = where.Where("(thread_ts = ? OR ts = ?)", c.Thread, c.Thread)
+	}
+	var rows []messageRow
+	if err := where.Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read newest messages of %s: %w", c.ID(), err)
+	}
+	slices.Reverse(rows)
+	return messages(rows), nil
+}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+)
+
+// Delivery is how far a part of a reply has come on its way to Slack:
+//
+//	composed → sending → sent
+//	              ↓ ↑      a definite error: back to composed, or failed
+//	            failed
+//
+// A row found in sending is ambiguous: an attempt began and nobody wrote down
+// its end. Slack is asked before anything is tried again.
+type Delivery string
+
+const (
+	Composed Delivery = "composed"
+	Sending  Delivery = "sending"
+	Sent     Delivery = "sent"
+	Failed   Delivery = "failed"
+)
+
+// Part is one message of a reply; a reply that is too long for one has several.
+type Part struct {
+	Key string // travels as metadata on the message
+	// Reply is what the parts of one reply share.
+	Reply   string
+	Number  int
+	Team    string
+	Channel string
+	// Thread is where it is posted; empty: at the top level.
+	Thread string
+	// Trigger is the ts of the message that it answers.
+	Trigger  string
+	Text     string
+	State    Delivery
+	Attempts int
+	// LeasedUntil is until when an attempt may still be under way.
+	LeasedUntil time.Time
+	// TriedAt is when the newest attempt began.
+	TriedAt time.Time
+	SentTS  string
+	Error   string
+	// Saw is the newest message that the author had read.
+	Saw time.Time
+	// Decision is the key of the decision that it carries out.
+	Decision string
+}
+
+type outboxRow struct {
+	Key       string `gorm:"primaryKey"`
+	Reply     string
+	Part      int
+	TeamID    string
+	ChannelID string
+	ThreadTS  string `gorm:"column:thread_ts"`
+	TriggerTS string `gorm:"column:trigger_ts"`
+	Text      string
+	State     Delivery
+	Attempts  int
+	LeasedUS  int64  `gorm:"column:leased_us"`
+	TriedUS   int64  `gorm:"column:tried_us"`
+	SentTS    string `gorm:"column:sent_ts"`
+	Error     string
+	SawUS     int64 `gorm:"column:saw_us"`
+	Decision  string
+	StoredUS  int64 `gorm:"column:stored_us"`
+}
+
+func (outboxRow) TableName() string { return "outbox" }
+
+func (r outboxRow) part() Part {
+	return Part{
+		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
+		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
+		TriedAt: instant(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision,
+	}
+}
+
+// ErrUnderWay says that a reply has begun to be posted and can no longer be changed.
+var ErrUnderWay = errors.New("the reply is being posted")
+
+// Compose writes the parts of one reply, in place of what may have been composed
+// for it before. Once an attempt to post one of them has begun nothing is
+// written and the error is ErrUnderWay.
+func (s *Store) Compose(ctx context.Context, parts []Part) error {
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var rows []outboxRow
+		if err := s.locked(tx).Where("reply = ?", parts[0].Reply).Find(&rows).Error; err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Attempts > 0 {
+				return ErrUnderWay
+			}
+		}
+		if err := tx.Where("reply = ?", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
+			return err
+		}
+		for _, p := range parts {
+			if err := tx.Create(&outboxRow{
+				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision,
+				StoredUS: s.nowMicros(),
+			}).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, gorm.ErrDuplicatedKey) {
+		return ErrUnderWay // another worker composed the same reply at the same time
+	}
+	if err != nil && !errors.Is(err, ErrUnderWay) {
+		return fmt.Errorf("write reply %s to outbox: %w", parts[0].Reply, err)
+	}
+	return err
+}
+
+// Parts is the parts of a reply in their order; none for an unknown reply.
+func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Where("reply = ?", reply).Order("part").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read reply %s from outbox: %w", reply, err)
+	}
+	parts := make([]Part, len(rows))
+	for i, r := range rows {
+		parts[i] = r.part()
+	}
+	return parts, nil
+}
+
+// BeginSend takes a part in hand for one attempt, from the state and the number
+// of attempts in which the caller saw it, and reports whether it got it: of two
+// workers that race, one does. The attempt holds the part until the lease ends.
+func (s *Store) BeginSend(ctx context.Context, p Part, lease time.Duration) (bool, error) {
+	now := s.now()
+	taken := s.db.WithContext(ctx).Model(&outboxRow{}).
+		Where("key = ? AND state = ? AND attempts = ? AND leased_us <= ?", p.Key, p.State, p.Attempts, micros(now)).
+		Updates(map[string]any{
+			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "tried_us": micros(now),
+		})
+	if taken.Error != nil {
+		return false, fmt.Errorf("begin to send %s: %w", p.Key, taken.Error)
+	}
+	return taken.RowsAffected == 1, nil
+}
+
+// EndSend writes down how an attempt ended without a message that is known to
+// exist: Composed for an error that left no effect, Sending for one that may
+// have, Failed for one that cannot pass.
+func (s *Store) EndSend(ctx context.Context, key string, state Delivery, reason string) error {
+	if err := s.db.WithContext(ctx).Model(&outboxRow{}).Where("key = ? AND state <> ?", key, Sent).
+		Updates(map[string]any{"state": state, "leased_us": 0, "error": reason}).Error; err != nil {
+		return fmt.Errorf("end attempt to send %s: %w", key, err)
+	}
+	return nil
+}
+
+// Posted writes down, in one transaction, that a part is in Slack: the outbox
+// row and the message itself, so that the bot remembers at once what it said.
+func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
+			Updates(map[string]any{"state": Sent, "leased_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
+			return err
+		}
+		row, err := newMessageRow(m, true, s.nowMicros())
+		if err != nil {
+			return err
+		}
+		// Slack's own event of the message may have come first.
+		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
+	})
+	if err != nil {
+		return fmt.Errorf("write down that %s was posted as %s: %w", p.Key, m.TS, err)
+	}
+	return nil
+}
+
+// Saw is what the author of one of the bot's messages had read when it was
+// composed: the instant of the newest message; the zero time if the outbox does
+// not know the message.
+func (s *Store) Saw(ctx context.Context, team, channel, ts string) (time.Time, error) {
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts = ?", team, channel, ts).
+		Find(&rows).Error; err != nil {
+		return time.Time{}, fmt.Errorf("read outbox for message %s: %w", ts, err)
+	}
+	if len(rows) == 0 {
+		return time.Time{}, nil
+	}
+	return instant(rows[0].SawUS), nil
+}
+
+// Slot reserves the next moment at which a message may be posted to a channel,
+// at least pace after the one before it, and returns how long to wait for it.
+func (s *Store) Slot(ctx context.Context, team, channel string, pace time.Duration) (time.Duration, error) {
+	var wait time.Duration
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		now := s.now()
+		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
+			Create(&channelRow{TeamID: team, ChannelID: channel}).Error; err != nil {
+			return err
+		}
+		var row channelRow
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ?", team, channel).Take(&row).Error; err != nil {
+			return err
+		}
+		at := max(row.NextPostUS, micros(now))
+		wait = instant(at).Sub(now)
+		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", team, channel).
+			Update("next_post_us", at+pace.Microseconds()).Error
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reserve a slot to post to %s: %w", channel, err)
+	}
+	return max(wait, 0), nil
+}

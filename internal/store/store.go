@@ -1,0 +1,128 @@
+// Package store keeps what must not be lost: what was said, what of it has yet to
+// reach a conversation's workflow, what the bot means to post, and what it decided
+// and why. Postgres and SQLite do the same; one suite of tests runs on both.
+//
+// A message passes through here three times: the door records it with its changes
+// (Record), the relay sends the changes on (Claim, Waiting, Relayed), and the
+// worker reads it as context (Recent) and writes the reply (the outbox).
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/gormlite"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+)
+
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("not found")
+
+// Store is a database. It is safe for concurrent use, by several processes too.
+type Store struct {
+	db       *gorm.DB
+	sqlite   string // the file; empty for Postgres
+	now      func() time.Time
+	location string // the address without its password, for messages
+}
+
+// Open connects to sqlite:PATH or postgres://…; the database must be there, its
+// tables need not (Migrate makes them). SQLite's directory is made if it is missing.
+func Open(ctx context.Context, url string) (*Store, error) {
+	s := &Store{now: time.Now}
+	var dialector gorm.Dialector
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		path = strings.TrimPrefix(path, "//")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, fmt.Errorf("open database: %w", err)
+		}
+		db, err := openSQLite(path)
+		if err != nil {
+			return nil, err
+		}
+		s.sqlite, s.location = path, url
+		dialector = gormlite.OpenDB(db)
+	} else {
+		s.location = "postgres"
+		dialector = postgres.Open(url)
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{
+		// gorm's logger prints the values of a slow or failed statement: what people said.
+		Logger:                 logger.Discard,
+		TranslateError:         true,
+		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", s.location, err)
+	}
+	s.db = db
+	pool, err := db.DB()
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", s.location, err)
+	}
+	pool.SetMaxOpenConns(16)
+	pool.SetMaxIdleConns(8)
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return s, nil
+}
+
+// openSQLite sets what a file shared by two processes needs: a write-ahead log, a
+// wait for the other writer, write locks taken at the beginning of a transaction
+// (a lock taken later cannot wait), and a commit that is on the disk when it returns.
+func openSQLite(path string) (*sql.DB, error) {
+	db, err := driver.Open("file:" + filepath.ToSlash(path) +
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	pool, err := s.db.DB()
+	if err != nil {
+		return fmt.Errorf("reach database: %w", err)
+	}
+	if err := pool.PingContext(ctx); err != nil {
+		return fmt.Errorf("reach database: %w", err)
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() error {
+	pool, err := s.db.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+// locked reads rows that the transaction means to change. SQLite's transactions
+// hold the write lock from their beginning.
+func (s *Store) locked(tx *gorm.DB) *gorm.DB {
+	if s.sqlite != "" {
+		return tx
+	}
+	return tx.Clauses(clause.Locking{Strength: "UPDATE"})
+}
+
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func (s *Store) nowMicros() int64 { return micros(s.now()) }
