@@ -1,0 +1,72 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/slack-go/slack/slackevents"
+
+	"myao/internal/slack"
+)
+
+// bodyLimit is the largest body that is read, in bytes.
+const bodyLimit = 1 << 20
+
+// Events serves POST /slack/events: the Events API over HTTP.
+func (d *Door) Events() http.Handler {
+	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
+		env, err := slack.ParseEnvelope(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if env.Type == slackevents.URLVerification {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]string{"challenge": env.Challenge})
+			return
+		}
+		if err := d.Accept(r.Context(), body); err != nil {
+			d.Logger.Error("event not taken", "event", env.EventID, "error", err)
+			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
+		}
+	})
+}
+
+// Quiet serves an address of Slack's that has nothing to say yet: requests are
+// verified like all others and acknowledged.
+func (d *Door) Quiet() http.Handler {
+	return d.verified(func(http.ResponseWriter, *http.Request, []byte) {})
+}
+
+// verified lets only Slack's requests through, cheapest check first: headers,
+// then size, then signature.
+func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refuse := func(status int, why error) {
+			d.Metrics.refused(status)
+			d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
+			http.Error(w, why.Error(), status)
+		}
+		if err := slack.CheckHeaders(r.Header, d.Clock()); err != nil {
+			refuse(http.StatusUnauthorized, err)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+		var large *http.MaxBytesError
+		switch {
+		case errors.As(err, &large):
+			refuse(http.StatusRequestEntityTooLarge, errors.New("the body is larger than 1 MiB"))
+			return
+		case err != nil:
+			refuse(http.StatusBadRequest, errors.New("the body ended early"))
+			return
+		}
+		if err := slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock()); err != nil {
+			refuse(http.StatusUnauthorized, err)
+			return
+		}
+		next(w, r, body)
+	})
+}

@@ -1,0 +1,182 @@
+package ingest
+
+import (
+	"slices"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// plan decides what the store shall hold after an event, and who is to hear of
+// it. It is pure: the same event in the same situation gives the same entry, so
+// that it may be asked again when another event of the message came first.
+func plan(e slack.Event, known store.Known, settings config.ChannelSettings) store.Entry {
+	p := planner{event: e, known: known, settings: settings}
+	switch e.Kind {
+	case slack.Posted:
+		return p.posted()
+	case slack.Edited:
+		return p.edited()
+	default:
+		return p.deleted()
+	}
+}
+
+type planner struct {
+	event    slack.Event
+	known    store.Known
+	settings config.ChannelSettings
+}
+
+func (p planner) posted() store.Entry {
+	m := p.event.Message
+	if stands := p.known.Message; stands != nil {
+		switch {
+		case stands.Deleted:
+			return store.Entry{} // its deletion came first
+		case p.known.Handled:
+			return p.complete(*stands)
+		case stands.Revision != "" || m.Text == "":
+			m = *stands // an edit, or Slack's history, came first and knows more
+		}
+	}
+	entry := store.Entry{Message: &m, Handled: true}
+	kind, heard := p.trigger(m, p.event.Mention)
+	if !heard {
+		return entry
+	}
+	for _, c := range p.targets(m, kind == conversation.Addressed) {
+		entry.Changes = append(entry.Changes, p.change(c, m, kind))
+	}
+	return entry
+}
+
+// complete takes the files from the second event of a message: an app_mention
+// has none, its message twin has them.
+func (p planner) complete(stands chat.Message) store.Entry {
+	m := p.event.Message
+	if p.event.Partial || len(stands.Files) > 0 || len(m.Files) == 0 || stands.Revision != "" {
+		return store.Entry{}
+	}
+	stands.Files = m.Files
+	return store.Entry{Message: &stands, Handled: true}
+}
+
+func (p planner) edited() store.Entry {
+	m := p.event.Message
+	before := p.event.Previous
+	mentioned := p.event.PreviousMention
+	changed := !p.event.HasPrevious || before != m.Text
+	if stands := p.known.Message; stands != nil {
+		if stands.Deleted || !later(m.Revision, stands.Revision) {
+			return store.Entry{}
+		}
+		changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
+		if p.known.Handled {
+			mentioned = p.known.Addressed
+		}
+		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
+	}
+	entry := store.Entry{Message: &m, Handled: p.known.Handled}
+	kind, heard := p.trigger(m, p.event.Mention)
+	if !changed || !heard {
+		return entry
+	}
+	if kind == conversation.Addressed && !mentioned && p.event.Mention {
+		for _, c := range p.targets(m, true) {
+			entry.Changes = append(entry.Changes, p.change(c, m, conversation.Addressed))
+		}
+		return entry
+	}
+	for _, c := range p.targets(m, mentioned || p.known.Addressed) {
+		entry.Changes = append(entry.Changes, p.change(c, m, conversation.Edited))
+	}
+	return entry
+}
+
+func (p planner) deleted() store.Entry {
+	m := p.event.Message
+	addressed := p.event.PreviousMention
+	if stands := p.known.Message; stands != nil {
+		if stands.Deleted {
+			return store.Entry{}
+		}
+		m, addressed = *stands, p.known.Addressed
+	}
+	m.Deleted, m.Text, m.Files, m.Revision = true, "", nil, ""
+	entry := store.Entry{Message: &m, Handled: true}
+	if _, heard := p.trigger(m, addressed); !heard || p.known.Message == nil {
+		return entry
+	}
+	for _, c := range p.targets(m, addressed) {
+		entry.Changes = append(entry.Changes, p.change(c, m, conversation.Deleted))
+	}
+	return entry
+}
+
+// trigger is what a message is to its conversation, and whether it is heard at
+// all: the bot does not hear itself, and other bots only where it is told to.
+func (p planner) trigger(m chat.Message, mention bool) (kind conversation.Kind, heard bool) {
+	switch {
+	case m.Own:
+		return "", false
+	case m.ByBot():
+		return conversation.Said, p.settings.Bots == config.BotsJudge
+	case mention, p.settings.Mode == config.ModeAll, conversationOf(m).Direct():
+		return conversation.Addressed, true
+	default:
+		return conversation.Said, true
+	}
+}
+
+// targets is who hears of a message: its conversation, and for one at a channel's
+// top level that addresses the bot, the thread in which it is answered.
+func (p planner) targets(m chat.Message, addressed bool) []chat.Conversation {
+	c := conversationOf(m)
+	if !addressed || !c.TopLevel() || c.Direct() {
+		return []chat.Conversation{c}
+	}
+	return []chat.Conversation{{Team: c.Team, Channel: c.Channel, Thread: m.TS}, c}
+}
+
+func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.Kind) store.Change {
+	change := conversation.Change{TS: m.TS, Kind: kind, Revision: m.Revision}
+	if p.event.Kind == slack.Posted {
+		change.Revision = "" // the message as first said, whatever is known of later edits
+		change.FollowUp = kind == conversation.Said && followUp(p.known.Before, m.UserID)
+	}
+	return store.Change{Conversation: c, Change: change}
+}
+
+func conversationOf(m chat.Message) chat.Conversation {
+	return chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+}
+
+// followUp reports whether a person goes on talking with the bot: it spoke last
+// in the thread but for that person, and it had answered that person.
+func followUp(before []chat.Message, user string) bool {
+	i := len(before) - 1
+	for i >= 0 && before[i].UserID == user && !before[i].Own {
+		i--
+	}
+	if i < 0 || !before[i].Own {
+		return false
+	}
+	for i >= 0 && before[i].Own {
+		i--
+	}
+	return i >= 0 && before[i].UserID == user
+}
+
+// later compares two revisions; every edit is later than none.
+func later(a, b string) bool { return chat.Time(a).After(chat.Time(b)) }
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

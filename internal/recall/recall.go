@@ -1,0 +1,76 @@
+// Package recall builds the context that judging and composing share: what was
+// said, by whom, with names instead of ids. It reads the database, and asks Slack
+// only for names that are unknown or a day old.
+package recall
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Directory is who knows the names of users and channels.
+type Directory interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	User(ctx context.Context, id string) (slack.User, error)
+	Channel(ctx context.Context, id string) (slack.Channel, error)
+}
+
+// Builder builds contexts. All fields are required.
+type Builder struct {
+	Store     *store.Store
+	Directory Directory
+	Persona   chat.Persona
+	// MessagesLimit is how many of the channel's newest messages are read.
+	MessagesLimit int
+	Clock         func() time.Time
+	Logger        *slog.Logger
+}
+
+// Recollection is a context with the names that occur in its texts.
+type Recollection struct {
+	chat.Context
+	// Names maps user ids to display names, Channels channel ids to names.
+	Names    map[string]string
+	Channels map[string]string
+	// Saw is the newest message in it; the zero time for none.
+	Saw time.Time
+}
+
+// Build reads what there is to know for one conversation. Names that cannot be
+// had are ids; messages that cannot be read are an error.
+func (b *Builder) Build(ctx context.Context, c chat.Conversation) (Recollection, error) {
+	own, err := b.Directory.Identity(ctx)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
+	}
+	messages, omitted, err := b.Store.Recent(ctx, c, b.MessagesLimit)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context: %w", err)
+	}
+	r := Recollection{Names: b.users(ctx, c.Team, own, messages), Channels: b.channels(ctx, c, messages)}
+	for i, m := range messages {
+		switch name := r.Names[m.UserID]; {
+		case m.Own:
+			messages[i].Name = b.Persona.Name
+		case name != "" && m.Name == "":
+			messages[i].Name = name
+		case m.Name == "" && m.UserID != "":
+			messages[i].Name = m.UserID
+		case m.Name == "":
+			messages[i].Name = m.BotID
+		}
+		if at := m.Time(); at.After(r.Saw) {
+			r.Saw = at
+		}
+	}
+	history := chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], messages)
+	history.Omitted = omitted
+	r.Context = chat.Context{Persona: b.Persona, Conversation: history, TargetThread: c.Thread}
+	return r, nil
+}

@@ -1,0 +1,146 @@
+// Package temporal is the starter's and the worker's way to a Temporal server:
+// the connection, the signal that starts a conversation, and the search
+// attributes that people look conversations up by.
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// NewClient makes a client by Temporal's own environment (TEMPORAL_ADDRESS,
+// TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_… and profiles; see
+// docs.temporal.io/develop/environment-configuration). It connects when it is
+// first used: the server need not be there yet.
+func NewClient(logger *slog.Logger) (client.Client, error) {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return nil, fmt.Errorf("read Temporal's environment: %w", err)
+	}
+	options.Logger = sdklog.NewStructuredLogger(logger)
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
+		grpc.WithChainUnaryInterceptor(setRequestID))
+	c, err := client.NewLazyClient(options)
+	if err != nil {
+		return nil, fmt.Errorf("make a Temporal client: %w", err)
+	}
+	return c, nil
+}
+
+type requestIDKey struct{}
+
+// setRequestID gives a signal the request id that the context carries: the SDK
+// draws a new one for each call, and the server knows a repetition by it.
+func setRequestID(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if r, ok := req.(*workflowservice.SignalWithStartWorkflowExecutionRequest); ok {
+		if id, ok := ctx.Value(requestIDKey{}).(string); ok {
+			r.RequestId = id
+		}
+	}
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// Sender sends signals to conversations.
+type Sender struct {
+	Client client.Client
+	// Attributes reports whether the server knows our search attributes.
+	Attributes func() bool
+}
+
+var (
+	teamAttribute    = sdk.NewSearchAttributeKeyKeyword(conversation.AttributeTeam)
+	channelAttribute = sdk.NewSearchAttributeKeyKeyword(conversation.AttributeChannel)
+	phaseAttribute   = sdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
+)
+
+// Send signals a conversation, and starts its workflow if none runs.
+func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversation.Signal, requestID string) error {
+	ctx = context.WithValue(ctx, requestIDKey{}, requestID)
+	in := conversation.Input{Conversation: c, Attributes: s.Attributes()}
+	options := client.StartWorkflowOptions{
+		TaskQueue: conversation.TaskQueue,
+		// A conversation that was closed when it was idle starts anew.
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         summary(c),
+	}
+	if in.Attributes {
+		options.TypedSearchAttributes = sdk.NewSearchAttributes(
+			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(conversation.Idle)))
+	}
+	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
+	return err
+}
+
+// summary names a conversation for people, without a word of what is said in it.
+func summary(c chat.Conversation) string {
+	switch {
+	case !c.TopLevel():
+		return fmt.Sprintf("%s · thread %s", c.Channel, chat.Time(c.Thread).Format("2006-01-02 15:04:05 MST"))
+	case c.Direct():
+		return c.Channel + " · direct messages"
+	default:
+		return c.Channel + " · top level"
+	}
+}
+
+// RegisterAttributes makes the search attributes known to the server. registered
+// is false, without an error, where the server does not let us.
+func RegisterAttributes(ctx context.Context, c client.Client, namespace string) (registered bool, err error) {
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return refused(err)
+	}
+	missing := map[string]enumspb.IndexedValueType{}
+	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+		if _, ok := known.GetCustomAttributes()[name]; !ok {
+			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) == 0 {
+		return true, nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace: namespace, SearchAttributes: missing,
+	})
+	var exists *serviceerror.AlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		return refused(err)
+	}
+	return true, nil
+}
+
+// refused tells a server that will never let us from one that is not there.
+func refused(err error) (bool, error) {
+	var (
+		denied        *serviceerror.PermissionDenied
+		unimplemented *serviceerror.Unimplemented
+		invalid       *serviceerror.InvalidArgument
+	)
+	if errors.As(err, &denied) || errors.As(err, &unimplemented) || errors.As(err, &invalid) {
+		return false, nil
+	}
+	return false, fmt.Errorf("register search attributes: %w", err)
+}
+
+// Namespace is the namespace that the environment names.
+func Namespace() string {
+	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.Namespace != "" {
+		return options.Namespace
+	}
+	return "default"
+}
