@@ -1,0 +1,104 @@
+// Package activities is what a conversation's workflow has done for it: judge,
+// compose, post, settle, silence. Each may be tried any number of times and by
+// several workers at once, and takes effect once. What people said, and what the
+// bot will say, stays in the database: inputs and outputs carry ids.
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Slack is what activities ask of Slack.
+type Slack interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	Post(ctx context.Context, p slack.Post) (ts string, err error)
+	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+}
+
+// Agent is one use of a model.
+type Agent struct {
+	Model llm.Model
+	config.Agent
+}
+
+// Activities holds what they all need. All fields are required.
+type Activities struct {
+	Store    *store.Store
+	Slack    Slack
+	Recall   *recall.Builder
+	Prompts  *prompt.Renderer
+	Response Agent
+	Judgment Agent
+	// Channel is the settings of a channel, by id and name.
+	Channel func(id, name string) config.ChannelSettings
+	Clock   func() time.Time
+	Logger  *slog.Logger
+}
+
+// Task names what an activity works on: the message that asked for it, and the
+// decision in the ledger.
+type Task struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Trigger      string            `json:"trigger"` // ts
+	Revision     string            `json:"revision,omitempty"`
+	Decision     string            `json:"decision"`
+}
+
+// reply is the outbox's name of the reply to the task's trigger. It does not
+// depend on the run, so that a workflow that is reset posts nothing again.
+func (t Task) reply() string {
+	c := t.Conversation
+	return c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
+}
+
+// facts gathers what the rules look at.
+func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, error) {
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return conversation.Facts{}, err
+	}
+	settings, err := a.settings(ctx, t.Conversation)
+	if err != nil {
+		return conversation.Facts{}, err
+	}
+	f := conversation.Facts{
+		Now: a.Clock(), Mode: conversation.Mode(settings.Mode), BotID: own.UserID, MaxAge: settings.MaxMessageAge,
+	}
+	if f.SilencedUntil, err = a.Store.SilencedUntil(ctx, t.Conversation.ID()); err != nil {
+		return conversation.Facts{}, err
+	}
+	if f.Tail, err = a.Store.Tail(ctx, t.Conversation, 20); err != nil {
+		return conversation.Facts{}, err
+	}
+	for _, m := range f.Tail {
+		if m.TS == t.Trigger {
+			f.Trigger = m
+		}
+	}
+	if n := len(f.Tail); n > 0 && f.Tail[n-1].Own {
+		if f.Saw, err = a.Store.Saw(ctx, t.Conversation.Team, t.Conversation.Channel, f.Tail[n-1].TS); err != nil {
+			return conversation.Facts{}, err
+		}
+	}
+	return f, nil
+}
+
+// settings is the effective settings of a conversation's channel.
+func (a *Activities) settings(ctx context.Context, c chat.Conversation) (config.ChannelSettings, error) {
+	known, err := a.Store.Channels(ctx, c.Team, []string{c.Channel})
+	if err != nil {
+		return config.ChannelSettings{}, err
+	}
+	return a.Channel(c.Channel, known[c.Channel].Name), nil
+}

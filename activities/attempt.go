@@ -1,0 +1,86 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"myao/internal/llm"
+	"myao/internal/slack"
+)
+
+// beat is how often an activity says that it is alive. Heartbeats are also how it
+// learns that it is no longer wanted.
+const beat = 2 * time.Second
+
+// heartbeat keeps an attempt alive until stop is called.
+func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(beat)
+		defer ticker.Stop()
+		for {
+			activity.RecordHeartbeat(ctx)
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(); <-done }
+}
+
+// errFinal marks an error of our own that no further attempt would mend.
+type errFinal struct{ error }
+
+func (e errFinal) Unwrap() error { return e.error }
+
+func final(err error) error { return errFinal{err} }
+
+// The types that errors have in a workflow's history.
+const (
+	typeRateLimited = "RateLimited"
+	typeFinal       = "Final"
+	typeUnavailable = "Unavailable"
+)
+
+// classify tells Temporal what an error means: it cannot pass; it passes after
+// a time that the other side has named; or it may pass. Text of the other side
+// goes into the history, text of people never does.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var (
+		own errFinal
+		l   *llm.Error
+		s   *slack.Error
+	)
+	after := time.Duration(0)
+	switch {
+	case errors.As(err, &own):
+		return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
+	case errors.As(err, &l):
+		if !l.Retryable() && !errors.Is(err, context.Canceled) {
+			return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
+		}
+		after = l.RetryAfter
+	case errors.As(err, &s):
+		if s.Kind == slack.Final {
+			return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
+		}
+		after = s.RetryAfter
+	}
+	if after > 0 {
+		return temporal.NewApplicationErrorWithOptions(err.Error(), typeRateLimited, temporal.ApplicationErrorOptions{
+			NextRetryDelay: after, Category: temporal.ApplicationErrorCategoryBenign,
+		})
+	}
+	return temporal.NewApplicationError(err.Error(), typeUnavailable)
+}

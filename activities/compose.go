@@ -1,0 +1,136 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/prompt"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// ComposeInput asks for the text of a reply.
+type ComposeInput struct {
+	Task
+	Addressed bool `json:"addressed,omitempty"`
+	// Notice asks for the note that the bot cannot answer, instead of an answer.
+	Notice bool `json:"notice,omitempty"`
+}
+
+// ReplyOutput says how composing or posting a reply ended.
+type ReplyOutput struct {
+	Result conversation.Result `json:"result"`
+}
+
+// Compose writes a reply to the outbox, from a context that it reads itself. A
+// reply that is already being posted stays as it is.
+func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	result, err := a.composeReply(ctx, in)
+	if err != nil {
+		return ReplyOutput{}, classify(fmt.Errorf("compose: %w", err))
+	}
+	return ReplyOutput{Result: result}, nil
+}
+
+func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (conversation.Result, error) {
+	facts, err := a.facts(ctx, in.Task)
+	if err != nil {
+		return "", err
+	}
+	d := store.Decision{
+		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		Source: "operator", Outcome: "pending", ShouldRespond: true,
+	}
+	if in.Addressed {
+		d.Source, d.Reason = "addressed", "somebody addressed the bot"
+	}
+	if in.Notice {
+		d.Reason = "no answer could be had, and the bot says so"
+	}
+	if gone, err := a.gone(ctx, in.Task); err != nil {
+		return "", err
+	} else if gone {
+		d.Outcome, d.OutcomeBy = string(conversation.Withdrawn), in.Trigger
+		return conversation.Gone, errors.Join(a.Store.Decide(ctx, d), a.Store.Settle(ctx, in.Decision, d.Outcome, in.Trigger))
+	}
+	if rule := facts.Silence(); rule != conversation.NoRule {
+		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
+		if err := a.Store.Decide(ctx, d); err != nil {
+			return "", err
+		}
+		return conversation.Silenced, a.Store.Settle(ctx, in.Decision, "silent", string(rule))
+	}
+	text, saw := a.Prompts.Notice(prompt.Unanswered), a.Clock()
+	if !in.Notice {
+		if text, saw, err = a.write(ctx, in, &d); err != nil {
+			return "", err
+		}
+	}
+	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw)); err != nil && !errors.Is(err, store.ErrUnderWay) {
+		return "", err
+	}
+	// A judged reply has its row since the judgment; this leaves it alone.
+	return conversation.Done, a.Store.Decide(ctx, d)
+}
+
+// write has the model write the reply.
+func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
+	r, err := a.Recall.Build(ctx, in.Conversation)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	o := prompt.Options{Now: a.Clock(), AgentPrompt: a.Response.SystemPrompt, Names: r.Names, ChannelNames: r.Channels}
+	if own, err := a.Slack.Identity(ctx); err == nil {
+		for _, m := range r.Target() {
+			o.Bare = o.Bare || (m.TS == in.Trigger && prompt.BareMention(m.Text, own.UserID))
+		}
+	}
+	system, user, err := a.Prompts.Response(r.Context, o)
+	if err != nil {
+		return "", time.Time{}, final(err)
+	}
+	began := a.Clock()
+	answer, err := a.Response.generate(ctx, llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user})
+	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
+	d.LatencyUS = a.Clock().Sub(began).Microseconds()
+	text = strings.TrimSpace(answer.Text)
+	var cut *llm.Error
+	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && strings.TrimSpace(cut.Text) != "" {
+		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
+		text, err = strings.TrimSpace(cut.Text)+" …", nil
+	}
+	if err == nil && text == "" {
+		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
+	}
+	return text, r.Saw, err
+}
+
+// parts cuts a reply into messages that Slack takes.
+func (a *Activities) parts(t Task, text string, saw time.Time) []store.Part {
+	var parts []store.Part
+	for i, piece := range slack.Split(text, slack.DefaultLimit) {
+		parts = append(parts, store.Part{
+			Key: t.reply() + "/" + strconv.Itoa(i), Reply: t.reply(), Number: i,
+			Team: t.Conversation.Team, Channel: t.Conversation.Channel, Thread: t.Conversation.Thread,
+			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.Decision,
+		})
+	}
+	return parts
+}
+
+// gone reports whether the message to be answered has been deleted.
+func (a *Activities) gone(ctx context.Context, t Task) (bool, error) {
+	m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return m.Deleted, err
+}

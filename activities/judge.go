@@ -1,0 +1,99 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/llm"
+	"myao/internal/prompt"
+	"myao/internal/store"
+)
+
+// JudgeInput asks for the verdict on a conversation.
+type JudgeInput struct {
+	Task
+	MaxDelay int `json:"max_delay"` // seconds
+}
+
+// JudgeOutput is a verdict; the rule that made it, where no model was asked.
+type JudgeOutput struct {
+	Verdict chat.Verdict      `json:"verdict"`
+	Rule    conversation.Rule `json:"rule,omitempty"`
+}
+
+// Judge says whether to speak: by rules first, then by the model. The decision
+// goes into the ledger. An answer that cannot be read is asked for once more
+// with the fault told; a second one is a final error.
+func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	facts, err := a.facts(ctx, in.Task)
+	if err != nil {
+		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+	}
+	d := store.Decision{
+		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+	}
+	if rule := facts.Rule(); rule != conversation.NoRule {
+		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), "silent"
+		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
+		return JudgeOutput{Verdict: v, Rule: rule}, classify(a.Store.Decide(ctx, d))
+	}
+	v, err := a.verdict(ctx, in, &d)
+	if err != nil {
+		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+	}
+	d.Source, d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = "judgment", v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
+	d.Outcome = "silent"
+	if v.ShouldRespond {
+		d.Outcome = "pending"
+	}
+	if err := a.Store.Decide(ctx, d); err != nil {
+		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+	}
+	a.Logger.Info("judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
+		"should_respond", v.ShouldRespond, "confidence", v.Confidence)
+	return JudgeOutput{Verdict: v}, nil
+}
+
+// verdict asks the model, and writes into d what that cost.
+func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decision) (chat.Verdict, error) {
+	r, err := a.Recall.Build(ctx, in.Conversation)
+	if err != nil {
+		return chat.Verdict{}, err
+	}
+	o := prompt.Options{
+		Now: a.Clock(), AgentPrompt: a.Judgment.SystemPrompt, MaxDelaySeconds: in.MaxDelay, Names: r.Names, ChannelNames: r.Channels,
+	}
+	began := a.Clock()
+	for range 2 {
+		system, user, err := a.Prompts.Judgment(r.Context, o)
+		if err != nil {
+			return chat.Verdict{}, final(err)
+		}
+		answer, err := a.Judgment.generate(ctx, llm.Request{
+			Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(in.MaxDelay),
+		})
+		d.TokensIn += answer.Usage.Input
+		d.TokensOut += answer.Usage.Output
+		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
+		if err != nil && !errors.Is(err, llm.ErrCut) {
+			return chat.Verdict{}, err
+		}
+		v, err := chat.ParseVerdict(answer.Text, in.MaxDelay)
+		if err == nil {
+			return v, nil
+		}
+		o.Fault = err.Error()
+	}
+	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", o.Fault))
+}
+
+// generate fills in the agent's settings and asks its model.
+func (g Agent) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	r.Model, r.MaxOutputTokens, r.Temperature = g.Agent.Model, g.MaxOutputTokens, g.Temperature
+	return g.Model.Generate(ctx, r)
+}

@@ -1,0 +1,180 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+const (
+	// pace is Slack's "generally one message a second a channel" (docs.slack.dev/apis/web-api/rate-limits).
+	pace = time.Second
+	// lease is how long an attempt may be under way: longer than the HTTP client's timeout.
+	lease = 15 * time.Second
+	// settling is how long Slack is given to show a message that may have been
+	// posted before it is asked for it.
+	settling = 2 * time.Second
+)
+
+// PostInput asks for a composed reply to be posted.
+type PostInput struct {
+	Task
+}
+
+// Post brings a composed reply to Slack: each of its parts, in order, once. It
+// may be tried again after anything, a crash included: what is not known to have
+// failed is looked for in Slack before it is posted again.
+func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	result, err := a.postReply(ctx, in.Task)
+	if err != nil {
+		return ReplyOutput{}, classify(fmt.Errorf("post: %w", err))
+	}
+	return ReplyOutput{Result: result}, nil
+}
+
+func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result, error) {
+	parts, err := a.Store.Parts(ctx, t.reply())
+	if err != nil {
+		return "", err
+	}
+	if len(parts) == 0 {
+		return "", final(fmt.Errorf("reply %s is not in the outbox", t.reply()))
+	}
+	for _, p := range parts {
+		switch result, err := a.postPart(ctx, t, p); {
+		case err != nil:
+			return "", err
+		case result != conversation.Done:
+			why := p.Error
+			if result == conversation.Gone {
+				why = t.Trigger
+			}
+			return result, a.Store.Settle(ctx, t.Decision, outcome(result), why)
+		}
+	}
+	return conversation.Done, a.Store.Settle(ctx, t.Decision, "posted", t.reply())
+}
+
+func outcome(r conversation.Result) string {
+	if r == conversation.Gone {
+		return string(conversation.Withdrawn)
+	}
+	return string(conversation.Unsent)
+}
+
+// postPart brings one part from whatever state it is found in to sent.
+func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conversation.Result, error) {
+	switch p.State {
+	case store.Sent:
+		return conversation.Done, nil
+	case store.Failed:
+		return conversation.Failed, nil
+	case store.Sending:
+		if ts, found, err := a.lookFor(ctx, p); err != nil {
+			return "", err
+		} else if found {
+			return conversation.Done, a.sent(ctx, p, ts)
+		}
+	case store.Composed:
+	}
+	wait, err := a.Store.Slot(ctx, p.Team, p.Channel, pace)
+	if err != nil {
+		return "", err
+	}
+	if err := pause(ctx, wait); err != nil {
+		return "", err
+	}
+	if p.Number == 0 { // a reply that has begun is brought to its end
+		if gone, err := a.gone(ctx, t); err != nil || gone {
+			return conversation.Gone, err
+		}
+	}
+	mine, err := a.Store.BeginSend(ctx, p, lease)
+	if err != nil {
+		return "", err
+	}
+	if !mine {
+		return "", fmt.Errorf("part %s: another worker is posting it", p.Key)
+	}
+	ts, err := a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	if err != nil {
+		return "", a.unsent(ctx, p, err)
+	}
+	return conversation.Done, a.sent(ctx, p, ts)
+}
+
+// lookFor asks Slack for a part whose last attempt ended nobody knows how. It
+// waits until that attempt can no longer be under way.
+func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, found bool, err error) {
+	now := a.Clock()
+	if err := pause(ctx, max(p.LeasedUntil.Sub(now), p.TriedAt.Add(settling).Sub(now))); err != nil {
+		return "", false, err
+	}
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+	if err != nil {
+		return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
+	}
+	a.Logger.Info("looked for a post of unknown end", "key", p.Key, "found", found)
+	return ts, found, nil
+}
+
+// unsent writes down what is known of an attempt that failed. That is written
+// even when the attempt's context is over: a row left as sending costs the next
+// attempt the rest of the lease.
+func (a *Activities) unsent(ctx context.Context, p store.Part, cause error) error {
+	state := store.Sending
+	var e *slack.Error
+	if errors.As(cause, &e) {
+		switch e.Kind {
+		case slack.RateLimited, slack.Transient:
+			state = store.Composed
+		case slack.Final:
+			state = store.Failed
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := a.Store.EndSend(ctx, p.Key, state, cause.Error()); err != nil {
+		a.Logger.Error("end of an attempt not written down", "key", p.Key, "error", err)
+	}
+	return fmt.Errorf("part %s: %w", p.Key, cause)
+}
+
+func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	a.Logger.Info("posted", "key", p.Key, "ts", ts)
+	return a.Store.Posted(ctx, p, chat.Message{
+		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
+		Own: true, Text: p.Text,
+	})
+}
+
+// pause waits, or returns early with the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,39 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Mute is how long a conversation is silenced when no end is named: a century.
+const Mute = 100 * 365 * 24 * time.Hour
+
+// SettleInput says what became of a decision.
+type SettleInput struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Decision     string            `json:"decision"`
+	Outcome      string            `json:"outcome"`
+	By           string            `json:"by,omitempty"`
+}
+
+// Settle writes the outcome of a decision into the ledger.
+func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
+	return classify(a.Store.Settle(ctx, in.Decision, in.Outcome, in.By))
+}
+
+// SilenceInput mutes a conversation for a time; 0 ends it.
+type SilenceInput struct {
+	Conversation chat.Conversation `json:"conversation"`
+	For          time.Duration     `json:"for"`
+}
+
+// Silence writes down until when a conversation is silent.
+func (a *Activities) Silence(ctx context.Context, in SilenceInput) error {
+	var until time.Time
+	if in.For > 0 {
+		until = a.Clock().Add(in.For)
+	}
+	return classify(a.Store.Silence(ctx, in.Conversation.ID(), until))
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/ingest"
+)
+
+func (s *starter) routes() http.Handler {
+	mux := http.NewServeMux()
+	if s.socket == nil {
+		mux.Handle("POST /slack/events", s.open((*ingest.Door).Events))
+		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Quiet))
+		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Quiet))
+	}
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// open leads to the door, once there is one. Until then Slack is asked to come again.
+func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		door := s.door.Load()
+		if door == nil {
+			http.Error(w, "the database is not there yet", http.StatusServiceUnavailable)
+			return
+		}
+		handler(door).ServeHTTP(w, r)
+	})
+}
+
+// ready answers 200 when everything that the starter needs is there, else 503
+// and a line for each thing that is not.
+func (s *starter) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
+	defer cancel()
+	var missing []error
+	if db := s.store.Load(); db == nil {
+		missing = append(missing, errors.New("database: not open yet"))
+	} else if err := db.Ping(ctx); err != nil {
+		missing = append(missing, fmt.Errorf("database: %w", err))
+	}
+	if _, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		missing = append(missing, fmt.Errorf("temporal: %w", err))
+	} else if !s.registered.Load() {
+		missing = append(missing, errors.New("temporal: search attributes not registered yet"))
+	}
+	if _, err := s.slack.Identity(ctx); err != nil {
+		missing = append(missing, fmt.Errorf("slack: %w", err))
+	}
+	if s.socket != nil && !s.socket.Connected() {
+		missing = append(missing, errors.New("slack: Socket Mode is not connected"))
+	}
+	if len(missing) > 0 {
+		http.Error(w, errors.Join(missing...).Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ready")
+}

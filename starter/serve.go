@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/ingest"
+	"myao/internal/launch"
+	"myao/internal/relay"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/temporal"
+)
+
+// stopFor is how long requests may take to end when the starter is told to stop.
+const stopFor = 10 * time.Second
+
+// starter is the parts of the running program. The HTTP server comes first and
+// tells what is still missing; the rest is there once the database is.
+type starter struct {
+	launch.Program
+	slack    *slack.Client
+	socket   *slack.Socket // nil where events come by HTTP
+	temporal client.Client
+	metrics  *prometheus.Registry
+
+	store      atomic.Pointer[store.Store]
+	door       atomic.Pointer[ingest.Door]
+	attributes atomic.Bool // the server knows our search attributes
+	registered atomic.Bool // the server has said whether it does
+}
+
+// serve runs until the context ends.
+func serve(ctx context.Context, p launch.Program) error {
+	c, err := temporal.NewClient(p.Logger)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	s := &starter{
+		Program:  p,
+		slack:    slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}),
+		temporal: c,
+		metrics:  prometheus.NewRegistry(),
+	}
+	if p.Config.Slack.SocketMode() {
+		s.socket = slack.NewSocket(slack.SocketConfig{
+			AppToken: string(p.Config.Slack.AppToken), APIURL: p.Config.Slack.APIURL, Logger: p.Logger,
+		})
+	}
+	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Server.Address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.listen(ctx, listener) })
+	group.Go(func() error { return s.work(ctx) })
+	return group.Wait()
+}
+
+// listen serves HTTP until the context ends, then lets requests finish.
+func (s *starter) listen(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      15 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+		defer cancel()
+		stopped <- server.Shutdown(stop)
+	}()
+	s.Logger.Info("starter listens", "address", listener.Addr().String())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve HTTP: %w", err)
+	}
+	return <-stopped
+}
+
+// work opens the door and relays what comes in.
+func (s *starter) work(ctx context.Context) (err error) {
+	db, err := s.Store(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load}, s.policy(db),
+		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
+	door := &ingest.Door{
+		Store: db, Directory: s.slack, Relay: r, Config: s.Config, Clock: time.Now, Logger: s.Logger,
+		Metrics: ingest.NewMetrics(s.metrics),
+	}
+	s.store.Store(db)
+	s.door.Store(door)
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.registerAttributes(ctx); err != nil {
+			return err
+		}
+		r.Run(ctx)
+		return ctx.Err()
+	})
+	if s.socket != nil {
+		group.Go(func() error { return s.socket.Listen(ctx, door.Accept) })
+	}
+	return group.Wait()
+}
+
+// registerAttributes tries until the server has answered yes or no.
+func (s *starter) registerAttributes(ctx context.Context) error {
+	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
+		known, err := temporal.RegisterAttributes(ctx, s.temporal, temporal.Namespace())
+		if err == nil {
+			s.attributes.Store(known)
+			s.registered.Store(true)
+			if !known {
+				s.Logger.Warn("the Temporal server lets nobody register search attributes; conversations go without",
+					"attributes", []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase})
+			}
+			return nil
+		}
+		s.Logger.Error("Temporal not ready; trying again", "error", err, "in", wait.String())
+		if err := launch.Pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// policy is the timing of a conversation by the configuration of its channel.
+func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversation) conversation.Policy {
+	return func(ctx context.Context, c chat.Conversation) conversation.Policy {
+		name := ""
+		if s.Config.NamesChannels() {
+			known, err := db.Channels(ctx, c.Team, []string{c.Channel})
+			if err != nil {
+				s.Logger.Warn("name of channel not read", "channel", c.Channel, "error", err)
+			}
+			name = known[c.Channel].Name
+		}
+		settings := s.Config.Channel(c.Channel, name)
+		return conversation.Policy{
+			MinWait: whole(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: whole(settings.MaxWait),
+			MaxDelay: whole(settings.MaxDelay), FollowUpWait: whole(settings.FollowUpWait),
+			IdleClose: whole(s.Config.Response.IdleClose()),
+		}
+	}
+}
+
+func whole(d time.Duration) int { return int(d / time.Second) }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/temporal"
+	"myao/workflows"
+)
+
+// stopFor is how long activities may take to end when the worker is told to
+// stop; what has not ended is tried again by another worker.
+const stopFor = 20 * time.Second
+
+// serve runs until the context ends.
+func serve(ctx context.Context, p launch.Program) (err error) {
+	s, err := p.Store(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	c, err := temporal.NewClient(p.Logger)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	a, closeModels, err := newActivities(ctx, p, s)
+	if err != nil {
+		return err
+	}
+	defer closeModels()
+
+	fatal := make(chan error, 1)
+	w := newWorker(c, a, func(err error) {
+		select {
+		case fatal <- err:
+		default:
+		}
+	})
+	if err := start(ctx, p, w); err != nil {
+		return err
+	}
+	defer w.Stop()
+	p.Logger.Info("worker runs", "task_queue", conversation.TaskQueue)
+	select {
+	case <-ctx.Done():
+		p.Logger.Info("worker stops")
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("run worker: %w", err)
+	}
+}
+
+func newWorker(c client.Client, a *activities.Activities, fatal func(error)) worker.Worker {
+	w := worker.New(c, conversation.TaskQueue, worker.Options{WorkerStopTimeout: stopFor, OnFatalError: fatal})
+	w.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	w.RegisterActivity(a)
+	return w
+}
+
+// start tries until Temporal is there or the context ends.
+func start(ctx context.Context, p launch.Program, w worker.Worker) error {
+	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
+		err := w.Start()
+		if err == nil {
+			return nil
+		}
+		p.Logger.Error("Temporal not ready; trying again", "error", err, "in", wait.String())
+		if err := launch.Pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func newActivities(ctx context.Context, p launch.Program, s *store.Store) (*activities.Activities, func(), error) {
+	prompts, err := prompt.New(prompt.Config{
+		Language: string(p.Config.Language), Dir: p.Config.TemplatesDir, Location: p.Config.Location(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &models{program: p}
+	response, err := m.agent(ctx, p.Config.Agents.Response)
+	if err != nil {
+		return nil, nil, err
+	}
+	judgment, err := m.agent(ctx, p.Config.Agents.Judgment)
+	if err != nil {
+		return nil, nil, err
+	}
+	slackClient := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+	return &activities.Activities{
+		Store: s,
+		Slack: slackClient,
+		Recall: &recall.Builder{
+			Store: s, Directory: slackClient,
+			Persona:       chat.Persona{Name: p.Config.Persona.Name, SystemPrompt: p.Config.Persona.SystemPrompt},
+			MessagesLimit: p.Config.Response.ChannelMessagesLimit, Clock: time.Now, Logger: p.Logger,
+		},
+		Prompts: prompts, Response: response, Judgment: judgment,
+		Channel: p.Config.Channel, Clock: time.Now, Logger: p.Logger,
+	}, m.close, nil
+}

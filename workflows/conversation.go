@@ -1,0 +1,259 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/conversation"
+)
+
+// Conversation is the life of one thread, or of the top level of one channel. It
+// ends when it has been idle for long enough; the next message starts a new run.
+func Conversation(ctx workflow.Context, in conversation.Input) error {
+	t := newTalk(ctx, in)
+	if err := t.serve(); err != nil {
+		return err
+	}
+	return t.run()
+}
+
+// talk interprets one conversation's policy.
+type talk struct {
+	ctx     workflow.Context
+	in      conversation.Input
+	state   *conversation.State
+	signals workflow.ReceiveChannel
+
+	work   *work             // the judging, composing or posting under way
+	loose  []workflow.Future // records that nothing waits for
+	timer  alarm
+	phase  conversation.Phase // as the search attribute has it
+	orders int                // updates carried out; wakes run
+}
+
+// work is the one activity whose end the policy waits for.
+type work struct {
+	future workflow.Future
+	cancel workflow.CancelFunc
+	// end makes the activity's result an event.
+	end func(workflow.Future) conversation.Event
+}
+
+func newTalk(ctx workflow.Context, in conversation.Input) *talk {
+	t := &talk{ctx: ctx, in: in, state: in.State, signals: workflow.GetSignalChannel(ctx, conversation.SignalName)}
+	if t.state == nil {
+		t.state = conversation.New(in.Conversation)
+	}
+	t.phase = t.state.Phase
+	return t
+}
+
+// run is the story: hear what happened, take in what was done, act, show, rest.
+//
+// A run ends only in a workflow task in which hear came back with nothing, and
+// nothing has blocked since: a signal delivered to a run that closes is lost.
+func (t *talk) run() error {
+	for {
+		heard := t.hear()
+		t.finish()
+		t.apply(conversation.Tick{})
+		if !heard && t.resting() {
+			if t.state.Closing(t.now()) {
+				return nil
+			}
+			if workflow.GetInfo(t.ctx).GetContinueAsNewSuggested() {
+				t.in.State = t.state
+				return workflow.NewContinueAsNewError(t.ctx, conversation.WorkflowType, t.in)
+			}
+		}
+		t.show()
+		if err := t.rest(); err != nil {
+			return err
+		}
+	}
+}
+
+// hear drains the signals that have come and reports whether there were any.
+// What came together is taken in together: a burst is one thing.
+func (t *talk) hear() bool {
+	var heard bool
+	var changes conversation.Changes
+	var s conversation.Signal
+	for t.signals.ReceiveAsync(&s) {
+		heard = true
+		t.state.Policy = s.Policy
+		changes = append(changes, s.Changes...)
+		s = conversation.Signal{}
+	}
+	if len(changes) > 0 {
+		t.apply(changes)
+	}
+	return heard
+}
+
+// finish takes in the end of the work under way.
+func (t *talk) finish() {
+	for t.work != nil && t.work.future.IsReady() {
+		w := t.work
+		t.work = nil
+		t.apply(w.end(w.future))
+	}
+}
+
+// apply puts an event to the policy and carries out what it answers.
+func (t *talk) apply(e conversation.Event) {
+	for _, effect := range t.state.Apply(e, t.now()) {
+		switch effect := effect.(type) {
+		case conversation.Cancel:
+			if t.work != nil {
+				t.work.cancel()
+				t.work = nil
+			}
+		case conversation.Judge:
+			t.judge(effect)
+		case conversation.Compose:
+			t.compose(effect)
+		case conversation.Post:
+			t.post(effect)
+		case conversation.Settle:
+			t.settle(effect)
+		}
+	}
+}
+
+// resting reports whether nothing is under way that would be lost with the run.
+func (t *talk) resting() bool {
+	for len(t.loose) > 0 && t.loose[0].IsReady() {
+		t.loose = t.loose[1:]
+	}
+	return t.work == nil && len(t.loose) == 0 && workflow.AllHandlersFinished(t.ctx)
+}
+
+// rest waits for a signal, the end of work, an order, or the time to act. There
+// is one timer, which a later deadline leaves alone: it is set anew when it fires
+// early, so that a message costs no timer of its own.
+func (t *talk) rest() error {
+	t.timer.set(t.ctx, t.state.Wake(), timerSummary(t.state.Phase))
+	orders := t.orders
+	err := workflow.Await(t.ctx, func() bool {
+		return t.signals.Len() > 0 || t.orders != orders || t.timer.fired() ||
+			(t.work != nil && t.work.future.IsReady()) ||
+			(len(t.loose) > 0 && t.loose[0].IsReady())
+	})
+	return err
+}
+
+func (t *talk) now() time.Time { return workflow.Now(t.ctx).UTC() }
+
+// alarm is one timer that serves many deadlines.
+type alarm struct {
+	future workflow.Future
+	cancel workflow.CancelFunc
+	at     time.Time
+}
+
+// set makes sure that the alarm fires at the latest at a time; the zero time asks for none.
+func (a *alarm) set(ctx workflow.Context, at time.Time, summary string) {
+	a.fired()
+	if at.IsZero() || (a.future != nil && !a.at.After(at)) {
+		return
+	}
+	if a.future != nil {
+		a.cancel()
+	}
+	ctx, a.cancel = workflow.WithCancel(ctx)
+	a.at = at
+	a.future = workflow.NewTimerWithOptions(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond), workflow.TimerOptions{Summary: summary})
+}
+
+// fired reports whether the alarm has gone off, and forgets it if so.
+func (a *alarm) fired() bool {
+	if a.future == nil || !a.future.IsReady() {
+		return false
+	}
+	a.future = nil
+	return true
+}
+
+// patience is how an activity is tried: each attempt is short and heartbeats, so
+// that a dead worker is noticed within seconds, and attempts go on for a while.
+func patience(attempt, whole time.Duration, summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    attempt,
+		ScheduleToCloseTimeout: whole,
+		HeartbeatTimeout:       10 * time.Second,
+		Summary:                summary,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second,
+		},
+	}
+}
+
+func (t *talk) start(o workflow.ActivityOptions, activity, in any, end func(workflow.Future) conversation.Event) {
+	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(t.ctx, o))
+	t.work = &work{future: workflow.ExecuteActivity(ctx, activity, in), cancel: cancel, end: end}
+}
+
+var do *activities.Activities // names the activities; never called
+
+func (t *talk) task(epoch int, trigger conversation.Item) activities.Task {
+	return activities.Task{
+		Conversation: t.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: t.decision(epoch),
+	}
+}
+
+// judge ends in silence when no judgment can be had.
+func (t *talk) judge(e conversation.Judge) {
+	in := activities.JudgeInput{Task: t.task(e.Epoch, e.Trigger), MaxDelay: t.state.Policy.MaxDelay}
+	t.start(patience(time.Minute, 10*time.Minute, "judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
+		var out activities.JudgeOutput
+		if err := f.Get(t.ctx, &out); err != nil {
+			workflow.GetLogger(t.ctx).Warn("no judgment", "trigger", e.Trigger.TS, "error", err)
+			return conversation.Judged{Epoch: e.Epoch, Failed: true}
+		}
+		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict}
+	})
+}
+
+func (t *talk) compose(e conversation.Compose) {
+	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice}
+	t.start(patience(2*time.Minute, 10*time.Minute, "compose reply to "+e.Trigger.TS), do.Compose, in, func(f workflow.Future) conversation.Event {
+		var out activities.ReplyOutput
+		if err := f.Get(t.ctx, &out); err != nil {
+			workflow.GetLogger(t.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)
+			return conversation.Composed{Epoch: e.Epoch, Result: conversation.Failed}
+		}
+		return conversation.Composed{Epoch: e.Epoch, Result: out.Result}
+	})
+}
+
+// post goes on for longer when somebody waits for the answer: late is better
+// than never to them, and worse than never to everybody else.
+func (t *talk) post(e conversation.Post) {
+	whole := 10 * time.Minute
+	if e.Addressed {
+		whole = time.Hour
+	}
+	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger)}
+	t.start(patience(time.Minute, whole, "post reply to "+e.Trigger.TS), do.Post, in, func(f workflow.Future) conversation.Event {
+		var out activities.ReplyOutput
+		if err := f.Get(t.ctx, &out); err != nil {
+			workflow.GetLogger(t.ctx).Error("reply not posted", "trigger", e.Trigger.TS, "error", err)
+			t.settle(conversation.Settle{Epoch: e.Epoch, Outcome: conversation.Unsent})
+			return conversation.Posted{Epoch: e.Epoch, Result: conversation.Failed}
+		}
+		return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
+	})
+}
+
+// settle records the end of a decision; the conversation does not wait for it.
+func (t *talk) settle(e conversation.Settle) {
+	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, string(e.Outcome)))
+	in := activities.SettleInput{
+		Conversation: t.in.Conversation, Decision: t.decision(e.Epoch), Outcome: string(e.Outcome), By: e.By,
+	}
+	t.loose = append(t.loose, workflow.ExecuteActivity(ctx, do.Settle, in))
+}
