@@ -499,6 +499,12 @@ func TestResultOfAReply(t *testing.T) {
 			at(2, composed(1, Failed), "compose notice#1 0!", "replying"),
 			at(3, composed(1, Failed), "settle#1 failed", "waiting until 303", "pending 1"),
 		}},
+		{name: "a notice for several, one of them deleted: the others get an answer if they can", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(1, composed(1, Failed), "compose notice#1 1!", "replying"),
+			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying"),
+			at(3, composed(2, Failed), "compose notice#2 0!", "replying"),
+		}},
 		{name: "that failure is settled for its own decision, not for the next", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, mention(1), "", "replying"),

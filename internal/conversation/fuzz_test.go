@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -53,6 +54,14 @@ func FuzzState(f *testing.F) {
 		add(kind, append(ambient, opMention, 0, opRepeat, 0, opStale, 1, opWake, 0, opYes, 2, opAnswerNow, 0, opComposed, 0, opDrop, 0)...)
 		add(kind, opTogether, 2, opSaid, 3, opSaid, 5, opWake, 0, opYes, 0, opComposed, 0, opMention, 6, opPosted, 2, opMention, 7, opDeleted, 7)
 		add(kind, opSaid, 9, opWake, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opWake, 0, opStale, 0)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 { // so that a plain test run is worth something, too
+		script := make([]byte, 200)
+		for i := range script {
+			script[i] = byte(r.IntN(256))
+		}
+		f.Add(script)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 400 {

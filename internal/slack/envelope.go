@@ -1,0 +1,54 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// ErrNotObject means that a body is no JSON object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// Envelope is the outer part of what Slack delivers, the same over HTTP and in a
+// Socket Mode payload (docs.slack.dev/apis/events-api/#callback-field). Any field
+// may be empty.
+type Envelope struct {
+	// Type is event_callback, url_verification, app_rate_limited or something new.
+	Type string
+	// Challenge is what url_verification wants back.
+	Challenge string
+	// TeamID is the workspace the event is told of; in a shared channel that can be
+	// another than the one the app is installed in.
+	TeamID string
+	// EventID is the same in every redelivery of one event, and differs between an
+	// app_mention and its message twin.
+	EventID string
+	// At is event_time, to the second, UTC.
+	At time.Time
+	// EventType and Subtype are those of Event, for logs and counters.
+	EventType string
+	Subtype   string
+	Event     json.RawMessage
+}
+
+// ParseEnvelope reads an envelope. Its only error is ErrNotObject.
+func ParseEnvelope(body []byte) (Envelope, error) {
+	o, ok := parseObject(body)
+	if !ok {
+		return Envelope{}, ErrNotObject
+	}
+	env := Envelope{
+		Type:      o.text("type"),
+		Challenge: o.text("challenge"),
+		TeamID:    o.text("team_id"),
+		At:        o.unix("event_time"),
+		Event:     o["event"],
+	}
+	if id, err := o.id("event_id"); err == nil {
+		env.EventID = id
+	}
+	if event, ok := parseObject(env.Event); ok {
+		env.EventType, env.Subtype = event.text("type"), event.text("subtype")
+	}
+	return env, nil
+}

@@ -1,0 +1,200 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+)
+
+// ErrorKind is what a failed call allows its caller to do next.
+type ErrorKind string
+
+const (
+	// RateLimited: refused without effect; try again after RetryAfter.
+	RateLimited ErrorKind = "rate_limited"
+	// Final: refused without effect, and would be again.
+	Final ErrorKind = "final"
+	// Ambiguous: the call may have had its effect. A write has to be looked for before
+	// it is repeated; a read may simply be repeated.
+	Ambiguous ErrorKind = "ambiguous"
+	// Transient: never reached Slack, or was turned away while something passes.
+	Transient ErrorKind = "transient"
+)
+
+// Codes of failures that Slack did not name itself.
+const (
+	codeTimeout    = "timeout"
+	codeCanceled   = "canceled"
+	codeConnection = "connection_failed"
+	codeUnreadable = "unreadable_answer"
+	codeUnknown    = "unknown_error"
+	codeArgument   = "invalid_arguments"
+	codeTooMany    = "too_many_pages"
+)
+
+// Error is a failed call of Slack's Web API. It never holds a token.
+type Error struct {
+	// Method is the API method, such as chat.postMessage.
+	Method string
+	// Code is Slack's error code (channel_not_found), http_503 for a bare status, or one
+	// of timeout, canceled, connection_failed, unreadable_answer, unknown_error,
+	// invalid_arguments and too_many_pages.
+	Code string
+	// Status is the HTTP status; 0 without an answer.
+	Status int
+	// RetryAfter is how long Slack asks to wait; 0 when it does not say.
+	RetryAfter time.Duration
+	Kind       ErrorKind
+	cause      error
+}
+
+func (e *Error) Error() string {
+	s := "slack " + e.Method + ": " + e.Code
+	if e.RetryAfter > 0 {
+		s += ", retry after " + e.RetryAfter.String()
+	}
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+// Unwrap is the error below; nil where Slack's own answer is the error.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Retryable reports whether the same call may simply be made again, after RetryAfter:
+// always when it had no effect and the cause can pass, and for methods that only read
+// also when the answer was lost.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case RateLimited, Transient:
+		return true
+	case Ambiguous:
+		return reads(e.Method)
+	}
+	return false
+}
+
+// reads reports whether a method changes nothing. An unknown one counts as a write.
+func reads(method string) bool {
+	switch method[strings.LastIndexByte(method, '.')+1:] {
+	case "test", "info", "list", "history", "replies", "members":
+		return true
+	}
+	return method == "users.conversations" || method == openMethod
+}
+
+// Classify says what a failed call of method means. It takes the errors of this
+// package's client, of slack-go and of net/http; it returns nil for nil. Codes:
+// docs.slack.dev/reference/methods/chat.postMessage#errors.
+func Classify(method string, err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var limited *slackapi.RateLimitedError
+	if errors.As(err, &limited) {
+		return &Error{Method: method, Code: "ratelimited", Status: http.StatusTooManyRequests, RetryAfter: limited.RetryAfter, Kind: RateLimited}
+	}
+	var status slackapi.StatusCodeError
+	if errors.As(err, &status) {
+		return statusError(method, status.Code, 0)
+	}
+	var answer slackapi.SlackErrorResponse
+	if errors.As(err, &answer) {
+		return answerError(method, answer.Err, 0)
+	}
+	return transportError(method, err, !neverSent(err))
+}
+
+// statusError is an answer with another HTTP status than 200
+// (docs.slack.dev/apis/web-api/rate-limits).
+func statusError(method string, status int, retryAfter time.Duration) *Error {
+	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Final}
+	switch {
+	case status == http.StatusTooManyRequests:
+		e.Code, e.Kind = "ratelimited", RateLimited
+		// socketmode looks for this one, to wait as long as it says.
+		e.cause = &slackapi.RateLimitedError{RetryAfter: retryAfter}
+	case status >= 500, status == http.StatusRequestTimeout, status < 300:
+		e.Kind = Ambiguous
+	}
+	return e
+}
+
+var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,79}$`)
+
+// answerError is an answer {"ok":false,"error":code}. A code that is not known to pass is
+// Final: Slack has refused.
+func answerError(method, code string, retryAfter time.Duration) *Error {
+	e := &Error{Method: method, Code: code, Status: http.StatusOK, RetryAfter: retryAfter, Kind: Final}
+	switch code {
+	case "ratelimited", "rate_limited":
+		e.Kind = RateLimited
+	case "internal_error", "fatal_error", "service_unavailable", "request_timeout":
+		// "It's possible some aspect of the operation succeeded before the error was raised."
+		e.Kind = Ambiguous
+	case "team_added_to_org", "external_channel_migrating":
+		e.Kind = Transient
+	case "":
+		e.Code, e.Kind = codeUnreadable, Ambiguous
+	default:
+		if !codePattern.MatchString(code) {
+			e.Code = codeUnknown
+		}
+	}
+	return e
+}
+
+// transportError is a call without a whole answer; sent tells whether any of it can have
+// reached Slack.
+func transportError(method string, err error, sent bool) *Error {
+	e := &Error{Method: method, Code: codeConnection, Kind: Transient, cause: bare(err)}
+	if sent {
+		e.Kind = Ambiguous
+	}
+	var timeout net.Error
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax), errors.As(err, &mistyped):
+		e.Code = codeUnreadable
+	case errors.Is(err, context.Canceled):
+		e.Code = codeCanceled
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		e.Code = codeTimeout
+	}
+	return e
+}
+
+// neverSent recognises, by the error alone, a call that found no connection.
+func neverSent(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+		return true
+	}
+	var dns *net.DNSError
+	return errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// bare takes away the URL that net/http puts in front: the URL of a socket holds a ticket.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+	"github.com/slack-go/slack/slackevents"
+
+	"myao/internal/chat"
+)
+
+// Why an event is acknowledged without being stored. Both come wrapped with the reason.
+var (
+	// ErrIgnored: the event is understood, and nothing to store.
+	ErrIgnored = errors.New("ignored")
+	// ErrUnusable: the event lacks what a message cannot do without.
+	ErrUnusable = errors.New("unusable")
+)
+
+func ignored(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrIgnored, fmt.Sprintf(format, args...))
+}
+
+func unusable(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
+}
+
+// Kind is what happened to a message.
+type Kind string
+
+// The kinds of event.
+const (
+	Posted  Kind = "posted"
+	Edited  Kind = "edited"
+	Deleted Kind = "deleted"
+)
+
+// Event is something that happened to one message.
+type Event struct {
+	// ID is the event_id; empty if Slack told none.
+	ID   string
+	Kind Kind
+	// Message is the message's new state. Its Team is always the Identity's. Of a
+	// deleted one the place is known, and author and thread where Slack told them; the
+	// text is gone. Its Revision is the ts of the edit; where Slack tells none, that of
+	// the event.
+	Message chat.Message
+	// Partial is set when the event does not speak of files, as app_mention does not:
+	// the files known of the message still hold.
+	Partial bool
+	// Previous is the text before an edit or deletion, where HasPrevious.
+	Previous    string
+	HasPrevious bool
+	// ChannelType is channel, group, im, mpim or "".
+	ChannelType string
+	// Mention is set when the new text mentions the bot, PreviousMention when the old did.
+	Mention         bool
+	PreviousMention bool
+	// At is when Slack dispatched the event, UTC; the message's own time where that is not told.
+	At time.Time
+}
+
+// Normalise turns an envelope into an event. It is pure and serves HTTP and Socket
+// Mode alike. Errors wrap ErrIgnored or ErrUnusable.
+// Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
+func Normalise(env Envelope, id Identity) (Event, error) {
+	if env.Type != slackevents.CallbackEvent {
+		return Event{}, ignored("envelope of type %s", name(env.Type))
+	}
+	o, ok := parseObject(env.Event)
+	if !ok {
+		return Event{}, unusable("event is no object")
+	}
+	kind := slackevents.EventsAPIType(o.text("type"))
+	if kind != slackevents.Message && kind != slackevents.AppMention {
+		return Event{}, ignored("event of type %s", name(string(kind)))
+	}
+	channel, err := o.id("channel")
+	if err != nil || channel == "" {
+		return Event{}, unusable("channel missing or malformed")
+	}
+
+	r := reader{id: id, channel: channel}
+	var event Event
+	switch o.text("subtype") {
+	case slackapi.MsgSubTypeMessageChanged:
+		event, err = r.changed(o)
+	case slackapi.MsgSubTypeMessageDeleted:
+		event, err = r.deleted(o)
+	default:
+		event, err = r.posted(o)
+	}
+	if err != nil {
+		return Event{}, err
+	}
+
+	if kind == slackevents.AppMention {
+		_, told := o["files"]
+		event.Partial = !told
+		// An edit that adds a mention is dispatched as an app_mention, too; its
+		// message_changed twin tells what the text was before.
+		if event.Message.Revision != "" {
+			event.Kind = Edited
+		}
+	}
+	event.ID = env.EventID
+	event.ChannelType = channelType(o.text("channel_type"), channel)
+	event.Mention = chat.Mentions(event.Message.Text, id.UserID)
+	event.PreviousMention = event.HasPrevious && chat.Mentions(event.Previous, id.UserID)
+	event.At = env.At
+	if event.At.IsZero() {
+		event.At = event.Message.Time()
+	}
+	return event, nil
+}
+
+func (r reader) posted(o object) (Event, error) {
+	subtype := o.text("subtype")
+	if !stored(subtype) {
+		return Event{}, ignored("message of subtype %s", name(subtype))
+	}
+	if _, nested := o.object("message"); nested && o["user"] == nil && o["bot_id"] == nil {
+		// message_replied comes without its subtype over the Events API
+		// (docs.slack.dev/reference/events/message/message_replied).
+		return Event{}, ignored("message of subtype %s", slackapi.MsgSubTypeMessageReplied)
+	}
+	if o.flag("hidden") || o.flag("is_ephemeral") {
+		return Event{}, ignored("hidden message")
+	}
+	m, err := r.message(o, nil)
+	if err != nil {
+		return Event{}, err
+	}
+	return Event{Kind: Posted, Message: m}, nil
+}
+
+// changed reads docs.slack.dev/reference/events/message/message_changed. Slack sends
+// it for much that is no edit: unfurled links, reply counts, a detected language.
+func (r reader) changed(o object) (Event, error) {
+	inner, ok := o.object("message")
+	if !ok {
+		return Event{}, unusable("message_changed without a message")
+	}
+	before, known := o.object("previous_message")
+	subtype := inner.text("subtype")
+	if subtype == subtypeTombstone {
+		return r.removed(inner, "ts", before)
+	}
+	if !stored(subtype) {
+		return Event{}, ignored("change of a message of subtype %s", name(subtype))
+	}
+	m, err := r.message(inner, before)
+	if err != nil {
+		return Event{}, err
+	}
+	event := Event{Kind: Edited}
+	if known {
+		content := r.content(before, m.ByBot())
+		same := content.Text == m.Text && slices.Equal(content.Files, m.Files)
+		if same && (m.Revision == "" || m.Revision == content.Revision) {
+			return Event{}, ignored("no change of text")
+		}
+		if m.Revision == content.Revision {
+			m.Revision = "" // not the edit that this event tells of
+		}
+		event.Previous, event.HasPrevious = content.Text, true
+	}
+	if m.Revision == "" {
+		if m.Revision = firstTS(o, "event_ts", "ts"); m.Revision == "" {
+			return Event{}, unusable("message_changed without a time of the change")
+		}
+	}
+	event.Message = m
+	return event, nil
+}
+
+// deleted reads docs.slack.dev/reference/events/message/message_deleted.
+func (r reader) deleted(o object) (Event, error) {
+	before, _ := o.object("previous_message")
+	if _, told := o["deleted_ts"]; !told {
+		return r.removed(before, "ts", before)
+	}
+	return r.removed(o, "deleted_ts", before)
+}
+
+// removed is the deletion of the message named by the field key of o.
+func (r reader) removed(o object, key string, before object) (Event, error) {
+	ts, err := o.ts(key)
+	if err != nil || ts == "" {
+		return Event{}, unusable("deletion without the ts of a message")
+	}
+	if subtype := before.text("subtype"); !stored(subtype) {
+		return Event{}, ignored("deletion of a message of subtype %s", name(subtype))
+	}
+	m := chat.Message{Team: r.id.TeamID, Channel: r.channel, TS: ts, Deleted: true}
+	if m.ThreadTS = firstTS(before, "thread_ts"); m.ThreadTS == "" {
+		m.ThreadTS = firstTS(o, "thread_ts")
+	}
+	if m.ThreadTS == ts {
+		m.ThreadTS = ""
+	}
+	event := Event{Kind: Deleted}
+	if before != nil {
+		if a, err := r.author(before, nil); err == nil {
+			m.UserID, m.BotID, m.Own, m.Name = a.UserID, a.BotID, a.Own, a.Name
+		}
+		content := r.content(before, m.ByBot())
+		m.Revision = content.Revision
+		event.Previous, event.HasPrevious = content.Text, true
+	}
+	event.Message = m
+	return event, nil
+}
+
+// firstTS is the first of the fields that holds a ts.
+func firstTS(o object, keys ...string) string {
+	for _, key := range keys {
+		if ts, err := o.ts(key); err == nil && ts != "" {
+			return ts
+		}
+	}
+	return ""
+}
+
+func channelType(told, channel string) string {
+	switch told {
+	case slackevents.ChannelTypeChannel, slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM, slackevents.ChannelTypeMPIM:
+		return told
+	}
+	if strings.HasPrefix(channel, "D") {
+		return slackevents.ChannelTypeIM
+	}
+	return ""
+}
+
+// name makes a type that Slack told fit for a log line and a counter.
+func name(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	if len(s) > 40 || !validID(s) {
+		return "(malformed)"
+	}
+	return s
+}

@@ -1,0 +1,324 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+var me = Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT", Name: "myao"}
+
+func envelope(event string) string {
+	return `{"token":"x","team_id":"T1","api_app_id":"A1","type":"event_callback","event_id":"Ev1","event_time":1700000001,
+		"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + event + `}`
+}
+
+func normalise(t *testing.T, body string) (Event, error) {
+	t.Helper()
+	env, err := ParseEnvelope([]byte(body))
+	if err != nil {
+		t.Fatalf("envelope: %v", err)
+	}
+	return Normalise(env, me)
+}
+
+func TestParseEnvelope(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{``, ` `, `null`, `[]`, `"x"`, `7`, `{`, `{"a":1}x`, "\xff", `[{"type":"event_callback"}]`} {
+		if _, err := ParseEnvelope([]byte(bad)); !errors.Is(err, ErrNotObject) {
+			t.Errorf("%q: got %v, want ErrNotObject", bad, err)
+		}
+	}
+	got, err := ParseEnvelope([]byte(`{"token":"t","challenge":"3eZb","type":"url_verification"}`))
+	if err != nil || got.Type != "url_verification" || got.Challenge != "3eZb" {
+		t.Errorf("url_verification: got %+v, %v", got, err)
+	}
+	got, err = ParseEnvelope([]byte(` {"type":7,"challenge":[],"team_id":{},"event_id":1,"event_time":"soon","event":null}`))
+	if err != nil || got.Type != "" || got.EventID != "" || !got.At.IsZero() {
+		t.Errorf("odd types: got %+v, %v", got, err)
+	}
+	got, _ = ParseEnvelope([]byte(envelope(`{"type":"message","subtype":"channel_join"}`)))
+	if got.EventType != "message" || got.Subtype != "channel_join" || got.EventID != "Ev1" || got.TeamID != "T1" ||
+		!got.At.Equal(time.Unix(1700000001, 0)) {
+		t.Errorf("callback: got %+v", got)
+	}
+}
+
+func TestNormalise(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1700000001, 0).UTC()
+	message := func(change func(*chat.Message)) chat.Message {
+		m := chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "hello"}
+		if change != nil {
+			change(&m)
+		}
+		return m
+	}
+	cat := []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
+	for _, tc := range []struct {
+		name  string
+		event string
+		want  Event
+	}{
+		{"plain", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","event_ts":"1700000000.000100","channel_type":"channel","team":"T1","blocks":[{"type":"rich_text"}]}`,
+			Event{Kind: Posted, ChannelType: "channel", Message: message(nil)}},
+		{"private channel", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"group"}`,
+			Event{Kind: Posted, ChannelType: "group", Message: message(nil)}},
+		{"reply", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","parent_user_id":"U2"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
+		{"parent of a thread", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"mention, as message", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
+		{"mention, as app_mention", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
+		{"app_mention with files", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}]}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text, m.Files = "<@UBOT>", cat })}},
+		{"app_mention of an edit", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000005.000000"}}`,
+			Event{Kind: Edited, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text, m.Revision = "<@UBOT> hi", "1700000005.000000" })}},
+		{"mention with a label", `{"type":"message","channel":"C1","user":"U1","text":"hey <@UBOT|myao>","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "hey <@UBOT|myao>" })}},
+		{"mention of somebody else", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT2>","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "<@UBOT2>" })}},
+		{"file_share", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"","upload":false,"ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png","size":12},{"id":"F2","mode":"tombstone"},null,{"id":"F3","file_access":"check_file_info"}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.Text, m.Files = "", append(cat[:1:1], chat.File{ID: "F3", Name: "F3"})
+			})}},
+		{"thread_broadcast", `{"type":"message","subtype":"thread_broadcast","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","root":{"user":"UBOT","text":"<@UBOT>","ts":"1699999999.000100"}}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
+		{"me_message", `{"type":"message","subtype":"me_message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"bot_message", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","username":"deploy\nbot","icons":{"emoji":":rocket:"},"text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B9", "deploy bot" })}},
+		{"bot_message with a user only", `{"type":"message","subtype":"bot_message","channel":"C1","user":"U1","username":"x","text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.BotID, m.Name = "U1", "x" })}},
+		{"bot with a user", `{"type":"message","channel":"C1","user":"U9","bot_id":"B9","app_id":"A9","bot_profile":{"name":"deploy"},"text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "U9", "B9" })}},
+		{"own by user", `{"type":"message","channel":"C1","user":"UBOT","text":"<@UBOT>","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+				m.Text, m.UserID, m.BotID, m.Own = "<@UBOT>", "UBOT", "BBOT", true
+			})}},
+		{"own by bot", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })}},
+		{"slackbot", `{"type":"message","channel":"C1","user":"USLACKBOT","text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "USLACKBOT", "USLACKBOT" })}},
+		{"direct message", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"im"}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+		{"direct message, type not told", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+		{"Slack Connect", `{"type":"message","channel":"C1","user":"W7","user_team":"T7","source_team":"T7","team":"T7","user_profile":{"team":"T7"},"text":"hello","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID = "W7" })}},
+		{"no text", `{"type":"message","channel":"C1","user":"U1","text":null,"ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+		{"odd unused fields", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","team":7,"blocks":{"x":1},"attachments":[7],"files":"none","edited":"yes","event_ts":9.5,"reactions":0,"message":4}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"a person's attachments are no text", `{"type":"message","channel":"C1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"text":"<@UBOT>"}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID, m.Text = "", "B9", "Build\nfailed\non main\nonly this"
+			})}},
+		{"bot with blocks only", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
+			{"type":"header","text":{"type":"plain_text","text":"A & B"}},{"type":"divider"},
+			{"type":"section","text":{"type":"mrkdwn","text":"*x*"},"fields":[{"type":"mrkdwn","text":"y"}],"accessory":{"type":"button","text":{"type":"plain_text","text":"no"}}},
+			{"type":"markdown","text":"**m**"},{"type":"never_seen","elements":[{"type":"mrkdwn","text":"z"}]},
+			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hi "},{"type":"user","user_id":"U2"},{"type":"emoji","name":"tada"}]},
+			{"type":"rich_text_list","elements":[{"type":"rich_text_section","elements":[{"type":"link","url":"https://e.org","text":"e"}]},{"type":"rich_text_section","elements":[{"type":"channel","channel_id":"C2"}]}]}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID = "", "B9"
+				m.Text = "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>"
+			})}},
+
+		{"edit", `{"type":"message","subtype":"message_changed","hidden":true,"channel":"C1","ts":"1700000009.000200","event_ts":"1700000009.000200","channel_type":"channel",
+			"message":{"type":"message","user":"U1","text":"hello","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000009.000000"}},
+			"previous_message":{"type":"message","user":"U1","text":"<@UBOT> helo","ts":"1700000000.000100"}}`,
+			Event{Kind: Edited, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> helo", PreviousMention: true,
+				Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
+		{"edit that adds a mention", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
+			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000009.000000"}},
+			"previous_message":{"user":"U1","text":"","ts":"1700000000.000100"}}`,
+			Event{Kind: Edited, HasPrevious: true, Mention: true,
+				Message: message(func(m *chat.Message) {
+					m.Text, m.Revision, m.ThreadTS = "<@UBOT>", "1700000009.000000", "1699999999.000100"
+				})}},
+		{"second edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"}},
+			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
+		{"edit without edited", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200","ts":"1700000009.000100",
+			"message":{"user":"U1","text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100"}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+		{"a change of an older edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}},
+			"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+		{"edit, previous not told", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100","message":{"user":"U1","text":"hello","ts":"1700000000.000100"}}`,
+			Event{Kind: Edited, Message: message(func(m *chat.Message) { m.Revision = "1700000009.000100" })}},
+		{"edit, author only in the previous", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100",
+			"message":{"text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1699999999.000100"}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Revision, m.ThreadTS = "1700000009.000100", "1699999999.000100" })}},
+		{"a file taken away", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","mode":"tombstone"}]},
+			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png"}]}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+		{"own edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"subtype":"bot_message","bot_id":"BBOT","text":"hello","ts":"1700000000.000100","edited":{"user":"BBOT","ts":"1700000009.000000"}},
+			"previous_message":{"bot_id":"BBOT","text":"x","ts":"1700000000.000100"}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID, m.Own, m.Revision = "UBOT", "BBOT", true, "1700000009.000000"
+			})}},
+
+		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
+			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
+			Event{Kind: Deleted, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> x", PreviousMention: true,
+				Message: message(func(m *chat.Message) {
+					m.Text, m.Deleted, m.ThreadTS, m.Revision = "", true, "1699999999.000100", "1700000005.000000"
+				})}},
+		{"deletion, previous not told", `{"type":"message","subtype":"message_deleted","channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100"}`,
+			Event{Kind: Deleted, Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", Deleted: true}}},
+		{"deletion, ts only in the previous", `{"type":"message","subtype":"message_deleted","channel":"C1","previous_message":{"user":"U1","text":"x","ts":"1700000000.000100"}}`,
+			Event{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
+		{"tombstone", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"subtype":"tombstone","user":"USLACKBOT","text":"This message was deleted.","ts":"1700000000.000100","thread_ts":"1700000000.000100"},
+			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100"}}`,
+			Event{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := normalise(t, envelope(tc.event))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.ID, tc.want.At = "Ev1", at
+			if !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got  %+v\nwant %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNormaliseRefuses(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("C", 65)
+	for _, tc := range []struct {
+		name, event string
+		want        error
+		reason      string
+	}{
+		{"channel_join", `{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","text":"<@U1> has joined","ts":"1700000000.000100"}`, ErrIgnored, "channel_join"},
+		{"never seen subtype", `{"type":"message","subtype":"hologram","channel":"C1","user":"U1","ts":"1700000000.000100"}`, ErrIgnored, "hologram"},
+		{"reaction", `{"type":"reaction_added","user":"U1","item":{"channel":"C1"}}`, ErrIgnored, "reaction_added"},
+		{"never seen event", `{"type":"hologram_projected"}`, ErrIgnored, "hologram_projected"},
+		{"no type", `{}`, ErrIgnored, "(none)"},
+		{"type unfit for a log", `{"type":"a\nb"}`, ErrIgnored, "(malformed)"},
+		{"message_replied", `{"type":"message","subtype":"message_replied","hidden":true,"channel":"C1","ts":"1700000000.000100","message":{"user":"U1","ts":"1700000000.000100"}}`, ErrIgnored, "message_replied"},
+		{"message_replied without its subtype", `{"type":"message","hidden":true,"channel":"C1","ts":"1700000000.000100","message":{"user":"U1","ts":"1700000000.000100"}}`, ErrIgnored, "message_replied"},
+		{"hidden", `{"type":"message","hidden":true,"channel":"C1","user":"U1","text":"x","ts":"1700000000.000100"}`, ErrIgnored, "hidden"},
+		{"unfurl", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"title":"E"}]},
+			"previous_message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100"}}`, ErrIgnored, "no change of text"},
+		{"unfurl in an edited message", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"},"attachments":[{"title":"E"}]},
+			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`, ErrIgnored, "no change of text"},
+		{"reply count", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":2,"files":[{"id":"F1","name":"a"}]},
+			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":1,"files":[{"id":"F1","name":"a"}]}}`, ErrIgnored, "no change of text"},
+		{"change of a join", `{"type":"message","subtype":"message_changed","channel":"C1","message":{"subtype":"channel_join","user":"U1","ts":"1700000000.000100"}}`, ErrIgnored, "channel_join"},
+		{"deletion of a join", `{"type":"message","subtype":"message_deleted","channel":"C1","deleted_ts":"1700000000.000100","previous_message":{"subtype":"channel_join","user":"U1","ts":"1700000000.000100"}}`, ErrIgnored, "channel_join"},
+
+		{"null event", `null`, ErrUnusable, "no object"},
+		{"list", `[]`, ErrUnusable, "no object"},
+		{"no channel", `{"type":"message","user":"U1","text":"x","ts":"1700000000.000100"}`, ErrUnusable, "channel"},
+		{"channel is an object", `{"type":"message","channel":{"id":"C1"},"user":"U1","ts":"1700000000.000100"}`, ErrUnusable, "channel"},
+		{"channel with a slash", `{"type":"message","channel":"C/1","user":"U1","ts":"1700000000.000100"}`, ErrUnusable, "channel"},
+		{"channel with a space", `{"type":"message","channel":"C 1","user":"U1","ts":"1700000000.000100"}`, ErrUnusable, "channel"},
+		{"channel too long", `{"type":"message","channel":"` + long + `","user":"U1","ts":"1700000000.000100"}`, ErrUnusable, "channel"},
+		{"no ts", `{"type":"message","channel":"C1","user":"U1","text":"x"}`, ErrUnusable, "ts"},
+		{"ts is a number", `{"type":"message","channel":"C1","user":"U1","ts":1700000000.0001}`, ErrUnusable, "ts"},
+		{"ts is a word", `{"type":"message","channel":"C1","user":"U1","ts":"now"}`, ErrUnusable, "ts"},
+		{"thread_ts malformed", `{"type":"message","channel":"C1","user":"U1","ts":"1700000000.000100","thread_ts":"a/b"}`, ErrUnusable, "thread_ts"},
+		{"no author", `{"type":"message","channel":"C1","text":"x","ts":"1700000000.000100"}`, ErrUnusable, "user"},
+		{"empty author", `{"type":"message","channel":"C1","user":"","bot_id":null,"text":"x","ts":"1700000000.000100"}`, ErrUnusable, "user"},
+		{"user is a number", `{"type":"message","channel":"C1","user":7,"text":"x","ts":"1700000000.000100"}`, ErrUnusable, "user"},
+		{"user with a slash", `{"type":"message","channel":"C1","user":"U/1","text":"x","ts":"1700000000.000100"}`, ErrUnusable, "user"},
+		{"bot with a line break", `{"type":"message","channel":"C1","bot_id":"B\n1","text":"x","ts":"1700000000.000100"}`, ErrUnusable, "bot_id"},
+		{"change without a message", `{"type":"message","subtype":"message_changed","channel":"C1"}`, ErrUnusable, "without a message"},
+		{"change without a time", `{"type":"message","subtype":"message_changed","channel":"C1","message":{"user":"U1","text":"x","ts":"1700000000.000100"}}`, ErrUnusable, "time of the change"},
+		{"deletion of nothing", `{"type":"message","subtype":"message_deleted","channel":"C1"}`, ErrUnusable, "ts"},
+		{"deletion of a word", `{"type":"message","subtype":"message_deleted","channel":"C1","deleted_ts":"x"}`, ErrUnusable, "ts"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := normalise(t, envelope(tc.event))
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("got %v, want %v", err, tc.want)
+			}
+			if !strings.Contains(err.Error(), tc.reason) {
+				t.Errorf("reason %q does not name %q", err, tc.reason)
+			}
+			if !reflect.DeepEqual(got, Event{}) {
+				t.Errorf("an event beside the error: %+v", got)
+			}
+		})
+	}
+	if _, err := normalise(t, `{"type":"app_rate_limited","minute_rate_limited":1700000000}`); !errors.Is(err, ErrIgnored) {
+		t.Errorf("app_rate_limited: got %v, want ErrIgnored", err)
+	}
+}
+
+func FuzzNormalise(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100"}`,
+		`{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000001.0"}}`,
+		`{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200","message":{"bot_id":"B1","ts":"1700000000.000100","blocks":[{"elements":[{"type":"text","text":"x"}]}]},"previous_message":{"user":"U1"}}`,
+		`{"type":"message","subtype":"message_deleted","channel":"D1","deleted_ts":"1700000000.000100","previous_message":{"user":"U1","files":[{"id":"F"}]}}`,
+		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
+		`null`, `[]`, `{"type":7}`,
+	} {
+		f.Add([]byte(envelope(seed)))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		env, err := ParseEnvelope(body)
+		if err != nil {
+			if !errors.Is(err, ErrNotObject) {
+				t.Fatalf("unknown error %v", err)
+			}
+			return
+		}
+		e, err := Normalise(env, me)
+		if err != nil {
+			if !errors.Is(err, ErrIgnored) && !errors.Is(err, ErrUnusable) {
+				t.Fatalf("unknown error %v", err)
+			}
+			return
+		}
+		m := e.Message
+		if m.Team != me.TeamID || !chat.ValidTS(m.TS) || !validID(m.Channel) || m.ThreadTS == m.TS ||
+			m.ThreadTS != "" && !chat.ValidTS(m.ThreadTS) || m.Revision != "" && !chat.ValidTS(m.Revision) {
+			t.Errorf("accepted %+v", m)
+		}
+		if e.Kind != Deleted && m.UserID == "" && m.BotID == "" {
+			t.Errorf("no author: %+v", m)
+		}
+		if e.Kind == Edited && m.Revision == "" || (e.Kind == Deleted) != m.Deleted {
+			t.Errorf("kind %s of %+v", e.Kind, m)
+		}
+		if strings.ContainsRune(m.Text+m.Name+e.Previous, 0) {
+			t.Errorf("NUL kept in %q", m.Text)
+		}
+		place := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+		if parsed, err := chat.ParseConversation(place.ID()); err != nil || parsed != place {
+			t.Errorf("conversation %s does not survive: %v", place.ID(), err)
+		}
+		if _, err := json.Marshal(e); err != nil {
+			t.Error(err)
+		}
+	})
+}

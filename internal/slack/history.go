@@ -1,0 +1,164 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	slackapi "github.com/slack-go/slack"
+
+	"myao/internal/chat"
+)
+
+const (
+	// pageSize is what Slack recommends at most (docs.slack.dev/apis/web-api/pagination).
+	pageSize = 200
+	// maxPages bounds a read-back: 10,000 messages since the trigger.
+	maxPages = 50
+)
+
+// Range is a part of a channel or thread.
+type Range struct {
+	// Oldest and Latest are ts strings, both inclusive; empty means no bound. In a thread
+	// Slack gives the parent whatever they say.
+	Oldest, Latest string
+	// Limit is the most messages a page holds, 1 to 999; 0 means 200. Slack may give fewer.
+	Limit int
+	// Cursor is Next of the page before; empty for the first.
+	Cursor string
+}
+
+// Page is a page of messages.
+type Page struct {
+	// Messages are normalised as events are, in Slack's order: newest first in a channel,
+	// oldest first in a thread. The parent of a thread can come again on later pages.
+	Messages []chat.Message
+	// Skipped counts what is no message anybody said: joins, topics, tombstones.
+	Skipped int
+	// Next is the cursor of the following page; empty on the last.
+	Next string
+}
+
+// History reads a page of a channel's top level (docs.slack.dev/reference/methods/conversations.history).
+// Replies are not among it, except those that were also sent to the channel.
+func (c *Client) History(ctx context.Context, channel string, r Range, own Identity) (Page, error) {
+	raw, next, err := c.page(ctx, channel, "", r)
+	if err != nil {
+		return Page{}, err
+	}
+	return readPage(raw, next, channel, own), nil
+}
+
+// Replies reads a page of a thread, its parent included (docs.slack.dev/reference/methods/conversations.replies).
+func (c *Client) Replies(ctx context.Context, channel, thread string, r Range, own Identity) (Page, error) {
+	if !chat.ValidTS(thread) {
+		return Page{}, argument("conversations.replies", "malformed thread_ts")
+	}
+	raw, next, err := c.page(ctx, channel, thread, r)
+	if err != nil {
+		return Page{}, err
+	}
+	return readPage(raw, next, channel, own), nil
+}
+
+func readPage(raw []json.RawMessage, next, channel string, own Identity) Page {
+	page := Page{Next: next}
+	for _, message := range raw {
+		o, _ := parseObject(message)
+		event, err := reader{id: own, channel: channel}.posted(o)
+		if err != nil {
+			page.Skipped++
+			continue
+		}
+		page.Messages = append(page.Messages, event.Message)
+	}
+	return page
+}
+
+// page is one call of conversations.replies, or of conversations.history without a thread.
+func (c *Client) page(ctx context.Context, channel, thread string, r Range) (messages []json.RawMessage, next string, err error) {
+	method := "conversations.history"
+	if thread != "" {
+		method = "conversations.replies"
+	}
+	if !validID(channel) {
+		return nil, "", argument(method, "malformed channel id")
+	}
+	if r.Limit <= 0 {
+		r.Limit = pageSize
+	}
+	ctx, answer := withAnswer(ctx)
+	if thread != "" {
+		_, _, next, err = c.api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
+			ChannelID: channel, Timestamp: thread, Cursor: r.Cursor, Oldest: r.Oldest, Latest: r.Latest,
+			Limit: r.Limit, Inclusive: true, IncludeAllMetadata: true,
+		})
+	} else {
+		var history *slackapi.GetConversationHistoryResponse
+		history, err = c.api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
+			ChannelID: channel, Cursor: r.Cursor, Oldest: r.Oldest, Latest: r.Latest,
+			Limit: r.Limit, Inclusive: true, IncludeAllMetadata: true,
+		})
+		if history != nil {
+			next = history.ResponseMetaData.NextCursor
+		}
+	}
+	if err != nil {
+		return nil, "", c.fail(method, err)
+	}
+	if answer.flag("has_more") && next == "" {
+		return nil, "", unreadable(method, errors.New("has_more without next_cursor"))
+	}
+	return answer.list("messages"), next, nil
+}
+
+// FindPost looks for the message that a Post with key has made, in the thread or, where
+// threadTS is empty, at the top level, from the ts oldest on. It reads all pages, so a
+// "not found" is certain as of now; a place with more than 50 pages is an error. A
+// thread that does not exist holds nothing.
+func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key string, own Identity) (ts string, found bool, err error) {
+	method := "conversations.history"
+	if threadTS != "" {
+		method = "conversations.replies"
+	}
+	if own.UserID == "" || key == "" {
+		return "", false, argument(method, "no identity or no key")
+	}
+	r := Range{Oldest: oldest}
+	for range maxPages {
+		raw, next, err := c.page(ctx, channel, threadTS, r)
+		if err != nil {
+			var e *Error
+			if errors.As(err, &e) && e.Code == "thread_not_found" {
+				return "", false, nil
+			}
+			return "", false, err
+		}
+		for _, message := range raw {
+			if ts, ok := ourPost(message, key, own); ok {
+				return ts, true, nil
+			}
+		}
+		if next == "" {
+			return "", false, nil
+		}
+		r.Cursor = next
+	}
+	return "", false, &Error{Method: method, Code: codeTooMany, Kind: Final}
+}
+
+// ourPost is the ts of a message that we wrote and marked with key. The author is looked
+// at because anybody can put metadata on a message.
+func ourPost(raw json.RawMessage, key string, own Identity) (string, bool) {
+	o, ok := parseObject(raw)
+	if !ok || !is(o.text("user"), own.UserID) && !is(o.text("bot_id"), own.BotID) {
+		return "", false
+	}
+	metadata, _ := o.object("metadata")
+	payload, _ := metadata.object("event_payload")
+	if metadata.text("event_type") != metadataType || payload.text("key") != key {
+		return "", false
+	}
+	ts := firstTS(o, "ts")
+	return ts, ts != ""
+}

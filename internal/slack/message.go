@@ -1,0 +1,141 @@
+package slack
+
+import (
+	"cmp"
+	"strings"
+	"unicode"
+
+	slackapi "github.com/slack-go/slack"
+
+	"myao/internal/chat"
+)
+
+const (
+	// slackbot is the built-in bot, which has the id of a user and no bot id.
+	slackbot = "USLACKBOT"
+	// subtypeTombstone marks what is left of a deleted message that has replies.
+	subtypeTombstone = "tombstone"
+	// subtypeSlackbotResponse is an automatic answer of Slackbot.
+	subtypeSlackbotResponse = "slackbot_response"
+)
+
+// stored reports whether messages of a subtype are something that was said.
+func stored(subtype string) bool {
+	switch subtype {
+	case "", slackapi.MsgSubTypeFileShare, slackapi.MsgSubTypeThreadBroadcast, slackapi.MsgSubTypeMeMessage,
+		slackapi.MsgSubTypeBotMessage, subtypeSlackbotResponse:
+		return true
+	}
+	return false
+}
+
+// reader reads the message objects of one channel, those of events and of history alike.
+type reader struct {
+	id      Identity
+	channel string
+}
+
+// message reads a message object. What it leaves out, author and thread, is taken from
+// before, which may be nil.
+func (r reader) message(o, before object) (chat.Message, error) {
+	ts, err := o.ts("ts")
+	if err != nil || ts == "" {
+		return chat.Message{}, unusable("ts missing or malformed")
+	}
+	if !validID(r.channel) {
+		return chat.Message{}, unusable("channel missing or malformed")
+	}
+	thread, err := o.ts("thread_ts")
+	if err != nil {
+		return chat.Message{}, unusable("thread_ts malformed")
+	}
+	if thread == "" {
+		thread = firstTS(before, "thread_ts")
+	}
+	if thread == ts {
+		thread = ""
+	}
+	m, err := r.author(o, before)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	content := r.content(o, m.ByBot())
+	m.Team, m.Channel, m.TS, m.ThreadTS = r.id.TeamID, r.channel, ts, thread
+	m.Text, m.Files, m.Revision = content.Text, content.Files, content.Revision
+	return m, nil
+}
+
+// author reads who wrote a message: UserID, BotID, Own and Name. The team of the author
+// is of no interest: somebody from a connected workspace is a member of the conversation
+// like any other.
+func (r reader) author(o, before object) (chat.Message, error) {
+	user, err := o.id("user")
+	if err != nil {
+		return chat.Message{}, unusable("user malformed")
+	}
+	bot, err := o.id("bot_id")
+	if err != nil {
+		return chat.Message{}, unusable("bot_id malformed")
+	}
+	if user == "" && bot == "" && before != nil {
+		return r.author(before, nil)
+	}
+	if user == "" && bot == "" {
+		return chat.Message{}, unusable("neither user nor bot_id")
+	}
+	m := chat.Message{UserID: user, BotID: bot}
+	subtype := o.text("subtype")
+	if subtype == slackapi.MsgSubTypeBotMessage {
+		m.Name = label(o.text("username"))
+	}
+	if bot == "" && (user == slackbot || subtype == slackapi.MsgSubTypeBotMessage) {
+		m.BotID = user
+	}
+	if is(user, r.id.UserID) || is(bot, r.id.BotID) {
+		m.Own = true
+		m.UserID, m.BotID = cmp.Or(m.UserID, r.id.UserID), cmp.Or(m.BotID, r.id.BotID)
+	}
+	return m, nil
+}
+
+func is(id, own string) bool { return id != "" && id == own }
+
+// content reads what a message says: Text, Files and Revision. Apps often leave the
+// text empty and write into blocks or attachments; for them those are the text.
+func (r reader) content(o object, bot bool) chat.Message {
+	m := chat.Message{Text: o.text("text")}
+	if bot && strings.TrimSpace(m.Text) == "" {
+		m.Text = composed(o)
+	}
+	for _, raw := range o.list("files") {
+		f, ok := parseObject(raw)
+		// A tombstone stands for a file that has been deleted.
+		if !ok || f.text("mode") == subtypeTombstone {
+			continue
+		}
+		file := chat.File{MIME: f.text("mimetype")}
+		if id, err := f.id("id"); err == nil {
+			file.ID = id
+		}
+		for _, key := range []string{"name", "title", "id"} {
+			if file.Name == "" {
+				file.Name = label(f.text(key))
+			}
+		}
+		m.Files = append(m.Files, file)
+	}
+	if edited, ok := o.object("edited"); ok {
+		m.Revision = firstTS(edited, "ts")
+	}
+	return m
+}
+
+// label is a name on one line, of bounded length.
+func label(s string) string {
+	const most = 200
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

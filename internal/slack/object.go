@@ -1,0 +1,92 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// object is a JSON object whose fields are decoded one at a time, so that a field
+// nobody asks for can hold anything.
+type object map[string]json.RawMessage
+
+// parseObject reads one JSON object; anything else, null included, is not ok.
+func parseObject(raw []byte) (object, bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, false
+	}
+	var o object
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return nil, false
+	}
+	return o, true
+}
+
+// text is a string field; empty when it is absent or no string. NUL is dropped:
+// Postgres cannot hold it.
+func (o object) text(key string) string {
+	var s string
+	if json.Unmarshal(o[key], &s) != nil {
+		return ""
+	}
+	return strings.ReplaceAll(s, "\x00", "")
+}
+
+func (o object) object(key string) (object, bool) { return parseObject(o[key]) }
+
+func (o object) list(key string) []json.RawMessage {
+	var l []json.RawMessage
+	if json.Unmarshal(o[key], &l) != nil {
+		return nil
+	}
+	return l
+}
+
+func (o object) flag(key string) bool {
+	var b bool
+	return json.Unmarshal(o[key], &b) == nil && b
+}
+
+// unix is a field of seconds since 1970, as a number or in quotes; else the zero time.
+func (o object) unix(key string) time.Time {
+	digits, _, _ := strings.Cut(strings.Trim(string(o[key]), `"`), ".")
+	if s, err := strconv.ParseInt(digits, 10, 64); err == nil && s > 0 && s < 1e12 {
+		return time.Unix(s, 0).UTC()
+	}
+	return time.Time{}
+}
+
+// An id may become a part of a workflow id, which uses "/" as its separator.
+var idPattern = regexp.MustCompile(`^[!-.0-~]{1,64}$`)
+
+func validID(s string) bool { return idPattern.MatchString(s) }
+
+var errMalformed = errors.New("malformed")
+
+// id is a field with one of Slack's ids; empty when absent, null or "".
+func (o object) id(key string) (string, error) { return o.identifier(key, validID) }
+
+// ts is a field with a message's ts; empty when absent, null or "".
+func (o object) ts(key string) (string, error) { return o.identifier(key, chat.ValidTS) }
+
+func (o object) identifier(key string, valid func(string) bool) (string, error) {
+	raw, ok := o[key]
+	if !ok {
+		return "", nil
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return "", errMalformed
+	}
+	if s != "" && !valid(s) {
+		return "", errMalformed
+	}
+	return s, nil
+}

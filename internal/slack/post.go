@@ -1,0 +1,89 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	slackapi "github.com/slack-go/slack"
+
+	"myao/internal/chat"
+)
+
+// metadataType names our metadata on a message; its payload is {"key": …}. Everybody in
+// the channel can read it, so a key is no secret.
+const metadataType = "myao_reply"
+
+// maxMarkdown is the most a markdown block may hold, in characters
+// (docs.slack.dev/reference/block-kit/blocks/markdown-block).
+const maxMarkdown = 12_000
+
+// Post is a message to send.
+type Post struct {
+	Channel string
+	// ThreadTS is the ts of the thread's parent; empty for the top level.
+	ThreadTS string
+	// Text is Markdown as a model writes it, at most 40,000 characters; see Split.
+	Text string
+	// Key is what FindPost finds the message by.
+	Key string
+}
+
+// Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage).
+// The text goes out as a markdown block, with plain text for notifications and old
+// clients; if Slack refuses the block, which leaves nothing posted, a second call sends
+// the plain text alone. After an Ambiguous error the message may be there: FindPost.
+func (c *Client) Post(ctx context.Context, p Post) (string, error) {
+	const method = "chat.postMessage"
+	switch {
+	case !validID(p.Channel):
+		return "", argument(method, "malformed channel id")
+	case p.ThreadTS != "" && !chat.ValidTS(p.ThreadTS):
+		return "", argument(method, "malformed thread_ts")
+	case p.Key == "":
+		return "", argument(method, "no key")
+	case strings.TrimSpace(p.Text) == "":
+		return "", &Error{Method: method, Code: "no_text", Kind: Final}
+	}
+	plain := []slackapi.MsgOption{
+		slackapi.MsgOptionText(mrkdwn(p.Text), false),
+		slackapi.MsgOptionMetadata(slackapi.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"key": p.Key}}),
+		slackapi.MsgOptionDisableLinkUnfurl(),
+		slackapi.MsgOptionDisableMediaUnfurl(),
+	}
+	if p.ThreadTS != "" {
+		plain = append(plain, slackapi.MsgOptionTS(p.ThreadTS))
+	}
+	if block := markdown(p.Text); utf8.RuneCountInString(block) <= maxMarkdown {
+		ts, err := c.send(ctx, p.Channel, append(plain[:len(plain):len(plain)], slackapi.MsgOptionBlocks(slackapi.NewMarkdownBlock("", block)))...)
+		if !blockRefused(err) {
+			return ts, err
+		}
+	}
+	return c.send(ctx, p.Channel, plain...)
+}
+
+func (c *Client) send(ctx context.Context, channel string, options ...slackapi.MsgOption) (string, error) {
+	const method = "chat.postMessage"
+	_, ts, err := c.api.PostMessageContext(ctx, channel, options...)
+	if err != nil {
+		return "", c.fail(method, err)
+	}
+	if !chat.ValidTS(ts) {
+		return "", unreadable(method, errors.New("no ts"))
+	}
+	return ts, nil
+}
+
+func blockRefused(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Final {
+		return false
+	}
+	switch e.Code {
+	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "blocks_too_long", "unsupported_block_type":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,277 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// socketServer is Slack's side of Socket Mode: it opens connections, and each is a
+// channel of what to send; what the client acknowledges arrives on acks.
+type socketServer struct {
+	*httptest.Server
+	conns chan *websocket.Conn
+	acks  chan string
+
+	mu     sync.Mutex
+	open   answer
+	tokens []string
+}
+
+func newSocketServer(t *testing.T) *socketServer {
+	t.Helper()
+	s := &socketServer{conns: make(chan *websocket.Conn, 8), acks: make(chan string, 64)}
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/apps.connections.open", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.tokens = append(s.tokens, r.Header.Get("Authorization"))
+		open := s.open
+		s.mu.Unlock()
+		if open != nil {
+			open(w, nil)
+			return
+		}
+		fmt.Fprintf(w, `{"ok":true,"url":"ws%s/link/?ticket=t"}`, strings.TrimPrefix(s.URL, "http"))
+	})
+	mux.HandleFunc("/link/", func(w http.ResponseWriter, r *http.Request) {
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		send(conn, `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"},"debug_info":{}}`)
+		s.conns <- conn
+		for {
+			_, message, err := conn.ReadMessage()
+			if err != nil {
+				return
+			}
+			var ack struct {
+				EnvelopeID string `json:"envelope_id"`
+			}
+			if json.Unmarshal(message, &ack) == nil {
+				s.acks <- ack.EnvelopeID
+			}
+		}
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.CloseClientConnections)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// answers sets what apps.connections.open says; nil is a new connection.
+func (s *socketServer) answers(a answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = a
+}
+
+func send(conn *websocket.Conn, message string) {
+	_ = conn.WriteMessage(websocket.TextMessage, []byte(message))
+}
+
+func next[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(10 * time.Second):
+		t.Fatalf("no %s in ten seconds", what)
+		panic("unreachable")
+	}
+}
+
+// listen runs Listen until the test ends, and checks that it stops cleanly.
+func listen(t *testing.T, s *Socket, handle func(context.Context, []byte) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Listen(ctx, handle) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := next(t, done, "end of Listen"); err != nil {
+			t.Errorf("Listen: %v", err)
+		}
+		if s.Connected() {
+			t.Error("still connected")
+		}
+	})
+}
+
+func (s *socketServer) socket() *Socket {
+	return NewSocket(SocketConfig{AppToken: "xapp-1-secret", APIURL: s.URL + "/api/"})
+}
+
+func events(id, payload string) string {
+	return fmt.Sprintf(`{"type":"events_api","envelope_id":%q,"payload":%s,"accepts_response_payload":false,"retry_attempt":0,"retry_reason":""}`, id, payload)
+}
+
+func TestSocketHandsOnWhatTheDoorWouldGet(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	socket := server.socket()
+	bodies := make(chan string, 8)
+	listen(t, socket, func(_ context.Context, body []byte) error { bodies <- string(body); return nil })
+	conn := next(t, server.conns, "connection")
+
+	for i, payload := range []string{
+		envelope(`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`),
+		// What the library cannot parse arrives all the same.
+		envelope(`{"type":"never_seen","x":1}`),
+		envelope(`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","blocks":[{"type":7}]}`),
+		envelope(`null`),
+	} {
+		id := fmt.Sprintf("E%d", i)
+		send(conn, events(id, payload))
+		if got := next(t, bodies, "body"); got != payload {
+			t.Errorf("%s: got %s", id, got)
+		}
+		if got := next(t, server.acks, "acknowledgement"); got != id {
+			t.Errorf("acknowledged %s, want %s", got, id)
+		}
+	}
+	if !socket.Connected() {
+		t.Error("not connected")
+	}
+
+	// What is no event is acknowledged, counted and goes no further; noise is passed over.
+	send(conn, `noise`)
+	send(conn, `{"type":"never_seen"}`)
+	for _, request := range []string{
+		events("E10", `7`),
+		events("E11", `null`),
+		`{"type":"interactive","envelope_id":"E12","payload":{"type":"block_actions"}}`,
+		`{"type":"slash_commands","envelope_id":"E13","payload":{"command":"/x"}}`,
+		`{"type":"never_seen","envelope_id":"E14","payload":{}}`,
+	} {
+		send(conn, request)
+		if got := next(t, server.acks, "acknowledgement"); !strings.Contains(request, `"`+got+`"`) {
+			t.Errorf("acknowledged %s after %s", got, request)
+		}
+	}
+	if n := socket.Refused(); n != 5 {
+		t.Errorf("refused %d, want 5", n)
+	}
+	select {
+	case body := <-bodies:
+		t.Errorf("handed on %s", body)
+	default:
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if server.tokens[0] != "Bearer xapp-1-secret" {
+		t.Errorf("token %q", server.tokens[0])
+	}
+}
+
+func TestSocketAcknowledgesOnlyWhatIsStored(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	stored := make(chan struct{})
+	var tries int
+	listen(t, server.socket(), func(context.Context, []byte) error {
+		if tries++; tries == 1 {
+			return errors.New("database is locked")
+		}
+		<-stored
+		return nil
+	})
+	conn := next(t, server.conns, "connection")
+	payload := envelope(`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`)
+	send(conn, events("E1", payload))
+	send(conn, events("E2", payload))
+	select {
+	case got := <-server.acks:
+		t.Fatalf("%s acknowledged before it was stored", got)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(stored)
+	if got := next(t, server.acks, "acknowledgement"); got != "E2" {
+		t.Errorf("acknowledged %s, want E2", got)
+	}
+}
+
+func TestSocketConnectsAgain(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	bodies := make(chan string, 8)
+	socket := server.socket()
+	listen(t, socket, func(_ context.Context, body []byte) error { bodies <- string(body); return nil })
+	payload := envelope(`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`)
+
+	send(next(t, server.conns, "connection"), `{"type":"disconnect","reason":"refresh_requested","debug_info":{}}`)
+	second := next(t, server.conns, "connection after a disconnect")
+	failed := make(chan struct{}, 64)
+	server.answers(func(w http.ResponseWriter, _ url.Values) {
+		failed <- struct{}{}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	_ = second.UnderlyingConn().Close() // a connection that breaks, while Slack is out of order
+	next(t, failed, "first try")
+	next(t, failed, "second try")
+	server.answers(nil)
+	conn := next(t, server.conns, "connection after an outage")
+	send(conn, events("E1", payload))
+	next(t, bodies, "body")
+	if got := next(t, server.acks, "acknowledgement"); got != "E1" {
+		t.Errorf("acknowledged %s", got)
+	}
+}
+
+func TestSocketGivesUpASilentConnection(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	socket := NewSocket(SocketConfig{AppToken: "xapp-1-secret", APIURL: server.URL + "/api/", Ping: 50 * time.Millisecond})
+	listen(t, socket, func(context.Context, []byte) error { return nil })
+	next(t, server.conns, "connection")
+	next(t, server.conns, "second connection")
+}
+
+func TestSocketStopsWhenRefused(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"invalid_auth", "not_allowed_token_type"} {
+		server := newSocketServer(t)
+		server.answers(says(`{"ok":false,"error":"` + code + `"}`))
+		err := server.socket().Listen(t.Context(), func(context.Context, []byte) error { return nil })
+		if e := asError(t, err); e.Kind != Final || e.Code != code {
+			t.Errorf("got %+v", e)
+		}
+	}
+}
+
+func TestSocketFinishesStoring(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, release, outcome := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- server.socket().Listen(ctx, func(ctx context.Context, _ []byte) error {
+			close(begun)
+			<-release
+			outcome <- ctx.Err()
+			return nil
+		})
+	}()
+	send(next(t, server.conns, "connection"), events("E1", envelope(`{"type":"message"}`)))
+	next(t, begun, "handling")
+	cancel()
+	close(release)
+	if err := next(t, outcome, "outcome"); err != nil {
+		t.Errorf("the storing was cut off: %v", err)
+	}
+	if err := next(t, done, "end of Listen"); err != nil {
+		t.Errorf("Listen: %v", err)
+	}
+}

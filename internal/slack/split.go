@@ -1,0 +1,242 @@
+package slack
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// DefaultLimit is the length of a part, in characters, that stays below the 4,000 which
+// Slack recommends for a message (docs.slack.dev/reference/methods/chat.postMessage#truncating).
+const DefaultLimit = 3900
+
+// Split cuts Markdown into parts of at most limit characters (runes; DefaultLimit if
+// not positive): between paragraphs, else lines, else sentences or words. It keeps a
+// code fence whole where that is possible, and closes and opens it again where not.
+// Nothing but white space is lost, and no part is empty; blank text has no parts.
+func Split(text string, limit int) []string {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	s := splitter{limit: limit, rest: []rune(strings.ReplaceAll(text, "\r\n", "\n"))}
+	s.skipBlank()
+	for len(s.rest) > 0 {
+		s.next()
+	}
+	return s.parts
+}
+
+type splitter struct {
+	limit int
+	parts []string
+	rest  []rune
+	open  fence // in force where rest begins
+}
+
+// fence is an open code fence; without a marker there is none.
+type fence struct {
+	marker string // what closes it
+	line   string // what opens it
+}
+
+var fencePattern = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
+
+// after is the fence in force after a line, and whether the line opened or closed one
+// (spec.commonmark.org/0.31.2/#fenced-code-blocks).
+func (s *splitter) after(f fence, line string) (fence, bool) {
+	m := fencePattern.FindStringSubmatch(strings.TrimRight(line, " \t\n"))
+	// A marker that leaves little room for anything else is no fence to us.
+	if m == nil || len(m[1])*8 > s.limit {
+		return f, false
+	}
+	marker, info := m[1], m[2]
+	switch {
+	case f.marker != "":
+		if info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) {
+			return fence{}, true
+		}
+		return f, false
+	case marker[0] == '`' && strings.Contains(info, "`"):
+		return f, false
+	}
+	opening := strings.TrimSpace(m[0])
+	if len(opening)*4 > s.limit {
+		opening = marker
+	}
+	return fence{marker: marker, line: opening}, true
+}
+
+// cut is a place to cut: at runes into rest, inside f if that is open.
+type cut struct {
+	at int
+	f  fence
+}
+
+// next moves one part from rest to parts.
+func (s *splitter) next() {
+	head := ""
+	if s.open.marker != "" {
+		head = s.open.line + "\n"
+	}
+	room := s.limit - len([]rune(head))
+	if len(s.rest) <= room {
+		s.parts = append(s.parts, head+strings.TrimRightFunc(string(s.rest), unicode.IsSpace))
+		s.rest = nil
+		return
+	}
+	c := s.choose(room)
+	if body := strings.TrimRightFunc(string(s.rest[:c.at]), unicode.IsSpace); body != "" {
+		part := head + body
+		if c.f.marker != "" {
+			part += "\n" + c.f.marker
+		}
+		s.parts = append(s.parts, part)
+	}
+	inLine := s.rest[c.at-1] != '\n'
+	s.rest, s.open = s.rest[c.at:], c.f
+	if inLine {
+		for len(s.rest) > 0 && s.rest[0] != '\n' && unicode.IsSpace(s.rest[0]) {
+			s.rest = s.rest[1:]
+		}
+	}
+	s.skipBlank()
+	if s.open.marker == "" {
+		return
+	}
+	// Where only the closing line is left of a fence, it is closed already.
+	line := s.line(0)
+	if f, changed := s.after(s.open, string(line)); changed && f.marker == "" {
+		s.rest, s.open = s.rest[len(line):], f
+		s.skipBlank()
+	}
+}
+
+// skipBlank drops the blank lines that rest begins with, but no indentation.
+func (s *splitter) skipBlank() {
+	for len(s.rest) > 0 {
+		line := s.line(0)
+		if strings.TrimSpace(string(line)) != "" {
+			return
+		}
+		s.rest = s.rest[len(line):]
+	}
+}
+
+// line is the line of rest that starts at from, its line break included, and no more of
+// it than could be of interest: one that is longer than a part has to be cut anyway.
+func (s *splitter) line(from int) []rune {
+	end := min(len(s.rest), from+s.limit+1)
+	for i := from; i < end; i++ {
+		if s.rest[i] == '\n' {
+			return s.rest[from : i+1]
+		}
+	}
+	return s.rest[from:end]
+}
+
+// choose finds the best cut that leaves a part of at most room runes.
+func (s *splitter) choose(room int) cut {
+	var paragraph, line, word, codeLine, codeWord, hard cut
+	f := s.open
+	opened := 0          // where f was opened, if in this part
+	said := false        // something stands in this part
+	coded := false       // something stands in this part inside f
+	blankBefore := false // the line before is blank
+	for start := 0; start < room; {
+		text := s.line(start)
+		end := start + len(text)
+		switch {
+		case f.marker == "" && said && blankBefore:
+			paragraph, line = cut{start, f}, cut{start, f}
+		case f.marker == "" && said:
+			line = cut{start, f}
+		case f.marker != "" && coded && start+len(f.marker) <= room: // the closing line takes the line break's place
+			codeLine = cut{start, f}
+		}
+		after, isFence := s.after(f, string(text))
+		most := room
+		if f.marker != "" {
+			most -= 1 + len(f.marker)
+		}
+		if most = min(end, most); most > start {
+			hard = cut{most, f}
+			at := 0
+			if !isFence {
+				at = wordEnd(text, most-start)
+			}
+			switch {
+			case at > 0 && f.marker == "":
+				word = cut{start + at, f}
+			case at > 0:
+				codeWord = cut{start + at, f}
+			}
+		}
+		blankBefore = strings.TrimSpace(string(text)) == ""
+		if !blankBefore {
+			said, coded = true, true
+		}
+		if isFence {
+			opened, coded = start, false
+			codeLine, codeWord = cut{}, cut{}
+		}
+		f, start = after, end
+	}
+
+	quarter := room / 4
+	switch {
+	case paragraph.at > 0 && paragraph.at >= quarter:
+		return paragraph
+	case line.at > 0 && line.at >= quarter:
+		return line
+	case f.marker != "":
+		if line.at > 0 && line.at == opened && s.fits(opened) {
+			return line
+		}
+		for _, c := range []cut{codeLine, codeWord, line, word} {
+			if c.at > 0 {
+				return c
+			}
+		}
+	default:
+		if line.at > word.at {
+			return line
+		}
+		if word.at > 0 {
+			return word
+		}
+	}
+	return hard
+}
+
+// fits reports whether the fence that opens at start is short enough for one part.
+func (s *splitter) fits(start int) bool {
+	f, _ := s.after(fence{}, string(s.line(start)))
+	for i := start + len(s.line(start)); i < len(s.rest) && i-start <= s.limit; {
+		text := s.line(i)
+		i += len(text)
+		if closed, changed := s.after(f, string(text)); changed && closed.marker == "" {
+			return len([]rune(strings.TrimRight(string(s.rest[start:i]), "\n"))) <= s.limit
+		}
+	}
+	return false
+}
+
+// wordEnd is where a line can be cut between words or sentences, at most at runes into
+// it; 0 if nowhere. Japanese and Chinese have no spaces, but marks that end a clause.
+func wordEnd(line []rune, at int) int {
+	for i := min(at, len(line)); i > 0; i-- {
+		if i < len(line) && (line[i] == '`' || line[i] == '~') {
+			continue // what follows must not become a fence
+		}
+		if before := line[i-1]; !unicode.IsSpace(before) && !strings.ContainsRune("。、！？；：", before) {
+			if i >= len(line) || !unicode.IsSpace(line[i]) {
+				continue
+			}
+		}
+		if strings.TrimSpace(string(line[:i])) == "" {
+			return 0
+		}
+		return i
+	}
+	return 0
+}

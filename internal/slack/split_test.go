@@ -1,0 +1,94 @@
+package slack
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, text string
+		limit      int
+		want       []string
+	}{
+		{"blank", " \n\t\n", 10, nil},
+		{"short", "\n\nhello  \n", 10, []string{"hello"}},
+		{"indentation stays", "\n    code", 10, []string{"    code"}},
+		{"paragraphs before lines", "one two\n\nthree\nfour five six", 20, []string{"one two", "three\nfour five six"}},
+		{"lines before words", "one two three\nfour five", 18, []string{"one two three", "four five"}},
+		{"words", "one two three", 8, []string{"one two", "three"}},
+		{"no tiny first part", "a\n\nbb cc dd ee ff gg hh", 16, []string{"a\n\nbb cc dd ee", "ff gg hh"}},
+		{"one long word", "abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
+		{"runes, not bytes", "あいうえお", 5, []string{"あいうえお"}},
+		{"clauses of Japanese", "今日は晴れ。明日は雨でしょう。", 8, []string{"今日は晴れ。", "明日は雨でしょう", "。"}},
+		{"carriage returns", "a\r\nb", 10, []string{"a\nb"}},
+		{"fence kept whole", "intro\n```go\nfirst line\nsecond\n```\noutro", 40,
+			[]string{"intro\n```go\nfirst line\nsecond\n```\noutro"}},
+		{"cut before a fence that fits", "x\n```\n" + strings.Repeat("y\n", 13) + "```", 34,
+			[]string{"x", "```\n" + strings.Repeat("y\n", 13) + "```"}},
+		{"fence closed and opened again", "```go\n" + strings.Repeat("line of code\n", 6) + "```\nend", 48,
+			[]string{"```go\nline of code\nline of code\nline of code\n```", "```go\nline of code\nline of code\nline of code\n```", "end"}},
+		{"fence with one long line", "```\n" + strings.Repeat("word ", 8) + "word\n```", 32,
+			[]string{"```\nword word word word word\n```", "```\nword word word word\n```"}},
+		{"inline code is no fence", "```a``` b\n" + strings.Repeat("c ", 20), 32,
+			[]string{"```a``` b", strings.TrimSpace(strings.Repeat("c ", 16)), "c c c c"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := Split(tc.text, tc.limit); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+	if got := Split(strings.Repeat("word ", 2000), 0); len(got) != 3 {
+		t.Errorf("default limit: %d parts", len(got))
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x"} {
+		f.Add(seed, 24)
+		f.Add(seed, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		if limit < 1 || limit > 200 || !utf8.ValidString(text) {
+			t.Skip()
+		}
+		parts := Split(text, limit)
+		for _, p := range parts {
+			if strings.TrimSpace(p) == "" || utf8.RuneCountInString(p) > limit {
+				t.Fatalf("part %q of %q at %d", p, text, limit)
+			}
+		}
+		solid := func(drop string) func(rune) rune {
+			return func(r rune) rune {
+				if unicode.IsSpace(r) || strings.ContainsRune(drop, r) {
+					return -1
+				}
+				return r
+			}
+		}
+		joined := strings.Join(parts, "")
+		if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+			if got, want := strings.Map(solid(""), joined), strings.Map(solid(""), text); got != want {
+				t.Fatalf("%q at %d lost something: %q", text, limit, parts)
+			}
+			return
+		}
+		// Fences are closed and opened again; all that stands between them is kept.
+		rest := []rune(strings.Map(solid("`~"), joined))
+		for _, r := range strings.Map(solid("`~"), text) {
+			for len(rest) > 0 && rest[0] != r {
+				rest = rest[1:]
+			}
+			if len(rest) == 0 {
+				t.Fatalf("%q at %d lost %q: %q", text, limit, r, parts)
+			}
+			rest = rest[1:]
+		}
+	})
+}

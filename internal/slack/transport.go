@@ -1,0 +1,114 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"path"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultTimeout = 10 * time.Second
+	// maxAnswer bounds what is read of an answer: a page of 1,000 long messages fits.
+	maxAnswer = 64 << 20
+	// maxRetryAfter keeps a nonsensical header from stopping a bot for good.
+	maxRetryAfter = 24 * time.Hour
+)
+
+// transport stands between slack-go and net/http. It judges an answer before slack-go
+// decodes it, because slack-go takes {"ok":false} without a code, or {}, for success,
+// and lets one malformed block fail a whole page or a post that was made.
+type transport struct{ client *http.Client }
+
+// newTransport copies the client: a bound on time, and no redirects, since following one
+// would hand the token in the body to wherever it points.
+func newTransport(client *http.Client) transport {
+	own := http.Client{Timeout: defaultTimeout}
+	if client != nil {
+		own = *client
+	}
+	if own.Timeout <= 0 {
+		own.Timeout = defaultTimeout
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return transport{client: &own}
+}
+
+// Do makes the call. Whatever is not {"ok":true} comes back as an *Error.
+func (t transport) Do(req *http.Request) (*http.Response, error) {
+	method := path.Base(req.URL.Path)
+	// Without a connection nothing can have been sent, whatever the error says.
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := t.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	if err != nil {
+		return nil, transportError(method, err, connected.Load())
+	}
+	defer func() { _ = resp.Body.Close() }()
+	retryAfter := retryAfter(resp.Header)
+	if resp.StatusCode != http.StatusOK {
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+		return nil, statusError(method, resp.StatusCode, retryAfter)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		e := transportError(method, err, true)
+		e.Status = resp.StatusCode
+		return nil, e
+	}
+	answer, ok := parseObject(body)
+	var success bool
+	if !ok || json.Unmarshal(answer["ok"], &success) != nil {
+		return nil, unreadable(method, fmt.Errorf("%d bytes of %q", len(body), mediaType(resp.Header)))
+	}
+	if !success {
+		return nil, answerError(method, answer.text("error"), retryAfter)
+	}
+	delete(answer, "message") // of a post; slack-go need not decode it
+	if into, wanted := req.Context().Value(answerKey{}).(*object); wanted {
+		*into = maps.Clone(answer)
+		for _, key := range []string{"messages", "user", "bot", "channel"} {
+			delete(answer, key)
+		}
+	}
+	if body, err = json.Marshal(answer); err != nil {
+		return nil, unreadable(method, err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+func unreadable(method string, cause error) *Error {
+	return &Error{Method: method, Code: codeUnreadable, Status: http.StatusOK, Kind: Ambiguous, cause: cause}
+}
+
+func mediaType(h http.Header) string {
+	t, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return t
+}
+
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+	if err != nil || !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
+}
+
+// answerKey asks Do to put the answer aside, and to let slack-go see no more of it than
+// its cursor: what people wrote and are called is read here, field by field, as events are.
+type answerKey struct{}
+
+func withAnswer(ctx context.Context) (context.Context, *object) {
+	answer := new(object)
+	return context.WithValue(ctx, answerKey{}, answer), answer
+}

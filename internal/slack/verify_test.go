@@ -1,0 +1,97 @@
+package slack
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sign is Slack's side of the signature, spelt out as its documentation does.
+func sign(secret string, at time.Time, body string) http.Header {
+	timestamp := fmt.Sprint(at.Unix())
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "v0:%s:%s", timestamp, body)
+	h := http.Header{}
+	h.Set(TimestampHeader, timestamp)
+	h.Set(SignatureHeader, "v0="+hex.EncodeToString(mac.Sum(nil)))
+	return h
+}
+
+// The worked example of docs.slack.dev/authentication/verifying-requests-from-slack.
+func TestVerifyDocumentedExample(t *testing.T) {
+	t.Parallel()
+	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+	h := http.Header{}
+	h.Set(TimestampHeader, "1531420618")
+	h.Set(SignatureHeader, "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503")
+	if err := Verify(h, []byte(body), "8f742231b10e8888abcd99yyyzzz85a5", time.Unix(1531420618, 0)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	const secret, body = "s3cret", `{"type":"event_callback"}`
+	now := time.Unix(1_700_000_000, 0)
+	set := func(key, value string) func(http.Header) {
+		return func(h http.Header) { h.Set(key, value) }
+	}
+	for _, tc := range []struct {
+		name   string
+		at     time.Time
+		alter  func(http.Header)
+		secret string
+		body   string
+		want   error
+		early  error // what CheckHeaders says
+	}{
+		{name: "good", at: now},
+		{name: "five minutes old", at: now.Add(-5 * time.Minute)},
+		{name: "five minutes ahead", at: now.Add(5 * time.Minute)},
+		{name: "too old", at: now.Add(-301 * time.Second), want: ErrStale, early: ErrStale},
+		{name: "too far ahead", at: now.Add(301 * time.Second), want: ErrStale, early: ErrStale},
+		{name: "other body", at: now, body: body + " ", want: ErrForged},
+		{name: "other secret", at: now, secret: "s3creT", want: ErrForged},
+		{name: "no secret", at: now, secret: "-", want: ErrNoSecret},
+		{name: "other timestamp", at: now, alter: set(TimestampHeader, "1700000001"), want: ErrForged},
+		{name: "no signature", at: now, alter: func(h http.Header) { h.Del(SignatureHeader) }, want: ErrUnsigned, early: ErrUnsigned},
+		{name: "no timestamp", at: now, alter: func(h http.Header) { h.Del(TimestampHeader) }, want: ErrUnsigned, early: ErrUnsigned},
+		{name: "timestamp no number", at: now, alter: set(TimestampHeader, "soon"), want: ErrStale, early: ErrStale},
+		{name: "timestamp negative", at: now, alter: set(TimestampHeader, "-1700000000"), want: ErrStale, early: ErrStale},
+		{name: "timestamp overflows", at: now, alter: set(TimestampHeader, "9223372036854775807"), want: ErrStale, early: ErrStale},
+		{name: "version", at: now, alter: set(SignatureHeader, "v1="+strings.Repeat("00", 32)), want: ErrForged, early: ErrForged},
+		{name: "not hex", at: now, alter: set(SignatureHeader, "v0="+strings.Repeat("zz", 32)), want: ErrForged, early: ErrForged},
+		{name: "short", at: now, alter: set(SignatureHeader, "v0=00"), want: ErrForged, early: ErrForged},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			header := sign(secret, tc.at, body)
+			if tc.alter != nil {
+				tc.alter(header)
+			}
+			key, sent := secret, body
+			if tc.secret != "" {
+				key = strings.Trim(tc.secret, "-")
+			}
+			if tc.body != "" {
+				sent = tc.body
+			}
+			if err := CheckHeaders(header, now); !errors.Is(err, tc.early) {
+				t.Errorf("CheckHeaders: got %v, want %v", err, tc.early)
+			}
+			err := Verify(header, []byte(sent), key, now)
+			if !errors.Is(err, tc.want) {
+				t.Errorf("Verify: got %v, want %v", err, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the error tells the secret: %v", err)
+			}
+		})
+	}
+}
