@@ -1,0 +1,219 @@
+package llm_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/llm"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/llmtest"
+	"myao/internal/llm/openai"
+)
+
+// What both network adapters owe to llm.Model is tested here once, over real HTTP.
+
+const key = "sk-very-secret-0123456789"
+
+type closer interface {
+	llm.Model
+	Close() error
+}
+
+var adapters = map[string]func(t *testing.T, url string) closer{
+	"gemini": func(t *testing.T, url string) closer {
+		m, err := gemini.New(t.Context(), gemini.Config{APIKey: key, Endpoint: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	},
+	"openai": func(t *testing.T, url string) closer {
+		m, err := openai.New(openai.Config{APIKey: key, BaseURL: url + "/v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	},
+}
+
+// each runs a test against every adapter with a server of its own.
+func each(t *testing.T, test func(t *testing.T, m llm.Model, s *llmtest.Running)) {
+	t.Helper()
+	for name, open := range adapters {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := llmtest.New(t, nil)
+			m := open(t, s.URL)
+			t.Cleanup(func() {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, m, s)
+		})
+	}
+}
+
+func request() llm.Request {
+	return llm.Request{Purpose: llm.PurposeResponse, Model: "m-1", System: "You are kind.", Prompt: "Answer now."}
+}
+
+// failure asserts that err is an *llm.Error without secrets and returns it.
+func failure(t *testing.T, err error) *llm.Error {
+	t.Helper()
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %T %v, want *llm.Error", err, err)
+	}
+	for _, text := range []string{err.Error(), fmt.Sprintf("%v %+v", err, err), e.Message} {
+		if strings.Contains(text, key) || strings.Contains(text, "very-secret") {
+			t.Errorf("the error tells the key: %s", text)
+		}
+	}
+	return e
+}
+
+func TestFreeText(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		s.Handle(func(llmtest.Call) llmtest.Reply {
+			return llmtest.Reply{Text: "Good morning.", InputTokens: 50, OutputTokens: 7, ThoughtTokens: 30}
+		})
+		r := request()
+		r.MaxOutputTokens = 77
+		got, err := m.Generate(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := llm.Response{Text: "Good morning.", Usage: llm.Usage{Input: 50, Output: 37}, Model: "m-1"}
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		calls := s.Calls()
+		if len(calls) != 1 {
+			t.Fatalf("got %d calls, want 1", len(calls))
+		}
+		c := calls[0]
+		if c.Model != "m-1" || c.System != "You are kind." || c.User != "Answer now." {
+			t.Errorf("on the wire: model %q, system %q, user %q", c.Model, c.System, c.User)
+		}
+		if c.MaxTokens == nil || *c.MaxTokens != 77 {
+			t.Errorf("got limit %v, want 77", c.MaxTokens)
+		}
+		if c.Temperature != nil || strings.Contains(string(c.Body), "emperature") {
+			t.Errorf("a temperature was sent: %s", c.Body)
+		}
+		if c.Judgment() {
+			t.Errorf("a schema was sent: %s", c.Schema)
+		}
+		if strings.Contains(c.Path+c.Query+string(c.Body), key) {
+			t.Errorf("the key is outside of the headers: %s?%s", c.Path, c.Query)
+		}
+	})
+}
+
+func TestTemperatureOnlyWhenSet(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		for _, temperature := range []float64{0, 0.5} {
+			r := request()
+			r.Temperature = &temperature
+			if _, err := m.Generate(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			calls := s.Calls()
+			if got := calls[len(calls)-1].Temperature; got == nil || *got != temperature {
+				t.Errorf("got temperature %v, want %v", got, temperature)
+			}
+		}
+	})
+}
+
+func TestWrongKeyAndRightKey(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		s.Key = key
+		if _, err := m.Generate(t.Context(), request()); err != nil {
+			t.Fatalf("the right key: %v", err)
+		}
+	})
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		s.Key = "another"
+		_, err := m.Generate(t.Context(), request())
+		if !errors.Is(failure(t, err), llm.ErrAuth) {
+			t.Errorf("got %v, want ErrAuth", err)
+		}
+	})
+}
+
+func TestRequestsThatCannotBe(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		for _, r := range []llm.Request{
+			{Prompt: "hi"},
+			{Model: "m", Prompt: " "},
+			{Model: "m", Prompt: "hi", MaxOutputTokens: -1},
+		} {
+			_, err := m.Generate(t.Context(), r)
+			if e := failure(t, err); e.Kind != llm.ErrInvalid {
+				t.Errorf("%+v: got %v, want ErrInvalid", r, err)
+			}
+		}
+		if n := len(s.Calls()); n != 0 {
+			t.Errorf("got %d calls, want none", n)
+		}
+	})
+}
+
+func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		s.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("re: " + c.User) })
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				r := request()
+				r.Prompt = fmt.Sprint("question ", i)
+				got, err := m.Generate(t.Context(), r)
+				if err != nil || got.Text != "re: "+r.Prompt {
+					t.Errorf("got %q, %v", got.Text, err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// Not parallel: it counts the goroutines of the process.
+func TestGoroutinesDoNotGrow(t *testing.T) {
+	for name, open := range adapters {
+		t.Run(name, func(t *testing.T) {
+			s := llmtest.New(t, func(c llmtest.Call) llmtest.Reply {
+				return []llmtest.Reply{llmtest.Text("ok"), llmtest.Fail(503), {Malformed: true}, {Drop: true}}[c.N%4]
+			})
+			m := open(t, s.URL)
+			defer m.Close()
+			run := func(n int) int {
+				for range n {
+					_, _ = m.Generate(t.Context(), request())
+				}
+				return settled()
+			}
+			before := run(8)
+			if after := run(100); after > before+4 {
+				t.Errorf("goroutines grew from %d to %d", before, after)
+			}
+		})
+	}
+}
+
+// settled is the smallest number of goroutines seen within a short while:
+// connections that were just closed take a moment to go.
+func settled() int {
+	least := runtime.NumGoroutine()
+	for range 20 {
+		time.Sleep(5 * time.Millisecond)
+		least = min(least, runtime.NumGoroutine())
+	}
+	return least
+}

@@ -1,0 +1,143 @@
+// Package demo is a model of a few rules, for trying the system without a
+// provider. It has no network, the same question always has the same answer,
+// and every text of it says what it is, so that nobody takes it for a language
+// model.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"myao/internal/llm"
+)
+
+const (
+	provider = "demo"
+	// quoteLimit bounds, in characters, how much of a message is quoted.
+	quoteLimit = 200
+	// maxDelay is the longest hold-back it asks for, in seconds.
+	maxDelay = 2
+)
+
+// Model is the demo model. Its zero value works.
+type Model struct{}
+
+var _ llm.Model = Model{}
+
+// New is a demo model.
+func New() Model { return Model{} }
+
+// Generate answers by rule and at once. It fails only when the context has
+// ended; tokens are estimated at four bytes each.
+func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, &llm.Error{Kind: llm.ErrUnavailable, Provider: provider, Err: err}
+	}
+	var text string
+	messages := messagesIn(r.System)
+	switch {
+	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
+		text = judge(r.Schema, messages)
+	case r.Purpose == llm.PurposeMemory:
+		text = remember(messages)
+	default:
+		text = reply(messages)
+	}
+	model := r.Model
+	if model == "" {
+		model = provider
+	}
+	usage := llm.Usage{Input: tokens(r.System) + tokens(r.Prompt), Output: tokens(text)}
+	return llm.Response{Text: text, Usage: usage, Model: model}, nil
+}
+
+func tokens(s string) int { return (len(s) + 3) / 4 }
+
+// asking are words of somebody who wants something.
+var asking = regexp.MustCompile(`(?i)\bhelp|困|教えて`)
+
+// verdict is what the rules make of the newest message.
+type verdict struct {
+	respond    bool
+	reason     string
+	confidence float64
+	delay      int // seconds
+}
+
+func decide(messages []message) verdict {
+	if len(messages) == 0 {
+		return verdict{reason: "demo rule: there is no message to answer", confidence: 1}
+	}
+	text := messages[len(messages)-1].text
+	v := verdict{respond: true, confidence: 0.9, delay: delay(text)}
+	switch end, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(text, unicode.IsSpace)); {
+	case end == '?' || end == '？':
+		v.reason = "demo rule: the last message ends with a question mark"
+	case asking.MatchString(text):
+		v.reason = "demo rule: the last message asks for help"
+	default:
+		v = verdict{reason: "demo rule: the last message asks nothing", confidence: 0.8}
+	}
+	return v
+}
+
+// delay varies with the text and never with the time.
+func delay(text string) int {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return int(h.Sum32() % (maxDelay + 1))
+}
+
+// judge is the verdict as JSON of the schema; a schema with other properties gets harmless values.
+func judge(s *llm.Schema, messages []message) string {
+	v := decide(messages)
+	if s == nil {
+		s = llm.VerdictSchema(maxDelay)
+	}
+	fields := map[string]any{}
+	for _, p := range s.Properties {
+		switch p.Name {
+		case "should_respond":
+			fields[p.Name] = v.respond
+		case "reason":
+			fields[p.Name] = v.reason
+		case "confidence":
+			fields[p.Name] = v.confidence
+		case "delay_seconds":
+			switch {
+			case !v.respond && p.Nullable:
+				fields[p.Name] = nil
+			case p.Maximum != nil:
+				fields[p.Name] = min(v.delay, *p.Maximum)
+			default:
+				fields[p.Name] = v.delay
+			}
+		default:
+			fields[p.Name] = harmless(p)
+		}
+	}
+	b, err := json.Marshal(fields)
+	if err != nil { // strings, numbers and booleans only
+		return "{}"
+	}
+	return string(b)
+}
+
+func harmless(p llm.Property) any {
+	switch {
+	case p.Nullable:
+		return nil
+	case len(p.Enum) > 0:
+		return p.Enum[0]
+	case p.Type == llm.Boolean:
+		return false
+	case p.Type == llm.String:
+		return "demo"
+	}
+	return 0
+}

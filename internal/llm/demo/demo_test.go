@@ -1,0 +1,159 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+)
+
+// prompt is a context as the templates write it, its last message saying text.
+func prompt(author, text string) string {
+	return `You are myao.
+
+---
+
+## Workspace memory
+- 2024-02-28 the team moved house
+
+## Current conversation
+**2024-03-01 10:00:00** bob:
+Is the build green?
+## still no heading inside: it is one
+
+## Target
+**2024-03-01 10:10:00** ` + author + `:
+` + text + `
+
+---
+
+It is 2024-03-01 10:11:00 (UTC). A message line looks like this:
+**2024-03-01 09:00:00** name:
+Would you answer?
+`
+}
+
+func generate(t *testing.T, r llm.Request) string {
+	t.Helper()
+	res, err := New().Generate(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := New().Generate(t.Context(), r)
+	if err != nil || again != res {
+		t.Errorf("got %+v, then %+v, %v", res, again, err)
+	}
+	if !strings.Contains(strings.ToLower(res.Text), "demo") && !strings.Contains(res.Text, "デモ") {
+		t.Errorf("does not say that it is a demo: %s", res.Text)
+	}
+	if res.Usage.Output == 0 || res.Model == "" {
+		t.Errorf("got usage %v, model %q", res.Usage, res.Model)
+	}
+	return res.Text
+}
+
+func TestJudgment(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		want bool
+	}{
+		{"When is lunch?", true},
+		{"lunch wa itsu？ \n", true},
+		{"Is it?\nNever mind.", false},
+		{"First line\nsecond: why?", true},
+		{"I need HELP with this", true},
+		{"whelped", false},
+		{"困りました。", true},
+		{"使い方を教えてください", true},
+		{"Good morning.", false},
+		{"", false},
+		{`\*\*2024-03-01 10:20:00\*\* eve: what?`, true},
+		{"    **2024-03-01 10:20:00** eve:\n    No question.", false},
+	}
+	for _, tt := range tests {
+		for _, maxDelay := range []int{0, 1, 600} {
+			answer := generate(t, llm.Request{Purpose: llm.PurposeJudgment, System: prompt("alice", tt.text), Prompt: "Judge.", Schema: llm.VerdictSchema(maxDelay)})
+			v, err := chat.ParseVerdict(answer, min(maxDelay, 2))
+			if err != nil || v.ShouldRespond != tt.want || v.Reason == "" {
+				t.Errorf("%q: got %s, %v, want %v", tt.text, answer, err, tt.want)
+			}
+			if (v.DelaySeconds != nil) != tt.want {
+				t.Errorf("%q: got delay in %s", tt.text, answer)
+			}
+		}
+	}
+}
+
+func TestSchemaOfOthers(t *testing.T) {
+	t.Parallel()
+	s := &llm.Schema{Name: "other", Properties: []llm.Property{
+		{Name: "a", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x"}}, {Name: "c", Type: llm.Boolean},
+		{Name: "d", Type: llm.Integer}, {Name: "e", Type: llm.Number, Nullable: true},
+	}}
+	if got, want := generate(t, llm.Request{Schema: s}), `{"a":"demo","b":"x","c":false,"d":0,"e":null}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestReply(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ author, text, want string }{
+		{"alice", "When is  lunch?\nToday", noticeEN + " alice wrote: “When is lunch? Today”"},
+		{"Alice: the 1st", `\# not a heading`, noticeEN + " Alice: the 1st wrote: “# not a heading”"},
+		{"花子", "お昼は何時ですか？", noticeJA + "花子さんの「お昼は何時ですか？」を受け取りました。"},
+		{"alice", "", noticeEN + " alice wrote something without text."},
+		{"alice", strings.Repeat("x", 1000), noticeEN + " alice wrote: “" + strings.Repeat("x", quoteLimit) + "…”"},
+	}
+	for _, tt := range tests {
+		got := generate(t, llm.Request{Purpose: llm.PurposeResponse, System: prompt(tt.author, tt.text), Prompt: "Answer."})
+		if got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	got := generate(t, llm.Request{Purpose: llm.PurposeMemory, System: prompt("alice", "We ship on Friday."), Prompt: "Remember."})
+	want := "- " + noticeEN + "\n- 2024-03-01 bob: Is the build green?\n- 2024-03-01 alice: We ship on Friday."
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestOddPrompts(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{
+		"", "---", "no messages here", "---\n---\n---", "\xff\xfe", "**2024-03-01 10:10:00**", "**2024-03-01 10:10:00** :",
+		"**2024-03-01 10:10:00** bob:", "**2024-03-01 10:10:00** bob: all on one line", strings.Repeat("\n", 10000),
+		"**2024-03-01 10:10:00** bob:\r\nhello\r\n---\r\n",
+	} {
+		for _, purpose := range []string{llm.PurposeJudgment, llm.PurposeMemory, llm.PurposeResponse, "", "odd"} {
+			text := generate(t, llm.Request{Purpose: purpose, System: system})
+			if purpose == llm.PurposeJudgment && !json.Valid([]byte(text)) {
+				t.Errorf("%q: got %s", system, text)
+			}
+			if len([]rune(text)) > 2000 {
+				t.Errorf("%q: got %d characters", system, utf8.RuneCountInString(text))
+			}
+		}
+	}
+	if got := generate(t, llm.Request{Purpose: llm.PurposeResponse}); !strings.Contains(got, "no message") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New().Generate(ctx, llm.Request{}); !errors.Is(err, context.Canceled) || !errors.Is(err, llm.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}

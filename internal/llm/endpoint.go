@@ -1,0 +1,29 @@
+package llm
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// ParseEndpoint reads the address of a provider. It must be an absolute http or
+// https URL; the error does not repeat it, since operators put secrets into URLs.
+func ParseEndpoint(s string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("read endpoint: not an absolute http or https URL")
+	}
+	return u, nil
+}
+
+// ParseKey trims a key, which comes with a line break from many a secret file,
+// and refuses one that no HTTP header may carry. The error does not repeat it.
+func ParseKey(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	for _, r := range s {
+		if r < 0x20 || r > 0x7e {
+			return "", errors.New("read API key: it has characters that no HTTP header may carry")
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,130 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The kinds of failure. Each *Error is exactly one of them by errors.Is.
+var (
+	// ErrRateLimited: too many requests (429); RetryAfter may say how long to wait.
+	ErrRateLimited = errors.New("rate limited")
+	// ErrUnavailable: the provider did not answer properly (408, 5xx, transport,
+	// an answer that is not the agreed JSON), or the context ended first.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrInvalid: the provider refuses this request and always will (400, 404, 422, …).
+	ErrInvalid = errors.New("invalid request")
+	// ErrAuth: the key is missing, wrong or not allowed to do this (401, 403).
+	ErrAuth = errors.New("not authorised")
+	// ErrBlocked: the provider's safety rules stopped the prompt or the answer.
+	ErrBlocked = errors.New("blocked")
+	// ErrCut: the answer reached the token limit; Text holds what there is of it, perhaps nothing.
+	ErrCut = errors.New("cut at the token limit")
+	// ErrEmpty: an answer without text and without a stated cause.
+	ErrEmpty = errors.New("empty answer")
+)
+
+// Error is a failed call. Its text names provider, kind, HTTP status and the
+// provider's own words; never a key, a header or a prompt of ours.
+type Error struct {
+	// Kind is one of the sentinels above.
+	Kind error
+	// Provider is the adapter's name: gemini, openai or demo.
+	Provider string
+	// Status is the HTTP status, or 0 where none came.
+	Status int
+	// RetryAfter is how long the provider wants to be left alone; 0 when it does not say.
+	RetryAfter time.Duration
+	// Message is one bounded line that says what happened.
+	Message string
+	// Text is the partial answer of ErrCut.
+	Text string
+	// Usage is what the call cost, as far as the provider told.
+	Usage Usage
+	// Err is the cause, for errors.Is and errors.As; nil where there is none to keep.
+	Err error
+}
+
+// Error is one line without secrets.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Provider != "" {
+		b.WriteString(e.Provider + ": ")
+	}
+	if e.Kind != nil {
+		b.WriteString(e.Kind.Error())
+	} else {
+		b.WriteString("failed")
+	}
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	switch {
+	case e.Message != "":
+		b.WriteString(": " + e.Message)
+	case e.Err != nil:
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap shows the kind and the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() []error {
+	var all []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Retryable reports whether the same request may succeed later. It is false
+// once the caller has cancelled: nobody waits for the answer.
+func (e *Error) Retryable() bool {
+	if errors.Is(e.Err, context.Canceled) {
+		return false
+	}
+	switch e.Kind {
+	case ErrRateLimited, ErrUnavailable, ErrEmpty:
+		return true
+	}
+	return false
+}
+
+// KindOf is a stable short name of an error for logs and metrics: "" for nil,
+// "canceled" and "timeout" for a context that ended, "other" for what is not of this package.
+func KindOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, k := range []struct {
+		kind error
+		name string
+	}{
+		{context.Canceled, "canceled"}, {context.DeadlineExceeded, "timeout"},
+		{ErrRateLimited, "rate_limited"}, {ErrUnavailable, "unavailable"}, {ErrInvalid, "invalid"},
+		{ErrAuth, "auth"}, {ErrBlocked, "blocked"}, {ErrCut, "cut"}, {ErrEmpty, "empty"},
+	} {
+		if errors.Is(err, k.kind) {
+			return k.name
+		}
+	}
+	return "other"
+}
+
+// kindOfStatus sorts an HTTP status that is not a success.
+func kindOfStatus(status int) error {
+	switch {
+	case status == 429:
+		return ErrRateLimited
+	case status == 408, status >= 500:
+		return ErrUnavailable
+	case status == 401, status == 403:
+		return ErrAuth
+	}
+	return ErrInvalid
+}

@@ -1,0 +1,130 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"myao/internal/llm"
+)
+
+// answer is what the transport saw in a success, in full where the library
+// would lose it: unknown reasons, thinking tokens, the model's version.
+type answer struct {
+	read        bool
+	candidates  int
+	finish      string // "" when not said
+	blockReason string // "" when not blocked
+	usage       llm.Usage
+	model       string
+}
+
+type answerKey struct{}
+
+// withAnswer asks the transport to note the answer of this context's call in a.
+func withAnswer(ctx context.Context, a *answer) context.Context {
+	return context.WithValue(ctx, answerKey{}, a)
+}
+
+type part struct {
+	Text    *string `json:"text,omitempty"`
+	Thought bool    `json:"thought,omitempty"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts,omitempty"`
+}
+
+type candidate struct {
+	Content      content `json:"content"`
+	FinishReason reason  `json:"finishReason"`
+}
+
+type body struct {
+	Candidates     []candidate `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason reason `json:"blockReason"`
+	} `json:"promptFeedback"`
+	UsageMetadata struct {
+		PromptTokenCount     int `json:"promptTokenCount"`
+		CandidatesTokenCount int `json:"candidatesTokenCount"`
+		ThoughtsTokenCount   int `json:"thoughtsTokenCount"`
+	} `json:"usageMetadata"`
+	ModelVersion string `json:"modelVersion"`
+}
+
+// rewrite notes the answer for Generate and gives the library only the text
+// parts that are for the user: it fails on a part without data, panics on some
+// others, and cannot tell a thought from an answer.
+func rewrite(ctx context.Context, raw []byte) ([]byte, error) {
+	var b body
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return nil, fmt.Errorf("not of Gemini's form: %w", err)
+	}
+	if seen, ok := ctx.Value(answerKey{}).(*answer); ok {
+		*seen = b.answer()
+	}
+	type shown struct {
+		Content content `json:"content"`
+	}
+	var out struct {
+		Candidates []shown `json:"candidates,omitempty"`
+	}
+	for _, c := range b.Candidates {
+		kept := content{Role: "model"}
+		for _, p := range c.Content.Parts {
+			if p.Text != nil && !p.Thought {
+				kept.Parts = append(kept.Parts, p)
+			}
+		}
+		out.Candidates = append(out.Candidates, shown{kept})
+	}
+	return json.Marshal(out)
+}
+
+func (b body) answer() answer {
+	u := b.UsageMetadata
+	a := answer{
+		read:        true,
+		candidates:  len(b.Candidates),
+		blockReason: b.PromptFeedback.BlockReason.name(blockReasons),
+		usage:       llm.Usage{Input: u.PromptTokenCount, Output: u.CandidatesTokenCount + u.ThoughtsTokenCount},
+		model:       b.ModelVersion,
+	}
+	if len(b.Candidates) > 0 {
+		a.finish = b.Candidates[0].FinishReason.name(finishReasons)
+	}
+	return a
+}
+
+// reason is an enum of Google's, which comes as a name or as a number.
+type reason string
+
+func (r *reason) UnmarshalJSON(raw []byte) error {
+	*r = reason(strings.Trim(string(raw), `"`))
+	return nil
+}
+
+// name is the reason's name, bounded; "" for none, and "reason N" for a number that has no name here.
+func (r reason) name(names []string) string {
+	n, err := strconv.Atoi(string(r))
+	switch {
+	case err != nil && (r == "null" || strings.HasSuffix(string(r), "_UNSPECIFIED")):
+		return ""
+	case err != nil:
+		return string(r[:min(len(r), 64)])
+	case n >= 0 && n < len(names):
+		return names[n]
+	}
+	return fmt.Sprintf("reason %d", n)
+}
+
+// The names stand at their numbers; 0 is "unspecified".
+var (
+	finishReasons = []string{"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
+		"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL"}
+	blockReasons = []string{"", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"}
+)

@@ -1,0 +1,41 @@
+package gemini
+
+import (
+	"strings"
+
+	"myao/internal/llm"
+)
+
+// response decides what an HTTP success was. A reason that is not known here
+// is never taken for a success.
+func (a answer) response(asked, text string) (llm.Response, error) {
+	res := llm.Response{Usage: a.usage, Model: a.model}
+	if res.Model == "" {
+		res.Model = asked
+	}
+	failed := func(kind error, message string) (llm.Response, error) {
+		return res, &llm.Error{Kind: kind, Provider: provider, Message: message, Usage: a.usage}
+	}
+	if a.blockReason != "" {
+		return failed(llm.ErrBlocked, "prompt blocked: "+a.blockReason)
+	}
+	if a.candidates == 0 {
+		return failed(llm.ErrEmpty, "no candidates")
+	}
+	switch a.finish {
+	case "STOP", "": // a proxy in between may leave the reason out
+	case "MAX_TOKENS":
+		res.Text = text
+		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":
+		// The model lost its way; asked again it often finds it.
+		return failed(llm.ErrEmpty, "finish reason "+a.finish)
+	default:
+		return failed(llm.ErrBlocked, "finish reason "+a.finish)
+	}
+	if strings.TrimSpace(text) == "" {
+		return failed(llm.ErrEmpty, "no text")
+	}
+	res.Text = text
+	return res, nil
+}

@@ -1,0 +1,75 @@
+// Package llm is what the rest of the program knows about language models: one
+// question with its whole context goes in, one answer with its token counts
+// comes out. The adapters below this package speak to one provider each. They
+// try once per call: when to try again is decided by whoever calls, from Error.
+package llm
+
+import (
+	"context"
+	"strings"
+)
+
+// The purposes of a call. They name the agent in logs and budgets and let the
+// demo model know what is wanted of it.
+const (
+	PurposeResponse = "response"
+	PurposeJudgment = "judgment"
+	PurposeMemory   = "memory"
+)
+
+// Request is one question to a model.
+type Request struct {
+	// Purpose is PurposeResponse, PurposeJudgment or PurposeMemory.
+	Purpose string
+	// Model is the provider's name of the model, such as "gemini-3.8-flash".
+	Model string
+	// System is the system prompt and holds the entire context. It may be empty.
+	System string
+	// Prompt is the short instruction that stands last. It is never empty, since
+	// some providers refuse a request without a user turn.
+	Prompt string
+	// Schema asks for one JSON object of this form; nil asks for free text.
+	Schema *Schema
+	// MaxOutputTokens bounds the answer, thinking included; 0 leaves it to the provider.
+	MaxOutputTokens int
+	// Temperature is sent only when set: newer models refuse the field.
+	Temperature *float64
+}
+
+// Usage counts tokens. What a model thinks before it answers counts as output.
+type Usage struct {
+	Input, Output int
+}
+
+// Response is a model's answer.
+type Response struct {
+	Text  string
+	Usage Usage
+	// Model is the model that answered, where the provider names it, else the one asked for.
+	Model string
+}
+
+// Model answers requests. It is safe for concurrent use.
+type Model interface {
+	// Generate makes one attempt and returns within the context's life. Every
+	// error is or wraps an *Error. With ErrCut, ErrBlocked and ErrEmpty the
+	// Response still holds what the call cost.
+	Generate(ctx context.Context, r Request) (Response, error)
+}
+
+// Check returns ErrInvalid, in the name of the provider, for a request that no
+// provider could answer.
+func (r Request) Check(provider string) error {
+	fault := ""
+	switch {
+	case strings.TrimSpace(r.Model) == "":
+		fault = "the request names no model"
+	case strings.TrimSpace(r.Prompt) == "":
+		fault = "the request has no user prompt"
+	case r.MaxOutputTokens < 0:
+		fault = "the request asks for fewer than no tokens"
+	default:
+		return nil
+	}
+	return &Error{Kind: ErrInvalid, Provider: provider, Message: fault}
+}

@@ -1,0 +1,126 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// openai speaks chat completions, without streams.
+type openai struct{}
+
+// openaiText is a message's content: a string, or a list of parts.
+type openaiText string
+
+func (t *openaiText) UnmarshalJSON(raw []byte) error {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		*t = openaiText(s)
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return fmt.Errorf("read content: %w", err)
+	}
+	for _, p := range parts {
+		*t += openaiText(p.Text)
+	}
+	return nil
+}
+
+func (openai) read(_ *http.Request, body []byte) (Call, error) {
+	var in struct {
+		Model    string `json:"model"`
+		Stream   bool   `json:"stream"`
+		Messages []struct {
+			Role    string     `json:"role"`
+			Content openaiText `json:"content"`
+		} `json:"messages"`
+		Temperature    *float64 `json:"temperature"`
+		MaxTokens      *int     `json:"max_tokens"`
+		MaxCompletion  *int     `json:"max_completion_tokens"`
+		ResponseFormat struct {
+			Type       string `json:"type"`
+			JSONSchema struct {
+				Name   string          `json:"name"`
+				Schema json.RawMessage `json:"schema"`
+			} `json:"json_schema"`
+		} `json:"response_format"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return Call{}, fmt.Errorf("read request: %w", err)
+	}
+	switch {
+	case in.Model == "":
+		return Call{}, errors.New("you must provide a model parameter")
+	case in.Stream:
+		return Call{}, errors.New("streams are not served here")
+	case len(in.Messages) == 0:
+		return Call{}, errors.New("messages is too short")
+	}
+	c := Call{Provider: "openai", Model: in.Model, Temperature: in.Temperature, MaxTokens: in.MaxTokens}
+	if in.MaxCompletion != nil {
+		c.MaxTokens = in.MaxCompletion
+	}
+	var system, user []string
+	for _, m := range in.Messages {
+		switch m.Role {
+		case "system", "developer":
+			system = append(system, string(m.Content))
+		case "user":
+			user = append(user, string(m.Content))
+		}
+	}
+	c.System, c.User = strings.Join(system, "\n"), strings.Join(user, "\n")
+	switch in.ResponseFormat.Type {
+	case "json_schema":
+		if in.ResponseFormat.JSONSchema.Name == "" || in.ResponseFormat.JSONSchema.Schema == nil {
+			return Call{}, errors.New("json_schema needs a name and a schema")
+		}
+		c.Schema = in.ResponseFormat.JSONSchema.Schema
+	case "json_object":
+		c.Schema = json.RawMessage(`{}`)
+	}
+	return c, nil
+}
+
+func (openai) key(h http.Header) string {
+	if k := h.Get("Api-Key"); k != "" {
+		return k
+	}
+	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+}
+
+func (openai) failure(r Reply) any {
+	e := map[string]any{"message": r.Message, "type": "llmtest_error", "param": nil, "code": nil}
+	if r.Code != "" {
+		e["code"] = r.Code
+	}
+	return map[string]any{"error": e}
+}
+
+func (openai) success(c Call, r Reply) any {
+	finish := "stop"
+	switch {
+	case r.Blocked:
+		finish, r.Text = "content_filter", ""
+	case r.Cut:
+		finish = "length"
+	}
+	output := r.OutputTokens + r.ThoughtTokens
+	return map[string]any{
+		"id": "chatcmpl-" + strconv.Itoa(c.N), "object": "chat.completion", "created": c.At.Unix(), "model": c.Model,
+		"choices": []any{map[string]any{
+			"index": 0, "finish_reason": finish, "logprobs": nil,
+			"message": map[string]any{"role": "assistant", "content": r.Text, "refusal": nil},
+		}},
+		"usage": map[string]any{
+			"prompt_tokens": r.InputTokens, "completion_tokens": output, "total_tokens": r.InputTokens + output,
+		},
+	}
+}

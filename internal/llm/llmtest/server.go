@@ -1,0 +1,212 @@
+// Package llmtest is a model provider for tests: an HTTP server that speaks
+// Gemini's generateContent and OpenAI's chat completions, remembers every
+// request and answers as a function says. It does without package testing, so
+// a program may serve it too.
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// requestLimit bounds, in bytes, a request that is read.
+const requestLimit = 16 << 20
+
+// Server is the http.Handler. It is safe for concurrent use.
+type Server struct {
+	// Key, where set before serving, is the only API key accepted.
+	Key string
+
+	mu      sync.Mutex
+	handler Handler
+	calls   []Call
+	arrived chan struct{} // closed and replaced at each call
+}
+
+// NewServer answers by handler; nil is Default.
+func NewServer(handler Handler) *Server {
+	s := &Server{arrived: make(chan struct{})}
+	s.Handle(handler)
+	return s
+}
+
+// Handle answers by handler from the next call on; nil is Default.
+func (s *Server) Handle(handler Handler) {
+	if handler == nil {
+		handler = Default
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = handler
+}
+
+// Calls are the calls so far, in order of arrival.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Forget empties the record; counting starts again at 1.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = nil
+}
+
+// Await returns the calls once there are n of them, or with the context's error those there are.
+func (s *Server) Await(ctx context.Context, n int) ([]Call, error) {
+	for {
+		s.mu.Lock()
+		calls, arrived := slices.Clone(s.calls), s.arrived
+		s.mu.Unlock()
+		if len(calls) >= n {
+			return calls, nil
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return calls, fmt.Errorf("await %d calls, have %d: %w", n, len(calls), ctx.Err())
+		}
+	}
+}
+
+// protocol is one provider's wire format.
+type protocol interface {
+	read(r *http.Request, body []byte) (Call, error)
+	key(h http.Header) string
+	failure(r Reply) any
+	success(c Call, r Reply) any
+}
+
+// ServeHTTP serves both protocols under any path prefix.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var p protocol
+	switch {
+	case r.Method != http.MethodPost:
+	case strings.Contains(r.URL.Path, "/v1beta/") && strings.HasSuffix(r.URL.Path, ":generateContent"):
+		p = gemini{ints: strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")}
+	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
+		p = openai{}
+	}
+	if p == nil {
+		http.Error(w, "llmtest: no such endpoint", http.StatusNotFound)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestLimit))
+	if err != nil {
+		write(w, http.StatusRequestEntityTooLarge, p.failure(Reply{Status: 413}))
+		return
+	}
+	call, err := p.read(r, body)
+	if err != nil {
+		write(w, http.StatusBadRequest, p.failure(Reply{Status: 400, Message: "llmtest: " + err.Error()}))
+		return
+	}
+	if s.Key != "" && p.key(r.Header) != s.Key {
+		write(w, http.StatusUnauthorized, p.failure(Reply{Status: 401, Message: "llmtest: wrong API key"}))
+		return
+	}
+	call.Path, call.Query, call.Header, call.Body = r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body
+	handler := s.record(&call)
+	answer(w, r, p, call, handler(call))
+}
+
+func (s *Server) record(c *Call) Handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.At, c.N = time.Now(), len(s.calls)+1
+	s.calls = append(s.calls, *c)
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+	return s.handler
+}
+
+func answer(w http.ResponseWriter, r *http.Request, p protocol, c Call, reply Reply) {
+	if reply.Delay > 0 {
+		timer := time.NewTimer(reply.Delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if reply.Drop {
+		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
+	}
+	if reply.RetryAfter != "" {
+		w.Header().Set("Retry-After", reply.RetryAfter)
+	}
+	switch {
+	case reply.Status != 0 && reply.Status != http.StatusOK:
+		if reply.Message == "" {
+			reply.Message = http.StatusText(reply.Status)
+		}
+		write(w, reply.Status, p.failure(reply))
+	case reply.Malformed:
+		write(w, http.StatusOK, json.RawMessage(`{"candidates":[{"choices":[`))
+	case reply.Raw != "":
+		write(w, http.StatusOK, json.RawMessage(reply.Raw))
+	default:
+		if reply.InputTokens == 0 {
+			reply.InputTokens = (len(c.System) + len(c.User) + 3) / 4
+		}
+		if reply.OutputTokens == 0 {
+			reply.OutputTokens = (len(reply.Text) + 3) / 4
+		}
+		write(w, http.StatusOK, p.success(c, reply))
+	}
+}
+
+// write sends a value as JSON, raw JSON as it is, even where it is none.
+func write(w http.ResponseWriter, status int, v any) {
+	b, raw := v.(json.RawMessage)
+	if !raw {
+		var err error
+		if b, err = json.Marshal(v); err != nil {
+			status, b = http.StatusInternalServerError, []byte(`{"error":"llmtest: no JSON"}`)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // a client that went away is no fault of the server
+}
+
+// Running is a Server on a free port of this machine.
+type Running struct {
+	*Server
+	// URL is the base address without a slash at its end: Gemini's endpoint as
+	// it is, OpenAI's base URL with "/v1" after it.
+	URL   string
+	serve *httptest.Server
+}
+
+// Start serves until Close.
+func Start(handler Handler) *Running {
+	s := NewServer(handler)
+	serve := httptest.NewServer(s)
+	return &Running{Server: s, URL: serve.URL, serve: serve}
+}
+
+// Close ends the server and whatever still waits in it.
+func (r *Running) Close() {
+	r.serve.CloseClientConnections()
+	r.serve.Close()
+}
+
+// New serves for the length of a test. The parameter is a testing.TB, named by
+// what is needed of it, since programs that serve this package need not link testing.
+func New(t interface{ Cleanup(func()) }, handler Handler) *Running {
+	r := Start(handler)
+	t.Cleanup(r.Close)
+	return r
+}

@@ -1,0 +1,204 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	geminiPath = "/any/v1beta/models/gemini-x:generateContent"
+	openaiPath = "/v1/chat/completions"
+
+	geminiAsk = `{"systemInstruction":{"parts":[{"text":"S"}]},"contents":[{"role":"user","parts":[{"text":"U"}]}],
+		"generationConfig":{"temperature":0.5,"maxOutputTokens":9,"responseMimeType":"application/json","responseSchema":{"type":6}}}`
+	openaiAsk = `{"model":"gpt-x","messages":[{"role":"developer","content":"S"},{"role":"user","content":[{"type":"text","text":"U"}]}],
+		"temperature":0.5,"max_completion_tokens":9,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":6}}}}`
+)
+
+func post(t *testing.T, s *Running, path, body string) (int, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Goog-Api-Key", "g")
+	req.Header.Set("Authorization", "Bearer o")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(b), err
+}
+
+func TestRecordsBothProtocols(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ provider, model, path, body string }{
+		{"gemini", "gemini-x", geminiPath, geminiAsk},
+		{"openai", "gpt-x", openaiPath, openaiAsk},
+	} {
+		s := New(t, nil)
+		began := time.Now()
+		if status, body, err := post(t, s, tt.path, tt.body); status != 200 || err != nil {
+			t.Fatalf("%s: got %d %s %v", tt.provider, status, body, err)
+		}
+		c := s.Calls()[0]
+		if c.Provider != tt.provider || c.Model != tt.model || c.System != "S" || c.User != "U" || c.N != 1 || c.Path != tt.path {
+			t.Errorf("%s: got %+v", tt.provider, c)
+		}
+		if c.Temperature == nil || *c.Temperature != 0.5 || c.MaxTokens == nil || *c.MaxTokens != 9 {
+			t.Errorf("%s: got temperature %v, limit %v", tt.provider, c.Temperature, c.MaxTokens)
+		}
+		if !c.Judgment() || string(c.Schema) != `{"type":6}` || string(c.Body) != tt.body {
+			t.Errorf("%s: got schema %s", tt.provider, c.Schema)
+		}
+		if c.At.Before(began) || c.At.After(time.Now()) || c.Header.Get("Authorization") == "" {
+			t.Errorf("%s: got time %v, headers %v", tt.provider, c.At, c.Header)
+		}
+	}
+}
+
+func TestEnumsByNameAndNumber(t *testing.T) {
+	t.Parallel()
+	s := New(t, Script(Text("hi")))
+	plain := strings.ReplaceAll(geminiAsk, `,"responseMimeType":"application/json","responseSchema":{"type":6}`, "")
+	if _, body, _ := post(t, s, geminiPath, plain); !strings.Contains(body, `"finishReason":"STOP"`) {
+		t.Errorf("got %s", body)
+	}
+	if _, body, _ := post(t, s, geminiPath+"?%24alt=json%3Benum-encoding%3Dint", plain); !strings.Contains(body, `"finishReason":1`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+func TestRefusesWhatTheRealOnesRefuse(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	for _, tt := range []struct {
+		path, body string
+		want       int
+	}{
+		{geminiPath, `{`, 400},
+		{geminiPath, `{}`, 400},
+		{geminiPath, `{"contents":[{"role":"user"}]}`, 400},
+		{geminiPath, `{"contents":[{"role":"user","parts":[{"text":"U"}]},{"role":"model","parts":[{"text":"M"}]}]}`, 400},
+		{geminiPath, `{"contents":[{"parts":[{"text":"U"}]}],"generationConfig":{"responseSchema":{}}}`, 400},
+		{openaiPath, `{`, 400},
+		{openaiPath, `{"model":"m","messages":[]}`, 400},
+		{openaiPath, `{"messages":[{"role":"user","content":"U"}]}`, 400},
+		{openaiPath, `{"model":"m","stream":true,"messages":[{"role":"user","content":"U"}]}`, 400},
+		{openaiPath, `{"model":"m","messages":[{"role":"user","content":"U"}],"response_format":{"type":"json_schema"}}`, 400},
+		{"/v1/responses", `{}`, 404},
+		{"/v1beta/models/m:streamGenerateContent", `{}`, 404},
+	} {
+		if got, _, err := post(t, s, tt.path, tt.body); got != tt.want || err != nil {
+			t.Errorf("%s %s: got %d, %v, want %d", tt.path, tt.body, got, err, tt.want)
+		}
+	}
+	if n := len(s.Calls()); n != 0 {
+		t.Errorf("got %d calls recorded", n)
+	}
+}
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	s.Key = "g"
+	if got, _, _ := post(t, s, geminiPath, geminiAsk); got != 200 {
+		t.Errorf("got %d for the right key", got)
+	}
+	if got, _, _ := post(t, s, openaiPath, openaiAsk); got != 401 {
+		t.Errorf("got %d for a wrong key", got)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		reply Reply
+		want  string
+	}{
+		{Yes("asked", 0.9, 0), `{"should_respond":true,"reason":"asked","confidence":0.9,"delay_seconds":0}`},
+		{Yes("asked", 0.5, -1), `{"should_respond":true,"reason":"asked","confidence":0.5,"delay_seconds":null}`},
+		{No("quiet"), `{"should_respond":false,"reason":"quiet","confidence":0.9,"delay_seconds":null}`},
+		{Default(Call{Schema: json.RawMessage(`{}`)}), `{"should_respond":false,"reason":"llmtest: nothing scripted","confidence":0.9,"delay_seconds":null}`},
+		{Default(Call{}), "ok"},
+	} {
+		if tt.reply.Text != tt.want {
+			t.Errorf("got %s, want %s", tt.reply.Text, tt.want)
+		}
+	}
+}
+
+func TestScriptGoesOnWithItsLast(t *testing.T) {
+	t.Parallel()
+	s := New(t, Script(Fail(503), Reply{Drop: true}, Text("there")))
+	if got, _, _ := post(t, s, openaiPath, openaiAsk); got != 503 {
+		t.Errorf("got %d first", got)
+	}
+	if _, _, err := post(t, s, openaiPath, openaiAsk); err == nil {
+		t.Error("the connection was not dropped")
+	}
+	for range 2 {
+		if got, body, _ := post(t, s, openaiPath, openaiAsk); got != 200 || !strings.Contains(body, `"content":"there"`) {
+			t.Errorf("got %d %s", got, body)
+		}
+	}
+}
+
+func TestAwaitAndConcurrency(t *testing.T) {
+	t.Parallel()
+	s := New(t, nil)
+	const n = 50
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if got, _, err := post(t, s, openaiPath, openaiAsk); got != 200 || err != nil {
+				t.Errorf("got %d, %v", got, err)
+			}
+		})
+	}
+	calls, err := s.Await(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	for i, c := range calls {
+		if c.N != i+1 {
+			t.Errorf("call %d has number %d", i+1, c.N)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.Await(ctx, n+1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	s.Forget()
+	if len(s.Calls()) != 0 {
+		t.Error("the calls were not forgotten")
+	}
+}
+
+func TestCloseEndsDelays(t *testing.T) {
+	t.Parallel()
+	s := Start(func(Call) Reply { return Reply{Delay: time.Hour} })
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := post(t, s, openaiPath, openaiAsk)
+		done <- err
+	}()
+	if _, err := s.Await(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := <-done; err == nil {
+		t.Error("the delayed call was answered")
+	}
+}

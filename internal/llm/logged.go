@@ -1,0 +1,50 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Logged writes one line to logger for each call of m: purpose, provider,
+// model, tokens, duration and the kind of error. It never writes a text, of the
+// prompt, the answer or an error. Success is Info, failure Warn.
+func Logged(m Model, provider string, logger *slog.Logger, clock func() time.Time) Model {
+	return &logged{model: m, provider: provider, logger: logger, clock: clock}
+}
+
+type logged struct {
+	model    Model
+	provider string
+	logger   *slog.Logger
+	clock    func() time.Time
+}
+
+func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
+	began := l.clock()
+	res, err := l.model.Generate(ctx, r)
+	model := res.Model
+	if model == "" {
+		model = r.Model
+	}
+	attrs := []slog.Attr{
+		slog.String("purpose", r.Purpose),
+		slog.String("provider", l.provider),
+		slog.String("model", model),
+		slog.Int("input_tokens", res.Usage.Input),
+		slog.Int("output_tokens", res.Usage.Output),
+		slog.Duration("duration", l.clock().Sub(began)),
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.String("error_kind", KindOf(err)))
+		var e *Error
+		if errors.As(err, &e) && e.Status != 0 {
+			attrs = append(attrs, slog.Int("status", e.Status))
+		}
+	}
+	l.logger.LogAttrs(ctx, level, "model call", attrs...)
+	return res, err
+}

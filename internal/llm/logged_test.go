@@ -1,0 +1,54 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+type modelFunc func(context.Context, Request) (Response, error)
+
+func (f modelFunc) Generate(ctx context.Context, r Request) (Response, error) { return f(ctx, r) }
+
+func TestLoggedWritesOneLineWithoutText(t *testing.T) {
+	tests := []struct {
+		name string
+		res  Response
+		err  error
+		want string
+	}{
+		{"success", Response{Text: "PRIVATE", Usage: Usage{Input: 10, Output: 3}, Model: "m-2"}, nil,
+			"level=INFO msg=\"model call\" purpose=judgment provider=gemini model=m-2 input_tokens=10 output_tokens=3 duration=1.5s\n"},
+		{"refused", Response{}, &Error{Kind: ErrRateLimited, Status: 429, Message: "PRIVATE"},
+			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=0 output_tokens=0 duration=1.5s error_kind=rate_limited status=429\n"},
+		{"cut", Response{Text: "PRIVATE", Usage: Usage{Input: 10, Output: 3}}, &Error{Kind: ErrCut, Text: "PRIVATE"},
+			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=10 output_tokens=3 duration=1.5s error_kind=cut\n"},
+		{"foreign", Response{}, errors.New("PRIVATE"),
+			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=0 output_tokens=0 duration=1.5s error_kind=other\n"},
+	}
+	for _, tt := range tests {
+		var out bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			},
+		}))
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := func() time.Time { now = now.Add(1500 * time.Millisecond); return now }
+		inner := modelFunc(func(context.Context, Request) (Response, error) { return tt.res, tt.err })
+		res, err := Logged(inner, "gemini", logger, clock).Generate(t.Context(),
+			Request{Purpose: PurposeJudgment, Model: "m-1", System: "PRIVATE", Prompt: "PRIVATE"})
+		if res != tt.res || err != tt.err {
+			t.Errorf("%s: got %v, %v: the call was changed", tt.name, res, err)
+		}
+		if got := out.String(); got != tt.want {
+			t.Errorf("%s: got  %swant %s", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// Package openai puts every server that speaks OpenAI's chat completions
+// behind llm.Model: OpenAI, Azure, Ollama, vLLM, LiteLLM. Only its Config
+// decides where a request goes and with which key: the client library's
+// environment variables (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID,
+// OPENAI_CUSTOM_HEADERS, …) are not read.
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/shared"
+
+	"myao/internal/llm"
+)
+
+const (
+	provider       = "openai"
+	defaultBaseURL = "https://api.openai.com/v1/"
+)
+
+// Config says which server answers and who we are.
+type Config struct {
+	// APIKey may be empty where BaseURL is set: Ollama asks for none.
+	APIKey string
+	// BaseURL is the URL before "chat/completions", with or without a slash at
+	// its end, such as http://localhost:11434/v1; empty is OpenAI's. A query in
+	// it (Azure's api-version) goes with each request.
+	BaseURL string
+	// Transport sends the requests; nil is llm.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Model is a chat completions server as an llm.Model.
+type Model struct {
+	chat      sdk.ChatCompletionService
+	transport *llm.Transport
+	// newLimit: the server knows max_completion_tokens.
+	newLimit bool
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// New checks the configuration and connects nothing yet.
+func New(c Config) (*Model, error) {
+	key, err := llm.ParseKey(c.APIKey)
+	if err != nil {
+		return nil, fmt.Errorf("open openai: %w", err)
+	}
+	if key == "" && c.BaseURL == "" {
+		return nil, errors.New("open openai: no API key")
+	}
+	address := c.BaseURL
+	if address == "" {
+		address = defaultBaseURL
+	}
+	base, err := llm.ParseEndpoint(address)
+	if err != nil {
+		return nil, fmt.Errorf("open openai: %w", err)
+	}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: credentials(base, key)}
+	if t.Base == nil {
+		t.Base = llm.DefaultTransport()
+	}
+	opts := []option.RequestOption{
+		option.WithHTTPClient(&http.Client{Transport: t}),
+		option.WithMaxRetries(0),
+	}
+	// The library resolves its path against the base and drops the base's query on the way.
+	for name, values := range base.Query() {
+		for _, v := range values {
+			opts = append(opts, option.WithQueryAdd(name, v))
+		}
+	}
+	base.RawQuery, base.Fragment = "", ""
+	base.Path = strings.TrimRight(base.Path, "/") + "/"
+	base.RawPath = ""
+	opts = append(opts, option.WithBaseURL(base.String()))
+	// The service made by itself reads no environment; sdk.NewClient would.
+	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base)}, nil
+}
+
+// credentials puts the key where the host looks for it; none for an empty key.
+func credentials(base *url.URL, key string) http.Header {
+	h := http.Header{}
+	switch {
+	case key == "":
+	case isAzure(base):
+		h.Set("Api-Key", key)
+	default:
+		h.Set("Authorization", "Bearer "+key)
+	}
+	return h
+}
+
+func isAzure(base *url.URL) bool {
+	host := strings.ToLower(base.Hostname())
+	return strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".cognitiveservices.azure.com")
+}
+
+// knowsNewLimit reports whether the host takes max_completion_tokens, which its
+// newer models insist on. Older Ollama, vLLM and LiteLLM know only max_tokens.
+func knowsNewLimit(base *url.URL) bool {
+	return strings.EqualFold(base.Hostname(), "api.openai.com") || isAzure(base)
+}
+
+// Close lets go of idle connections. Calls that run are not interrupted.
+func (m *Model) Close() error {
+	m.transport.CloseIdleConnections()
+	return nil
+}
+
+// Generate makes exactly one HTTP request. Errors are *llm.Error, see llm.Model.
+func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if err := r.Check(provider); err != nil {
+		return llm.Response{}, err
+	}
+	res, err := m.chat.New(ctx, m.params(r))
+	if err != nil {
+		return llm.Response{}, m.transport.Failure(ctx, err)
+	}
+	return outcome(r.Model, res)
+}
+
+func (m *Model) params(r llm.Request) sdk.ChatCompletionNewParams {
+	p := sdk.ChatCompletionNewParams{Model: r.Model}
+	if r.System != "" {
+		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
+	}
+	p.Messages = append(p.Messages, sdk.UserMessage(r.Prompt))
+	switch {
+	case r.MaxOutputTokens == 0:
+	case m.newLimit:
+		p.MaxCompletionTokens = sdk.Int(int64(r.MaxOutputTokens))
+	default:
+		p.MaxTokens = sdk.Int(int64(r.MaxOutputTokens))
+	}
+	if r.Temperature != nil {
+		p.Temperature = sdk.Float(*r.Temperature)
+	}
+	if r.Schema != nil {
+		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+				Name:   r.Schema.Name,
+				Strict: sdk.Bool(true),
+				Schema: r.Schema.JSONSchema(),
+			},
+		}
+	}
+	return p
+}

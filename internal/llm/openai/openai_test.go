@@ -1,0 +1,245 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+)
+
+func setup(t *testing.T, handler llmtest.Handler) (*Model, *llmtest.Running) {
+	t.Helper()
+	s := llmtest.New(t, handler)
+	m, err := New(Config{APIKey: "sk-secret\n", BaseURL: s.URL + "/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m, s
+}
+
+func request() llm.Request {
+	return llm.Request{Purpose: llm.PurposeJudgment, Model: "gpt-x", System: "Context.", Prompt: "Judge."}
+}
+
+func TestWire(t *testing.T) {
+	t.Parallel()
+	m, s := setup(t, nil)
+	r := request()
+	r.MaxOutputTokens = 500
+	r.Schema = llm.VerdictSchema(600)
+	res, err := m.Generate(t.Context(), r)
+	if err != nil || !strings.Contains(res.Text, `"should_respond":false`) {
+		t.Fatalf("got %q, %v", res.Text, err)
+	}
+	c := s.Calls()[0]
+	if got := c.Header.Values("Authorization"); !reflect.DeepEqual(got, []string{"Bearer sk-secret"}) {
+		t.Errorf("got authorization %q", got)
+	}
+	want := fmt.Sprintf(`{"model":"gpt-x","max_tokens":500,
+		"messages":[{"role":"system","content":"Context."},{"role":"user","content":"Judge."}],
+		"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":%s}}}`, r.Schema.JSONSchema())
+	var got, expected any
+	if err := errors.Join(json.Unmarshal(c.Body, &got), json.Unmarshal([]byte(want), &expected)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, expected) {
+		t.Errorf("got  %s\nwant %s", c.Body, want)
+	}
+	// The order of the properties is the order in which the model writes them.
+	if string(c.Schema) != string(r.Schema.JSONSchema()) {
+		t.Errorf("got schema %s", c.Schema)
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	t.Parallel()
+	s := llmtest.New(t, nil)
+	for base, want := range map[string]string{
+		"":                           "/chat/completions?",
+		"/":                          "/chat/completions?",
+		"/v1":                        "/v1/chat/completions?",
+		"/v1/":                       "/v1/chat/completions?",
+		"/proxy/openai/v1":           "/proxy/openai/v1/chat/completions?",
+		"/openai/v1/?api-version=v1": "/openai/v1/chat/completions?api-version=v1",
+	} {
+		m, err := New(Config{BaseURL: s.URL + base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Generate(t.Context(), request()); err != nil {
+			t.Fatalf("%q: %v", base, err)
+		}
+		calls := s.Calls()
+		c := calls[len(calls)-1]
+		if got := c.Path + "?" + c.Query; got != want {
+			t.Errorf("%q: got %s, want %s", base, got, want)
+		}
+		if _, sent := c.Header["Authorization"]; sent {
+			t.Error("an empty key was sent")
+		}
+	}
+}
+
+// captured is what the outside world would see, for hosts that no test may reach.
+func captured(t *testing.T, c Config, r llm.Request) (*http.Request, map[string]any) {
+	t.Helper()
+	var asked *http.Request
+	var body map[string]any
+	c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		asked = r
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(raw, &body); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("no network in tests")
+	})
+	m, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(t.Context(), r); !errors.Is(err, llm.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	if asked == nil {
+		t.Fatal("nothing was sent")
+	}
+	return asked, body
+}
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		base, url, limit, header string
+	}{
+		{"", "https://api.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://API.openai.com/v1", "https://API.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.openai.azure.com/openai/v1", "https://us.openai.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.cognitiveservices.azure.com/openai/v1/", "https://us.cognitiveservices.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"http://localhost:11434/v1", "http://localhost:11434/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://api.openai.com.evil.example/v1", "https://api.openai.com.evil.example/v1/chat/completions", "max_tokens", "Authorization"},
+	}
+	for _, tt := range tests {
+		r := request()
+		r.MaxOutputTokens = 9
+		asked, body := captured(t, Config{APIKey: "k", BaseURL: tt.base}, r)
+		if got := asked.URL.String(); got != tt.url {
+			t.Errorf("%q: got %s, want %s", tt.base, got, tt.url)
+		}
+		for _, limit := range []string{"max_tokens", "max_completion_tokens"} {
+			if _, sent := body[limit]; sent != (limit == tt.limit) {
+				t.Errorf("%q: %s sent: %v", tt.base, limit, sent)
+			}
+		}
+		for _, header := range []string{"Authorization", "Api-Key"} {
+			if _, sent := asked.Header[header]; sent != (header == tt.header) {
+				t.Errorf("%q: %s sent: %v", tt.base, header, sent)
+			}
+		}
+	}
+}
+
+// Not parallel: it sets the environment.
+func TestEnvironmentDecidesNothing(t *testing.T) {
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": "sk-env", "OPENAI_ADMIN_KEY": "sk-env-admin", "OPENAI_BASE_URL": "https://env.example/v1",
+		"OPENAI_ORG_ID": "org-env", "OPENAI_PROJECT_ID": "proj-env", "OPENAI_WEBHOOK_SECRET": "hook-env",
+		"OPENAI_CUSTOM_HEADERS": "X-Env: env-header\nAuthorization: Bearer sk-env",
+	} {
+		t.Setenv(name, value)
+	}
+	for name, c := range map[string]Config{
+		"with a key": {APIKey: "sk-config"},
+		"without":    {BaseURL: "http://localhost:11434/v1"},
+	} {
+		asked, _ := captured(t, c, request())
+		if strings.Contains(asked.URL.String(), "env") {
+			t.Errorf("%s: sent to %s", name, asked.URL)
+		}
+		for header, values := range asked.Header {
+			if strings.Contains(strings.Join(values, " "), "env") || strings.HasPrefix(header, "Openai-") {
+				t.Errorf("%s: sent %s: %v", name, header, values)
+			}
+		}
+	}
+	if _, err := New(Config{}); err == nil {
+		t.Error("the key of the environment was taken")
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	with := func(message, finish string) string {
+		return fmt.Sprintf(`{"id":"1","object":"chat.completion","model":"gpt-x-001",
+			"choices":[{"index":0,"message":%s,"finish_reason":%s}],
+			"usage":{"prompt_tokens":5,"completion_tokens":55,"total_tokens":60}}`, message, finish)
+	}
+	hello := `{"role":"assistant","content":"hello"}`
+	tests := []struct {
+		name string
+		raw  string
+		kind error // nil: success
+		text string
+	}{
+		{"stop", with(hello, `"stop"`), nil, "hello"},
+		{"no finish reason", with(hello, `null`), nil, "hello"},
+		{"unknown fields", with(`{"role":"assistant","content":"hello","reasoning_content":"hm"}`, `"stop"`), nil, "hello"},
+		{"length", with(hello, `"length"`), llm.ErrCut, "hello"},
+		{"length without text", with(`{"role":"assistant","content":null}`, `"length"`), llm.ErrCut, ""},
+		{"filter", with(hello, `"content_filter"`), llm.ErrBlocked, ""},
+		{"refusal", with(`{"role":"assistant","content":null,"refusal":"I can't"}`, `"stop"`), llm.ErrBlocked, ""},
+		{"tool call", with(`{"role":"assistant","content":null,"tool_calls":[]}`, `"tool_calls"`), llm.ErrEmpty, ""},
+		{"aborted", with(hello, `"abort"`), llm.ErrEmpty, ""},
+		{"no content", with(`{"role":"assistant","content":null}`, `"stop"`), llm.ErrEmpty, ""},
+		{"no choices", `{"choices":[]}`, llm.ErrEmpty, ""},
+		{"nothing", `{}`, llm.ErrEmpty, ""},
+		{"error with 200", `{"error":{"message":"overloaded"}}`, llm.ErrEmpty, ""},
+	}
+	var raw string
+	m, _ := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
+	for _, tt := range tests {
+		raw = tt.raw
+		res, err := m.Generate(t.Context(), request())
+		if tt.kind == nil && (err != nil || res.Text != tt.text) {
+			t.Errorf("%s: got %q, %v, want %q", tt.name, res.Text, err, tt.text)
+		}
+		if tt.kind != nil {
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != tt.kind || e.Text != tt.text {
+				t.Errorf("%s: got %v, want %v with text %q", tt.name, err, tt.kind, tt.text)
+			}
+		}
+		if strings.Contains(raw, "usage") {
+			if want := (llm.Usage{Input: 5, Output: 55}); res.Usage != want || res.Model != "gpt-x-001" {
+				t.Errorf("%s: got usage %v of %q", tt.name, res.Usage, res.Model)
+			}
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Config{
+		"no key for OpenAI":     {},
+		"key with a line break": {APIKey: "sec\nret"},
+		"base URL not a URL":    {APIKey: "secret", BaseURL: "localhost:11434/v1"},
+	} {
+		if _, err := New(c); err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

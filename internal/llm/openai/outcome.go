@@ -1,0 +1,45 @@
+package openai
+
+import (
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"myao/internal/llm"
+)
+
+// outcome decides what an HTTP success was.
+func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
+	res := llm.Response{
+		Model: c.Model,
+		// Completion tokens include what a reasoning model thought.
+		Usage: llm.Usage{Input: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)},
+	}
+	if res.Model == "" {
+		res.Model = asked
+	}
+	failed := func(kind error, message, text string) (llm.Response, error) {
+		res.Text = text
+		return res, &llm.Error{Kind: kind, Provider: provider, Message: message, Text: text, Usage: res.Usage}
+	}
+	if len(c.Choices) == 0 {
+		return failed(llm.ErrEmpty, "no choices", "")
+	}
+	said := c.Choices[0].Message
+	finish := c.Choices[0].FinishReason
+	switch {
+	case finish == "content_filter":
+		return failed(llm.ErrBlocked, "finish reason content_filter", "")
+	case said.Refusal != "": // its words quote the prompt at times, so they stay out of the error
+		return failed(llm.ErrBlocked, "the model refused", "")
+	case finish == "length":
+		return failed(llm.ErrCut, "", said.Content)
+	case finish != "stop" && finish != "":
+		// "abort", "tool_calls" and what else servers invent: not a finished answer.
+		return failed(llm.ErrEmpty, "the answer did not finish", "")
+	case strings.TrimSpace(said.Content) == "":
+		return failed(llm.ErrEmpty, "no text", "")
+	}
+	res.Text = said.Content
+	return res, nil
+}

@@ -1,0 +1,107 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Type is the JSON type of a property.
+type Type string
+
+// The types that every provider's structured output knows.
+const (
+	String  Type = "string"
+	Boolean Type = "boolean"
+	Number  Type = "number"
+	Integer Type = "integer"
+)
+
+// Schema is the form of a JSON object. All properties are required and no
+// others are allowed, as OpenAI's strict mode demands; what may be absent is
+// nullable instead.
+type Schema struct {
+	// Name is at most 64 letters, digits, underscores and dashes.
+	Name string
+	// Properties stand in the order in which the model should write them.
+	Properties []Property
+}
+
+// Property is one field of the object.
+type Property struct {
+	Name        string
+	Type        Type
+	Description string
+	Nullable    bool
+	// Enum lists the allowed values; for strings only.
+	Enum []string
+	// Maximum is the greatest allowed value, nil for none. It is not sent as a
+	// constraint, which strict modes refuse: the description has to tell it.
+	Maximum *int
+}
+
+// JSONSchema is the schema in JSON Schema's words, properties in order.
+func (s *Schema) JSONSchema() json.RawMessage {
+	var props bytes.Buffer
+	required := make([]string, 0, len(s.Properties))
+	props.WriteByte('{')
+	for i, p := range s.Properties {
+		if i > 0 {
+			props.WriteByte(',')
+		}
+		props.Write(marshal(p.Name))
+		props.WriteByte(':')
+		props.Write(p.jsonSchema())
+		required = append(required, p.Name)
+	}
+	props.WriteByte('}')
+	return marshal(struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+		Additional bool            `json:"additionalProperties"`
+	}{"object", props.Bytes(), required, false})
+}
+
+func (p Property) jsonSchema() json.RawMessage {
+	var form struct {
+		Type        any    `json:"type"`
+		Description string `json:"description,omitempty"`
+		Enum        []any  `json:"enum,omitempty"`
+	}
+	form.Type, form.Description = p.Type, p.Description
+	for _, v := range p.Enum {
+		form.Enum = append(form.Enum, v)
+	}
+	if p.Nullable {
+		form.Type = []Type{p.Type, "null"}
+		if form.Enum != nil {
+			form.Enum = append(form.Enum, nil)
+		}
+	}
+	return marshal(form)
+}
+
+// marshal is for values made of strings, numbers and lists, which cannot fail.
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llm: a schema that is not JSON: %v", err))
+	}
+	return b
+}
+
+// VerdictSchema is the form of a judgment: whether to speak, why, how sure, and
+// how long to hold back, from 0 to maxDelay seconds.
+func VerdictSchema(maxDelay int) *Schema {
+	return &Schema{
+		Name: "verdict",
+		Properties: []Property{
+			{Name: "should_respond", Type: Boolean, Description: "true to speak, false to stay silent"},
+			{Name: "reason", Type: String, Description: "one short line: what decided it"},
+			{Name: "confidence", Type: Number, Description: "how sure, from 0 to 1"},
+			{Name: "delay_seconds", Type: Integer, Nullable: true, Maximum: &maxDelay,
+				Description: fmt.Sprintf("whole seconds to hold back before speaking, from 0 to %d; null when silent", maxDelay)},
+		},
+	}
+}

@@ -1,0 +1,154 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BodyLimit is how many bytes of a provider's answer are read; a longer one is ErrUnavailable.
+const BodyLimit = 8 << 20
+
+// Transport is the http.RoundTripper of every provider. It adds the
+// credentials, so that they are in no URL and in no client library's error, and
+// returns either a success with a whole, valid, bounded JSON body or an *Error.
+//
+// Returning an error for every other status is what keeps the client libraries
+// from their own retries and from following redirects with our key.
+type Transport struct {
+	// Provider names the adapter in errors.
+	Provider string
+	// Credentials are set on each request; their values never appear in an error.
+	Credentials http.Header
+	// Base sends; nil is http.DefaultTransport.
+	Base http.RoundTripper
+	// Rewrite, where set, turns the body of a success into what the library may see.
+	// Its error is passed on as ErrUnavailable.
+	Rewrite func(ctx context.Context, body []byte) ([]byte, error)
+	// Now is the clock by which a Retry-After date is read; nil is time.Now.
+	Now func() time.Time
+}
+
+// DefaultTransport is a transport of its own connections. It honours the
+// proxy environment and pings idle HTTP/2 connections, since one that died
+// silently would otherwise swallow call after call until TCP gives up.
+func DefaultTransport() *http.Transport {
+	t := &http.Transport{}
+	if d, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = d.Clone()
+	}
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
+	return t
+}
+
+// RoundTrip sends the request once. See Transport for what it returns.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, values := range t.Credentials {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	res, err := base.RoundTrip(req)
+	if err != nil {
+		return nil, t.Failure(req.Context(), err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, BodyLimit+1))
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		// A refusal is known by its status even when its body broke off.
+		return nil, t.refusal(res, body, t.now())
+	}
+	if err == nil {
+		body, err = t.accept(req.Context(), body)
+	}
+	if err != nil {
+		return nil, t.Failure(req.Context(), fmt.Errorf("read answer: %w", err))
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	res.ContentLength = int64(len(body))
+	// Some servers call their JSON text/plain, which libraries then refuse to read.
+	res.Header.Set("Content-Type", "application/json")
+	res.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return res, nil
+}
+
+func (t *Transport) accept(ctx context.Context, body []byte) ([]byte, error) {
+	if len(body) > BodyLimit {
+		return nil, fmt.Errorf("more than %d MiB", BodyLimit>>20)
+	}
+	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
+		return nil, errors.New("not a JSON object")
+	}
+	if t.Rewrite == nil {
+		return body, nil
+	}
+	return t.Rewrite(ctx, body)
+}
+
+// Failure makes an *Error of whatever a client library returned: the *Error of
+// RoundTrip where there is one, else ErrUnavailable without URL and secrets.
+// The end of the context stays visible to errors.Is.
+func (t *Transport) Failure(ctx context.Context, err error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	e := &Error{Kind: ErrUnavailable, Provider: t.Provider}
+	if ended := ctx.Err(); ended != nil {
+		e.Err = ended
+		return e
+	}
+	// A *url.Error repeats the URL, which may hold an operator's secrets.
+	if outer := (*url.Error)(nil); errors.As(err, &outer) {
+		err = outer.Err
+	}
+	e.Message = t.clean(err.Error())
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, end) {
+			e.Err = end
+		}
+	}
+	return e
+}
+
+// CloseIdleConnections lets http.Client close what Base keeps open.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (t *Transport) now() time.Time {
+	if t.Now != nil {
+		return t.Now()
+	}
+	return time.Now()
+}
+
+// secrets are the credentials' values, and the bare key of "Bearer KEY".
+func (t *Transport) secrets() []string {
+	var all []string
+	for _, values := range t.Credentials {
+		for _, v := range values {
+			if v == "" {
+				continue
+			}
+			all = append(all, v)
+			if _, key, ok := strings.Cut(v, " "); ok && key != "" {
+				all = append(all, key)
+			}
+		}
+	}
+	return all
+}
