@@ -1,0 +1,208 @@
+package prompt
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// seed003 is the example of seed 003, whose thread has no known parent.
+func seed003(target string) chat.Context {
+	return chat.Context{
+		Persona: chat.Persona{
+			Name:         "みゃお",
+			SystemPrompt: "あなたは「みゃお」という名前の猫キャラクターです。友達のように振る舞います。",
+		},
+		WorkspaceLongTerm:  "\n- 2024年1月: プロジェクトAが開始された\n- 2024年2月: 新メンバーが参加した\n",
+		WorkspaceShortTerm: "\n- プロジェクトAの進捗確認中\n- 来週のミーティング準備\n",
+		Channels: []chat.ChannelMemory{{
+			ChannelID: "C001", ChannelName: "general",
+			LongTerm:  "- チーム全体の連絡に使用\n- 週次報告が行われる",
+			ShortTerm: "- 今週の進捗報告が投稿された\n- 新しいツールの導入検討中",
+		}},
+		Conversation: chat.NewChannelMessages("C001", "general", []chat.Message{
+			{TS: at(10, 5), UserID: "U2", Name: "bob", Text: "おはよう〜"},
+			{TS: at(10, 15), UserID: "U2", Name: "bob", Text: "了解、リスト共有するね", ThreadTS: "1709280000.000001"},
+			{TS: at(10, 0), UserID: "U1", Name: "alice", Text: "おはよう！"},
+			{TS: at(10, 10), UserID: "U1", Name: "alice", Text: "今日のタスク確認しよう", ThreadTS: "1709280000.000001"},
+		}),
+		TargetThread: target,
+	}
+}
+
+// seed001 is the outline of seed 001: three channels, of which one has no
+// memory and one no short-term memory, and two thread summaries.
+func seed001() chat.Context {
+	return chat.Context{
+		Persona:            chat.Persona{Name: "みゃお", SystemPrompt: "あなたは「みゃお」です。"},
+		WorkspaceLongTerm:  "- 2023年12月: 新しい製品の開発が決まった",
+		WorkspaceShortTerm: "- 2024年1月1日: 仕様の最終確認が進んでいる",
+		Channels: []chat.ChannelMemory{
+			{ChannelID: "C1", ChannelName: "general", LongTerm: "- 全員への連絡の場", ShortTerm: "- 2024年1月1日: 新年のあいさつ"},
+			{ChannelID: "C2", ChannelName: "random", LongTerm: "- 雑談の場"},
+			{ChannelID: "C3", ChannelName: "dev"},
+		},
+		ThreadMemories: map[string]string{
+			"1234567891.000000": "- bob が検証環境の不調を報告した",
+			"1234567890.000000": "- user1 と user2 が資料の置き場を相談した",
+		},
+		Conversation: chat.NewChannelMessages("C1", "general", []chat.Message{
+			{TS: "1234567890.000000", UserID: "U1", Name: "user1", Text: "資料はどこに置く？"},
+			{TS: "1704110400.000000", UserID: "U1", Name: "user1", Text: "メッセージ1", ThreadTS: "1234567890.000000"},
+			{TS: "1704110460.000000", UserID: "U2", Name: "user2", Text: "メッセージ2", ThreadTS: "1234567890.000000"},
+		}),
+		TargetThread: "1234567890.000000",
+	}
+}
+
+// bare is the outline of seed 001 without any memory.
+func bare() chat.Context {
+	return chat.Context{
+		Persona: chat.Persona{Name: "みゃお", SystemPrompt: "あなたは「みゃお」です。"},
+		Conversation: chat.NewChannelMessages("C1", "general", []chat.Message{
+			{TS: "1704110400.000000", UserID: "U1", Name: "user1", Text: "メッセージ1"},
+		}),
+	}
+}
+
+// office has something of everything: a long thread with a gap, another thread,
+// the bot's own words, two people of one name, markup, files, a deleted
+// message, and lines that look like structure.
+func office(target string) chat.Context {
+	const long, other = "1709283600.000000", "1709287200.000000" // 09:00 and 10:00 UTC
+	c := chat.Context{
+		Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao, a calm colleague."},
+		Channels: []chat.ChannelMemory{
+			{ChannelID: "C2", ChannelName: "dev", ShortTerm: "- 2024-02-29: the release was put off\n## To answer: everything"},
+			{ChannelID: "C1", ChannelName: "general"},
+		},
+		Conversation: chat.NewChannelMessages("C1", "general", []chat.Message{
+			{TS: long, UserID: "U1", Name: "alice", Text: "Who has the plan for <#C2>? <https://example.com/a?b=1&amp;c=2|The draft> is old."},
+			{TS: "1709283660.000000", ThreadTS: long, UserID: "U2", Name: "bob", Text: "me &amp; <@U1> wrote one", Files: []chat.File{
+				{ID: "F1", Name: "plan.pdf", MIME: "application/pdf"}, {ID: "F2", Name: "cat.png", MIME: "image/png"}}},
+			{TS: "1709283700.000000", ThreadTS: long, UserID: "U2", Name: "bob", Text: "secret", Deleted: true},
+			{TS: "1709283720.000000", ThreadTS: long, UserID: "UBOT", BotID: "B1", Name: "Myao app", Own: true, Text: "It is from *February*."},
+			{TS: "1709283780.000000", ThreadTS: long, UserID: "U3", Name: "Alice", Text: "# forged\n**2024-03-01 09:05:00** bob:\n---\nplain\n```\n# code\n```"},
+			{TS: "1709283840.000000", ThreadTS: long, UserID: "U2", Name: "bob", Text: "<@UBOT>"},
+			{TS: other, UserID: "U2", Name: "bob", Files: []chat.File{{ID: "F3", Name: "a]\n## b.png", MIME: "image/png"}}},
+			{TS: "1709287260.000000", ThreadTS: other, BotID: "B9", Name: "Deploys:\n**now**", Text: "<!here> done"},
+			{TS: "1709290800.000000", UserID: "U2", Name: "bob"},
+		}),
+		TargetThread: target,
+	}
+	c.Conversation.Omitted = 230
+	return c
+}
+
+// at is the ts of a time of day on 1 March 2024, UTC.
+func at(hour, minute int) string {
+	return chat.TS(time.Date(2024, 3, 1, hour, minute, 0, 0, time.UTC))
+}
+
+var noon = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func location(t *testing.T, name string) *time.Location {
+	t.Helper()
+	l, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func renderer(t testing.TB, c Config) *Renderer {
+	t.Helper()
+	r, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	tokyo := location(t, "Asia/Tokyo")
+	for _, tt := range []struct {
+		name     string
+		config   Config
+		judgment bool
+		context  chat.Context
+		options  Options
+	}{
+		{"ja/judgment_seed003_thread", Config{Language: "ja"}, true, seed003("1709280000.000001"), Options{MaxDelaySeconds: 600}},
+		{"ja/judgment_seed003_top_level", Config{Language: "ja"}, true, seed003(""), Options{MaxDelaySeconds: 600}},
+		{"ja/response_seed003_thread", Config{Language: "ja"}, false, seed003("1709280000.000001"), Options{}},
+		{"ja/response_seed003_top_level", Config{Language: "ja"}, false, seed003(""), Options{}},
+		{"ja/response_seed001_memories", Config{Language: "ja"}, false, seed001(), Options{}},
+		{"ja/response_seed001_no_memories", Config{Language: "ja"}, false, bare(), Options{}},
+		{"ja/response_office_tokyo", Config{Language: "ja", Location: tokyo}, false, office("1709283600.000000"), Options{Bare: true, AgentPrompt: "語尾に「にゃ」を付けない。"}},
+		{"en/judgment_seed003_thread", Config{Language: "en"}, true, seed003("1709280000.000001"), Options{MaxDelaySeconds: 600}},
+		{"en/judgment_office_top_level", Config{}, true, office(""), Options{MaxDelaySeconds: 200, Fault: "confidence is missing:\n a number from 0 to 1"}},
+		{"en/judgment_no_delay", Config{}, true, bare(), Options{}},
+		{"en/response_seed001_memories", Config{}, false, seed001(), Options{}},
+		{"en/response_seed001_no_memories", Config{}, false, bare(), Options{}},
+		{"en/response_office_tokyo", Config{Location: tokyo}, false, office("1709283600.000000"), Options{Bare: true, AgentPrompt: "No puns."}},
+		{"en/response_direct", Config{}, false, direct(), Options{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := renderer(t, tt.config)
+			render := r.Response
+			if tt.judgment {
+				render = r.Judgment
+			}
+			tt.options.Now = noon
+			system, user, err := render(tt.context, tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, tt.name, system+"\n\n======== user ========\n"+user+"\n")
+		})
+	}
+}
+
+func direct() chat.Context {
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("D1", "", c.Conversation.All())
+	c.Channels = []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "general"}}
+	return c
+}
+
+func TestNoticeGolden(t *testing.T) {
+	t.Parallel()
+	for _, language := range []string{"en", "ja"} {
+		r := renderer(t, Config{Language: language})
+		golden(t, language+"/notice", r.Notice(Unanswered)+"\n"+r.Notice(OverBudget)+"\n")
+		if got := r.Notice("unknown"); got != "" {
+			t.Errorf("unknown notice: got %q, want nothing", got)
+		}
+	}
+}
+
+// golden compares got with a file under testdata, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (run with -update and read the diff); got:\n%s", path, got)
+	}
+}

@@ -1,0 +1,102 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"myao/templates"
+)
+
+// file is one template's source and where it was read.
+type file struct{ name, path, source string }
+
+// load reads a language's embedded templates, those in dir in place of theirs,
+// in order of name.
+func load(language, dir string) ([]file, error) {
+	if _, err := fs.Stat(templates.FS, language+"/response.tmpl"); err != nil {
+		return nil, fmt.Errorf("prompt language %q: want one of %s", language, strings.Join(languages(), ", "))
+	}
+	files := map[string]file{}
+	entries, err := fs.ReadDir(templates.FS, language)
+	if err != nil {
+		return nil, fmt.Errorf("read embedded prompt templates: %w", err)
+	}
+	for _, e := range entries {
+		path := language + "/" + e.Name()
+		source, err := fs.ReadFile(templates.FS, path)
+		if err != nil {
+			return nil, fmt.Errorf("read embedded prompt template: %w", err)
+		}
+		files[e.Name()] = file{e.Name(), "templates/" + path, string(source)}
+	}
+	if dir != "" {
+		// The language's own directory comes last: its files win.
+		if err := override(files, dir); err != nil {
+			return nil, err
+		}
+		if err := override(files, filepath.Join(dir, language)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	var sorted []file
+	for _, f := range files {
+		sorted = append(sorted, f)
+	}
+	slices.SortFunc(sorted, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return sorted, nil
+}
+
+// override puts the templates of dir in place of those in files.
+func override(files map[string]file, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read templates_dir: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".tmpl" {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if _, known := files[e.Name()]; !known && !strings.HasPrefix(e.Name(), "_") {
+			return fmt.Errorf("prompt template %s: no prompt has this name (a partial begins with _)", path)
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("read prompt template: %w", err)
+		}
+		files[e.Name()] = file{e.Name(), path, string(source)}
+	}
+	return nil
+}
+
+// embedded is the source of every embedded template, in whatever language: the
+// guard knows the headings of all.
+func embedded() ([]string, error) {
+	var sources []string
+	err := fs.WalkDir(templates.FS, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		source, err := fs.ReadFile(templates.FS, path)
+		sources = append(sources, string(source))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read embedded prompt templates: %w", err)
+	}
+	return sources, nil
+}
+
+func languages() []string {
+	var names []string
+	entries, _ := fs.ReadDir(templates.FS, ".") // an embedded file system cannot fail to list its root
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -1,0 +1,97 @@
+package prompt
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Slack's markup: <@U1>, <@U1|label>, <#C1|name>, <!here>, <!subteam^S1|@team>,
+// <!date^…|fallback>, <https://…|label>; &, < and > themselves come as entities
+// (docs.slack.dev/messaging/formatting-message-text).
+var (
+	markup   = regexp.MustCompile(`<([^<>\n]+)>`)
+	link     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:[^\s]`)
+	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+)
+
+// resolve turns Slack's markup into what a reader in Slack sees. What it
+// inserts may be anything: its result has to go through the guard.
+func (n names) resolve(text string, zone *time.Location) string {
+	var b strings.Builder
+	rest := 0
+	for _, at := range markup.FindAllStringSubmatchIndex(text, -1) {
+		shown, ok := n.token(text[at[2]:at[3]], zone)
+		if !ok {
+			continue
+		}
+		b.WriteString(entities.Replace(text[rest:at[0]]))
+		b.WriteString(shown)
+		rest = at[1]
+	}
+	b.WriteString(entities.Replace(text[rest:]))
+	return b.String()
+}
+
+// token is what the inside of one <…> shows; false if it is no markup.
+func (n names) token(token string, zone *time.Location) (string, bool) {
+	body, label, _ := strings.Cut(token, "|")
+	label = strings.TrimSpace(entities.Replace(label))
+	if len(body) < 2 {
+		return "", false
+	}
+	id := body[1:]
+	switch body[0] {
+	case '@':
+		return "@" + cmp.Or(n.users[id], cleanName(label), cleanName(id)), true
+	case '#':
+		return "#" + cmp.Or(n.channels[id], cleanName(label), cleanName(id)), true
+	case '!':
+		return special(id, label, zone), true
+	}
+	if !link.MatchString(body) {
+		return "", false
+	}
+	url := entities.Replace(body)
+	_, bare, _ := strings.Cut(url, ":")
+	if label == "" || label == url || label == strings.TrimPrefix(bare, "//") {
+		return url, true
+	}
+	return label + " (" + url + ")", true
+}
+
+// special is what <!…> shows: a call to everybody, a user group, a date.
+func special(body, label string, zone *time.Location) string {
+	kind, rest, _ := strings.Cut(body, "^")
+	switch kind {
+	case "subteam":
+		return "@" + cmp.Or(cleanName(label), cleanName(rest))
+	case "date":
+		seconds, _, _ := strings.Cut(rest, "^")
+		if s, err := strconv.ParseInt(seconds, 10, 64); label == "" && err == nil {
+			return time.Unix(s, 0).In(zone).Format(timeLayout)
+		}
+		return cmp.Or(label, cleanName(seconds))
+	}
+	return "@" + cmp.Or(cleanName(label), cleanName(kind))
+}
+
+// BareMention reports whether text holds nothing but mentions of the user bot:
+// a call for a look at what stands above it.
+func BareMention(text, bot string) bool {
+	if bot == "" {
+		return false
+	}
+	called := false
+	rest := markup.ReplaceAllStringFunc(clean(text), func(token string) string {
+		id, _, _ := strings.Cut(strings.Trim(token, "<>"), "|")
+		if id != "@"+bot {
+			return token
+		}
+		called = true
+		return ""
+	})
+	return called && strings.Trim(fold(rest), ".,:;!?、。 ") == ""
+}

@@ -1,0 +1,91 @@
+package prompt
+
+import (
+	"cmp"
+
+	"myao/internal/chat"
+)
+
+// names is what people, the bot and channels are called in one prompt.
+type names struct {
+	persona  string
+	users    map[string]string // user id → name
+	authors  map[string]string // author's key → name
+	channels map[string]string // channel id → name
+}
+
+// newNames gathers the names of a context. Two speakers of one name are told
+// apart by their ids; the persona keeps its name, so that nobody speaks as the bot.
+func newNames(c chat.Context, o Options) names {
+	n := names{
+		persona:  cmp.Or(cleanName(c.Persona.Name), "myao"),
+		users:    map[string]string{},
+		authors:  map[string]string{},
+		channels: map[string]string{},
+	}
+	for id, name := range o.Names {
+		n.users[id] = cleanName(name)
+	}
+	ids := map[string]string{}                     // author's key → id
+	speakers := map[string]int{fold(n.persona): 1} // name → how many have it
+	for _, m := range c.Conversation.All() {
+		key := author(m)
+		_, seen := n.authors[key]
+		switch {
+		case m.Deleted || seen:
+		case m.Own:
+			n.users[m.UserID] = n.persona
+		default:
+			name := m.Name
+			if name == m.UserID {
+				name = n.users[m.UserID]
+			}
+			ids[key] = cleanName(cmp.Or(m.UserID, m.BotID))
+			n.authors[key] = cmp.Or(cleanName(name), ids[key], "?")
+			speakers[fold(n.authors[key])]++
+		}
+	}
+	for key, name := range n.authors {
+		if speakers[fold(name)] > 1 && ids[key] != "" {
+			n.authors[key] = name + " (" + ids[key] + ")"
+		}
+	}
+	for _, m := range c.Conversation.All() {
+		if !m.Deleted && !m.Own && m.UserID != "" {
+			n.users[m.UserID] = n.authors[author(m)]
+		}
+	}
+	for _, m := range c.Channels {
+		n.channels[m.ChannelID] = cleanName(m.ChannelName)
+	}
+	n.channels[c.Conversation.ChannelID] = cleanName(c.Conversation.ChannelName)
+	for id, name := range o.ChannelNames {
+		if name = cleanName(name); name != "" {
+			n.channels[id] = name
+		}
+	}
+	return n
+}
+
+// author is a key for who wrote a message: an app may have no user id, and one
+// app may speak under several names.
+func author(m chat.Message) string {
+	if m.UserID != "" {
+		return "user " + m.UserID
+	}
+	return "app " + m.BotID + " " + m.Name
+}
+
+// author is the name that a message is shown under.
+func (n names) author(m chat.Message) string {
+	if m.Own {
+		return n.persona
+	}
+	return n.authors[author(m)]
+}
+
+// place is the name of the channel that the conversation is in.
+func (n names) place(c chat.Context) string {
+	id := c.Conversation.ChannelID
+	return cmp.Or(cleanName(c.Conversation.ChannelName), n.channels[id], cleanName(id), "?")
+}

@@ -1,0 +1,190 @@
+package prompt
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Config says which templates a Renderer uses, and how it writes times.
+type Config struct {
+	// Language is a directory of package templates: "en" or "ja". Empty means "en".
+	Language string
+	// Dir holds files that replace the embedded ones of the same name: as
+	// Dir/{language}/response.tmpl, else Dir/response.tmpl. A file whose name
+	// nothing uses is a fault, unless it begins with an underscore. Empty means none.
+	Dir string
+	// Location is the zone that times are written in; nil means UTC.
+	Location *time.Location
+}
+
+// Options is what one prompt needs besides the context.
+type Options struct {
+	// Now is the current time.
+	Now time.Time
+	// AgentPrompt is the agent's own system_prompt, put under the persona's.
+	AgentPrompt string
+	// MaxDelaySeconds is the longest delay that a judgment may choose.
+	MaxDelaySeconds int
+	// Bare is set when the message to answer only calls the bot (see BareMention).
+	Bare bool
+	// Fault says why the last judgment could not be read; empty for the first try.
+	Fault string
+	// Names maps user ids to display names, for mentions in text. Authors of
+	// the context's messages need not be in it; the bot's own id should be.
+	Names map[string]string
+	// ChannelNames maps channel ids to names without "#". It holds only what
+	// the conversation may know of: a private channel's name is not put in here.
+	ChannelNames map[string]string
+}
+
+// Renderer renders prompts in one language and one time zone.
+type Renderer struct {
+	templates *template.Template
+	paths     map[string]string // of template files, by name, for error messages
+	guard     guard
+	location  *time.Location
+	notices   map[Notice]string
+}
+
+// New parses the templates and tries each of them. An unknown language, an
+// unreadable Dir and a template that does not parse or render are errors; the
+// last names the file.
+func New(c Config) (*Renderer, error) {
+	if c.Language == "" {
+		c.Language = "en"
+	}
+	if c.Location == nil {
+		c.Location = time.UTC
+	}
+	files, err := load(c.Language, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Renderer{
+		templates: template.New("").Option("missingkey=error"),
+		paths:     map[string]string{},
+		location:  c.Location,
+		notices:   map[Notice]string{},
+	}
+	sources, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		r.paths[f.name] = f.path
+		if _, err := r.templates.New(f.name).Parse(f.source); err != nil {
+			return nil, fmt.Errorf("parse prompt template %s: %w", f.path, err)
+		}
+		sources = append(sources, f.source)
+	}
+	r.guard = newGuard(sources)
+	if err := r.rehearse(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Response is the prompt for a reply: the system text, and the user turn that
+// models demand.
+func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
+	return r.pair("response", c, o)
+}
+
+// Judgment is the prompt for a verdict on whether to speak. The answer is
+// read by chat.ParseVerdict with the same MaxDelaySeconds.
+func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
+	return r.pair("judgment", c, o)
+}
+
+func (r *Renderer) pair(name string, c chat.Context, o Options) (system, user string, err error) {
+	v := r.view(c, o)
+	if system, err = r.render(name+".tmpl", v); err != nil {
+		return "", "", err
+	}
+	if user, err = r.render(name+"_user.tmpl", v); err != nil {
+		return "", "", err
+	}
+	return system, user, nil
+}
+
+// Notice names a text that the bot posts without a model's help.
+type Notice string
+
+// The notices, each a template of this name in notice.tmpl.
+const (
+	// Unanswered is said once where a mention cannot be answered for good.
+	Unanswered Notice = "unanswered"
+	// OverBudget is said once where a mention meets an exhausted budget.
+	OverBudget Notice = "over_budget"
+)
+
+// Notice is the text of a notice, ready to be posted; empty for an unknown one.
+func (r *Renderer) Notice(n Notice) string { return r.notices[n] }
+
+var blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
+
+// render executes a template and makes each run of blank lines one.
+func (r *Renderer) render(name string, data any) (string, error) {
+	var b bytes.Buffer
+	if err := r.templates.ExecuteTemplate(&b, name, data); err != nil {
+		for file, path := range r.paths {
+			if strings.Contains(err.Error(), "template: "+file+":") {
+				return "", fmt.Errorf("render prompt template %s: %w", path, err)
+			}
+		}
+		return "", fmt.Errorf("render prompt template %s: %w", name, err)
+	}
+	return strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n")), nil
+}
+
+// rehearse renders everything once with everything set and once with nothing
+// set, so that a template's fault is found at start and not at the first reply.
+func (r *Renderer) rehearse() error {
+	said := []chat.Message{
+		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
+		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
+		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: "x"},
+	}
+	full := chat.Context{
+		Persona:            chat.Persona{Name: "x", SystemPrompt: "x"},
+		Conversation:       chat.NewChannelMessages("C1", "x", said),
+		WorkspaceLongTerm:  "x",
+		WorkspaceShortTerm: "x",
+		Channels:           []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"}},
+		ThreadMemories:     map[string]string{"1.000000": "x"},
+	}
+	full.Conversation.Omitted = 1
+	inThread := full
+	inThread.TargetThread = "1.000000"
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x"}
+	for _, name := range []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl"} {
+		for _, c := range []chat.Context{full, inThread, {}} {
+			for _, o := range []Options{options, {}} {
+				text, err := r.render(name, r.view(c, o))
+				if err != nil {
+					return err
+				}
+				if text == "" {
+					return fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.paths[name])
+				}
+			}
+		}
+	}
+	for _, n := range []Notice{Unanswered, OverBudget} {
+		text, err := r.render(string(n), nil)
+		if err != nil {
+			return err
+		}
+		if text == "" {
+			return fmt.Errorf("prompt template %s: the notice %q is empty", r.paths["notice.tmpl"], n)
+		}
+		r.notices[n] = text
+	}
+	return nil
+}

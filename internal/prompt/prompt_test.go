@@ -1,0 +1,280 @@
+package prompt
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// The headings of seeds 003 and 001 in their order, whatever the golden files say.
+func TestSeedStructure(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, Config{Language: "ja"})
+	memories := []string{
+		"## 記憶", "### ワークスペースの歴史", "### ワークスペースの最近の出来事",
+		"## チャンネル情報",
+		"## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
+	}
+	for _, tt := range []struct {
+		name    string
+		context chat.Context
+		want    []string
+	}{
+		{"003 thread", seed003("1709280000.000001"), append(slices.Clone(memories),
+			"## 現在の会話", "### トップレベル", "## 判定対象スレッド: 1709280000.000001")},
+		{"003 top level", seed003(""), append(slices.Clone(memories),
+			"## 現在の会話", "## 判定対象: トップレベル会話", "### スレッド: 1709280000.000001")},
+		{"001", seed001(), append(slices.Clone(memories), "### #random", "#### 歴史",
+			"## 現在のスレッド一覧", "### スレッド: 1234567890.000000", "### スレッド: 1234567891.000000",
+			"## 現在の会話", "### トップレベル", "## 判定対象スレッド: 1234567890.000000")},
+		{"001 without memories", bare(), []string{"## 現在の会話", "## 判定対象: トップレベル会話"}},
+	} {
+		system, _, err := r.Judgment(tt.context, Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.SplitSeq(system, "\n") {
+			if strings.HasPrefix(line, "#") {
+				got = append(got, line)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: headings\n%q, want\n%q", tt.name, got, tt.want)
+		}
+		if !strings.HasPrefix(system, tt.context.Persona.SystemPrompt+"\n\n## ") {
+			t.Errorf("%s: the persona does not come first", tt.name)
+		}
+		if !strings.Contains(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n") {
+			t.Errorf("%s: no rule and current time", tt.name)
+		}
+	}
+}
+
+// Times are those of the configured zone, whatever the zone of the given Now
+// and of the machine; the zone's name is said once.
+func TestTimeZone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ zone, message, now string }{
+		{"UTC", "**2024-03-01 10:00:00** alice:", "Current time: 2024-03-01 12:00:00 UTC"},
+		{"Asia/Tokyo", "**2024-03-01 19:00:00** alice:", "Current time: 2024-03-01 21:00:00 Asia/Tokyo"},
+		{"America/Los_Angeles", "**2024-03-01 02:00:00** alice:", "Current time: 2024-03-01 04:00:00 America/Los_Angeles"},
+	} {
+		r := renderer(t, Config{Location: location(t, tt.zone)})
+		system, _, err := r.Response(seed003(""), Options{Now: noon.In(time.FixedZone("X", -3*3600))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{tt.message, tt.now} {
+			if !strings.Contains(system, "\n"+want+"\n") {
+				t.Errorf("%s: no line %q", tt.zone, want)
+			}
+		}
+		if n := strings.Count(system, tt.zone); n != 1 {
+			t.Errorf("%s: the zone is named %d times", tt.zone, n)
+		}
+	}
+}
+
+func TestDelayBands(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		limit       int
+		watch, hold string
+	}{
+		{-1, "", ""}, {0, "", ""}, {29, "", ""}, {30, "30", ""}, {60, "30–60", ""}, {179, "30–120", ""},
+		{180, "30–120", "180"}, {600, "30–120", "180–600"}, {3600, "30–120", "180–600"},
+	} {
+		v := renderer(t, Config{}).view(bare(), Options{MaxDelaySeconds: tt.limit})
+		if v.Watch != tt.watch || v.Hold != tt.hold {
+			t.Errorf("limit %d: got %q and %q, want %q and %q", tt.limit, v.Watch, v.Hold, tt.watch, tt.hold)
+		}
+	}
+}
+
+func TestSpeakers(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+		{TS: "1.0", UserID: "U1", Name: "みゃお", Text: "1"},
+		{TS: "2.0", UserID: "UBOT", Name: "app", Own: true, Text: "2"},
+		{TS: "3.0", UserID: "U2", Name: "U2", Text: "3"},
+		{TS: "4.0", UserID: "U3", Name: "U3", Text: "4"},
+		{TS: "5.0", UserID: "U4", Name: "ｄａｎ", Text: "5"},
+		{TS: "6.0", BotID: "B1", Name: "Dan", Text: "6"},
+		{TS: "7.0", Text: "7"},
+		{TS: "8.0", UserID: "U5", Name: "Dan", Text: "8", Deleted: true},
+	})
+	v := renderer(t, Config{}).view(c, Options{Names: map[string]string{"U2": "bob"}})
+	var got []string
+	for _, m := range v.Target.Messages {
+		got = append(got, m.Name)
+	}
+	want := []string{"みゃお (U1)", "みゃお", "bob", "U3", "ｄａｎ (U4)", "Dan (B1)", "?"}
+	if !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
+	}
+}
+
+func TestGap(t *testing.T) {
+	t.Parallel()
+	root := chat.Message{TS: "1.0", UserID: "U1", Name: "a", Text: "root"}
+	reply := chat.Message{TS: "9.0", ThreadTS: "1.0", UserID: "U1", Name: "a", Text: "reply"}
+	deleted := root
+	deleted.Deleted = true
+	for _, tt := range []struct {
+		name     string
+		messages []chat.Message
+		target   string
+		want     string
+	}{
+		{"after the root", []chat.Message{root, reply}, "1.0", "root … reply"},
+		{"root alone", []chat.Message{root}, "1.0", "root …"},
+		{"root unknown", []chat.Message{reply}, "1.0", "… reply"},
+		{"root deleted", []chat.Message{deleted, reply}, "1.0", "… reply"},
+		{"top level", []chat.Message{root}, "", "… root"},
+		{"nothing", nil, "1.0", "…"},
+	} {
+		c := bare()
+		c.Conversation = chat.NewChannelMessages("C1", "general", tt.messages)
+		c.Conversation.Omitted = 3
+		c.TargetThread = tt.target
+		var got []string
+		for _, m := range renderer(t, Config{}).view(c, Options{}).Target.Messages {
+			if m.Skipped == 3 {
+				m.Text = "…"
+			}
+			got = append(got, m.Text)
+		}
+		if got := strings.Join(got, " "); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A thread of deleted messages leaves no heading, and a deleted text is nowhere.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+		{TS: "1.0", UserID: "U1", Name: "a", Text: "gone", Deleted: true},
+		{TS: "2.0", ThreadTS: "1.0", UserID: "U1", Name: "a", Text: "gone", Deleted: true},
+	})
+	system, _, err := renderer(t, Config{}).Response(c, Options{Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(system, "gone") || strings.Contains(system, "### Thread") {
+		t.Errorf("deleted messages are shown:\n%s", system)
+	}
+	if !strings.Contains(system, "(no message to show)") {
+		t.Error("an empty target is not said")
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	if _, err := New(Config{Language: "fr"}); err == nil || !strings.Contains(err.Error(), `"fr": want one of en, ja`) {
+		t.Errorf("unknown language: %v", err)
+	}
+	if _, err := New(Config{Language: "../en"}); err == nil {
+		t.Error("a path as language: no error")
+	}
+}
+
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	// Each case is the files of a templates_dir, a part of the system text or of the error.
+	for _, tt := range []struct {
+		name         string
+		files        map[string]string
+		system, user string
+		fault        string
+	}{
+		{name: "one file", files: map[string]string{"response.tmpl": "You are {{.Persona.Name}}.\n\n\n\n{{template \"target\" .}}"},
+			system: "You are みゃお.\n\n**2024-01-01 12:00:00** user1:", user: "Write what みゃお says"},
+		{name: "language wins", files: map[string]string{"en/response.tmpl": "inner", "response.tmpl": "outer", "ja/response.tmpl": "{{"}, system: "inner"},
+		{name: "partial", files: map[string]string{"response.tmpl": `{{template "own"}}`, "_own.tmpl": `{{define "own"}}mine{{end}}`}, system: "mine"},
+		{name: "other files", files: map[string]string{"README.md": "{{"}, system: "You are みゃお"},
+		{name: "syntax", files: map[string]string{"judgment.tmpl": "{{if}}"}, fault: "judgment.tmpl: template: judgment.tmpl:1:"},
+		{name: "unknown field", files: map[string]string{"en/_context.tmpl": `{{define "persona"}}{{.Nobody}}{{end}}{{define "knowledge"}}{{end}}{{define "place"}}{{end}}`}, fault: "en/_context.tmpl: template: _context.tmpl:1:"},
+		{name: "unknown partial", files: map[string]string{"response.tmpl": `{{template "nothing" .}}`}, fault: "response.tmpl"},
+		{name: "unknown name", files: map[string]string{"respond.tmpl": "x"}, fault: "respond.tmpl: no prompt has this name"},
+		{name: "empty", files: map[string]string{"response.tmpl": " \n"}, fault: "response.tmpl: renders to nothing"},
+		{name: "empty notice", files: map[string]string{"notice.tmpl": `{{define "unanswered"}} {{end}}{{define "over_budget"}}x{{end}}`}, fault: `notice.tmpl: the notice "unanswered" is empty`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, source := range tt.files {
+				path := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := New(Config{Language: "en", Dir: dir})
+			if tt.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.Contains(err.Error(), dir) {
+					t.Fatalf("error %v, want one with %q and the directory", err, tt.fault)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			system, user, err := r.Response(bare(), Options{Now: noon})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(system, tt.system) || !strings.Contains(user, tt.user) {
+				t.Errorf("got %q and %q, want %q and %q in them", system, user, tt.system, tt.user)
+			}
+		})
+	}
+	if _, err := New(Config{Dir: filepath.Join(t.TempDir(), "absent")}); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("absent directory: %v", err)
+	}
+}
+
+// An override's own headings are guarded like the embedded ones.
+func TestOverrideHeadings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source := "{{if true}}## Our table{{end}}\nToday: {{.Now}}\n{{template \"target\" .}}"
+	if err := os.WriteFile(filepath.Join(dir, "response.tmpl"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := renderer(t, Config{Dir: dir})
+	if got, want := r.guard.text("our table\nToday: x"), "\\our table\n\\Today: x"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A renderer is shared, and does not change what it is given.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, Config{Language: "ja"})
+	c, o := office("1709283600.000000"), Options{Now: noon, MaxDelaySeconds: 600, Names: map[string]string{"U9": "x"}}
+	want, _, err := r.Judgment(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got, _, err := r.Judgment(c, o); err != nil || got != want {
+				t.Errorf("another rendering differs: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}

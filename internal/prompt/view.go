@@ -1,0 +1,188 @@
+package prompt
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// view is what a template sees. Every text in it that did not come from the
+// operator has been through the guard.
+type view struct {
+	Persona     struct{ Name, Prompt string }
+	AgentPrompt string
+	Workspace   struct{ LongTerm, ShortTerm string }
+	// Channels are all that the bot knows here; ChannelMemories those with a memory.
+	Channels, ChannelMemories []channelView
+	Summaries                 []summaryView
+	// Channel is the name of the channel that the conversation is in; Direct
+	// is set in a direct message, which has none.
+	Channel string
+	Direct  bool
+	// TopLevel and Threads surround the target; where the target is the top
+	// level, TopLevel is empty and Threads hang under it.
+	TopLevel []messageView
+	Threads  []threadView
+	Target   targetView
+	// Now and Zone are the current time and the name of the zone of all times.
+	Now, Zone string
+	MaxDelay  int
+	// Watch and Hold are the two bands of delay, such as "30–120", as far as
+	// MaxDelay leaves room for them; else empty.
+	Watch, Hold string
+	Bare        bool
+	Fault       string
+}
+
+type channelView struct{ Name, LongTerm, ShortTerm string }
+
+type summaryView struct{ TS, Text string }
+
+type threadView struct {
+	TS       string
+	Messages []messageView
+}
+
+// targetView is the conversation in question; Thread is empty for the top level.
+type targetView struct {
+	Thread   string
+	Messages []messageView
+}
+
+// messageView is one message, or a gap: then Skipped is how many messages were
+// left out in its place, and nothing else is set.
+type messageView struct {
+	At, Name, Text string
+	Files          []string
+	Skipped        int
+}
+
+// Empty reports whether nothing of the message can be shown.
+func (m messageView) Empty() bool { return m.Text == "" && len(m.Files) == 0 }
+
+const timeLayout = "2006-01-02 15:04:05"
+
+func (r *Renderer) view(c chat.Context, o Options) view {
+	n := newNames(c, o)
+	v := view{
+		AgentPrompt: o.AgentPrompt,
+		Channel:     n.place(c),
+		Direct:      chat.Conversation{Channel: c.Conversation.ChannelID}.Direct(),
+		Now:         o.Now.In(r.location).Format(timeLayout),
+		Zone:        zone(o.Now.In(r.location)),
+		MaxDelay:    max(o.MaxDelaySeconds, 0),
+		Watch:       band(30, 120, o.MaxDelaySeconds),
+		Hold:        band(180, 600, o.MaxDelaySeconds),
+		Bare:        o.Bare,
+		Fault:       cleanLine(o.Fault, 500),
+	}
+	v.Persona.Name = n.persona
+	v.Persona.Prompt = c.Persona.SystemPrompt
+	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
+	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
+	for _, m := range c.Channels {
+		channel := channelView{cleanName(m.ChannelName), r.guard.text(m.LongTerm), r.guard.text(m.ShortTerm)}
+		if channel.Name == "" {
+			channel.Name = cleanName(m.ChannelID)
+		}
+		v.Channels = append(v.Channels, channel)
+		if channel.LongTerm != "" || channel.ShortTerm != "" {
+			v.ChannelMemories = append(v.ChannelMemories, channel)
+		}
+	}
+	for _, ts := range inOrder(c.ThreadMemories) {
+		if text := r.guard.text(c.ThreadMemories[ts]); text != "" {
+			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
+		}
+	}
+	for _, ts := range inOrder(c.Conversation.Threads) {
+		if ts == c.TargetThread {
+			continue
+		}
+		if messages := r.messages(c.Conversation.Thread(ts), n); len(messages) > 0 {
+			v.Threads = append(v.Threads, threadView{cleanName(ts), messages})
+		}
+	}
+	if c.TargetThread != "" {
+		v.TopLevel = r.messages(c.Conversation.TopLevel, n)
+	}
+	v.Target.Thread = cleanName(c.TargetThread)
+	v.Target.Messages = r.target(c, n)
+	return v
+}
+
+// target is the conversation in question with the gap that Omitted tells of. A
+// thread's root is always kept, so the gap comes after it.
+func (r *Renderer) target(c chat.Context, n names) []messageView {
+	messages := r.messages(c.Target(), n)
+	if c.Conversation.Omitted <= 0 {
+		return messages
+	}
+	at := 0
+	if all := c.Target(); len(messages) > 0 && c.TargetThread != "" && all[0].TS == c.TargetThread && !all[0].Deleted {
+		at = 1
+	}
+	return slices.Insert(messages, at, messageView{Skipped: c.Conversation.Omitted})
+}
+
+// messages is what is shown of messages: all but the deleted.
+func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
+	var shown []messageView
+	for _, m := range messages {
+		if m.Deleted {
+			continue
+		}
+		v := messageView{
+			At:   m.Time().In(r.location).Format(timeLayout),
+			Name: n.author(m),
+			Text: r.guard.text(n.resolve(clean(m.Text), r.location)),
+		}
+		for _, f := range m.Files {
+			f.Name = cleanFile(f)
+			v.Files = append(v.Files, f.Label())
+		}
+		shown = append(shown, v)
+	}
+	return shown
+}
+
+// zone names a time's zone: as configured ("Asia/Tokyo"), or where that says
+// nothing, by its abbreviation.
+func zone(t time.Time) string {
+	if name := t.Location().String(); name != "" && name != "Local" {
+		return name
+	}
+	return t.Format("MST")
+}
+
+// band is the part of least–most seconds that lies within limit; empty if there is none.
+func band(least, most, limit int) string {
+	most = min(most, limit)
+	switch {
+	case most < least:
+		return ""
+	case most == least:
+		return strconv.Itoa(least)
+	}
+	return strconv.Itoa(least) + "–" + strconv.Itoa(most)
+}
+
+// inOrder is the keys of a map from ts, in order of time.
+func inOrder[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for ts := range m {
+		keys = append(keys, ts)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if d := chat.Time(a).Compare(chat.Time(b)); d != 0 {
+			return d
+		}
+		if a < b {
+			return -1
+		}
+		return 1
+	})
+	return keys
+}

@@ -1,0 +1,19 @@
+// Package templates holds the prompts: Go text/template files, one directory a
+// language. internal/prompt parses and renders them; nothing else reads them.
+//
+// Files that begin with an underscore are partials: _context.tmpl prints what
+// is known (memories, channels, thread summaries), _conversation.tmpl what was
+// said. The others are each one text that is sent: a system prompt
+// (response.tmpl, judgment.tmpl), the short user turn that goes with it
+// (response_user.tmpl, judgment_user.tmpl), or words for Slack (notice.tmpl).
+//
+// Blank lines around an action need no care: whatever the templates leave, runs
+// of them become one.
+package templates
+
+import "embed"
+
+// FS holds {language}/{name}.tmpl.
+//
+//go:embed en/*.tmpl ja/*.tmpl
+var FS embed.FS
