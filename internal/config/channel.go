@@ -1,0 +1,127 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Channel is what the file says of one channel. Nil and empty inherit.
+type Channel struct {
+	// Mode is when the bot speaks here; empty is ModeJudge.
+	Mode Mode `mapstructure:"mode"`
+	// Bots is what other bots' messages set off here; empty is BotsIgnore.
+	Bots Bots `mapstructure:"bots"`
+
+	// The rest stands in for the keys of Response, in the same units.
+
+	MinWaitSeconds       *int     `mapstructure:"min_wait_seconds"`
+	JitterRatio          *float64 `mapstructure:"jitter_ratio"`
+	MaxWaitSeconds       *int     `mapstructure:"max_wait_seconds"`
+	MaxDelaySeconds      *int     `mapstructure:"max_delay_seconds"`
+	FollowUpWaitSeconds  *int     `mapstructure:"follow_up_wait_seconds"`
+	MaxMessageAgeSeconds *int     `mapstructure:"max_message_age_seconds"`
+}
+
+// Mode is when the bot speaks in a channel.
+type Mode string
+
+// The modes.
+const (
+	// ModeJudge answers mentions, and the rest where a judgment says so.
+	ModeJudge Mode = "judge"
+	// ModeMention answers mentions only.
+	ModeMention Mode = "mention"
+	// ModeAll answers every message of a person.
+	ModeAll Mode = "all"
+	// ModeOff answers nothing.
+	ModeOff Mode = "off"
+)
+
+// Bots is what the messages of other bots set off.
+type Bots string
+
+// The ways to treat other bots.
+const (
+	BotsIgnore Bots = "ignore"
+	BotsJudge  Bots = "judge"
+)
+
+// ChannelSettings are the settings that hold in one channel: the file's own,
+// the rest from Response.
+type ChannelSettings struct {
+	Mode          Mode
+	Bots          Bots
+	MinWait       time.Duration
+	JitterRatio   float64 // 0–1, of MinWait
+	MaxWait       time.Duration
+	MaxDelay      time.Duration
+	FollowUpWait  time.Duration
+	MaxMessageAge time.Duration
+}
+
+// Channel returns what holds in the channel with the id, whose name may be
+// empty when it is not known. Settings under the id win over those under the name.
+func (c Config) Channel(id, name string) ChannelSettings {
+	return c.Response.with(c.channel(id, name))
+}
+
+func (c Config) channel(id, name string) Channel {
+	for _, key := range []string{id, normalChannel(id), normalChannel(name)} {
+		if ch, ok := c.Channels[key]; ok && key != "" {
+			return ch
+		}
+	}
+	return Channel{}
+}
+
+// NamesChannels reports whether the settings of any channel stand under a name,
+// so that Channel needs to be told names.
+func (c Config) NamesChannels() bool {
+	for key := range c.Channels {
+		if !channelID.MatchString(key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Response) with(ch Channel) ChannelSettings {
+	s := ChannelSettings{
+		Mode:          ch.Mode,
+		Bots:          ch.Bots,
+		MinWait:       seconds(or(ch.MinWaitSeconds, r.MinWaitSeconds)),
+		JitterRatio:   or(ch.JitterRatio, r.JitterRatio),
+		MaxWait:       seconds(or(ch.MaxWaitSeconds, r.MaxWaitSeconds)),
+		MaxDelay:      seconds(or(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
+		FollowUpWait:  seconds(or(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
+		MaxMessageAge: seconds(or(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
+	}
+	if s.Mode == "" {
+		s.Mode = ModeJudge
+	}
+	if s.Bots == "" {
+		s.Bots = BotsIgnore
+	}
+	return s
+}
+
+func or[T any](own *T, inherited T) T {
+	if own != nil {
+		return *own
+	}
+	return inherited
+}
+
+// channelID is the form of Slack's ids of channels, DMs and old private groups.
+var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{6,}$`)
+
+// normalChannel is the one form of a channel's key: an id as it is, a name
+// without "#" and in lower case, as Slack keeps names.
+func normalChannel(key string) string {
+	key = strings.TrimPrefix(strings.TrimSpace(key), "#")
+	if channelID.MatchString(key) {
+		return key
+	}
+	return strings.ToLower(key)
+}

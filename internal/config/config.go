@@ -1,0 +1,214 @@
+package config
+
+import (
+	"time"
+	// Time zones must be known in a container that has no zoneinfo.
+	_ "time/tzdata"
+)
+
+// Config is the whole configuration, complete and valid: Load returns no other.
+type Config struct {
+	Slack    Slack    `mapstructure:"slack"`
+	Server   Server   `mapstructure:"server"`
+	Database Database `mapstructure:"database"`
+	LLM      LLM      `mapstructure:"llm"`
+	Agents   Agents   `mapstructure:"agents"`
+	Persona  Persona  `mapstructure:"persona"`
+	// Language chooses the prompts' language.
+	Language Language `mapstructure:"language"`
+	// TimeZone is the IANA name of the zone in which prompts write times.
+	TimeZone string `mapstructure:"time_zone"`
+	// TemplatesDir holds prompt templates that replace the embedded ones; empty: none do.
+	TemplatesDir string   `mapstructure:"templates_dir"`
+	Response     Response `mapstructure:"response"`
+	Memory       Memory   `mapstructure:"memory"`
+	// Channels are the exceptions from Response, by channel id or by name
+	// (without "#", lower case). Read them through Config.Channel.
+	Channels map[string]Channel `mapstructure:"channels"`
+}
+
+// Slack says how the workspace is reached.
+type Slack struct {
+	// BotToken is the app's bot token (xoxb-…).
+	BotToken Secret `mapstructure:"bot_token"`
+	// SigningSecret verifies Slack's requests; required unless AppToken is set.
+	SigningSecret Secret `mapstructure:"signing_secret"`
+	// AppToken (xapp-…) chooses Socket Mode instead of the HTTP door.
+	AppToken Secret `mapstructure:"app_token"`
+	// APIURL is the root of the Web API and ends with a slash.
+	APIURL string `mapstructure:"api_url"`
+	// ThreadHistoryLimit is how many of a thread's newest messages an addressed
+	// message reads, 1–100. THREAD_HISTORY_LIMIT in the environment wins over the file.
+	ThreadHistoryLimit int `mapstructure:"thread_history_limit"`
+}
+
+// SocketMode reports whether events come through Slack's Socket Mode.
+func (s Slack) SocketMode() bool { return s.AppToken != "" }
+
+// Server is the starter's HTTP door.
+type Server struct {
+	// Address is host:port to listen on; port 0 takes a free one.
+	Address string `mapstructure:"address"`
+}
+
+// LLM holds the access to each provider of models.
+type LLM struct {
+	Gemini Gemini `mapstructure:"gemini"`
+	OpenAI OpenAI `mapstructure:"openai"`
+}
+
+// Gemini is the access to Google's Gemini API.
+type Gemini struct {
+	// APIKey is required when an agent uses the provider.
+	APIKey Secret `mapstructure:"api_key"`
+	// Endpoint replaces Google's own when set.
+	Endpoint string `mapstructure:"endpoint"`
+}
+
+// OpenAI is the access to any server that speaks OpenAI's protocol.
+type OpenAI struct {
+	// APIKey may be empty where BaseURL names a server that wants none.
+	APIKey Secret `mapstructure:"api_key"`
+	// BaseURL replaces OpenAI's own when set.
+	BaseURL string `mapstructure:"base_url"`
+}
+
+// Agents are the three uses of a model.
+type Agents struct {
+	// Response writes the replies.
+	Response Agent `mapstructure:"response"`
+	// Judgment decides whether and when to reply.
+	Judgment Agent `mapstructure:"judgment"`
+	// Memory writes the summaries.
+	Memory Agent `mapstructure:"memory"`
+}
+
+// All returns the agents by the name that they have in the file.
+func (a Agents) All() map[string]Agent {
+	return map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
+}
+
+// Uses reports whether any agent has the provider.
+func (a Agents) Uses(p Provider) bool {
+	return a.Response.Provider == p || a.Judgment.Provider == p || a.Memory.Provider == p
+}
+
+// Agent is one use of a model.
+type Agent struct {
+	Provider Provider `mapstructure:"provider"`
+	// Model is the provider's name of the model. Only Gemini has a default.
+	Model string `mapstructure:"model"`
+	// MaxOutputTokens bounds one answer of the model.
+	MaxOutputTokens int `mapstructure:"max_output_tokens"`
+	// SystemPrompt is added to the persona's.
+	SystemPrompt string `mapstructure:"system_prompt"`
+	// Temperature is 0–2, or nil: then none is sent, since newer models refuse it.
+	Temperature *float64 `mapstructure:"temperature"`
+}
+
+// Provider is whose model an agent uses.
+type Provider string
+
+// The providers.
+const (
+	ProviderGemini Provider = "gemini"
+	ProviderOpenAI Provider = "openai"
+	// ProviderDemo answers by rules, without a network.
+	ProviderDemo Provider = "demo"
+)
+
+// Persona is who the bot is.
+type Persona struct {
+	// Name is what the bot calls itself in prompts.
+	Name string `mapstructure:"name"`
+	// SystemPrompt describes the character; left empty, it is a default in Language.
+	SystemPrompt string `mapstructure:"system_prompt"`
+}
+
+// Language is a language of the prompts.
+type Language string
+
+// The languages.
+const (
+	English  Language = "en"
+	Japanese Language = "ja"
+)
+
+// Response is how the bot behaves in a conversation, unless Channels says otherwise.
+type Response struct {
+	// MinWaitSeconds is the quiet time before a judgment, in seconds.
+	MinWaitSeconds int `mapstructure:"min_wait_seconds"`
+	// JitterRatio varies the quiet time by up to this share of it, 0–1.
+	JitterRatio float64 `mapstructure:"jitter_ratio"`
+	// MaxWaitSeconds bounds the wait for a quiet moment, in seconds; at least MinWaitSeconds.
+	MaxWaitSeconds int `mapstructure:"max_wait_seconds"`
+	// MaxDelaySeconds bounds the delay that a judgment may ask for, in seconds.
+	MaxDelaySeconds int `mapstructure:"max_delay_seconds"`
+	// FollowUpWaitSeconds is the quiet time after an answer to the bot's own message, in seconds.
+	FollowUpWaitSeconds int `mapstructure:"follow_up_wait_seconds"`
+	// MaxMessageAgeSeconds is the age in seconds past which a message is answered no more.
+	MaxMessageAgeSeconds int `mapstructure:"max_message_age_seconds"`
+	// ChannelMessagesLimit is how many of a channel's newest messages a prompt shows.
+	ChannelMessagesLimit int `mapstructure:"channel_messages_limit"`
+	// ActiveChannelDays is within how many days a channel must have spoken to be shown.
+	ActiveChannelDays int `mapstructure:"active_channel_days"`
+	// ThreadMemoryDays is how many days old a thread's summary may be to be shown.
+	ThreadMemoryDays int `mapstructure:"thread_memory_days"`
+	// IdleCloseHours is after how many idle hours a conversation's workflow completes.
+	IdleCloseHours int `mapstructure:"idle_close_hours"`
+}
+
+// MinWait is the quiet time before a judgment, without its jitter.
+func (r Response) MinWait() time.Duration { return seconds(r.MinWaitSeconds) }
+
+// MaxWait is how long a judgment waits at most for a quiet moment.
+func (r Response) MaxWait() time.Duration { return seconds(r.MaxWaitSeconds) }
+
+// MaxDelay is the longest delay that a judgment may ask for.
+func (r Response) MaxDelay() time.Duration { return seconds(r.MaxDelaySeconds) }
+
+// FollowUpWait is the quiet time after an answer to the bot's own message.
+func (r Response) FollowUpWait() time.Duration { return seconds(r.FollowUpWaitSeconds) }
+
+// MaxMessageAge is the age past which a message is answered no more.
+func (r Response) MaxMessageAge() time.Duration { return seconds(r.MaxMessageAgeSeconds) }
+
+// ActiveChannel is within what time a channel must have spoken to be shown.
+func (r Response) ActiveChannel() time.Duration { return days(r.ActiveChannelDays) }
+
+// ThreadMemory is how old a thread's summary may be to be shown.
+func (r Response) ThreadMemory() time.Duration { return days(r.ThreadMemoryDays) }
+
+// IdleClose is after what idle time a conversation's workflow completes.
+func (r Response) IdleClose() time.Duration { return hours(r.IdleCloseHours) }
+
+// Memory is how the bot remembers.
+type Memory struct {
+	// IntervalSeconds is the time between two runs of the memory schedule, in seconds.
+	IntervalSeconds int `mapstructure:"interval_seconds"`
+	// ShortTermWindowHours is how many hours back short-term memory looks.
+	ShortTermWindowHours int `mapstructure:"short_term_window_hours"`
+	// LongTermSummaryMaxTokens bounds a long-term summary.
+	LongTermSummaryMaxTokens int `mapstructure:"long_term_summary_max_tokens"`
+	// ShortTermSummaryMaxTokens bounds a short-term summary.
+	ShortTermSummaryMaxTokens int `mapstructure:"short_term_summary_max_tokens"`
+}
+
+// Interval is the time between two runs of the memory schedule.
+func (m Memory) Interval() time.Duration { return seconds(m.IntervalSeconds) }
+
+// ShortTermWindow is how far back short-term memory looks.
+func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindowHours) }
+
+// Location returns the zone in which prompts write times. For a Config that Load
+// did not return it falls back to UTC.
+func (c Config) Location() *time.Location {
+	if loc, err := time.LoadLocation(c.TimeZone); err == nil {
+		return loc
+	}
+	return time.UTC
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+func hours(n int) time.Duration   { return time.Duration(n) * time.Hour }
+func days(n int) time.Duration    { return time.Duration(n) * 24 * time.Hour }

@@ -1,0 +1,72 @@
+package config
+
+// Default returns what an empty file would mean. It lacks the secrets, which
+// have no default, and is therefore not valid by itself.
+func Default() Config {
+	c := bare()
+	c.fillIn()
+	return c
+}
+
+// bare is Default without the values that depend on other values.
+func bare() Config {
+	return Config{
+		Slack:    Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20},
+		Server:   Server{Address: ":8080"},
+		Database: Database{URL: "sqlite:data/myao.db"},
+		Agents: Agents{
+			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},
+			Judgment: Agent{Provider: ProviderGemini, MaxOutputTokens: 500},
+			Memory:   Agent{Provider: ProviderGemini, MaxOutputTokens: 800},
+		},
+		Persona:  Persona{Name: "myao"},
+		Language: English,
+		TimeZone: "UTC",
+		Response: Response{
+			MinWaitSeconds:       300,
+			JitterRatio:          0.3,
+			MaxWaitSeconds:       1800,
+			MaxDelaySeconds:      600,
+			FollowUpWaitSeconds:  5,
+			MaxMessageAgeSeconds: 43200,
+			ChannelMessagesLimit: 50,
+			ActiveChannelDays:    7,
+			ThreadMemoryDays:     7,
+			IdleCloseHours:       24,
+		},
+		Memory: Memory{
+			IntervalSeconds:           3600,
+			ShortTermWindowHours:      24,
+			LongTermSummaryMaxTokens:  500,
+			ShortTermSummaryMaxTokens: 300,
+		},
+		Channels: map[string]Channel{},
+	}
+}
+
+// fillIn gives the values that depend on others. The default models are Gemini's:
+// sent to another provider they would only fail there, one call at a time.
+func (c *Config) fillIn() {
+	for agent, model := range map[*Agent]string{
+		&c.Agents.Response: "gemini-3.8-flash",
+		&c.Agents.Judgment: "gemini-3.5-flash-lite",
+		&c.Agents.Memory:   "gemini-3.8-flash",
+	} {
+		if agent.Model == "" && agent.Provider == ProviderGemini {
+			agent.Model = model
+		}
+	}
+	if c.Persona.SystemPrompt == "" {
+		c.Persona.SystemPrompt = defaultPersona(c.Language)
+	}
+}
+
+func defaultPersona(l Language) string {
+	if l == Japanese {
+		return "あなたはこのワークスペースで働く同僚のひとりです。親しみやすく、落ち着いていて、簡潔に話します。" +
+			"知らないことは知らないと言い、推測するときはそう断ります。相手が使っている言葉で答えます。"
+	}
+	return "You are a colleague in this workspace: friendly, calm and brief. " +
+		"You say so when you do not know something, and when you are guessing. " +
+		"You answer in the language of the person you are talking to."
+}

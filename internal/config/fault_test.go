@@ -1,0 +1,249 @@
+package config_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"myao/internal/config"
+)
+
+func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
+	// Each text is laid over a valid file; a section that stands there, too, replaces it.
+	slack := func(more string) string {
+		return "slack: {bot_token: xoxb-token, signing_secret: signing-secret, " + more + "}"
+	}
+	agent := func(more string) string {
+		return "agents: {response: {" + more + "}, judgment: {provider: demo}, memory: {provider: demo}}"
+	}
+	for _, tc := range []struct{ name, text, want string }{
+		{"bot token missing", "slack: {signing_secret: x}", `slack.bot_token: is required: the app's bot token, xoxb-…`},
+		{"bot token empty", "slack: {signing_secret: x, bot_token: '${EMPTY}'}", `slack.bot_token = (from EMPTY): is required: the app's bot token, xoxb-…`},
+		{"signing secret missing", "slack: {bot_token: x}", `slack.signing_secret: is required unless slack.app_token chooses Socket Mode`},
+		{"API address", slack("api_url: slack.com/api"), `slack.api_url = "slack.com/api/": must be an http:// or https:// address`},
+		{"API address without host", slack("api_url: 'http://:80/'"), `slack.api_url = "http://:80/": must be an http:// or https:// address`},
+		{"thread history 0", slack("thread_history_limit: 0"), `slack.thread_history_limit = 0: must be a whole number from 1 to 100`},
+		{"thread history 101", slack("thread_history_limit: 101"), `slack.thread_history_limit = 101: must be a whole number from 1 to 100`},
+		{"number in quotes", slack("thread_history_limit: '20'"), `slack.thread_history_limit = "20": must be a whole number`},
+		{"number from a variable", slack("thread_history_limit: '${WORD}'"), `slack.thread_history_limit = "word" (from WORD): must be a whole number`},
+		{"range from a variable", slack("thread_history_limit: '${N:-500}'"), `slack.thread_history_limit = 500 (from N): must be a whole number from 1 to 100`},
+		{"fraction", slack("thread_history_limit: 2.5"), `slack.thread_history_limit = 2.5: must be a whole number`},
+		{"far too big", slack("thread_history_limit: 18446744073709551615"), `slack.thread_history_limit = 18446744073709551615: must be a whole number`},
+
+		{"address without port", "server: {address: localhost}", `server.address = "localhost": must be HOST:PORT or :PORT with a port from 0 to 65535`},
+		{"port too big", "server: {address: ':65536'}", `server.address = ":65536": must be HOST:PORT or :PORT with a port from 0 to 65535`},
+		{"port by name", "server: {address: ':http'}", `server.address = ":http": must be HOST:PORT or :PORT with a port from 0 to 65535`},
+
+		{"database scheme", "database: {url: 'mysql://me:hunter22@db/x'}", `database.url = mysql://me:xxxxx@db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"database DSN", "database: {url: 'host=db password=hunter22'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"database port", "database: {url: 'postgres://me:hunter22@db:port/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"database empty", "database: {url: ''}", `database.url: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"SQLite without path", "database: {url: 'sqlite:'}", `database.url = sqlite:: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"SQLite in memory", "database: {url: 'sqlite::memory:'}", `database.url = sqlite::memory:: must name a file, which two programs share, without options`},
+		{"SQLite with options", "database: {url: 'sqlite:x.db?mode=ro'}", `database.url = sqlite:x.db?mode=ro: must name a file, which two programs share, without options`},
+
+		{"provider", agent("provider: claudia"), `agents.response.provider = "claudia": must be one of gemini, openai, demo`},
+		{"Gemini's key", agent("provider: gemini"), `llm.gemini.api_key: is required, as an agent has the provider gemini (demo needs none)`},
+		{"OpenAI's key", agent("provider: openai, model: m"), `llm.openai.api_key: is required, or llm.openai.base_url, as an agent has the provider openai`},
+		{"OpenAI's model", agent("provider: openai") + "\nllm: {openai: {api_key: k}}", `agents.response.model: is required, as the provider is openai`},
+		{"model as number", agent("provider: demo, model: 3.5"), `agents.response.model = 3.5: must be text; put it in quotes`},
+		{"tokens", agent("provider: demo, max_output_tokens: 0"), `agents.response.max_output_tokens = 0: must be a whole number from 1 to 1000000`},
+		{"temperature", agent("provider: demo, temperature: 2.1"), `agents.response.temperature = 2.1: must be a number from 0 to 2`},
+		{"temperature as text", agent("provider: demo, temperature: hot"), `agents.response.temperature = "hot": must be a number`},
+		{"endpoint", "llm: {gemini: {endpoint: 'ftp://x'}}", `llm.gemini.endpoint = "ftp://x": must be an http:// or https:// address`},
+		{"base URL with password", "llm: {openai: {base_url: 'ftp://me:hunter22@x/?key=hunter22'}}", `llm.openai.base_url = "ftp://me:xxxxx@x/?…": must be an http:// or https:// address`},
+		{"base URL without scheme", "llm: {openai: {base_url: 'localhost:11434'}}", `llm.openai.base_url = "localhost:11434": must be an http:// or https:// address`},
+
+		{"persona without a name", "persona: {name: ''}", `persona.name = "": must be one line of 1 to 80 characters`},
+		{"persona of two lines", "persona: {name: \"a\\nb\"}", `persona.name = "a\nb": must be one line of 1 to 80 characters`},
+		{"language", "language: fr", `language = "fr": must be one of en, ja`},
+		{"time zone", "time_zone: Mars/Base", `time_zone = "Mars/Base": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
+		{"time zone of the machine", "time_zone: Local", `time_zone = "Local": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
+		{"templates", "templates_dir: /does/not/exist", `templates_dir = "/does/not/exist": must be a directory that exists, or empty`},
+
+		{"negative wait", "response: {min_wait_seconds: -1}", `response.min_wait_seconds = -1: must be a whole number from 0 to 86400`},
+		{"wait in milliseconds", "response: {min_wait_seconds: 300000}", `response.min_wait_seconds = 300000: must be a whole number from 0 to 86400`},
+		{"jitter", "response: {jitter_ratio: 1.01}", `response.jitter_ratio = 1.01: must be a number from 0 to 1`},
+		{"jitter that is no number", "response: {jitter_ratio: .nan}", `response.jitter_ratio = NaN: must be a number from 0 to 1`},
+		{"longest wait below quiet time", "response: {min_wait_seconds: 60, max_wait_seconds: 59}", `response.max_wait_seconds = 59: must be at least min_wait_seconds, which is 60`},
+		{"quiet time above the default", "response: {min_wait_seconds: 3600}", `response.max_wait_seconds = 1800: must be at least min_wait_seconds, which is 3600`},
+		{"delay", "response: {max_delay_seconds: -5}", `response.max_delay_seconds = -5: must be a whole number from 0 to 86400`},
+		{"follow-up", "response: {follow_up_wait_seconds: -5}", `response.follow_up_wait_seconds = -5: must be a whole number from 0 to 86400`},
+		{"age", "response: {max_message_age_seconds: 0}", `response.max_message_age_seconds = 0: must be a whole number from 1 to 2678400`},
+		{"messages", "response: {channel_messages_limit: 0}", `response.channel_messages_limit = 0: must be a whole number from 1 to 1000`},
+		{"channel days", "response: {active_channel_days: 0}", `response.active_channel_days = 0: must be a whole number from 1 to 365`},
+		{"thread days", "response: {thread_memory_days: 366}", `response.thread_memory_days = 366: must be a whole number from 1 to 365`},
+		{"idle hours", "response: {idle_close_hours: 0}", `response.idle_close_hours = 0: must be a whole number from 1 to 744`},
+
+		{"memory interval", "memory: {interval_seconds: 0}", `memory.interval_seconds = 0: must be a whole number from 1 to 604800`},
+		{"memory window", "memory: {short_term_window_hours: 0}", `memory.short_term_window_hours = 0: must be a whole number from 1 to 744`},
+		{"long summary", "memory: {long_term_summary_max_tokens: 0}", `memory.long_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
+		{"short summary", "memory: {short_term_summary_max_tokens: 0}", `memory.short_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
+
+		{"channel mode", "channels: {general: {mode: quiet}}", `channels.general.mode = "quiet": must be one of judge, mention, all, off`},
+		{"channel mode false", "channels: {general: {mode: false}}", `channels.general.mode = false: must be text; put it in quotes`},
+		{"channel bots", "channels: {general: {bots: all}}", `channels.general.bots = "all": must be one of ignore, judge`},
+		{"channel wait", "channels: {general: {min_wait_seconds: -1}}", `channels.general.min_wait_seconds = -1: must be a whole number from 0 to 86400`},
+		{"channel longest wait", "channels: {general: {max_wait_seconds: -1}}", `channels.general.max_wait_seconds = -1: must be a whole number from 0 to 604800`},
+		{"channel delay", "channels: {general: {max_delay_seconds: -1}}", `channels.general.max_delay_seconds = -1: must be a whole number from 0 to 86400`},
+		{"channel follow-up", "channels: {general: {follow_up_wait_seconds: -1}}", `channels.general.follow_up_wait_seconds = -1: must be a whole number from 0 to 86400`},
+		{"channel age", "channels: {general: {max_message_age_seconds: 0}}", `channels.general.max_message_age_seconds = 0: must be a whole number from 1 to 2678400`},
+		{"channel jitter", "channels: {general: {jitter_ratio: -0.1}}", `channels.general.jitter_ratio = -0.1: must be a number from 0 to 1`},
+		{"channel longest wait below the quiet time", "channels: {general: {max_wait_seconds: 299}}", `channels.general.max_wait_seconds = 299: must be at least min_wait_seconds, which is 300`},
+		{"channel quiet time above the longest wait", "channels: {general: {min_wait_seconds: 1801}}", `channels.general.min_wait_seconds = 1801: must be at most response.max_wait_seconds, 1800, or the channel needs a max_wait_seconds of its own`},
+		{"channel twice", "channels: {'#general': {}, General: {}}", `channels.General: is the same channel as channels.#general`},
+		{"channel without a name", "channels: {'#': {}}", `channels.#: must name a channel`},
+		{"channel as text", "channels: {general: off}", `channels.general = "off": must be a mapping of keys to values`},
+		{"channel with dots and brackets", "channels: {'a.[b].c': {jitter_ratio: x}}", `channels.a.[b].c.jitter_ratio = "x": must be a number`},
+		{"channels as list", "channels: [general]", `channels = (a list): must be a mapping of keys to values`},
+
+		{"unknown section", "sever: {}", `sever: is not a known key; did you mean server?`},
+		{"unknown key", "response: {min_wait_second: 1}", `response.min_wait_second: is not a known key; did you mean min_wait_seconds?`},
+		{"key without its unit", "response: {min_wait: 1}", `response.min_wait: is not a known key; did you mean min_wait_seconds?`},
+		{"key in capitals", "response: {Jitter_Ratio: 1}", `response.Jitter_Ratio: is not a known key; did you mean jitter_ratio?`},
+		{"key of another section", "thread_history_limit: 5", `thread_history_limit: is not a known key; did you mean slack.thread_history_limit?`},
+		{"unknown key of a channel", "channels: {general: {modus: all}}", `channels.general.modus: is not a known key; did you mean mode?`},
+		{"key like no other", "wallpaper: red", `wallpaper: is not a known key`},
+		{"unknown key without value", "wallpaper:", `wallpaper: is not a known key`},
+		{"section as text", "response: soon", `response = "soon": must be a mapping of keys to values`},
+		{"text as mapping", "language: {en: true}", `language = (a mapping): must be text`},
+		{"text as list", "language: [en]", `language = (a list): must be text`},
+		{"duplicate key", "language: en\nlanguage: ja", `language: stands in line 1 and again in line 2; once is allowed`},
+		{"key that is a list", "[a]: b", `?: line 1: a key must be plain text`},
+		{"merge of text", "response: {<<: x}", `response.<<: must be a mapping, or a list of mappings`},
+		{"unknown tag", "language: !lang en", `language: line 1: the tag !lang is not known`},
+		{"tag that lies", "language: !!int en", `language: line 1: is not what its tag !!int says`},
+
+		{"variable not set", "persona: {name: '${WHO}'}", `persona.name: not set in the environment: WHO`},
+		{"two variables not set", "persona: {name: '${WHO} ${ELSE}'}", `persona.name: not set in the environment: WHO, ELSE`},
+		{"variable never closed", "persona: {name: '${WHO'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
+		{"variable with a bad name", "persona: {name: '${1}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
+		{"variable in a default", "persona: {name: '${WHO:-${ELSE}}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
+		{"variable as a shell would ask", "persona: {name: '${WHO:?}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := faultsOf(t, over(tc.text), env{"EMPTY": "", "WORD": "word"})
+			if len(got) != 1 || got[0].String() != tc.want {
+				t.Errorf("got  %v\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// over puts the sections of a valid file that text lacks behind it.
+func over(text string) string {
+	for _, section := range []string{
+		"slack: {bot_token: xoxb-token, signing_secret: signing-secret}",
+		"agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provider: demo}}",
+	} {
+		name, _, _ := strings.Cut(section, ":")
+		if !strings.HasPrefix(text, name+":") {
+			text += "\n" + section
+		}
+	}
+	return text
+}
+
+func TestEveryFaultIsToldAtOnce(t *testing.T) {
+	got := faultsOf(t, `
+slack: {bot_tokne: x, thread_history_limit: 500, signing_secret: '${SECRET}'}
+agents: {response: {provider: openai}, judgment: {model: 5}, memory: {provider: none}}
+language: fr
+response: {jitter_ratio: lots, min_wait_seconds: -1}
+channels:
+  general: {mode: 1, bots: none, jitter_ratio: 7, max_delay: 3}
+`, env{"THREAD_HISTORY_LIMIT": "x"})
+	var keys []string
+	for _, f := range got {
+		keys = append(keys, f.Key)
+	}
+	want := `THREAD_HISTORY_LIMIT
+agents.judgment.model
+agents.memory.provider
+agents.response.model
+channels.general.bots
+channels.general.jitter_ratio
+channels.general.max_delay
+channels.general.mode
+language
+llm.gemini.api_key
+llm.openai.api_key
+response.jitter_ratio
+response.min_wait_seconds
+slack.bot_token
+slack.bot_tokne
+slack.signing_secret
+slack.thread_history_limit`
+	if strings.Join(keys, "\n") != want {
+		t.Errorf("got faults of\n%s\nwant\n%s", strings.Join(keys, "\n"), want)
+	}
+}
+
+func TestAFaultIsOneLine(t *testing.T) {
+	got := faultsOf(t, over("language: \"a\\nslack.bot_token: fine\\r\\u2028x\"\n\"k\\ney\": 1"), nil)
+	if len(got) != 2 {
+		t.Fatalf("got %v", got)
+	}
+	for _, f := range got {
+		if strings.ContainsAny(f.String(), "\n\r\u2028") {
+			t.Errorf("%q", f.String())
+		}
+	}
+}
+
+func TestALongValueIsCut(t *testing.T) {
+	got := faultsOf(t, over("language: "+strings.Repeat("長", 5000)), nil)
+	if n := len(got[0].String()); n > 400 {
+		t.Errorf("the fault has %d bytes", n)
+	}
+}
+
+func TestNoFaultTellsASecret(t *testing.T) {
+	const secret = "hunter22hunter22"
+	e := env{"SLACK_BOT_TOKEN": secret, "SECRET_THING": secret, "DB": "postgres://me:" + secret + "@db/x"}
+	for _, text := range []string{
+		"slack: " + secret,
+		"slack: {bot_token: [" + secret + "], signing_secret: {a: " + secret + "}, app_token: " + secret + ", api_url: " + secret + "}",
+		"slack: {bot_token: '${SLACK_BOT_TOKEN}', thread_history_limit: '${SLACK_BOT_TOKEN}'}",
+		"slack: {bot_token: " + secret + "}\nlanguage: x" + secret + "\n" + secret + ": 1",
+		"slack: {bot_tokn: " + secret + "}",
+		"language: '${SECRET_THING}'",
+		"language: '" + strings.Repeat("x", 70) + "${SECRET_THING}'",
+		"database: " + secret,
+		"database: {url: 'mysql://me:" + secret + "@db/x'}",
+		"database: {url: 'postgres://me:" + secret + "@db:bad/x'}",
+		"database: {url: 'password=" + secret + "'}",
+		"database: {url: 'mysql://db/x?password=" + secret + "'}",
+		"database: {url: ['" + secret + "']}",
+		"database: {url: '${DB}'}\nlanguage: '${DB}'",
+		"llm: {gemini: " + secret + ", openai: {api_key: [" + secret + "], base_url: 'me:" + secret + "@x'}}",
+		"llm: " + secret,
+	} {
+		for _, f := range faultsOf(t, text, e) {
+			if strings.Contains(fmt.Sprintf("%+v %s", f, f), secret[:12]) {
+				t.Errorf("%s\ntells %s", text, f)
+			}
+		}
+	}
+}
+
+func TestAPrintedConfigTellsNoSecret(t *testing.T) {
+	const secret = "hunter22hunter22"
+	c := parse(t, over(strings.ReplaceAll(`slack: {bot_token: SECRET, signing_secret: SECRET, app_token: SECRET}
+llm: {gemini: {api_key: SECRET}, openai: {api_key: SECRET}}
+database: {url: 'postgres://me:SECRET@db/x'}`, "SECRET", secret)), nil)
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "slack", c.Slack, "llm", c.LLM, "token", c.Slack.BotToken)
+	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v %s %q", c, c, c.Slack.BotToken, c.LLM), log.String()} {
+		if strings.Contains(printed, secret) {
+			t.Errorf("printed: %s", printed)
+		}
+	}
+	if string(c.Slack.BotToken) != secret {
+		t.Errorf("the token is %q", string(c.Slack.BotToken))
+	}
+	if got := config.Secret("").String(); got != "" {
+		t.Errorf("no secret shows as %q", got)
+	}
+}

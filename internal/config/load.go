@@ -1,0 +1,159 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// historyVariable wins over slack.thread_history_limit.
+const historyVariable = "THREAD_HISTORY_LIMIT"
+
+// Load reads the file at path; getenv is os.LookupEnv, or a test's own. A
+// configuration that is wrong in any way, be it missing, is an *Error with
+// every fault of it.
+func Load(path string, getenv func(string) (string, bool)) (Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		message := "cannot be read: " + err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			message = "there is no such file; copy config.example.yaml to begin with"
+		}
+		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
+	}
+	c, err := Parse(data, getenv)
+	var faulty *Error
+	if errors.As(err, &faulty) {
+		for i := range faulty.Faults {
+			if faulty.Faults[i].Key == "" {
+				faulty.Faults[i].Key = path
+			}
+		}
+	}
+	return c, err
+}
+
+// Parse is Load for what a file would hold. A fault of the whole has the key "".
+func Parse(data []byte, getenv func(string) (string, bool)) (Config, error) {
+	f := newFaults()
+	tree := parse(data, f)
+	if tree == nil {
+		return Config{}, f.err()
+	}
+	expand(tree, getenv, f)
+	c := bare()
+	decode(tree, &c, f)
+	c.normalise(f)
+	c.validate(f)
+	c.override(getenv, f)
+	if err := f.err(); err != nil {
+		return Config{}, err
+	}
+	c.fillIn()
+	return c, nil
+}
+
+// expand replaces the variables in the tree. One that is not set is a fault
+// only where its value is of use.
+func expand(tree map[string]any, getenv func(string) (string, bool), f *faults) {
+	e := expander{getenv: getenv, faults: f}
+	e.tree(tree, "")
+	unused := unusedKeys(tree)
+	names := map[string][]string{}
+	for _, m := range e.missing {
+		if !unused(m.key) {
+			names[m.key] = append(names[m.key], m.name)
+		}
+	}
+	for key, missing := range names {
+		delete(f.from, key)
+		f.add(key, "", "not set in the environment: %s", strings.Join(missing, ", "))
+	}
+	collectSecrets(tree, reflect.TypeFor[Config](), f)
+}
+
+// unusedKeys tells which keys nothing will read: the access to a provider that
+// no agent has, and the signing secret in Socket Mode.
+func unusedKeys(tree map[string]any) func(key string) bool {
+	used := map[string]bool{}
+	for agent := range bare().Agents.All() {
+		provider := text(at(tree, "agents", agent, "provider"))
+		if provider == "" {
+			provider = string(ProviderGemini)
+		}
+		used[provider] = true
+	}
+	socketMode := text(at(tree, "slack", "app_token")) != ""
+	return func(key string) bool {
+		return strings.HasPrefix(key, "llm.gemini.") && !used["gemini"] ||
+			strings.HasPrefix(key, "llm.openai.") && !used["openai"] ||
+			key == "slack.signing_secret" && socketMode
+	}
+}
+
+// at returns what stands under a path of keys, or nil.
+func at(v any, path ...string) any {
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case expanded:
+		return string(v)
+	}
+	return ""
+}
+
+// collectSecrets remembers the secrets' values, so that no fault of another key
+// tells them.
+func collectSecrets(v any, t reflect.Type, f *faults) {
+	if t == reflect.TypeFor[Secret]() {
+		leaves(v, func(s string) { f.secrets = append(f.secrets, s) })
+		return
+	}
+	m, _ := v.(map[string]any)
+	if t == reflect.TypeFor[Database]() {
+		f.secrets = append(f.secrets, urlSecret(text(m["url"])))
+	}
+	for name, field := range fieldsOf(t) {
+		collectSecrets(m[name], field, f)
+	}
+}
+
+func leaves(v any, each func(string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			leaves(item, each)
+		}
+	case []any:
+		for _, item := range v {
+			leaves(item, each)
+		}
+	default:
+		each(text(v))
+	}
+}
+
+// override lets the environment win where the system's contract says so.
+func (c *Config) override(getenv func(string) (string, bool), f *faults) {
+	value, _ := getenv(historyVariable)
+	if value == "" {
+		return
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(value))
+	if err != nil || n < 1 || n > maxThreadHistory {
+		f.add(historyVariable, f.show(value), "must be a whole number from 1 to %d", maxThreadHistory)
+		return
+	}
+	c.Slack.ThreadHistoryLimit = n
+}

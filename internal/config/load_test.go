@@ -1,0 +1,307 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+)
+
+// env is an environment that holds just these variables.
+type env map[string]string
+
+func (e env) get(name string) (string, bool) {
+	v, ok := e[name]
+	return v, ok
+}
+
+// least is what every valid file needs besides what a test is about. Its agents
+// need no key.
+const least = `
+slack: {bot_token: xoxb-token, signing_secret: signing-secret}
+agents:
+  response: {provider: demo}
+  judgment: {provider: demo}
+  memory: {provider: demo}
+`
+
+func parse(t *testing.T, text string, e env) config.Config {
+	t.Helper()
+	c, err := config.Parse([]byte(text), e.get)
+	if err != nil {
+		t.Fatalf("refused:\n%v", err)
+	}
+	return c
+}
+
+// faultsOf parses what must be refused.
+func faultsOf(t *testing.T, text string, e env) []config.Fault {
+	t.Helper()
+	c, err := config.Parse([]byte(text), e.get)
+	var faulty *config.Error
+	if !errors.As(err, &faulty) || len(faulty.Faults) == 0 {
+		t.Fatalf("got error %v, want *config.Error with faults", err)
+	}
+	if !reflect.DeepEqual(c, config.Config{}) {
+		t.Errorf("a refused configuration came back: %+v", c)
+	}
+	return faulty.Faults
+}
+
+func exampleEnv() env {
+	return env{"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s3cret", "GEMINI_API_KEY": "AIza-1"}
+}
+
+func TestTheExampleFileIsTheDefaults(t *testing.T) {
+	got, err := config.Load("../../config.example.yaml", exampleEnv().get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Slack.BotToken, want.Slack.SigningSecret, want.LLM.Gemini.APIKey = "xoxb-1", "s3cret", "AIza-1"
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestTheExampleFileShowsEveryKey(t *testing.T) {
+	text, err := os.ReadFile("../../config.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(rt reflect.Type, path string)
+	walk = func(rt reflect.Type, path string) {
+		for field := range rt.Fields() {
+			key := field.Tag.Get("mapstructure")
+			if !regexp.MustCompile(`(?m)^[ #]*` + key + `:`).Match(text) {
+				t.Errorf("config.example.yaml lacks %s.%s", path, key)
+			}
+			ft := field.Type
+			if ft.Kind() == reflect.Map {
+				ft = ft.Elem()
+			}
+			if ft.Kind() == reflect.Struct {
+				walk(ft, path+"."+key)
+			}
+		}
+	}
+	walk(reflect.TypeFor[config.Config](), "")
+}
+
+func TestTheExampleEnvironmentListsEveryVariable(t *testing.T) {
+	text, err := os.ReadFile("../../.env.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]bool{}
+	if _, err := config.Load("../../config.example.yaml", func(name string) (string, bool) {
+		asked[name] = true
+		return exampleEnv().get(name)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !asked["SLACK_BOT_TOKEN"] || !asked["THREAD_HISTORY_LIMIT"] {
+		t.Fatalf("the file asks for %v only", asked)
+	}
+	for name := range asked {
+		if !regexp.MustCompile(`(?m)^` + name + `=`).Match(text) {
+			t.Errorf(".env.example lacks %s", name)
+		}
+	}
+}
+
+func TestAFileNeedsOnlyTheSecrets(t *testing.T) {
+	got := parse(t, `slack: {bot_token: a, signing_secret: b}
+llm: {gemini: {api_key: c}}`, nil)
+	want := config.Default()
+	want.Slack.BotToken, want.Slack.SigningSecret, want.LLM.Gemini.APIKey = "a", "b", "c"
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestEmptySectionsAndKeysMeanTheDefaults(t *testing.T) {
+	got := parse(t, least+"channels:\nserver:\nresponse: {min_wait_seconds: }\nlanguage: ~\n", nil)
+	if got.Response != config.Default().Response || got.Language != config.English || got.Server.Address != ":8080" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestUnitsAreThoseOfTheKeys(t *testing.T) {
+	c := parse(t, least+`
+time_zone: Asia/Tokyo
+response: {min_wait_seconds: 3, max_wait_seconds: 4, max_delay_seconds: 5, follow_up_wait_seconds: 6,
+  max_message_age_seconds: 7, active_channel_days: 8, thread_memory_days: 9, idle_close_hours: 10}
+memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
+	for name, pair := range map[string][2]time.Duration{
+		"MinWait":         {c.Response.MinWait(), 3 * time.Second},
+		"MaxWait":         {c.Response.MaxWait(), 4 * time.Second},
+		"MaxDelay":        {c.Response.MaxDelay(), 5 * time.Second},
+		"FollowUpWait":    {c.Response.FollowUpWait(), 6 * time.Second},
+		"MaxMessageAge":   {c.Response.MaxMessageAge(), 7 * time.Second},
+		"ActiveChannel":   {c.Response.ActiveChannel(), 8 * 24 * time.Hour},
+		"ThreadMemory":    {c.Response.ThreadMemory(), 9 * 24 * time.Hour},
+		"IdleClose":       {c.Response.IdleClose(), 10 * time.Hour},
+		"Interval":        {c.Memory.Interval(), 11 * time.Second},
+		"ShortTermWindow": {c.Memory.ShortTermWindow(), 12 * time.Hour},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %s, want %s", name, pair[0], pair[1])
+		}
+	}
+	if got := c.Location().String(); got != "Asia/Tokyo" {
+		t.Errorf("the zone is %s", got)
+	}
+	if got := (config.Config{TimeZone: "Nowhere"}).Location(); got != time.UTC {
+		t.Errorf("an unknown zone is %s, want UTC", got)
+	}
+}
+
+func TestDefaultsFollowProviderAndLanguage(t *testing.T) {
+	c := parse(t, least+"language: ja", nil)
+	if c.Agents.Response.Model != "" {
+		t.Errorf("the demo was given the model %q", c.Agents.Response.Model)
+	}
+	if !strings.Contains(c.Persona.SystemPrompt, "同僚") {
+		t.Errorf("the Japanese persona is %q", c.Persona.SystemPrompt)
+	}
+	c = parse(t, least+"persona: {system_prompt: A pirate.}", nil)
+	if c.Persona.SystemPrompt != "A pirate." {
+		t.Errorf("the persona is %q", c.Persona.SystemPrompt)
+	}
+}
+
+func TestTheEnvironmentsThreadHistoryLimitWins(t *testing.T) {
+	file := strings.Replace(least, "slack: {", "slack: {thread_history_limit: 30, ", 1)
+	for _, tc := range []struct {
+		name string
+		env  env
+		want int
+	}{
+		{"not set", nil, 30},
+		{"set", env{"THREAD_HISTORY_LIMIT": "7"}, 7},
+		{"set but empty", env{"THREAD_HISTORY_LIMIT": ""}, 30},
+	} {
+		if got := parse(t, file, tc.env).Slack.ThreadHistoryLimit; got != tc.want {
+			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
+		}
+	}
+	for _, bad := range []string{"0", "101", "-1", "many", "1.5"} {
+		got := faultsOf(t, file, env{"THREAD_HISTORY_LIMIT": bad})
+		want := fmt.Sprintf("THREAD_HISTORY_LIMIT = %q: must be a whole number from 1 to 100", bad)
+		if len(got) != 1 || got[0].String() != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
+func TestTheAPIAddressEndsWithASlash(t *testing.T) {
+	c := parse(t, strings.Replace(least, "slack: {", "slack: {api_url: 'http://127.0.0.1:9/api', ", 1), nil)
+	if c.Slack.APIURL != "http://127.0.0.1:9/api/" {
+		t.Errorf("got %s", c.Slack.APIURL)
+	}
+}
+
+func TestYAMLsOwnWordsAreText(t *testing.T) {
+	c := parse(t, least+"channels: {C0000001: {mode: off}}\npersona: {name: 2024-03-01}", nil)
+	if got := c.Channel("C0000001", "").Mode; got != config.ModeOff {
+		t.Errorf("mode is %q", got)
+	}
+	if c.Persona.Name != "2024-03-01" {
+		t.Errorf("name is %q", c.Persona.Name)
+	}
+}
+
+func TestAnchorsAndMergesAreFollowed(t *testing.T) {
+	c := parse(t, least+`
+channels:
+  C0000001: &calm {min_wait_seconds: 900, mode: mention}
+  C0000002: *calm
+  C0000003: {<<: *calm, mode: all}`, nil)
+	if got := c.Channel("C0000002", ""); got.MinWait != 900*time.Second || got.Mode != config.ModeMention {
+		t.Errorf("an alias gave %+v", got)
+	}
+	if got := c.Channel("C0000003", ""); got.MinWait != 900*time.Second || got.Mode != config.ModeAll {
+		t.Errorf("a merge gave %+v", got)
+	}
+}
+
+func TestFilesThatAreNoConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.yaml")
+	for _, tc := range []struct{ name, text, want string }{
+		{"empty", "", "is empty"},
+		{"comments only", "# nothing\n", "is empty"},
+		{"null", "~\n", "is empty"},
+		{"several documents", "slack: {}\n---\nslack: {}\n", "several YAML documents"},
+		{"a list", "- slack\n", "must be a mapping"},
+		{"text", "slack\n", "must be a mapping"},
+		{"not YAML", "slack: {\n", "is not YAML: line"},
+		{"tabs", "slack:\n\tbot_token: x\n", "is not YAML: line 2"},
+		{"an alias to itself", "a: &a [*a]\n", "nested too deeply"},
+		{"aliases to aliases", bomb(), "repeats too much"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := config.Load(path, env{}.get)
+			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s: … %s …", err, path, tc.want)
+			}
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		missing := filepath.Join(dir, "none.yaml")
+		_, err := config.Load(missing, env{}.get)
+		if want := missing + ": there is no such file; copy config.example.yaml to begin with"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+	t.Run("a directory", func(t *testing.T) {
+		if _, err := config.Load(dir, env{}.get); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// bomb is a small file that would be a billion values.
+func bomb() string {
+	text := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+	for i := 1; i < 10; i++ {
+		text += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
+	}
+	return text
+}
+
+func FuzzParseNeverPanics(f *testing.F) {
+	example, err := os.ReadFile("../../config.example.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(example), "v")
+	f.Add(least, "")
+	f.Add(bomb(), "")
+	f.Add("slack: {thread_history_limit: ${A:-5}, bot_token: '${A}'}\nchannels: {'#x]y[.': {mode: [1]}}", "5")
+	f.Add("a: &a {<<: *a}\n? [b]\n: 1\n!!binary x: !foo y\nresponse: {jitter_ratio: .nan, min_wait_seconds: 1e400}", "")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		c, err := config.Parse([]byte(text), func(name string) (string, bool) { return value, name != "UNSET" })
+		var faulty *config.Error
+		switch {
+		case err == nil:
+			c.Channel("C0000001", "general")
+			_ = fmt.Sprintf("%v %#v", c, c)
+		case !errors.As(err, &faulty):
+			t.Errorf("error of type %T: %v", err, err)
+		case strings.Count(err.Error(), "\n") != len(faulty.Faults)-1:
+			t.Errorf("%d faults are not that many lines:\n%s", len(faulty.Faults), err)
+		}
+	})
+}

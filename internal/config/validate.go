@@ -1,0 +1,235 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What is allowed. The upper bounds are far beyond sense: they catch
+// milliseconds where seconds are meant.
+const (
+	maxThreadHistory = 100
+	daySeconds       = 86_400      // for waits
+	weekSeconds      = 604_800     // for intervals
+	monthSeconds     = 31 * 86_400 // for ages
+	maxMessages      = 1000
+	maxDays          = 365
+	maxHours         = 24 * 31
+	maxTokens        = 1_000_000
+	maxNameLength    = 80
+	maxTemperature   = 2
+)
+
+// normalise brings what may be written in several ways into one form.
+func (c *Config) normalise(f *faults) {
+	if c.Slack.APIURL != "" && !strings.HasSuffix(c.Slack.APIURL, "/") {
+		c.Slack.APIURL += "/"
+	}
+	written := make([]string, 0, len(c.Channels))
+	for key := range c.Channels {
+		written = append(written, key)
+	}
+	slices.Sort(written)
+	channels := make(map[string]Channel, len(written))
+	first := map[string]string{}
+	for _, key := range written {
+		normal := normalChannel(key)
+		if normal == "" {
+			f.add("channels."+key, "", "must name a channel")
+			continue
+		}
+		if other, twice := first[normal]; twice {
+			f.add("channels."+key, "", "is the same channel as channels.%s", other)
+			continue
+		}
+		first[normal] = key
+		channels[normal] = c.Channels[key]
+		c.Channels[key].validate("channels."+key, c.Response, f)
+	}
+	c.Channels = channels
+}
+
+func (c *Config) validate(f *faults) {
+	c.Slack.validate(f)
+	address(f, "server.address", c.Server.Address)
+	c.Database.validate(f)
+	c.LLM.validate(c.Agents, f)
+	for name, agent := range c.Agents.All() {
+		agent.validate("agents."+name, f)
+	}
+	if c.Persona.Name == "" || len([]rune(c.Persona.Name)) > maxNameLength || c.Persona.Name != oneLine(c.Persona.Name) {
+		f.add("persona.name", f.show(c.Persona.Name), "must be one line of 1 to %d characters", maxNameLength)
+	}
+	oneOf(f, "language", c.Language, English, Japanese)
+	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
+		f.add("time_zone", f.show(c.TimeZone), "must be the IANA name of a time zone, as UTC or Asia/Tokyo")
+	}
+	if dir := c.TemplatesDir; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			f.add("templates_dir", f.show(dir), "must be a directory that exists, or empty")
+		}
+	}
+	c.Response.validate(f)
+	c.Memory.validate(f)
+}
+
+func (s Slack) validate(f *faults) {
+	if s.BotToken == "" {
+		f.add("slack.bot_token", "", "is required: the app's bot token, xoxb-…")
+	}
+	if s.SigningSecret == "" && !s.SocketMode() {
+		f.add("slack.signing_secret", "", "is required unless slack.app_token chooses Socket Mode")
+	}
+	webURL(f, "slack.api_url", s.APIURL)
+	between(f, "slack.thread_history_limit", s.ThreadHistoryLimit, 1, maxThreadHistory)
+}
+
+func (d Database) validate(f *faults) {
+	const allowed = "must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME"
+	if path, ok := d.SQLitePath(); ok {
+		switch {
+		case path == "":
+			f.add("database.url", d.Redacted(), "%s", allowed)
+		case strings.HasPrefix(path, ":memory:") || strings.ContainsAny(path, "?\x00"):
+			f.add("database.url", d.Redacted(), "must name a file, which two programs share, without options")
+		}
+		return
+	}
+	if u, err := url.Parse(d.URL); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" {
+		f.add("database.url", d.Redacted(), "%s", allowed)
+	}
+}
+
+func (l LLM) validate(agents Agents, f *faults) {
+	if agents.Uses(ProviderGemini) && l.Gemini.APIKey == "" {
+		f.add("llm.gemini.api_key", "", "is required, as an agent has the provider gemini (demo needs none)")
+	}
+	if agents.Uses(ProviderOpenAI) && l.OpenAI.APIKey == "" && l.OpenAI.BaseURL == "" {
+		f.add("llm.openai.api_key", "", "is required, or llm.openai.base_url, as an agent has the provider openai")
+	}
+	if l.Gemini.Endpoint != "" {
+		webURL(f, "llm.gemini.endpoint", l.Gemini.Endpoint)
+	}
+	if l.OpenAI.BaseURL != "" {
+		webURL(f, "llm.openai.base_url", l.OpenAI.BaseURL)
+	}
+}
+
+func (a Agent) validate(key string, f *faults) {
+	oneOf(f, key+".provider", a.Provider, ProviderGemini, ProviderOpenAI, ProviderDemo)
+	if a.Provider == ProviderOpenAI && a.Model == "" {
+		f.add(key+".model", "", "is required, as the provider is openai")
+	}
+	between(f, key+".max_output_tokens", a.MaxOutputTokens, 1, maxTokens)
+	if a.Temperature != nil {
+		number(f, key+".temperature", *a.Temperature, 0, maxTemperature)
+	}
+}
+
+func (r Response) validate(f *faults) {
+	between(f, "response.min_wait_seconds", r.MinWaitSeconds, 0, daySeconds)
+	number(f, "response.jitter_ratio", r.JitterRatio, 0, 1)
+	between(f, "response.max_wait_seconds", r.MaxWaitSeconds, 0, weekSeconds)
+	atLeastMinWait(f, "response.max_wait_seconds", r.MaxWaitSeconds, r.MinWaitSeconds)
+	between(f, "response.max_delay_seconds", r.MaxDelaySeconds, 0, daySeconds)
+	between(f, "response.follow_up_wait_seconds", r.FollowUpWaitSeconds, 0, daySeconds)
+	between(f, "response.max_message_age_seconds", r.MaxMessageAgeSeconds, 1, monthSeconds)
+	between(f, "response.channel_messages_limit", r.ChannelMessagesLimit, 1, maxMessages)
+	between(f, "response.active_channel_days", r.ActiveChannelDays, 1, maxDays)
+	between(f, "response.thread_memory_days", r.ThreadMemoryDays, 1, maxDays)
+	between(f, "response.idle_close_hours", r.IdleCloseHours, 1, maxHours)
+}
+
+func (m Memory) validate(f *faults) {
+	between(f, "memory.interval_seconds", m.IntervalSeconds, 1, weekSeconds)
+	between(f, "memory.short_term_window_hours", m.ShortTermWindowHours, 1, maxHours)
+	between(f, "memory.long_term_summary_max_tokens", m.LongTermSummaryMaxTokens, 1, maxTokens)
+	between(f, "memory.short_term_summary_max_tokens", m.ShortTermSummaryMaxTokens, 1, maxTokens)
+}
+
+// validate checks what the channel has of its own; what it inherits is told once, at its source.
+func (ch Channel) validate(key string, inherited Response, f *faults) {
+	if ch.Mode != "" {
+		oneOf(f, key+".mode", ch.Mode, ModeJudge, ModeMention, ModeAll, ModeOff)
+	}
+	if ch.Bots != "" {
+		oneOf(f, key+".bots", ch.Bots, BotsIgnore, BotsJudge)
+	}
+	for _, own := range []struct {
+		key      string
+		value    *int
+		min, max int
+	}{
+		{".min_wait_seconds", ch.MinWaitSeconds, 0, daySeconds},
+		{".max_wait_seconds", ch.MaxWaitSeconds, 0, weekSeconds},
+		{".max_delay_seconds", ch.MaxDelaySeconds, 0, daySeconds},
+		{".follow_up_wait_seconds", ch.FollowUpWaitSeconds, 0, daySeconds},
+		{".max_message_age_seconds", ch.MaxMessageAgeSeconds, 1, monthSeconds},
+	} {
+		if own.value != nil {
+			between(f, key+own.key, *own.value, own.min, own.max)
+		}
+	}
+	if ch.JitterRatio != nil {
+		number(f, key+".jitter_ratio", *ch.JitterRatio, 0, 1)
+	}
+	minWait, maxWait := or(ch.MinWaitSeconds, inherited.MinWaitSeconds), or(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
+	switch {
+	case ch.MaxWaitSeconds != nil:
+		atLeastMinWait(f, key+".max_wait_seconds", maxWait, minWait)
+	case ch.MinWaitSeconds != nil && minWait > maxWait && maxWait >= 0:
+		f.add(key+".min_wait_seconds", strconv.Itoa(minWait),
+			"must be at most response.max_wait_seconds, %d, or the channel needs a max_wait_seconds of its own", maxWait)
+	}
+}
+
+func atLeastMinWait(f *faults, key string, maxWait, minWait int) {
+	if maxWait < minWait && minWait <= daySeconds {
+		f.add(key, strconv.Itoa(maxWait), "must be at least min_wait_seconds, which is %d", minWait)
+	}
+}
+
+func between(f *faults, key string, v, low, high int) {
+	if v < low || v > high {
+		f.add(key, strconv.Itoa(v), "must be a whole number from %d to %d", low, high)
+	}
+}
+
+func number(f *faults, key string, v float64, low, high int) {
+	if math.IsNaN(v) || v < float64(low) || v > float64(high) {
+		f.add(key, fmt.Sprint(v), "must be a number from %d to %d", low, high)
+	}
+}
+
+func oneOf[T ~string](f *faults, key string, v T, allowed ...T) {
+	if slices.Contains(allowed, v) {
+		return
+	}
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	f.add(key, f.show(string(v)), "must be one of %s", strings.Join(names, ", "))
+}
+
+func webURL(f *faults, key, v string) {
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		f.add(key, strconv.Quote(redactURL(v)), "must be an http:// or https:// address")
+	}
+}
+
+func address(f *faults, key, v string) {
+	_, port, err := net.SplitHostPort(v)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || portErr != nil || n < 0 || n > math.MaxUint16 {
+		f.add(key, f.show(v), "must be HOST:PORT or :PORT with a port from 0 to 65535")
+	}
+}
