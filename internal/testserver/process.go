@@ -1,0 +1,155 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 90 * time.Second // two busy cores, cold caches
+	stopTimeout  = 15 * time.Second
+	pollEvery    = 25 * time.Millisecond
+)
+
+// process is a running server.
+type process struct {
+	cmd    *exec.Cmd
+	output *tail
+	done   chan struct{} // closed when it has ended
+}
+
+// start runs the command until it is told to stop, and no longer than this
+// process lives: onOurDeath is what the kernel then sends it, where it can.
+func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
+	p := &process{cmd: cmd, output: &tail{}, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.output, p.output
+	// Its own children may outlive it a moment, and hold the output open.
+	cmd.WaitDelay = time.Second
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// A ^C at the terminal is for the test binary, which stops its servers in order.
+	cmd.SysProcAttr.Setpgid = true
+	dieWithUs(cmd.SysProcAttr, onOurDeath)
+
+	started := make(chan error)
+	go func() {
+		// The kernel takes the death of the thread that started a process for
+		// the death of its parent, so this thread must live as long as the process.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// stop sends the signal and waits for the end; what does not end is killed.
+func (p *process) stop(signal syscall.Signal) {
+	_ = p.cmd.Process.Signal(signal)
+	select {
+	case <-p.done:
+	case <-time.After(stopTimeout):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// await polls ready until it succeeds. It gives up when the process has ended
+// or the time is over, and then tells what the process last said.
+func (p *process) await(ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s: %w; it said:\n%s", p.cmd.Path, errEnded, p.output)
+		case <-ctx.Done():
+			return fmt.Errorf("%s was not ready within %s: %w; it said:\n%s", p.cmd.Path, startTimeout, err, p.output)
+		case <-tick.C:
+		}
+	}
+}
+
+var errEnded = errors.New("ended before it was ready")
+
+// withFreePort calls start with a port that was free a moment ago, and again
+// with others when the server ended, since somebody may have been quicker.
+func withFreePort(start func(port int) error) error {
+	var err error
+	for range 3 {
+		var port int
+		if port, err = freePort(); err != nil {
+			return err
+		}
+		if err = start(port); !errors.Is(err, errEnded) {
+			return err
+		}
+	}
+	return err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// without returns this process's environment less the variables with a prefix,
+// which are meant for clients of other servers.
+func without(prefix string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if len(v) < len(prefix) || v[:len(prefix)] != prefix {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// tail keeps the end of what a process says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 8 << 10
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - most; over > 0 {
+		t.text = append([]byte(nil), t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+// String returns the last 8 KiB.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
