@@ -1,0 +1,345 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+// bin is where TestMain built the programs.
+var bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "myao-e2e-")
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		bin = dir
+		build := exec.Command("go", "build", "-race", "-o", dir+"/", "myao/worker", "myao/starter")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
+			return 1
+		}
+		defer testserver.Stop()
+		return m.Run()
+	}())
+}
+
+// system is everything, running.
+type system struct {
+	t         *testing.T
+	workspace *sandbox.Workspace
+	model     *llmtest.Running
+	temporal  client.Client
+	store     *store.Store
+	env       []string
+	config    string
+	door      string // the starter's address
+
+	general             string // a channel
+	alice, bob          sandbox.User
+	starter, worker     *program
+	temporalAddr, dbURL string
+}
+
+type option func(*settings)
+
+type settings struct {
+	minWait, maxWait, maxDelay, followUp int
+	more                                 string
+	handler                              llmtest.Handler
+	temporal                             string
+	stopped                              bool
+}
+
+func quiet(seconds int) option   { return func(s *settings) { s.minWait = seconds } }
+func maxWait(seconds int) option { return func(s *settings) { s.maxWait = seconds } }
+func channels(y string) option   { return func(s *settings) { s.more = y } }
+func answers(h llmtest.Handler) option {
+	return func(s *settings) { s.handler = h }
+}
+
+// eachDatabase runs a test on both databases.
+func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
+	t.Run("sqlite", func(t *testing.T) {
+		run(t, "sqlite:"+filepath.Join(t.TempDir(), "data", "myao.db"))
+	})
+	t.Run("postgres", func(t *testing.T) { run(t, testserver.Postgres(t)) })
+}
+
+// start builds the world and starts both programs, and returns when they are ready.
+func start(t *testing.T, url string, options ...option) *system {
+	t.Helper()
+	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default}
+	for _, option := range options {
+		option(&o)
+	}
+	s := &system{t: t, dbURL: url, temporalAddr: o.temporal, model: llmtest.New(t, o.handler)}
+	if s.temporalAddr == "" {
+		s.temporalAddr = testserver.Temporal(t)
+	}
+	s.door = freeAddress(t)
+	s.workspace = sandbox.New(sandbox.Config{
+		Team: "T0E2E", BotToken: "xoxb-e2e", SigningSecret: "shh-signing", EventsURL: "http://" + s.door + "/slack/events",
+		RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second},
+		Deliverers: 4, Logger: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(s.workspace.Close)
+	api := httptest.NewServer(s.workspace.Handler())
+	t.Cleanup(api.Close)
+	s.alice, s.bob = s.workspace.AddUser("alice"), s.workspace.AddUser("bob")
+	s.general = s.workspace.AddChannel(sandbox.Public, "general", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+
+	namespace := s.namespace()
+	s.config = filepath.Join(t.TempDir(), "config.yaml")
+	yaml := fmt.Sprintf(`
+slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", api_url: %q}
+server: {address: %q}
+database: {url: %q}
+llm: {gemini: {api_key: "${GEMINI_API_KEY}", endpoint: %q}}
+agents:
+  response: {provider: gemini, model: gemini-test}
+  judgment: {provider: gemini, model: gemini-test-lite}
+  memory: {provider: gemini, model: gemini-test}
+persona: {name: myao, system_prompt: "You are myao."}
+response: {min_wait_seconds: %d, jitter_ratio: 0, max_wait_seconds: %d, max_delay_seconds: %d, follow_up_wait_seconds: %d}
+%s
+`, api.URL+"/api/", s.door, url, s.model.URL, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.more)
+	if err := os.WriteFile(s.config, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env = []string{
+		"SLACK_BOT_TOKEN=xoxb-e2e", "SLACK_SIGNING_SECRET=shh-signing", "GEMINI_API_KEY=AQ.secret-key",
+		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + namespace,
+	}
+	s.starter, s.worker = s.program("starter"), s.program("worker")
+	if !o.stopped {
+		s.worker.start()
+		s.starter.start()
+		s.ready()
+	}
+	db, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store = db
+	t.Cleanup(func() { _ = db.Close() })
+	return s
+}
+
+// namespace makes a namespace of the test's own, so that tests share a Temporal
+// server and nothing else.
+func (s *system) namespace() string {
+	s.t.Helper()
+	name := "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(s.t.Name()))
+	nc, err := client.NewNamespaceClient(client.Options{HostPort: s.temporalAddr})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.Register(s.t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := client.NewLazyClient(client.Options{HostPort: s.temporalAddr, Namespace: name, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.Close)
+	s.temporal = c
+	s.await("the namespace", 30*time.Second, func() bool {
+		_, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		return err == nil
+	})
+	return name
+}
+
+// ready waits until the starter says that it is.
+func (s *system) ready() {
+	s.t.Helper()
+	s.await("the starter to be ready", 60*time.Second, func() bool {
+		resp, err := http.Get("http://" + s.door + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// await fails the test unless done holds in time.
+func (s *system) await(what string, within time.Duration, done func() bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), within)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("waited %s for %s\n%s", within, what, s.story())
+		case <-tick.C:
+		}
+	}
+}
+
+// never fails the test if something holds within a time.
+func (s *system) never(what string, within time.Duration, holds func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(within)
+	for time.Now().Before(deadline) {
+		if holds() {
+			s.t.Fatalf("this should not be: %s\n%s", what, s.story())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// story is what Slack and the model saw, for a failed test.
+func (s *system) story() string {
+	var b strings.Builder
+	for _, d := range s.workspace.Deliveries() {
+		fmt.Fprintf(&b, "%s event %s/%s ts=%s retry=%d -> %d %v\n", d.At.Format("05.000"), d.Type, d.Subtype, d.TS, d.Retry, d.Status, d.Err)
+	}
+	for _, c := range s.model.Calls() {
+		fmt.Fprintf(&b, "%s model call %d judgment=%v\n", c.At.Format("05.000"), c.N, c.Judgment())
+	}
+	for _, p := range s.workspace.Posts() {
+		fmt.Fprintf(&b, "%s post thread=%s %q\n", p.At.Format("05.000"), p.ThreadTS, p.Text)
+	}
+	return b.String()
+}
+
+func (s *system) posts() []sandbox.Post { return s.workspace.Posts() }
+
+func (s *system) mention(text string) string { return "<@" + s.workspace.Bot().UserID + "> " + text }
+
+// judgments and replies are the calls of the model by purpose.
+func (s *system) judgments() []llmtest.Call { return s.calls(true) }
+func (s *system) replies() []llmtest.Call   { return s.calls(false) }
+
+func (s *system) calls(judgment bool) []llmtest.Call {
+	var calls []llmtest.Call
+	for _, c := range s.model.Calls() {
+		if c.Judgment() == judgment {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// program is one of ours as a process.
+type program struct {
+	s    *system
+	name string
+	cmd  *exec.Cmd
+	done chan error
+	log  *logbook
+}
+
+func (s *system) program(name string) *program {
+	p := &program{s: s, name: name, log: &logbook{}}
+	s.t.Cleanup(func() {
+		p.kill()
+		if s.t.Failed() {
+			s.t.Logf("%s said:\n%s", name, p.log.tail(60))
+		}
+	})
+	return p
+}
+
+func (p *program) start() {
+	p.s.t.Helper()
+	p.cmd = exec.Command(filepath.Join(bin, p.name), "--config", p.s.config)
+	p.cmd.Env = append(os.Environ(), p.s.env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	if err := p.cmd.Start(); err != nil {
+		p.s.t.Fatal(err)
+	}
+	p.done = make(chan error, 1)
+	go func(cmd *exec.Cmd, done chan error) { done <- cmd.Wait() }(p.cmd, p.done)
+}
+
+// kill ends the process as kill -9 does.
+func (p *program) kill() {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill()
+	<-p.done
+	p.cmd = nil
+}
+
+// stop ends the process as an operator does, and fails the test if it does not
+// end in order within 30 s.
+func (p *program) stop() {
+	p.s.t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-p.done:
+		p.cmd = nil
+		if err != nil {
+			p.s.t.Errorf("%s ended with %v", p.name, err)
+		}
+	case <-time.After(30 * time.Second):
+		p.s.t.Errorf("%s did not stop within 30 s", p.name)
+		p.kill()
+	}
+}
+
+// logbook keeps what a process prints.
+type logbook struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(l.buf, p...)
+	return len(p), nil
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.buf)
+}
+
+func (l *logbook) tail(lines int) string {
+	all := strings.Split(strings.TrimSpace(l.String()), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,262 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// Longer text is cut off, without a word (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content").
+	maxText = 40_000
+	// docs.slack.dev/reference/methods/chat.update: longer text is refused.
+	maxUpdate = 4_000
+	// docs.slack.dev/reference/block-kit/blocks
+	maxBlocks = 50
+	// docs.slack.dev/reference/block-kit/blocks/section-block
+	maxSection = 3_000
+	// docs.slack.dev/reference/block-kit/blocks/markdown-block: of all such blocks of a message together.
+	maxMarkdown = 12_000
+	// docs.slack.dev/messaging/message-metadata
+	maxMetadata = 8 << 10
+)
+
+// Post is a message of the bot that Slack accepted.
+type Post struct {
+	Channel string
+	At      time.Time
+	// For is who alone sees an ephemeral post.
+	For string
+	Message
+}
+
+// Posts are all that chat.postMessage accepted, in order, deleted ones included.
+func (w *Workspace) Posts() []Post {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.posts)
+}
+
+// Ephemeral are all that chat.postEphemeral accepted. Slack keeps no record of
+// them: no history has them (docs.slack.dev/reference/methods/chat.postEphemeral).
+func (w *Workspace) Ephemeral() []Post {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.ephemeral)
+}
+
+// chatPostMessage posts as the bot (docs.slack.dev/reference/methods/chat.postMessage).
+// A client_msg_id is ignored: Slack offers apps no key that would make posting idempotent.
+func (c *call) chatPostMessage() (reply, error) {
+	ch, err := c.writable()
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.compose(maxText)
+	if err != nil {
+		return nil, err
+	}
+	thread := c.Get("thread_ts")
+	if thread != "" && !validTS(thread) {
+		return nil, apiError("invalid_thread_ts")
+	}
+	m.TS = c.nextTS()
+	// Where the parent is gone, Slack posts at the top level and says nothing but
+	// by the missing thread_ts (seen in github.com/slack-go/slack/issues/1571).
+	c.thread(ch, m, thread, c.flag("reply_broadcast"))
+	if c.hide > 0 {
+		m.visible = time.Now().Add(c.hide)
+	}
+	c.insert(ch, m)
+	c.posts = append(c.posts, Post{Channel: ch.ID, At: c.cfg.Clock(), Message: *m.clone()})
+	c.emitMessage(ch, m)
+	return reply{"channel": ch.ID, "ts": m.TS, "message": m.clone()}, nil
+}
+
+// writable is where to post: a channel by id or name, or a user's id, which means the DM with them.
+func (c *call) writable() (*Channel, error) {
+	ref := c.Get("channel")
+	ch := c.channel(ref)
+	if ch == nil && c.user(ref) != nil && ref != c.bot.UserID {
+		ch = c.dm(ref)
+	}
+	switch {
+	case ch == nil, ch.Kind != Public && !c.botIn(ch):
+		return nil, apiError("channel_not_found")
+	case ch.Archived:
+		return nil, apiError("is_archived")
+	case !c.botIn(ch):
+		return nil, apiError("not_in_channel")
+	}
+	return ch, nil
+}
+
+// compose makes the bot's message out of the arguments.
+func (c *call) compose(most int) (*Message, error) {
+	m := &Message{
+		Type: "message", User: c.bot.UserID, BotID: c.bot.BotID, AppID: c.bot.AppID, Team: c.cfg.Team, Text: c.Get("text"),
+		BotProfile: &BotProfile{ID: c.bot.BotID, AppID: c.bot.AppID, Name: c.bot.Name, TeamID: c.cfg.Team},
+	}
+	if markdown := c.Get("markdown_text"); markdown != "" {
+		if m.Text != "" || c.Get("blocks") != "" {
+			return nil, apiError("markdown_text_conflict")
+		}
+		if utf8.RuneCountInString(markdown) > maxMarkdown {
+			return nil, apiError("msg_too_long")
+		}
+		m.Text = markdown
+		m.Blocks, _ = json.Marshal([]reply{{"type": "markdown", "text": markdown}})
+	}
+	if n := utf8.RuneCountInString(m.Text); n > most {
+		if most == maxUpdate {
+			return nil, apiError("msg_too_long")
+		}
+		m.Text = string([]rune(m.Text)[:most])
+	}
+	if raw := c.Get("blocks"); raw != "" {
+		if err := checkBlocks(raw); err != nil {
+			return nil, err
+		}
+		if raw != "[]" {
+			m.Blocks = compact(raw)
+		}
+	}
+	if raw := c.Get("attachments"); raw != "" && raw != "[]" {
+		if !json.Valid([]byte(raw)) {
+			return nil, apiError("invalid_attachments")
+		}
+		m.Attachments = compact(raw)
+	}
+	if m.Text == "" && m.Blocks == nil && m.Attachments == nil {
+		return nil, apiError("no_text")
+	}
+	if raw := c.Get("metadata"); raw != "" {
+		if len(raw) > maxMetadata {
+			return nil, apiError("metadata_too_large")
+		}
+		if json.Unmarshal([]byte(raw), &m.Metadata) != nil || m.Metadata == nil || m.Metadata.EventType == "" || m.Metadata.EventPayload == nil {
+			return nil, apiError("invalid_metadata_format")
+		}
+	}
+	return m, nil
+}
+
+func compact(raw string) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(raw)) != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// checkBlocks refuses what Slack refuses, as far as a chat bot gets there.
+func checkBlocks(raw string) error {
+	var blocks []struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+	}
+	if json.Unmarshal([]byte(raw), &blocks) != nil {
+		return apiError("invalid_blocks_format")
+	}
+	if len(blocks) > maxBlocks {
+		return apiError("invalid_blocks")
+	}
+	markdown := 0
+	for _, b := range blocks {
+		var text struct{ Text string }
+		plain := json.Unmarshal(b.Text, &text.Text) == nil
+		if !plain && b.Text != nil && json.Unmarshal(b.Text, &text) != nil {
+			return apiError("invalid_blocks")
+		}
+		switch b.Type {
+		case "":
+			return apiError("invalid_blocks")
+		case "markdown":
+			if !plain || text.Text == "" {
+				return apiError("invalid_blocks")
+			}
+			markdown += utf8.RuneCountInString(text.Text)
+		case "section":
+			if utf8.RuneCountInString(text.Text) > maxSection {
+				return apiError("invalid_blocks")
+			}
+		}
+	}
+	if markdown > maxMarkdown {
+		return apiError("msg_blocks_too_long") // seen in github.com/slackapi/bolt-js/issues/2509
+	}
+	return nil
+}
+
+// own is the bot's own message named by ts.
+func (c *call) own(refusal apiError) (*Channel, *Message, error) {
+	ch, err := c.writable()
+	if err != nil {
+		return nil, nil, err
+	}
+	m := ch.find(c.Get("ts"))
+	switch {
+	case m == nil:
+		return nil, nil, apiError("message_not_found")
+	case m.User != c.bot.UserID:
+		return nil, nil, refusal
+	}
+	return ch, m, nil
+}
+
+// chatUpdate edits (docs.slack.dev/reference/methods/chat.update).
+func (c *call) chatUpdate() (reply, error) {
+	ch, m, err := c.own("cant_update_message")
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := c.compose(maxUpdate)
+	if err != nil {
+		return nil, err
+	}
+	c.edit(ch, m, c.bot.UserID, func(m *Message) {
+		m.Text, m.Blocks, m.Attachments = fresh.Text, fresh.Blocks, fresh.Attachments
+		if fresh.Metadata != nil {
+			m.Metadata = fresh.Metadata
+		}
+	})
+	return reply{"channel": ch.ID, "ts": m.TS, "text": m.Text, "message": m.clone()}, nil
+}
+
+// chatDelete deletes (docs.slack.dev/reference/methods/chat.delete).
+func (c *call) chatDelete() (reply, error) {
+	ch, m, err := c.own("cant_delete_message")
+	if err != nil {
+		return nil, err
+	}
+	ts := m.TS
+	c.remove(ch, m)
+	return reply{"channel": ch.ID, "ts": ts}, nil
+}
+
+func (c *call) chatPostEphemeral() (reply, error) {
+	ch, err := c.writable()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(ch.Members, c.Get("user")) {
+		return nil, apiError("user_not_in_channel")
+	}
+	m, err := c.compose(maxText)
+	if err != nil {
+		return nil, err
+	}
+	m.TS, m.ThreadTS = c.nextTS(), c.Get("thread_ts")
+	c.ephemeral = append(c.ephemeral, Post{Channel: ch.ID, At: c.cfg.Clock(), For: c.Get("user"), Message: *m})
+	c.hub.send(change{Kind: "ephemeral", Channel: ch.ID, User: c.Get("user"), Message: m})
+	c.notify()
+	return reply{"message_ts": m.TS}, nil
+}
+
+func validTS(ts string) bool {
+	sec, frac, ok := strings.Cut(ts, ".")
+	return ok && sec != "" && frac != "" && strings.Trim(sec+frac, "0123456789") == ""
+}

@@ -1,0 +1,339 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Delivery is one try to hand an event over.
+type Delivery struct {
+	Event
+	// Retry is 0 for the first try; Reason is why there was another.
+	Retry  int
+	Reason string
+	// Status is the answer's; 0 where there was none, and Err says why.
+	Status int
+	Err    string
+	At     time.Time
+}
+
+const (
+	maxRetriesInFlight = 16
+	maxLog             = 20_000
+)
+
+// dispatcher sends events one after another, in the order in which they
+// happened. A retry does not hold up what comes after it.
+type dispatcher struct {
+	w       *Workspace
+	client  *http.Client
+	wake    chan struct{}
+	first   chan struct{} // slots of first tries
+	retries chan struct{} // slots of later ones
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	url     string
+	queue   []Event
+	held    []held
+	pending int // events not yet acknowledged or given up
+	log     []Delivery
+}
+
+type held struct {
+	event Event
+	after int // events still to go before this one
+	fault *EventFault
+}
+
+func newDispatcher(w *Workspace) *dispatcher {
+	d := &dispatcher{
+		w: w, url: w.cfg.EventsURL,
+		wake:    make(chan struct{}, 1),
+		first:   make(chan struct{}, w.cfg.Deliverers),
+		retries: make(chan struct{}, maxRetriesInFlight),
+		client: &http.Client{
+			Timeout:   w.cfg.AckTimeout,
+			Transport: &http.Transport{MaxIdleConnsPerHost: w.cfg.Deliverers + maxRetriesInFlight},
+			CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+				if len(via) > 2 {
+					return errRedirects
+				}
+				return nil
+			},
+		},
+	}
+	d.wg.Go(d.run)
+	return d
+}
+
+var errRedirects = errors.New("too many redirects")
+
+func (d *dispatcher) close() {
+	d.wg.Wait()
+	d.client.CloseIdleConnections()
+}
+
+func (d *dispatcher) setURL(url string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.url = url
+}
+
+func (d *dispatcher) enqueue(e Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.url == "" && !d.w.socket.used() {
+		return
+	}
+	d.pending++
+	d.queue = append(d.queue, e)
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *dispatcher) run() {
+	for {
+		select {
+		case <-d.wake:
+		case <-d.w.ctx.Done():
+			return
+		}
+		for {
+			e, ok := d.next()
+			if !ok {
+				break
+			}
+			fault := d.w.faults.takeEvent(e)
+			if fault != nil && fault.Hold > 0 {
+				d.mu.Lock()
+				d.held = append(d.held, held{event: e, after: fault.Hold, fault: fault})
+				d.mu.Unlock()
+				continue
+			}
+			d.dispatch(e, fault)
+			for _, h := range d.release() {
+				d.dispatch(h.event, h.fault)
+			}
+		}
+	}
+}
+
+func (d *dispatcher) next() (Event, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queue) == 0 || d.w.ctx.Err() != nil {
+		return Event{}, false
+	}
+	e := d.queue[0]
+	d.queue = d.queue[1:]
+	return e, true
+}
+
+func (d *dispatcher) release() []held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var due []held
+	var rest []held
+	for _, h := range d.held {
+		if h.after--; h.after == 0 {
+			due = append(due, h)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	d.held = rest
+	return due
+}
+
+// dispatch starts one event on its way once there is a free slot for it; with
+// one slot, that is when the event before it has been answered.
+func (d *dispatcher) dispatch(e Event, fault *EventFault) {
+	if fault == nil {
+		fault = &EventFault{}
+	}
+	slots := d.first
+	switch {
+	case fault.Drop:
+		d.done()
+		return
+	case fault.Delay > 0:
+		slots = d.retries
+	default:
+		if !d.acquire(slots) {
+			d.done()
+			return
+		}
+	}
+	d.wg.Go(func() {
+		defer d.done()
+		if fault.Delay > 0 && !(d.sleep(fault.Delay) && d.acquire(slots)) {
+			return
+		}
+		reason := d.try(e, 0, "")
+		<-slots
+		if len(fault.Again) > 0 {
+			d.again(e, fault.Again)
+		} else if reason != "" {
+			d.retry(e, reason)
+		}
+	})
+}
+
+func (d *dispatcher) acquire(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-d.w.ctx.Done():
+		return false
+	}
+}
+
+// retry tries again what was not acknowledged, until it is or the pauses run out.
+func (d *dispatcher) retry(e Event, reason string) {
+	for i, pause := range d.w.cfg.RetryAfter {
+		if !d.sleep(pause) || !d.acquire(d.retries) {
+			return
+		}
+		reason = d.try(e, i+1, reason)
+		<-d.retries
+		if reason == "" {
+			return
+		}
+	}
+	d.w.cfg.Logger.Warn("event given up", "event_id", e.ID, "type", e.Type, "reason", reason)
+}
+
+// again redelivers an event that was acknowledged, as Slack does when the
+// acknowledgement came too late or was lost on the way.
+func (d *dispatcher) again(e Event, pauses []time.Duration) {
+	var wg sync.WaitGroup
+	for i, pause := range pauses {
+		wg.Go(func() {
+			if d.sleep(pause) && d.acquire(d.retries) {
+				d.try(e, i+1, "http_timeout")
+				<-d.retries
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (d *dispatcher) done() {
+	d.mu.Lock()
+	d.pending--
+	d.mu.Unlock()
+	d.changed()
+}
+
+func (d *dispatcher) changed() {
+	d.w.mu.Lock()
+	defer d.w.mu.Unlock()
+	d.w.notify()
+}
+
+func (d *dispatcher) sleep(pause time.Duration) bool {
+	select {
+	case <-time.After(pause):
+		return d.w.ctx.Err() == nil
+	case <-d.w.ctx.Done():
+		return false
+	}
+}
+
+// try hands an event over once. It returns why Slack would try again, or "".
+func (d *dispatcher) try(e Event, retry int, why string) (reason string) {
+	entry := Delivery{Event: e, Retry: retry, Reason: why, At: time.Now()}
+	if d.w.socket.used() {
+		if err := d.w.socket.deliver(d.w.ctx, e, retry, why); err != nil {
+			entry.Err, reason = err.Error(), "connection_failed"
+		} else {
+			entry.Status = http.StatusOK
+		}
+	} else {
+		entry.Status, entry.Err, reason = d.post(e.Body, retry, why)
+	}
+	d.mu.Lock()
+	d.log = append(d.log, entry)
+	if len(d.log) > maxLog {
+		d.log = d.log[maxLog/2:]
+	}
+	d.mu.Unlock()
+	d.changed()
+	return reason
+}
+
+// post is one request. The reasons are Slack's (docs.slack.dev/apis/events-api, "Retries").
+func (d *dispatcher) post(body []byte, retry int, why string) (status int, fault, reason string) {
+	header := d.w.Sign(body, time.Now())
+	if retry > 0 {
+		header.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
+		header.Set("X-Slack-Retry-Reason", why)
+	}
+	answer, err := d.send(d.w.ctx, body, header)
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errRedirects):
+		return 0, err.Error(), "too_many_redirects"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return 0, err.Error(), "http_timeout"
+	case err != nil:
+		return 0, err.Error(), "connection_failed"
+	case answer.StatusCode/100 == 2:
+		return answer.StatusCode, "", ""
+	case answer.Header.Get("X-Slack-No-Retry") == "1":
+		return answer.StatusCode, "", ""
+	}
+	return answer.StatusCode, "", "http_error"
+}
+
+// send posts to the events URL and reads the answer whole into its Body.
+func (d *dispatcher) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
+	d.mu.Lock()
+	url := d.url
+	d.mu.Unlock()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("deliver event: %w", err)
+	}
+	req.Header = header
+	answer, err := d.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("deliver event: %w", err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("read acknowledgement: %w", err)
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(content))
+	return answer, nil
+}
+
+// Deliveries is the log of all tries, oldest first.
+func (w *Workspace) Deliveries() []Delivery {
+	w.out.mu.Lock()
+	defer w.out.mu.Unlock()
+	return slices.Clone(w.out.log)
+}
+
+// Settle waits until every event has been acknowledged or given up. Events that
+// are held back and have nothing to follow them keep it waiting.
+func (w *Workspace) Settle(ctx context.Context) error {
+	return w.Await(ctx, func() bool {
+		w.out.mu.Lock()
+		defer w.out.mu.Unlock()
+		return w.out.pending == 0
+	})
+}

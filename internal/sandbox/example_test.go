@@ -1,0 +1,36 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+
+	"github.com/slack-go/slack"
+
+	"myao/internal/sandbox"
+)
+
+// A bot's answer is posted, the connection breaks before Slack's answer is
+// there, and the message stands all the same.
+func Example() {
+	w := sandbox.New(sandbox.Config{BotToken: "xoxb-test"})
+	defer w.Close()
+	server := httptest.NewServer(w.Handler())
+	defer server.Close()
+
+	alice := w.AddUser("alice")
+	general := w.AddChannel(sandbox.Public, "general", alice.ID, w.Bot().UserID)
+	question := w.Say(general, alice.ID, "anybody there?")
+
+	w.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Lose: true})
+	api := slack.New("xoxb-test", slack.OptionAPIURL(server.URL+"/api/"))
+	_, _, err := api.PostMessage(general, slack.MsgOptionTS(question), slack.MsgOptionText("yes", false))
+
+	fmt.Println("failed:", err != nil)
+	for _, m := range w.Messages(general) {
+		fmt.Println(m.Text, m.Reply())
+	}
+	// Output:
+	// failed: true
+	// anybody there? false
+	// yes true
+}

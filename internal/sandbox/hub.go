@@ -1,0 +1,68 @@
+package sandbox
+
+import "sync"
+
+// change is something that the page shows at once.
+type change struct {
+	Kind    string   `json:"kind"` // message, deleted, ephemeral, members
+	Channel string   `json:"channel,omitempty"`
+	TS      string   `json:"ts,omitempty"`
+	User    string   `json:"user,omitempty"`
+	Message *Message `json:"message,omitempty"`
+}
+
+// hub passes changes to the pages that are open. A page that cannot keep up is
+// cut off; it reconnects and loads everything afresh.
+type hub struct {
+	mu     sync.Mutex
+	pages  map[chan change]struct{}
+	closed bool
+}
+
+const maxBehind = 256
+
+func newHub() *hub { return &hub{pages: map[chan change]struct{}{}} }
+
+func (h *hub) send(c change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for page := range h.pages {
+		select {
+		case page <- c:
+		default:
+			delete(h.pages, page)
+			close(page)
+		}
+	}
+}
+
+// subscribe returns the changes from now on; the channel is closed when the page
+// fell behind or the workspace closes.
+func (h *hub) subscribe() (changes <-chan change, cancel func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	page := make(chan change, maxBehind)
+	if h.closed {
+		close(page)
+		return page, func() {}
+	}
+	h.pages[page] = struct{}{}
+	return page, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if _, open := h.pages[page]; open {
+			delete(h.pages, page)
+			close(page)
+		}
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for page := range h.pages {
+		delete(h.pages, page)
+		close(page)
+	}
+}

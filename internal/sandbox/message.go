@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Message is a message as Slack holds it, in Slack's own JSON.
+type Message struct {
+	Type         string          `json:"type"`
+	Subtype      string          `json:"subtype,omitempty"`
+	Hidden       bool            `json:"hidden,omitempty"`
+	User         string          `json:"user,omitempty"`
+	BotID        string          `json:"bot_id,omitempty"`
+	AppID        string          `json:"app_id,omitempty"`
+	Username     string          `json:"username,omitempty"`
+	Text         string          `json:"text"`
+	TS           string          `json:"ts"`
+	ClientMsgID  string          `json:"client_msg_id,omitempty"`
+	Team         string          `json:"team,omitempty"`
+	UserTeam     string          `json:"user_team,omitempty"`
+	SourceTeam   string          `json:"source_team,omitempty"`
+	BotProfile   *BotProfile     `json:"bot_profile,omitempty"`
+	Blocks       json.RawMessage `json:"blocks,omitempty"`
+	Attachments  json.RawMessage `json:"attachments,omitempty"`
+	Files        []File          `json:"files,omitempty"`
+	Upload       bool            `json:"upload,omitempty"`
+	Edited       *Edited         `json:"edited,omitempty"`
+	Reactions    []Reaction      `json:"reactions,omitempty"`
+	Metadata     *Metadata       `json:"metadata,omitempty"`
+	ThreadTS     string          `json:"thread_ts,omitempty"`
+	ParentUserID string          `json:"parent_user_id,omitempty"`
+	Root         *Message        `json:"root,omitempty"`
+
+	// What a thread's parent carries besides, once it has replies.
+	ReplyCount      int      `json:"reply_count,omitempty"`
+	ReplyUsersCount int      `json:"reply_users_count,omitempty"`
+	LatestReply     string   `json:"latest_reply,omitempty"`
+	ReplyUsers      []string `json:"reply_users,omitempty"`
+
+	visible time.Time // not in history or replies before this, by the machine's clock
+}
+
+// Edited tells of the newest edit. Its ts is cut to whole seconds: two edits
+// within one second carry the same one (seen in github.com/slack-go/slack/issues/352;
+// the event's own event_ts tells them apart).
+type Edited struct {
+	User string `json:"user"`
+	TS   string `json:"ts"`
+}
+
+// BotProfile goes with the messages of apps.
+type BotProfile struct {
+	ID     string `json:"id"`
+	AppID  string `json:"app_id"`
+	Name   string `json:"name"`
+	TeamID string `json:"team_id"`
+}
+
+// File is an attached file.
+type File struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Title      string `json:"title,omitempty"`
+	Mimetype   string `json:"mimetype"`
+	Filetype   string `json:"filetype,omitempty"`
+	Size       int    `json:"size,omitempty"`
+	URLPrivate string `json:"url_private,omitempty"`
+}
+
+// Reaction is one emoji and who chose it.
+type Reaction struct {
+	Name  string   `json:"name"`
+	Users []string `json:"users"`
+	Count int      `json:"count"`
+}
+
+// Metadata is what apps attach to their messages.
+type Metadata struct {
+	EventType    string         `json:"event_type"`
+	EventPayload map[string]any `json:"event_payload"`
+}
+
+// Reply reports whether the message stands in a thread and is not its root.
+func (m *Message) Reply() bool { return m.ThreadTS != "" && m.ThreadTS != m.TS }
+
+// topLevel reports whether conversations.history shows the message: replies only
+// if they were also sent to the channel (docs.slack.dev/reference/methods/conversations.history).
+func (m *Message) topLevel() bool { return !m.Reply() || m.Subtype == "thread_broadcast" }
+
+func (m *Message) clone() *Message {
+	c := *m
+	c.Files = slices.Clone(m.Files)
+	c.ReplyUsers = slices.Clone(m.ReplyUsers)
+	c.Reactions = nil
+	for _, r := range m.Reactions {
+		r.Users = slices.Clone(r.Users)
+		c.Reactions = append(c.Reactions, r)
+	}
+	return &c
+}
+
+// insert puts a message in its place by ts and keeps the parent's account of
+// its thread. Callers hold mu.
+func (w *Workspace) insert(c *Channel, m *Message) {
+	at, _ := slices.BinarySearchFunc(c.messages, m.TS, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
+	c.messages = slices.Insert(c.messages, at, m)
+	if root := c.find(m.ThreadTS); root != nil && m.Reply() {
+		c.recount(root)
+		w.hub.send(change{Kind: "message", Channel: c.ID, Message: root.clone()})
+	}
+	w.hub.send(change{Kind: "message", Channel: c.ID, Message: m.clone()})
+	w.notify()
+}
+
+func (c *Channel) find(ts string) *Message {
+	if ts == "" {
+		return nil
+	}
+	at, ok := slices.BinarySearchFunc(c.messages, ts, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
+	if !ok {
+		return nil
+	}
+	return c.messages[at]
+}
+
+// replies are the messages of a thread without its root, oldest first.
+func (c *Channel) replies(root string) []*Message {
+	var out []*Message
+	for _, m := range c.messages {
+		if m.Reply() && m.ThreadTS == root {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// recount sets what a parent says of its thread. A parent has thread_ts equal to
+// its ts, and only once somebody has replied (docs.slack.dev/messaging/retrieving-messages#threads).
+func (c *Channel) recount(root *Message) {
+	root.ThreadTS, root.ReplyCount, root.LatestReply, root.ReplyUsers = "", 0, "", nil
+	for _, m := range c.replies(root.TS) {
+		who := m.User
+		if who == "" {
+			who = m.BotID // docs.slack.dev/reference/methods/conversations.replies: reply_users may hold bot ids
+		}
+		root.ThreadTS, root.LatestReply = root.TS, m.TS
+		root.ReplyCount++
+		if !slices.Contains(root.ReplyUsers, who) {
+			root.ReplyUsers = append(root.ReplyUsers, who)
+		}
+	}
+	root.ReplyUsersCount = len(root.ReplyUsers)
+}
+
+// Messages is all that Slack holds of a channel, replies and metadata included,
+// oldest first.
+func (w *Workspace) Messages(channel string) []Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []Message
+	if c := w.channel(channel); c != nil {
+		for _, m := range c.messages {
+			out = append(out, *m.clone())
+		}
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+)
+
+//go:embed page
+var assets embed.FS
+
+// policy lets the page load nothing but its own files.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// routePage serves the page and its API. All of it is for this machine alone.
+func (w *Workspace) routePage(mux *http.ServeMux) {
+	files, err := fs.Sub(assets, "page")
+	if err != nil {
+		panic(err) // the embedded folder has another name
+	}
+	index, err := fs.ReadFile(files, "index.html")
+	if err != nil {
+		panic(err)
+	}
+	static := http.FileServerFS(files)
+	mux.Handle("/", local(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Security-Policy", policy)
+		rw.Header().Set("X-Content-Type-Options", "nosniff")
+		rw.Header().Set("Referrer-Policy", "no-referrer")
+		rw.Header().Set("Cache-Control", "no-cache")
+		if r.URL.Path != "/" {
+			static.ServeHTTP(rw, r)
+			return
+		}
+		// The state goes along as inert data, so that the first picture is whole.
+		// Marshal escapes <, > and &: nothing in it can end the element.
+		state, err := w.state()
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		rw.Write(bytes.Replace(index, []byte("{{state}}"), state, 1))
+	})))
+	mux.Handle("GET /sandbox/state", local(http.HandlerFunc(w.pageState)))
+	mux.Handle("GET /sandbox/changes", local(http.HandlerFunc(w.pageChanges)))
+	for name, do := range map[string]func(pageRequest) error{
+		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "misbehave": w.pageMisbehave,
+	} {
+		mux.Handle("POST /sandbox/"+name, local(action(do)))
+	}
+}
+
+// local refuses what does not come from this machine's own pages: a Host that is
+// no loopback address (a name made to point here), and writes with the Origin of
+// another site.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		if !loopback(r.Host) || r.Method != http.MethodGet && origin != "" && origin != "http://"+r.Host {
+			http.Error(rw, "the sandbox answers pages of this machine only", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+func loopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+type pageChannel struct {
+	ID       string     `json:"id"`
+	Kind     Kind       `json:"kind"`
+	Name     string     `json:"name"`
+	Members  []string   `json:"members"`
+	Workflow string     `json:"workflow,omitempty"`
+	Messages []*Message `json:"messages"`
+}
+
+// shown is how many of a channel's messages the page loads.
+const shown = 500
+
+func (w *Workspace) pageState(rw http.ResponseWriter, _ *http.Request) {
+	body, err := w.state()
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Write(body)
+}
+
+// state is all that the page shows, as JSON.
+func (w *Workspace) state() ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": misbehaviour}
+	var channels []pageChannel
+	for _, c := range w.channels {
+		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}
+		if w.botIn(c) {
+			p.Workflow = w.workflow(chat.Conversation{Team: w.cfg.Team, Channel: c.ID})
+		}
+		for _, m := range c.messages[max(0, len(c.messages)-shown):] {
+			p.Messages = append(p.Messages, m.clone())
+		}
+		channels = append(channels, p)
+	}
+	state["channels"] = channels
+	return json.Marshal(state)
+}
+
+// workflows is what the page puts before an escaped workflow id to link to it.
+func (w *Workspace) workflows() string {
+	if w.cfg.TemporalUI == "" {
+		return ""
+	}
+	return strings.TrimRight(w.cfg.TemporalUI, "/") + "/namespaces/default/workflows/"
+}
+
+func (w *Workspace) workflow(c chat.Conversation) string {
+	if w.cfg.TemporalUI == "" {
+		return ""
+	}
+	return w.workflows() + url.PathEscape(c.ID())
+}
+
+// pageChanges streams what happens as server-sent events, until the page is closed.
+func (w *Workspace) pageChanges(rw http.ResponseWriter, r *http.Request) {
+	changes, cancel := w.hub.subscribe()
+	defer cancel()
+	rw.Header().Set("Content-Type", "text/event-stream")
+	rw.Header().Set("Cache-Control", "no-store")
+	out := http.NewResponseController(rw)
+	fmt.Fprint(rw, "retry: 1000\n\n")
+	alive := time.NewTicker(15 * time.Second)
+	defer alive.Stop()
+	for out.Flush() == nil {
+		select {
+		case c, open := <-changes:
+			if !open {
+				return
+			}
+			body, err := json.Marshal(c)
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(rw, "data: %s\n\n", body)
+		case <-alive.C:
+			fmt.Fprint(rw, ": still here\n\n")
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,85 @@
+"use strict";
+// Turns Slack's text into nodes. Nothing of it ever becomes markup: every leaf
+// is a text node, and links lead to http, https and mailto only.
+
+const entities = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
+const plain = s => s.replace(/&(?:lt|gt|amp);/g, e => entities[e]);
+
+function el(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (key === "dataset") Object.assign(node.dataset, value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.filter(c => c !== null && c !== undefined && c !== false));
+  return node;
+}
+
+function link(href, label) {
+  const url = plain(href);
+  if (!/^(https?:|mailto:)/i.test(url)) return document.createTextNode(plain(label));
+  return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, plain(label));
+}
+
+// The inline forms, first match wins; each makes a node of its groups.
+const forms = [
+  [/`([^`\n]+)`/, (_, m) => el("code", {}, plain(m[1]))],
+  [/<@([A-Z0-9]+)(?:\|[^>]*)?>/, (names, m) => el("span", { class: "mention" + (names.me(m[1]) ? " own" : "") }, "@" + names.user(m[1]))],
+  [/<#([A-Z0-9]+)(?:\|([^>]*))?>/, (names, m) => el("span", { class: "mention" }, "#" + names.channel(m[1], m[2]))],
+  [/<!([a-z]+)[^>]*>/, (_, m) => el("span", { class: "mention" }, "@" + m[1])],
+  [/<((?:https?:|mailto:)[^|>]+)(?:\|([^>]*))?>/, (_, m) => link(m[1], m[2] || m[1])],
+  [/\[([^\]\n]+)\]\((https?:[^)\s]+)\)/, (_, m) => link(m[2], m[1])],
+  [/\*\*([^*\n]+)\*\*/, (names, m) => el("strong", {}, ...inline(m[1], names))],
+  [/(?<![\w*])\*([^*\s](?:[^*\n]*[^*\s])?)\*(?![\w*])/, (names, m) => el("strong", {}, ...inline(m[1], names))],
+  [/(?<!\w)_([^_\s](?:[^_\n]*[^_\s])?)_(?!\w)/, (names, m) => el("em", {}, ...inline(m[1], names))],
+  [/(?<!\w)~([^~\n]+)~(?!\w)/, (names, m) => el("s", {}, ...inline(m[1], names))],
+];
+
+function inline(text, names) {
+  const out = [];
+  while (text) {
+    let best = null, make = null;
+    for (const [pattern, how] of forms) {
+      const m = pattern.exec(text);
+      if (m && (!best || m.index < best.index)) [best, make] = [m, how];
+    }
+    if (!best) { out.push(plain(text)); break; }
+    if (best.index) out.push(plain(text.slice(0, best.index)));
+    out.push(make(names, best));
+    text = text.slice(best.index + best[0].length);
+  }
+  return out;
+}
+
+function rich(text, names) {
+  const box = el("div", { class: "text" });
+  text.split(/```(?:[a-z]*\n)?([\s\S]*?)```/).forEach((part, i) => {
+    if (i % 2) { box.append(el("pre", {}, plain(part.replace(/\n$/, "")))); return; }
+    const lines = part.replace(/^\n|\n$/g, "").split("\n");
+    if (lines.length === 1 && !lines[0]) return;
+    for (const line of lines) {
+      const heading = /^#{1,6} (.*)/.exec(line), item = /^\s*[-*•] (.*)/.exec(line), quote = /^&gt; ?(.*)/.exec(line);
+      if (heading) box.append(el("p", { class: "heading" }, ...inline(heading[1], names)));
+      else if (item) box.append(el("p", { class: "item" }, ...inline(item[1], names)));
+      else if (quote) box.append(el("blockquote", {}, ...inline(quote[1], names)));
+      else box.append(el("p", {}, ...inline(line, names)));
+    }
+  });
+  return box;
+}
+
+// source is what a message says: its markdown blocks if it has some, else its text.
+function source(message) {
+  const blocks = (message.blocks || []).filter(b => b && b.type === "markdown" && typeof b.text === "string");
+  return blocks.length ? blocks.map(b => b.text).join("\n\n") : message.text || "";
+}
+
+// editable is a message as its author would type it.
+function editable(text, names) {
+  return plain(text.replace(/<@([A-Z0-9]+)(?:\|[^>]*)?>/g, (_, id) => "@" + names.user(id))
+    .replace(/<#([A-Z0-9]+)(?:\|([^>]*))?>/g, (_, id, label) => "#" + names.channel(id, label))
+    .replace(/<((?:https?:|mailto:)[^|>]+)(?:\|[^>]*)?>/g, "$1"));
+}

@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pageRequest is what the page asks to be done; each action reads its part.
+type pageRequest struct {
+	Channel   string `json:"channel"`
+	User      string `json:"user"`
+	Text      string `json:"text"`
+	TS        string `json:"ts"`
+	Thread    string `json:"thread"`
+	Broadcast bool   `json:"broadcast"`
+	File      string `json:"file"`
+	Name      string `json:"name"`
+}
+
+// action decodes a request. It takes JSON only: a foreign page cannot send that
+// without asking first, and nobody here says yes.
+func action(do func(pageRequest) error) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			http.Error(rw, "want application/json", http.StatusUnsupportedMediaType)
+			return
+		}
+		var in pageRequest
+		if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&in); err != nil {
+			http.Error(rw, "decode: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err := do(in); err != nil {
+			http.Error(rw, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+		rw.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func (w *Workspace) pageSay(in pageRequest) error {
+	if err := w.mayWrite(in.Channel, in.User); err != nil {
+		return err
+	}
+	text, me := strings.CutPrefix(in.Text, "/me ")
+	if strings.TrimSpace(text) == "" && in.File == "" {
+		return apiError("no_text")
+	}
+	var opts []SayOption
+	if in.Thread != "" {
+		opts = append(opts, InThread(in.Thread))
+		if in.Broadcast {
+			opts = append(opts, Broadcast())
+		}
+	}
+	if me {
+		opts = append(opts, Me())
+	}
+	if in.File != "" {
+		opts = append(opts, WithFile(in.File, mediaType(in.File)))
+	}
+	w.Say(in.Channel, in.User, w.Encode(text), opts...)
+	return nil
+}
+
+func (w *Workspace) pageEdit(in pageRequest) error {
+	if err := w.mayChange(in); err != nil {
+		return err
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		return apiError("no_text")
+	}
+	w.Edit(in.Channel, in.TS, w.Encode(in.Text))
+	return nil
+}
+
+func (w *Workspace) pageDelete(in pageRequest) error {
+	if err := w.mayChange(in); err != nil {
+		return err
+	}
+	w.Delete(in.Channel, in.TS)
+	return nil
+}
+
+// pageReact adds a reaction, or takes back one's own.
+func (w *Workspace) pageReact(in pageRequest) error {
+	if err := w.mayWrite(in.Channel, in.User); err != nil {
+		return err
+	}
+	err := w.react(in.Channel, in.TS, in.User, in.Name, true)
+	if err == apiError("already_reacted") {
+		err = w.react(in.Channel, in.TS, in.User, in.Name, false)
+	}
+	return err
+}
+
+// mayWrite reports whether a person, and not the bot, may write there.
+func (w *Workspace) mayWrite(channel, user string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, u := w.channelByID(channel), w.user(user)
+	switch {
+	case c == nil:
+		return apiError("channel_not_found")
+	case u == nil || u.Bot:
+		return apiError("user_not_found")
+	case c.Archived:
+		return apiError("is_archived")
+	case !slices.Contains(c.Members, user):
+		return apiError("not_in_channel")
+	}
+	return nil
+}
+
+func (w *Workspace) mayChange(in pageRequest) error {
+	if err := w.mayWrite(in.Channel, in.User); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.channelByID(in.Channel).find(in.TS)
+	switch {
+	case m == nil:
+		return apiError("message_not_found")
+	case m.User != in.User:
+		return apiError("cant_update_message")
+	}
+	return nil
+}
+
+var typed = regexp.MustCompile(`https?://[^\s<>]+|@[\pL\pN._-]+|#[\pL\pN_-]+`)
+
+// Encode turns what a person types into what Slack sends: the three characters
+// escaped, names of people and channels as ids, addresses in brackets
+// (docs.slack.dev/messaging/formatting-message-text).
+func (w *Workspace) Encode(text string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return typed.ReplaceAllStringFunc(escape.Replace(text), func(word string) string {
+		name := strings.TrimRight(word[1:], ".-_")
+		rest := word[1+len(name):]
+		switch word[0] {
+		case 'h':
+			return link(word)
+		case '#':
+			if c := w.channel(name); c != nil && c.Name == name {
+				return "<#" + c.ID + "|" + c.Name + ">" + rest
+			}
+		case '@':
+			for _, u := range w.users {
+				if strings.EqualFold(u.Name, name) {
+					return "<@" + u.ID + ">" + rest
+				}
+			}
+		}
+		return word
+	})
+}
+
+// link puts an address in brackets, and leaves outside what only follows it.
+func link(word string) string {
+	end := len(word)
+	for _, stop := range []string{"&lt;", "&gt;", "|"} {
+		if i := strings.Index(word, stop); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	address := strings.TrimRight(word[:end], ".,;:!?)]\"'*_")
+	return "<" + address + ">" + word[len(address):]
+}
+
+func mediaType(name string) string {
+	switch strings.ToLower(name[strings.LastIndex(name, ".")+1:]) {
+	case "png":
+		return "image/png"
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "mp4":
+		return "video/mp4"
+	case "pdf":
+		return "application/pdf"
+	}
+	return "text/plain"
+}
+
+// Misbehaviour is a fault that a visitor of the page can switch on for once.
+type Misbehaviour struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	call  Fault
+	event EventFault
+}
+
+var misbehaviour = []Misbehaviour{
+	{Name: "limited", Title: "Refuse the next post: rate limited for 5 s", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusTooManyRequests, RetryAfter: "5"}},
+	{Name: "lost", Title: "Post the next message, but lose the answer", call: Fault{Method: "chat.postMessage", Times: 1, Lose: true, After: true}},
+	{Name: "broken", Title: "Post the next message, but answer 503", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusServiceUnavailable, After: true}},
+	{Name: "down", Title: "Answer 503 to the next post", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusServiceUnavailable}},
+	{Name: "again", Title: "Deliver the next event three times", event: EventFault{Times: 1, Again: []time.Duration{0, 5 * time.Second}}},
+	{Name: "order", Title: "Deliver the next event after the one that follows", event: EventFault{Times: 1, Hold: 1}},
+}
+
+func (w *Workspace) pageMisbehave(in pageRequest) error {
+	i := slices.IndexFunc(misbehaviour, func(m Misbehaviour) bool { return m.Name == in.Name })
+	switch {
+	case i < 0:
+		return apiError("no such misbehaviour")
+	case misbehaviour[i].event.Times > 0:
+		w.faults.AddEvent(misbehaviour[i].event)
+	default:
+		w.faults.Add(misbehaviour[i].call)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// do makes one request of the page's API, as a browser would.
+func (b *bench) do(t *testing.T, method, path, body string, change func(*http.Request)) (int, string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Origin", b.url)
+	}
+	if change != nil {
+		change(req)
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(content), answer.Header
+}
+
+func (b *bench) page(t *testing.T, action string, in pageRequest) (int, string) {
+	t.Helper()
+	in.Channel = b.general
+	raw, _ := json.Marshal(in)
+	status, text, _ := b.do(t, http.MethodPost, "/sandbox/"+action, string(raw), nil)
+	return status, strings.TrimSpace(text)
+}
+
+func TestPageIsForThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	say := `{"channel":"` + b.general + `","user":"` + b.alice + `","text":"x"}`
+	for _, c := range []struct {
+		name, method, path string
+		change             func(*http.Request)
+		want               int
+	}{
+		{"page", "GET", "/", nil, 200},
+		{"script", "GET", "/app.js", nil, 200},
+		{"by name", "GET", "/", func(r *http.Request) { r.Host = "localhost:99" }, 200},
+		{"by IPv6", "GET", "/", func(r *http.Request) { r.Host = "[::1]:99" }, 200},
+		{"rebound name", "GET", "/", func(r *http.Request) { r.Host = "evil.example:80" }, 403},
+		{"rebound state", "GET", "/sandbox/state", func(r *http.Request) { r.Host = "localhost.evil.example" }, 403},
+		{"own write", "POST", "/sandbox/say", nil, 204},
+		{"without a browser", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Del("Origin") }, 204},
+		{"foreign write", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
+		{"another port", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
+		{"null origin", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		{"a form", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		{"rebound write", "POST", "/sandbox/say", func(r *http.Request) { r.Host = "evil.example"; r.Header.Set("Origin", "http://evil.example") }, 403},
+	} {
+		status, _, header := b.do(t, c.method, c.path, map[string]string{"POST": say}[c.method], c.change)
+		if status != c.want {
+			t.Errorf("%s: %d, want %d", c.name, status, c.want)
+		}
+		if c.name == "page" && !strings.Contains(header.Get("Content-Security-Policy"), "script-src 'self'") {
+			t.Error("no policy for scripts")
+		}
+	}
+	if got := len(b.Messages(b.general)); got != 2 {
+		t.Errorf("%d messages, want the 2 that were allowed", got)
+	}
+}
+
+func TestPageActions(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	ok := func(action string, in pageRequest) {
+		t.Helper()
+		if status, text := b.page(t, action, in); status != 204 {
+			t.Fatalf("%s: %d %s", action, status, text)
+		}
+	}
+	last := func() Message { all := b.Messages(b.general); return all[len(all)-1] }
+
+	ok("say", pageRequest{User: b.alice, Text: "hi @myao, @Bob & <you>: see #general at https://example.com/?a=1&b=2"})
+	root := last()
+	want := "hi <@U0BOT>, <@" + b.bob + "> &amp; &lt;you&gt;: see <#" + b.general + "|general> at <https://example.com/?a=1&amp;b=2>"
+	if root.Text != want {
+		t.Errorf("text = %s, want %s", root.Text, want)
+	}
+	ok("say", pageRequest{User: b.bob, Text: "so", Thread: root.TS, Broadcast: true, File: ""})
+	if m := last(); m.ThreadTS != root.TS || m.Subtype != "thread_broadcast" {
+		t.Errorf("reply = %+v", m)
+	}
+	ok("say", pageRequest{User: b.bob, Text: "", File: "cat.png"})
+	if m := last(); m.Subtype != "file_share" || m.Files[0].Mimetype != "image/png" {
+		t.Errorf("file = %+v", m)
+	}
+	ok("say", pageRequest{User: b.bob, Text: "/me waves"})
+	if m := last(); m.Subtype != "me_message" || m.Text != "waves" {
+		t.Errorf("me = %+v", m)
+	}
+	ok("react", pageRequest{User: b.alice, TS: root.TS, Name: "eyes"})
+	ok("react", pageRequest{User: b.bob, TS: root.TS, Name: "eyes"})
+	ok("react", pageRequest{User: b.bob, TS: root.TS, Name: "eyes"})
+	if m := b.Messages(b.general)[0]; m.Reactions[0].Count != 1 {
+		t.Errorf("reactions = %+v", m.Reactions)
+	}
+	ok("edit", pageRequest{User: b.alice, TS: root.TS, Text: "changed"})
+	if m := b.Messages(b.general)[0]; m.Text != "changed" || m.Edited == nil {
+		t.Errorf("edited = %+v", m)
+	}
+	for _, c := range []struct {
+		action, want string
+		in           pageRequest
+	}{
+		{"edit", "cant_update_message", pageRequest{User: b.bob, TS: root.TS, Text: "x"}},
+		{"delete", "cant_update_message", pageRequest{User: b.bob, TS: root.TS}},
+		{"delete", "message_not_found", pageRequest{User: b.bob, TS: "1.000001"}},
+		{"say", "user_not_found", pageRequest{User: b.Bot().UserID, Text: "I am the bot"}},
+		{"say", "not_in_channel", pageRequest{User: b.AddUser("carol").ID, Text: "x"}},
+		{"say", "no_text", pageRequest{User: b.bob, Text: " "}},
+		{"misbehave", "no such misbehaviour", pageRequest{Name: "explode"}},
+	} {
+		if status, text := b.page(t, c.action, c.in); status != 422 || text != c.want {
+			t.Errorf("%s: %d %q, want %q", c.action, status, text, c.want)
+		}
+	}
+	ok("misbehave", pageRequest{Name: "lost"})
+	ok("misbehave", pageRequest{Name: "again"})
+	ok("delete", pageRequest{User: b.alice, TS: root.TS})
+	if m := b.Messages(b.general)[0]; m.Subtype != "tombstone" {
+		t.Errorf("deleted parent = %+v", m)
+	}
+}
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	for typed, want := range map[string]string{
+		"see https://a.example/x?b=1&c=2.":    "see <https://a.example/x?b=1&amp;c=2>.",
+		"(https://a.example/)":                "(<https://a.example/>)",
+		"<https://a.example/|click>":          "&lt;<https://a.example/>|click&gt;",
+		"@MYAO, and @nobody":                  "<@U0BOT>, and @nobody",
+		"me@alice.example #general. #nothing": "me@alice.example <#" + b.general + "|general>. #nothing",
+		"<@U0BOT>":                            "&lt;@U0BOT&gt;",
+	} {
+		if got := b.Encode(typed); got != want {
+			t.Errorf("%s becomes %s, want %s", typed, got, want)
+		}
+	}
+}
+
+func TestPageShowsStateAndFollowsIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{TemporalUI: "http://localhost:8233/"})
+	b.Say(b.general, b.alice, "</script><script>alert(1)</script>")
+	_, html, _ := b.do(t, "GET", "/", "", nil)
+	if strings.Contains(html, "alert(1)</script>") || strings.Contains(html, "{{state}}") {
+		t.Error("what people say becomes markup of the page")
+	}
+	_, raw, _ := b.do(t, "GET", "/sandbox/state", "", nil)
+	var state struct{ Channels []pageChannel }
+	if err := json.Unmarshal([]byte(raw), &state); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := state.Channels[0].Workflow, "http://localhost:8233/namespaces/default/workflows/channel%2FT0SANDBOX%2F"+b.general; got != want {
+		t.Errorf("workflow = %s, want %s", got, want)
+	}
+	if strings.Contains(raw, b.cfg.BotToken) || strings.Contains(raw, b.cfg.SigningSecret+`"`) {
+		t.Error("the state holds a secret")
+	}
+
+	req, _ := http.NewRequestWithContext(within(t, 10*time.Second), http.MethodGet, b.url+"/sandbox/changes", nil)
+	stream, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	lines.Scan() // the greeting: from here on it listens
+	ts := b.Say(b.general, b.bob, "live")
+	b.Delete(b.general, ts)
+	var got []change
+	for len(got) < 2 && lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			var c change
+			if err := json.Unmarshal([]byte(data), &c); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, c)
+		}
+	}
+	if len(got) != 2 || got[0].Message.Text != "live" || got[1].Kind != "deleted" || got[1].TS != ts {
+		t.Errorf("changes = %+v", got)
+	}
+}
+
+func TestAPageThatCannotKeepUpIsCutOff(t *testing.T) {
+	t.Parallel()
+	h := newHub()
+	slow, cancel := h.subscribe()
+	defer cancel()
+	for range maxBehind + 1 {
+		h.send(change{Kind: "message"})
+	}
+	n := 0
+	for range slow {
+		n++
+	}
+	if n != maxBehind {
+		t.Errorf("%d changes before the end, want %d", n, maxBehind)
+	}
+}

@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// sockets are the connections of Socket Mode: events go out as envelopes, and
+// come back acknowledged by envelope_id (docs.slack.dev/apis/events-api/using-socket-mode).
+type sockets struct {
+	w        *Workspace
+	upgrader websocket.Upgrader
+
+	mu      sync.Mutex
+	tickets map[string]bool
+	open    []*socket
+	ever    bool
+	turn    int
+	wg      sync.WaitGroup
+}
+
+type socket struct {
+	conn *websocket.Conn
+	gone chan struct{} // closed with the connection
+
+	mu   sync.Mutex // of writing, and of acks
+	acks map[string]chan struct{}
+}
+
+const (
+	// Slack refuses an eleventh connection (same page).
+	maxSockets = 10
+	pingEvery  = 5 * time.Second
+)
+
+var errNoSocket = errors.New("no open socket")
+
+func newSockets(w *Workspace) *sockets {
+	return &sockets{
+		w: w, ever: w.cfg.SocketMode, tickets: map[string]bool{},
+		// The ticket, and not the origin, says who may connect: clients come as https://api.slack.com.
+		upgrader: websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }},
+	}
+}
+
+// used reports whether events go by socket, as they do from the first connection on.
+func (s *sockets) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ever
+}
+
+// openSocket hands out an address good for one connection
+// (docs.slack.dev/reference/methods/apps.connections.open).
+func (c *call) openSocket() (reply, error) {
+	ticket := c.nextID("ticket")
+	c.socket.mu.Lock()
+	defer c.socket.mu.Unlock()
+	c.socket.tickets[ticket] = true
+	return reply{"url": "ws://" + c.host + "/socket?ticket=" + ticket}, nil
+}
+
+func (s *sockets) serve(rw http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	ticket := r.URL.Query().Get("ticket")
+	allowed := s.tickets[ticket] && len(s.open) < maxSockets && s.w.ctx.Err() == nil
+	delete(s.tickets, ticket)
+	s.mu.Unlock()
+	if !allowed {
+		http.Error(rw, "ticket used or unknown", http.StatusForbidden)
+		return
+	}
+	conn, err := s.upgrader.Upgrade(rw, r, nil)
+	if err != nil {
+		return // the upgrader has answered
+	}
+	k := &socket{conn: conn, gone: make(chan struct{}), acks: map[string]chan struct{}{}}
+	s.mu.Lock()
+	s.open, s.ever = append(s.open, k), true
+	n := len(s.open)
+	s.mu.Unlock()
+	hello := map[string]any{
+		"type": "hello", "num_connections": n, "connection_info": map[string]string{"app_id": s.w.bot.AppID},
+		"debug_info": map[string]any{"host": "sandbox", "approximate_connection_time": 18060},
+	}
+	s.wg.Go(func() { k.keepAlive(hello) })
+	k.read()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, o := range s.open {
+		if o == k {
+			s.open = append(s.open[:i:i], s.open[i+1:]...)
+			break
+		}
+	}
+}
+
+// keepAlive says hello and then pings: clients give up a connection that is silent for long.
+func (k *socket) keepAlive(hello any) {
+	defer k.conn.Close()
+	if k.write(hello) != nil {
+		return
+	}
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if k.conn.WriteControl(websocket.PingMessage, []byte("still here"), time.Now().Add(time.Second)) != nil {
+				return
+			}
+		case <-k.gone:
+			return
+		}
+	}
+}
+
+// read takes acknowledgements until the connection ends.
+func (k *socket) read() {
+	defer close(k.gone)
+	for {
+		_, raw, err := k.conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		var ack struct {
+			EnvelopeID string `json:"envelope_id"`
+		}
+		if json.Unmarshal(raw, &ack) != nil {
+			continue
+		}
+		k.mu.Lock()
+		if done := k.acks[ack.EnvelopeID]; done != nil {
+			close(done)
+			delete(k.acks, ack.EnvelopeID)
+		}
+		k.mu.Unlock()
+	}
+}
+
+func (k *socket) write(v any) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.conn.SetWriteDeadline(time.Now().Add(3 * time.Second))
+	return k.conn.WriteJSON(v)
+}
+
+// deliver sends an event down one of the connections and waits for its acknowledgement.
+func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string) error {
+	s.mu.Lock()
+	if len(s.open) == 0 {
+		s.mu.Unlock()
+		return errNoSocket
+	}
+	s.turn++
+	k := s.open[s.turn%len(s.open)]
+	s.mu.Unlock()
+	s.w.mu.Lock()
+	id := s.w.nextID("envelope-")
+	s.w.mu.Unlock()
+
+	acked := make(chan struct{})
+	k.mu.Lock()
+	k.acks[id] = acked
+	k.mu.Unlock()
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.acks, id)
+	}()
+	err := k.write(map[string]any{
+		"type": "events_api", "envelope_id": id, "payload": json.RawMessage(e.Body),
+		"accepts_response_payload": false, "retry_attempt": retry, "retry_reason": reason,
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-acked:
+		return nil
+	case <-k.gone:
+		return errors.New("socket closed before the acknowledgement")
+	case <-time.After(s.w.cfg.AckTimeout):
+		return errors.New("no acknowledgement in time")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// DisconnectSockets asks all connections to come anew, and then closes them; the
+// reasons are warning, refresh_requested and link_disabled (same page).
+func (w *Workspace) DisconnectSockets(reason string) {
+	w.socket.mu.Lock()
+	open := append([]*socket(nil), w.socket.open...)
+	w.socket.mu.Unlock()
+	for _, k := range open {
+		k.write(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "sandbox"}})
+		k.conn.Close()
+	}
+}
+
+func (s *sockets) close() {
+	s.w.DisconnectSockets("link_disabled")
+	s.wg.Wait()
+}

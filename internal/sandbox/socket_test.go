@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+)
+
+// listen runs a Socket Mode client that acknowledges what take says yes to.
+func (b *bench) listen(t *testing.T, take func(socketmode.Request) bool) {
+	t.Helper()
+	client := socketmode.New(b.api)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); client.RunContext(ctx) }()
+	go func() {
+		for e := range client.Events {
+			if e.Type == socketmode.EventTypeEventsAPI && take(*e.Request) {
+				client.Ack(*e.Request)
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	err := b.Await(within(t, 5*time.Second), func() bool { return len(b.Calls()) > 0 })
+	for deadline := time.Now().Add(5 * time.Second); !b.socket.used() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil || !b.socket.used() {
+		t.Fatal("never connected")
+	}
+}
+
+func TestSocketMode(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{RetryAfter: []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second}, AckTimeout: time.Second})
+	type seen struct {
+		text  string
+		retry int
+	}
+	got := make(chan seen, 16)
+	b.listen(t, func(r socketmode.Request) bool {
+		var in envelope
+		if err := json.Unmarshal(r.Payload, &in); err != nil {
+			t.Error(err)
+		}
+		text, _ := in.Event["text"].(string)
+		got <- seen{text, r.RetryAttempt}
+		return text != "slow" || r.RetryAttempt > 0
+	})
+	next := func() seen {
+		select {
+		case s := <-got:
+			return s
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing came")
+			return seen{}
+		}
+	}
+	b.Say(b.general, b.alice, "hello")
+	if s := next(); s != (seen{"hello", 0}) {
+		t.Errorf("got %+v", s)
+	}
+	b.Say(b.general, b.alice, "slow")
+	if list := []seen{next(), next()}; !slices.Equal(list, []seen{{"slow", 0}, {"slow", 1}}) {
+		t.Errorf("got %+v, want a retry of what was not acknowledged", list)
+	}
+	b.events(t) // until the acknowledgement is in
+	b.DisconnectSockets("refresh_requested")
+	b.Say(b.general, b.alice, "while away")
+	if s := next(); s.text != "while away" {
+		t.Errorf("got %+v after a reconnect", s)
+	}
+	if err := b.Settle(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.got) != 0 {
+		t.Errorf("%d events went by HTTP", len(b.got))
+	}
+}
+
+func TestSocketTicketsAreGoodForOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	_, url, err := b.api.StartSocketModeContext(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slack.New("x", slack.OptionAPIURL(b.url+"/api/"), slack.OptionAppLevelToken("xapp-other")).AuthTest(); err == nil {
+		t.Error("a foreign token passes")
+	}
+	for i, want := range []bool{true, false} {
+		conn, _, err := dial(url)
+		if (err == nil) != want {
+			t.Errorf("connection %d: %v", i, err)
+		}
+		if conn != nil {
+			defer conn.Close()
+		}
+	}
+}
+
+func dial(url string) (*websocket.Conn, *http.Response, error) {
+	return websocket.DefaultDialer.Dial(url, nil)
+}

@@ -1,0 +1,53 @@
+// Command sandbox runs the whole of myao on this machine, without an account, a
+// key or Docker: a Temporal dev server with its Web UI, worker and starter, a
+// SQLite database, the demo model, and a Slack workspace with a page to chat in.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is main without the process: it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("sandbox", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	own, err := os.Executable()
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "sandbox: find this program: %v\n", err)
+		return 1
+	}
+	var o options
+	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of the page, on loopback; port 0 takes a free one")
+	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server, its Web UI a thousand above; taken, or 0: free ones")
+	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` with the programs worker, starter and, unless it is in PATH, temporal")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if flags.NArg() > 0 {
+		_, _ = fmt.Fprintf(stderr, "sandbox: unexpected argument %q\n", flags.Arg(0))
+		return 2
+	}
+	if err := serve(ctx, o, stdout); err != nil && ctx.Err() == nil {
+		_, _ = fmt.Fprintf(stderr, "sandbox: %v\n", err)
+		return 1
+	}
+	return 0
+}
