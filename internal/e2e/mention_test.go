@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
 )
 
 func TestMentionIsAnsweredInItsThread(t *testing.T) {
@@ -26,5 +27,86 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 			t.Errorf("the model was not told who said what:\n%s", call.System)
 		}
 		s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
+		rows, err := s.store.Decisions(t.Context(), "thread/T0E2E/"+s.general+"/"+ts)
+		if err != nil || len(rows) != 1 || rows[0].Outcome != "posted" || rows[0].Source != "addressed" {
+			t.Errorf("ledger: %+v, %v; want one addressed, posted", rows, err)
+		}
 	})
+}
+
+func TestMentionWithdrawsWhatWaitsAtTheTopLevel(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(3), answers(speaking("yes", llmtest.No("no"))))
+	s.workspace.Say(s.general, s.alice.ID, "does anybody know?")
+	s.workspace.Say(s.general, s.alice.ID, s.mention("you perhaps?"))
+	s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.never("a judgment of what the mention withdrew", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
+}
+
+func TestMentionsWhileAReplyIsWritten(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), answers(func(c llmtest.Call) llmtest.Reply {
+		return llmtest.Reply{Text: "answer", Delay: 3 * time.Second}
+	}))
+	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("first?"))
+	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
+	s.workspace.Say(s.general, s.alice.ID, s.mention("second?"), sandbox.InThread(ts))
+	s.workspace.Say(s.general, s.bob.ID, s.mention("third?"), sandbox.InThread(ts))
+	s.await("one more answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+	for _, text := range []string{"second?", "third?"} {
+		if !strings.Contains(s.replies()[1].System, text) {
+			t.Errorf("the second answer was written without %q", text)
+		}
+	}
+	s.never("a third answer", 6*time.Second, func() bool { return len(s.posts()) > 2 })
+}
+
+func TestRedelivery(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
+		s.workspace.Faults().AddEvent(sandbox.EventFault{Again: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
+		s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+		s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+		s.workspace.Say(s.general, s.bob.ID, "a question?")
+		s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+		s.never("a doubled answer", 9*time.Second, func() bool { return len(s.posts()) > 2 })
+	})
+}
+
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.EventFault{
+		"only the mention":    {When: sandbox.MessageTwin, Drop: true},
+		"only the message":    {When: sandbox.MentionTwin, Drop: true},
+		"the message is late": {When: sandbox.MessageTwin, Delay: 4 * time.Second},
+		"the mention is late": {When: sandbox.MentionTwin, Delay: 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite(t))
+			s.workspace.Faults().AddEvent(fault)
+			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+			s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+			s.never("a second answer", 6*time.Second, func() bool { return len(s.posts()) > 1 })
+		})
+	}
+}
+
+func TestOwnMessagesAreNoTrigger(t *testing.T) {
+	t.Parallel()
+	var s *system
+	s = start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+		if c.Judgment() {
+			return llmtest.Yes("I like to talk", 1, 0)
+		}
+		return llmtest.Text("I, <@U0BOT>, have spoken <!channel>.")
+	}))
+	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.never("an answer to itself", 5*time.Second, func() bool { return len(s.model.Calls()) > 1 })
+	if strings.Contains(s.posts()[0].Text, "<!channel>") {
+		t.Error("the model could call the whole channel")
+	}
 }

@@ -83,9 +83,7 @@ func answers(h llmtest.Handler) option {
 
 // eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
-	t.Run("sqlite", func(t *testing.T) {
-		run(t, "sqlite:"+filepath.Join(t.TempDir(), "data", "myao.db"))
-	})
+	t.Run("sqlite", func(t *testing.T) { run(t, sqlite(t)) })
 	t.Run("postgres", func(t *testing.T) { run(t, testserver.Postgres(t)) })
 }
 
@@ -342,4 +340,8 @@ func freeAddress(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+func sqlite(t *testing.T) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "data", "myao.db")
 }

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+)
+
+func TestEditThatAddsAMention(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(8), answers(speaking("here", llmtest.No("not asked"))))
+	ts := s.workspace.Say(s.general, s.alice.ID, "can you help?")
+	if err := s.workspace.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.workspace.Edit(s.general, ts, s.mention("can you help?"))
+	s.await("the answer", 7*time.Second, func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; p.ThreadTS != ts {
+		t.Errorf("posted in thread %q, want %q", p.ThreadTS, ts)
+	}
+	s.workspace.Edit(s.general, ts, s.mention("can you help me?"))
+	s.never("an answer to a mere correction", 12*time.Second, func() bool { return len(s.posts()) > 1 })
+}
+
+func TestEditStartsTheQuietTimeAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(4), answers(speaking("never", llmtest.No("no"))))
+	ts := s.workspace.Say(s.general, s.alice.ID, "a qeustion")
+	time.Sleep(3 * time.Second)
+	edited := time.Now()
+	s.workspace.Edit(s.general, ts, "a question")
+	s.await("the judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
+	if waited := s.judgments()[0].At.Sub(edited); waited < 3500*time.Millisecond {
+		t.Errorf("judged %s after the edit, want 4s", waited)
+	}
+	if !strings.Contains(s.judgments()[0].System, "a question") {
+		t.Error("the judgment saw the text before the edit")
+	}
+}
+
+func TestDeletedQuestionIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	t.Run("while waiting", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite(t), quiet(3))
+		ts := s.workspace.Say(s.general, s.alice.ID, "a question?")
+		time.Sleep(time.Second)
+		s.workspace.Delete(s.general, ts)
+		s.never("a judgment", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
+	})
+	t.Run("while the answer is written", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply {
+			return llmtest.Reply{Text: "too late", Delay: 4 * time.Second}
+		}))
+		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("quick?"))
+		s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
+		s.workspace.Delete(s.general, ts)
+		s.never("an answer", 8*time.Second, func() bool { return len(s.posts()) > 0 })
+	})
+	t.Run("one of two", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite(t), quiet(3), answers(speaking("yes", llmtest.Yes("the other", 1, 0))))
+		first := s.workspace.Say(s.general, s.alice.ID, "forget-this")
+		s.workspace.Say(s.general, s.bob.ID, "a question?")
+		time.Sleep(time.Second)
+		s.workspace.Delete(s.general, first)
+		s.await("the answer to the other", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+		if strings.Contains(s.judgments()[0].System, "forget-this") {
+			t.Error("the judgment saw a deleted message")
+		}
+	})
+}
+
+func TestShapesOfMessages(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(speaking("seen", llmtest.Yes("ok", 1, 0))))
+	w, guest := s.workspace, s.workspace.AddUserAs(sandbox.User{Name: "guest", Team: "T0OTHER"})
+	w.Join(s.general, guest.ID)
+	expect := func(what, text string) {
+		t.Helper()
+		s.await(what+" to be judged", 20*time.Second, func() bool {
+			for _, c := range s.judgments() {
+				if strings.Contains(c.System, text) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	root := w.Say(s.general, s.alice.ID, "look at the-cat", sandbox.WithFile("cat.png", "image/png"))
+	expect("a file", "[image: cat.png]")
+	w.Say(s.general, s.alice.ID, "shrugs-loudly", sandbox.Me())
+	expect("a /me message", "shrugs-loudly")
+	w.Say(s.general, s.bob.ID, "also-to-channel", sandbox.InThread(root), sandbox.Broadcast())
+	expect("a broadcast reply", "also-to-channel")
+	w.Say(s.general, guest.ID, "greetings-from-outside")
+	expect("a guest of Slack Connect", "greetings-from-outside")
+	s.await("the events to be taken", 10*time.Second, func() bool {
+		for _, d := range w.Deliveries() {
+			if d.Status != 200 {
+				t.Fatalf("%s/%s was answered with %d", d.Type, d.Subtype, d.Status)
+			}
+		}
+		return true
+	})
+	ts := w.Say(s.general, s.alice.ID, "<@"+w.Bot().UserID+"|myao> with a label")
+	s.await("the answer to a labelled mention", 20*time.Second, func() bool {
+		for _, p := range s.posts() {
+			if p.ThreadTS == ts {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+)
+
+// speaking answers judgments in turn with verdicts, and everything else with a text.
+func speaking(text string, verdicts ...llmtest.Reply) llmtest.Handler {
+	judge := llmtest.Script(verdicts...)
+	return func(c llmtest.Call) llmtest.Reply {
+		if c.Judgment() {
+			return judge(c)
+		}
+		return llmtest.Text(text)
+	}
+}
+
+func TestBurstIsJudgedOnce(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(2), answers(speaking("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
+		for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
+			s.workspace.Say(s.general, s.alice.ID, text)
+			time.Sleep(300 * time.Millisecond)
+		}
+		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+		if p := s.posts()[0]; p.ThreadTS != "" {
+			t.Errorf("a judged reply at the top level was posted in thread %q", p.ThreadTS)
+		}
+		if n := len(s.judgments()); n != 1 {
+			t.Errorf("%d judgments of one burst, want 1", n)
+		}
+		for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
+			if !strings.Contains(s.judgments()[0].System, text) {
+				t.Errorf("the judgment did not see %q", text)
+			}
+		}
+		s.never("another word", 4*time.Second, func() bool { return len(s.posts()) > 1 || len(s.judgments()) > 1 })
+	})
+}
+
+func TestVerdictNoIsSilence(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1))
+	s.workspace.Say(s.general, s.alice.ID, "talking to myself")
+	s.await("the judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
+	s.never("a word", 3*time.Second, func() bool { return len(s.posts()) > 0 || len(s.replies()) > 0 })
+	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
+	if err != nil || len(rows) != 1 || rows[0].Outcome != "silent" || rows[0].Source != "judgment" {
+		t.Errorf("ledger: %+v, %v; want one silent judgment", rows, err)
+	}
+}
+
+func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(speaking("too late", llmtest.Yes("wait and see", 0.6, 6), llmtest.No("answered by bob"))))
+	s.workspace.Say(s.general, s.alice.ID, "who has the key?")
+	s.await("the first judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
+	time.Sleep(time.Second)
+	s.workspace.Say(s.general, s.bob.ID, "I have")
+	s.await("the second judgment", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
+	s.never("the withdrawn reply", 8*time.Second, func() bool { return len(s.posts()) > 0 })
+	s.await("the ledger to say so", 10*time.Second, func() bool {
+		rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
+		return err == nil && len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[1].Outcome == "silent"
+	})
+}
+
+func TestDelayIsKept(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(speaking("here you are", llmtest.Yes("hold back", 0.7, 4))))
+	s.workspace.Say(s.general, s.alice.ID, "a question?")
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	if held := s.posts()[0].At.Sub(s.judgments()[0].At); held < 4*time.Second {
+		t.Errorf("posted %s after the judgment, want at least 4s", held)
+	}
+}
+
+func TestBusyChannelIsJudged(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(3), maxWait(6), answers(speaking("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
+	began := time.Now()
+	for time.Since(began) < 14*time.Second && len(s.posts()) == 0 {
+		s.workspace.Say(s.general, s.alice.ID, "and another thing")
+		time.Sleep(time.Second)
+	}
+	if len(s.posts()) == 0 {
+		t.Fatalf("no reply in a channel that never falls quiet\n%s", s.story())
+	}
+	if took := s.judgments()[0].At.Sub(began); took < 5*time.Second || took > 10*time.Second {
+		t.Errorf("judged after %s, want max_wait, 6s", took)
+	}
+}
+
+func TestBrokenJudgment(t *testing.T) {
+	t.Parallel()
+	t.Run("mended", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite(t), quiet(1), answers(speaking("yes", llmtest.Text("I think so!"), llmtest.Yes("now in JSON", 0.9, 0))))
+		s.workspace.Say(s.general, s.alice.ID, "well?")
+		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+		if n := len(s.judgments()); n != 2 {
+			t.Errorf("asked %d times, want twice", n)
+		}
+	})
+	t.Run("for good", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite(t), quiet(1), answers(speaking("never", llmtest.Text("I think so!"))))
+		s.workspace.Say(s.general, s.alice.ID, "well?")
+		s.await("two questions", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
+		s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 0 || len(s.model.Calls()) > 2 })
+		// The conversation goes on.
+		s.model.Handle(speaking("here I am", llmtest.Yes("mended", 1, 0)))
+		s.workspace.Say(s.general, s.alice.ID, "and now?")
+		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	})
+}
+
+func TestFollowUpNeedsNoMention(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(20), answers(speaking("Sure.", llmtest.Yes("she answers me", 0.9, 0))))
+	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("can you help?"))
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	said := time.Now()
+	s.workspace.Say(s.general, s.alice.ID, "and with the other thing?", sandbox.InThread(ts))
+	s.await("the second answer", 15*time.Second, func() bool { return len(s.posts()) == 2 })
+	if s.posts()[1].ThreadTS != ts {
+		t.Errorf("followed up in thread %q, want %q", s.posts()[1].ThreadTS, ts)
+	}
+	if n := len(s.judgments()); n != 1 {
+		t.Errorf("%d judgments of a follow-up, want 1", n)
+	}
+	if took := s.judgments()[0].At.Sub(said); took > 10*time.Second {
+		t.Errorf("judged after %s, want follow_up_wait, 1s", took)
+	}
+}
+
+func TestChannelModes(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), channels("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
+		answers(speaking("an answer", llmtest.Yes("why not", 1, 0))))
+	me, alice := s.workspace.Bot().UserID, s.alice.ID
+	loud := s.workspace.AddChannel(sandbox.Private, "loud", me, alice)
+	asked := s.workspace.AddChannel(sandbox.Public, "asked", me, alice)
+	silent := s.workspace.AddChannel(sandbox.Public, "silent", me, alice)
+	robots := s.workspace.AddChannel(sandbox.Public, "robots", me, alice)
+	direct := s.workspace.AddChannel(sandbox.DM, "", alice)
+	in := func(channel string) int {
+		n := 0
+		for _, p := range s.posts() {
+			if p.Channel == channel {
+				n++
+			}
+		}
+		return n
+	}
+	alert := sandbox.Speaker{BotID: "B0ALERT", Name: "alerts"}
+	ts := s.workspace.Say(loud, alice, "no question at all")
+	s.workspace.Say(asked, alice, "is anybody there?")
+	s.workspace.Say(silent, alice, s.mention("you there?"))
+	s.workspace.Say(direct, alice, "hello")
+	s.workspace.SayAsBot(robots, alert, "disk full")
+	s.workspace.SayAsBot(s.general, alert, "disk full")
+	s.await("answers", 30*time.Second, func() bool { return in(loud) == 1 && in(direct) == 1 && in(robots) == 1 })
+	for _, p := range s.posts() {
+		switch {
+		case p.Channel == loud && p.ThreadTS != ts:
+			t.Errorf("mode all: posted in thread %q, want %q", p.ThreadTS, ts)
+		case p.Channel == direct && p.ThreadTS != "":
+			t.Errorf("a direct message is answered in thread %q, want at the top level", p.ThreadTS)
+		}
+	}
+	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general) > 0 })
+	s.workspace.Say(asked, alice, s.mention("you then"))
+	s.await("the answer to the mention", 20*time.Second, func() bool { return in(asked) == 1 })
+	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+asked)
+	if err != nil || len(rows) == 0 || rows[0].Rule != "mode_mention" {
+		t.Errorf("ledger: %+v, %v; want the rule mode_mention", rows, err)
+	}
+}
