@@ -182,7 +182,7 @@ func (s *State) callBack(why Outcome, by string) []Effect {
 		effects = append(effects, Cancel{})
 	}
 	if why != "" && (s.Phase == Delaying || s.Phase == Replying) {
-		effects = append(effects, Settle{Epoch: s.Epoch, Outcome: why, By: by})
+		effects = append(effects, s.settle(why, by))
 	}
 	s.Capped, s.Notice = false, false
 	return effects
@@ -284,7 +284,7 @@ func (s *State) composed(r Result, now time.Time) []Effect {
 	case r == Failed:
 		return s.unsent(now)
 	case r == Gone:
-		effects := []Effect{Settle{Epoch: s.Epoch, Outcome: Withdrawn, By: s.trigger().TS}}
+		effects := []Effect{s.settle(Withdrawn, s.trigger().TS)}
 		return append(effects, s.gone(now)...)
 	default:
 		return s.next(now)
@@ -294,15 +294,23 @@ func (s *State) composed(r Result, now time.Time) []Effect {
 // unsent ends a decision that came to nothing. The effect is made before what is
 // next begins an epoch of its own.
 func (s *State) unsent(now time.Time) []Effect {
-	effects := []Effect{Settle{Epoch: s.Epoch, Outcome: Unsent}}
+	effects := []Effect{s.settle(Unsent, "")}
 	return append(effects, s.next(now)...)
 }
 
+func (s *State) settle(o Outcome, by string) Effect {
+	return Settle{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Outcome: o, By: by}
+}
+
 func (s *State) posted(r Result, now time.Time) []Effect {
-	if r == Gone {
+	switch r {
+	case Gone:
 		return s.gone(now)
+	case Failed:
+		return s.unsent(now)
+	default:
+		return s.next(now)
 	}
-	return s.next(now)
 }
 
 // gone turns to the other messages of a reply whose trigger was deleted before

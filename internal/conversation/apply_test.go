@@ -532,7 +532,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Done), "post#1 0!", "replying"),
 			at(2, mention(2), "", "replying"),
-			at(3, posted(1, Failed), "compose#2 2!", "replying", "answering 2!"),
+			at(3, posted(1, Failed), "settle#1 failed; compose#2 2!", "replying", "answering 2!"),
 		}},
 		{name: "gone: the others are answered", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),

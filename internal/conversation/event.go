@@ -91,8 +91,10 @@ type Cancel struct{}
 
 // Settle records what became of the decision of an epoch that no post will settle.
 type Settle struct {
-	Epoch   int
-	Outcome Outcome
+	Epoch     int
+	Trigger   Item
+	Addressed bool
+	Outcome   Outcome
 	// By is the ts of the message, or the name of the operator, that caused it.
 	By string
 }

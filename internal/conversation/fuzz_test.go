@@ -251,7 +251,9 @@ func (d *driver) finish(e Event, then func()) {
 		d.bury(w.(Compose).Trigger.TS)
 	}
 	if p, ok := e.(Posted); ok {
-		d.settle(epoch)
+		if p.Result != Failed {
+			d.settle(epoch) // the activity does; a failed one may not have come to it
+		}
 		if p.Result == Gone {
 			d.bury(w.(Post).Trigger.TS)
 		}
