@@ -96,8 +96,7 @@ func TestTwins(t *testing.T) {
 
 func TestOwnMessagesAreNoTrigger(t *testing.T) {
 	t.Parallel()
-	var s *system
-	s = start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.Yes("I like to talk", 1, 0)
 		}

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		bin = dir
-		build := exec.Command("go", "build", "-race", "-o", dir+"/", "myao/worker", "myao/starter")
+		build := exec.Command("go", "build", "-race", "-o", dir+"/", "myao/worker", "myao/starter", "myao/sandbox")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
 			return 1
@@ -71,7 +71,8 @@ type settings struct {
 	more                                 string
 	handler                              llmtest.Handler
 	temporal                             string
-	stopped                              bool
+	socket                               bool
+	provider                             string
 }
 
 func quiet(seconds int) option   { return func(s *settings) { s.minWait = seconds } }
@@ -90,7 +91,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
 // start builds the world and starts both programs, and returns when they are ready.
 func start(t *testing.T, url string, options ...option) *system {
 	t.Helper()
-	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default}
+	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default, provider: "gemini"}
 	for _, option := range options {
 		option(&o)
 	}
@@ -101,7 +102,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	s.door = freeAddress(t)
 	s.workspace = sandbox.New(sandbox.Config{
 		Team: "T0E2E", BotToken: "xoxb-e2e", SigningSecret: "shh-signing", EventsURL: "http://" + s.door + "/slack/events",
-		RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second},
+		RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, SocketMode: o.socket,
 		Deliverers: 4, Logger: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(s.workspace.Close)
@@ -113,18 +114,20 @@ func start(t *testing.T, url string, options ...option) *system {
 	namespace := s.namespace()
 	s.config = filepath.Join(t.TempDir(), "config.yaml")
 	yaml := fmt.Sprintf(`
-slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", api_url: %q}
+slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", app_token: "${SLACK_APP_TOKEN:-}", api_url: %q}
 server: {address: %q}
 database: {url: %q}
-llm: {gemini: {api_key: "${GEMINI_API_KEY}", endpoint: %q}}
+llm:
+  gemini: {api_key: "${GEMINI_API_KEY}", endpoint: %q}
+  openai: {base_url: %q}
 agents:
-  response: {provider: gemini, model: gemini-test}
-  judgment: {provider: gemini, model: gemini-test-lite}
-  memory: {provider: gemini, model: gemini-test}
+  response: {provider: %[6]s, model: test}
+  judgment: {provider: %[6]s, model: test-lite}
+  memory: {provider: %[6]s, model: test}
 persona: {name: myao, system_prompt: "You are myao."}
-response: {min_wait_seconds: %d, jitter_ratio: 0, max_wait_seconds: %d, max_delay_seconds: %d, follow_up_wait_seconds: %d}
-%s
-`, api.URL+"/api/", s.door, url, s.model.URL, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.more)
+response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d}
+%[11]s
+`, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.more)
 	if err := os.WriteFile(s.config, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +136,12 @@ response: {min_wait_seconds: %d, jitter_ratio: 0, max_wait_seconds: %d, max_dela
 		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + namespace,
 	}
 	s.starter, s.worker = s.program("starter"), s.program("worker")
-	if !o.stopped {
-		s.worker.start()
-		s.starter.start()
-		s.ready()
+	if o.socket {
+		s.env = append(s.env, "SLACK_APP_TOKEN=xapp-sandbox")
 	}
+	s.worker.start()
+	s.starter.start()
+	s.ready()
 	db, err := store.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// TestSlackFailsAfterTheEffect is the heart of the promise: the message is in
+// Slack, and nobody was told.
+func TestSlackFailsAfterTheEffect(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.Fault{
+		"503":                 {After: true, Status: 503},
+		"connection lost":     {After: true, Lose: true},
+		"internal_error":      {After: true, Error: "internal_error"},
+		"answer is no JSON":   {After: true, Garble: true},
+		"hidden for a second": {After: true, Status: 503, Hide: time.Second},
+		"slow past timeout":   {After: true, Delay: 12 * time.Second},
+	} {
+		fault.Method, fault.Times = "chat.postMessage", 1
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, where := range []string{"thread", "top level"} {
+				t.Run(where, func(t *testing.T) {
+					t.Parallel()
+					s := start(t, sqlite(t), quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
+					s.workspace.Faults().Add(fault)
+					text := "a question?"
+					if where == "thread" {
+						text = s.mention(text)
+					}
+					s.workspace.Say(s.general, s.alice.ID, text)
+					s.await("the post", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+					s.await("the outbox to know", 40*time.Second, func() bool { return s.outcome("posted") == 1 })
+					s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) > 1 })
+				})
+			}
+		})
+	}
+}
+
+func TestSlackFailsWithoutEffect(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.Fault{
+		"429 with Retry-After": {Status: 429, RetryAfter: "2"},
+		"429 without":          {Status: 429},
+		"ratelimited":          {Error: "ratelimited"},
+		"503":                  {Status: 503},
+		"connection lost":      {Lose: true},
+		"fatal_error":          {Error: "fatal_error"},
+	} {
+		fault.Method, fault.Times = "chat.postMessage", 2
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite(t))
+			s.workspace.Faults().Add(fault)
+			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+			s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
+			s.await("the ledger", 20*time.Second, func() bool { return s.outcome("posted") == 1 })
+			s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) > 1 })
+		})
+	}
+}
+
+func TestModelFailsForAWhile(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(llmtest.Script(
+		llmtest.Fail(503), llmtest.Reply{Status: 429, RetryAfter: "1"}, llmtest.Fail(500), llmtest.Reply{Drop: true}, llmtest.Text("at last"))))
+	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
+	if got := s.posts()[0].Text; got != "at last" {
+		t.Errorf("posted %q", got)
+	}
+	s.model.Handle(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Yes("judged at last", 1, 0), llmtest.Text("judged")))
+	s.workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judged answer", 60*time.Second, func() bool { return len(s.posts()) == 2 })
+}
+
+func TestModelFailsForGood(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(llmtest.Script(llmtest.Reply{Status: 400, Message: "no"})))
+	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the note", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; p.ThreadTS != ts || p.Text == "" {
+		t.Errorf("posted %q in thread %q", p.Text, p.ThreadTS)
+	}
+	s.workspace.Say(s.general, s.bob.ID, "a question?")
+	s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
+	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 })
+	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
+	if err != nil || len(rows) != 1 || rows[0].Outcome != "failed" {
+		t.Errorf("ledger: %+v, %v; want one failed judgment", rows, err)
+	}
+	for _, p := range []*program{s.worker, s.starter} {
+		for _, secret := range []string{"xoxb-e2e", "shh-signing", "AQ.secret-key"} {
+			if strings.Contains(p.log.String(), secret) {
+				t.Errorf("%s logged the secret %s", p.name, secret)
+			}
+		}
+	}
+}
+
+// outcome counts the decisions of all conversations that ended so.
+func (s *system) outcome(want string) int {
+	n := 0
+	for id := range s.conversations() {
+		rows, err := s.store.Decisions(s.t.Context(), id)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, r := range rows {
+			if r.Outcome == want {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (s *system) conversations() map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range s.workspace.Messages(s.general) {
+		ids["channel/T0E2E/"+s.general] = true
+		ids["thread/T0E2E/"+s.general+"/"+m.TS] = true
+	}
+	return ids
+}
+
+func TestKilledWorker(t *testing.T) {
+	t.Parallel()
+	slow := func(d time.Duration) llmtest.Handler {
+		return func(c llmtest.Call) llmtest.Reply {
+			if c.Judgment() {
+				return llmtest.Yes("asked", 1, 4)
+			}
+			return llmtest.Reply{Text: "once", Delay: d}
+		}
+	}
+	ask := func(s *system) { s.workspace.Say(s.general, s.alice.ID, "a question?") }
+	mention := func(s *system) { s.workspace.Say(s.general, s.alice.ID, s.mention("a question?")) }
+	for name, c := range map[string]struct {
+		say  func(*system)
+		when func(*system) bool
+		slow time.Duration
+		post *sandbox.Fault
+	}{
+		"while waiting":  {say: ask, when: func(s *system) bool { return len(s.workspace.Deliveries()) > 0 }},
+		"while delaying": {say: ask, when: func(s *system) bool { return s.outcome("pending") == 1 }},
+		"while composing": {say: mention, slow: 3 * time.Second,
+			when: func(s *system) bool { return len(s.replies()) == 1 }},
+		"after the post, before its answer": {say: mention,
+			post: &sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Delay: 3 * time.Second},
+			when: func(s *system) bool { return len(s.posts()) == 1 }},
+		"after the judged post, before its answer": {say: ask,
+			post: &sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Delay: 3 * time.Second},
+			when: func(s *system) bool { return len(s.posts()) == 1 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachDatabase(t, func(t *testing.T, url string) {
+				t.Parallel()
+				s := start(t, url, quiet(3), answers(slow(c.slow)))
+				if c.post != nil {
+					s.workspace.Faults().Add(*c.post)
+				}
+				c.say(s)
+				s.await("the moment to kill", 30*time.Second, func() bool { return c.when(s) })
+				s.worker.kill()
+				s.worker.start()
+				s.await("the answer", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
+				s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) != 1 })
+			})
+		})
+	}
+}
+
+// TestKilledStarter kills the starter again and again while people talk: what
+// was acknowledged, or sent again by Slack, is answered exactly once.
+func TestKilledStarter(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url)
+		const n = 12
+		said := map[string]bool{}
+		for i := range n {
+			said[s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))] = true
+			if i%4 == 1 {
+				s.starter.kill()
+				s.starter.start()
+			}
+			time.Sleep(150 * time.Millisecond)
+		}
+		s.await("all answers", 90*time.Second, func() bool { return len(s.posts()) >= n })
+		s.never("a doubled answer", 4*time.Second, func() bool { return len(s.posts()) > n })
+		for _, p := range s.posts() {
+			if !said[p.ThreadTS] {
+				t.Errorf("answered in thread %q, which nobody opened, or twice", p.ThreadTS)
+			}
+			delete(said, p.ThreadTS)
+		}
+	})
+}
+
+func TestTemporalAway(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartTemporal(t, t.TempDir()+"/temporal.db", 0)
+	s := start(t, sqlite(t), quiet(2), answers(speaking("back", llmtest.No("no"))), func(o *settings) { o.temporal = server.Address })
+	server.Kill()
+	var last string
+	for i := range 5 {
+		last = s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
+	}
+	s.await("Slack to be acknowledged", 10*time.Second, func() bool {
+		acked := 0
+		for _, d := range s.workspace.Deliveries() {
+			if d.Status == http.StatusOK && d.Type == "message" {
+				acked++
+			}
+		}
+		return acked == 5
+	})
+	resp, err := http.Get("http://" + s.door + "/readyz")
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("readyz with Temporal away: %v %v, want 503", resp, err)
+	}
+	server.Restart()
+	s.await("all answers", 90*time.Second, func() bool { return len(s.posts()) == 5 })
+	s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) > 5 })
+	_ = last
+}
+
+func TestEventsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(2), answers(speaking("no", llmtest.Yes("x", 1, 0))))
+	// The deletion overtakes the message.
+	s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	ts := s.workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
+	s.workspace.Delete(s.general, ts)
+	s.never("a judgment of what was deleted", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
+	// The edit overtakes the message.
+	s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
+	ts = s.workspace.Say(s.general, s.alice.ID, "first-wording?")
+	s.workspace.Edit(s.general, ts, "second-wording?")
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	if got := s.judgments()[0].System; !strings.Contains(got, "second-wording?") || strings.Contains(got, "first-wording?") {
+		t.Errorf("the judgment did not see the edit:\n%s", got)
+	}
+}
+
+func TestStopsInOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply {
+		return llmtest.Reply{Text: "hello", Delay: 2 * time.Second}
+	}))
+	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the model to be asked", 20*time.Second, func() bool { return len(s.replies()) == 1 })
+	s.worker.stop()
+	s.starter.stop()
+	s.worker.start()
+	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.worker.stop()
+}
