@@ -147,11 +147,17 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 	return "", false, &Error{Method: method, Code: codeTooMany, Kind: Final}
 }
 
-// ourPost is the ts of a message that we wrote and marked with key. The author is looked
-// at because anybody can put metadata on a message.
+// ourPost is the ts of a message that we wrote and marked with key. One that names
+// another author is not ours: any app can put metadata on a message. One that names no
+// author is: to take our own message for another's is to post it twice.
 func ourPost(raw json.RawMessage, key string, own Identity) (string, bool) {
 	o, ok := parseObject(raw)
-	if !ok || !is(o.text("user"), own.UserID) && !is(o.text("bot_id"), own.BotID) {
+	if !ok {
+		return "", false
+	}
+	switch user, bot := o.text("user"), o.text("bot_id"); {
+	case user != "" && user != own.UserID,
+		user == "" && bot != "" && own.BotID != "" && bot != own.BotID:
 		return "", false
 	}
 	metadata, _ := o.object("metadata")
