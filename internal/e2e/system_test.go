@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -30,7 +31,13 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	os.Exit(func() int {
+		// These tests wait more than they work: for quiet times, retries and dead
+		// workers to be noticed. Each has processes of its own.
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err)
+		}
 		dir, err := os.MkdirTemp("", "myao-e2e-")
 		if err != nil {
 			panic(err)
