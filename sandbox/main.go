@@ -10,16 +10,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
+
+	"myao/internal/launch"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	launch.Main(func(ctx context.Context, args []string, stderr io.Writer) int {
+		return run(ctx, args, os.Stdout, stderr)
+	})
 }
 
 // run is main without the process: it returns the exit status.

@@ -67,11 +67,12 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	})
 	group.Go(func() error {
 		<-ctx.Done()
+		say("stopping …")
 		return server.Close() // the page's event streams never end by themselves
 	})
 	child := func(name, path string, args ...string) {
 		c := child{name: name, path: path, args: args, log: filepath.Join(dir, name+".log"), say: say, env: []string{
-			"TEMPORAL_ADDRESS=" + ports.temporal, "TEMPORAL_NAMESPACE=default",
+			"TEMPORAL_ADDRESS=" + ports.temporal, "TEMPORAL_NAMESPACE=" + namespace,
 		}}
 		group.Go(func() error { return c.supervise(ctx) })
 	}
@@ -80,7 +81,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	host, port, _ := net.SplitHostPort(ports.temporal)
 	_, uiPort, _ := net.SplitHostPort(ports.ui)
 	child("temporal", temporalPath, "server", "start-dev", "--ip", host, "--port", port,
-		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error")
+		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
+		"--namespace", namespace, "--db-filename", filepath.Join(dir, "temporal.db"))
 	group.Go(func() error {
 		if err := awaitTemporal(ctx, ports.temporal); err != nil {
 			return err
@@ -152,6 +154,10 @@ func choosePorts(temporal int) (ports, error) {
 	return p, err
 }
 
+// namespace is the sandbox's own: a worker that somebody runs beside it, on
+// Temporal's usual port, is not given the sandbox's work.
+const namespace = "sandbox"
+
 // The sandbox's Slack is reachable from this machine alone, and so are its secrets.
 const (
 	botToken      = "xoxb-sandbox"
@@ -161,7 +167,7 @@ const (
 func newWorkspace(p ports) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
 		BotToken: botToken, SigningSecret: signingSecret, EventsURL: "http://" + p.door + "/slack/events",
-		TemporalUI: "http://" + p.ui, Logger: slog.New(slog.DiscardHandler),
+		TemporalUI: "http://" + p.ui, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
 		Hint: fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.",
 			quietSeconds),

@@ -38,8 +38,9 @@ type starter struct {
 
 	store      atomic.Pointer[store.Store]
 	door       atomic.Pointer[ingest.Door]
-	attributes atomic.Bool // the server knows our search attributes
-	registered atomic.Bool // the server has said whether it does
+	attributes atomic.Bool   // the server knows our search attributes
+	registered atomic.Bool   // the server has said whether it does
+	forgotten  chan struct{} // holds one when it knows them no more
 }
 
 // serve runs until the context ends.
@@ -54,6 +55,8 @@ func serve(ctx context.Context, p launch.Program) error {
 		slack:    slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}),
 		temporal: c,
 		metrics:  prometheus.NewRegistry(),
+
+		forgotten: make(chan struct{}, 1),
 	}
 	if p.Config.Slack.SocketMode() {
 		s.socket = slack.NewSocket(slack.SocketConfig{
@@ -68,7 +71,11 @@ func serve(ctx context.Context, p launch.Program) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.listen(ctx, listener) })
 	group.Go(func() error { return s.work(ctx) })
-	return group.Wait()
+	err = group.Wait()
+	if db := s.store.Load(); db != nil {
+		err = errors.Join(err, db.Close()) // now that no request is under way
+	}
+	return err
 }
 
 // listen serves HTTP until the context ends, then lets requests finish.
@@ -95,13 +102,12 @@ func (s *starter) listen(ctx context.Context, listener net.Listener) error {
 }
 
 // work opens the door and relays what comes in.
-func (s *starter) work(ctx context.Context) (err error) {
+func (s *starter) work(ctx context.Context) error {
 	db, err := s.Store(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load}, s.policy(db),
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	door := &ingest.Door{
 		Store: db, Directory: s.slack, Relay: r, Config: s.Config, Clock: time.Now, Logger: s.Logger,
@@ -118,10 +124,31 @@ func (s *starter) work(ctx context.Context) (err error) {
 		r.Run(ctx)
 		return ctx.Err()
 	})
+	group.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-s.forgotten:
+				if err := s.registerAttributes(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	})
 	if s.socket != nil {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Accept) })
 	}
 	return group.Wait()
+}
+
+// forget has the search attributes registered again, by a server that was set up anew.
+func (s *starter) forget() {
+	s.registered.Store(false)
+	select {
+	case s.forgotten <- struct{}{}:
+	default:
+	}
 }
 
 // registerAttributes tries until the server has answered yes or no.

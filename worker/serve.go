@@ -45,13 +45,15 @@ func serve(ctx context.Context, p launch.Program) (err error) {
 	defer closeModels()
 
 	fatal := make(chan error, 1)
-	w := newWorker(c, a, func(err error) {
-		select {
-		case fatal <- err:
-		default:
-		}
+	w, err := start(ctx, p, func() worker.Worker {
+		return newWorker(c, a, func(err error) {
+			select {
+			case fatal <- err:
+			default:
+			}
+		})
 	})
-	if err := start(ctx, p, w); err != nil {
+	if err != nil {
 		return err
 	}
 	defer w.Stop()
@@ -72,16 +74,18 @@ func newWorker(c client.Client, a *activities.Activities, fatal func(error)) wor
 	return w
 }
 
-// start tries until Temporal is there or the context ends.
-func start(ctx context.Context, p launch.Program, w worker.Worker) error {
+// start tries until Temporal is there or the context ends. Each try has a worker
+// of its own: one whose start has failed answers with the same error for ever.
+func start(ctx context.Context, p launch.Program, make func() worker.Worker) (worker.Worker, error) {
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
+		w := make()
 		err := w.Start()
 		if err == nil {
-			return nil
+			return w, nil
 		}
 		p.Logger.Error("Temporal not ready; trying again", "error", err, "in", wait.String())
 		if err := launch.Pause(ctx, wait); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

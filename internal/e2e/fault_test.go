@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -214,9 +216,8 @@ func TestTemporalAway(t *testing.T) {
 	server := testserver.StartTemporal(t, t.TempDir()+"/temporal.db", 0)
 	s := start(t, sqlite(t), quiet(2), answers(speaking("back", llmtest.No("no"))), func(o *settings) { o.temporal = server.Address })
 	server.Kill()
-	var last string
 	for i := range 5 {
-		last = s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
+		s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
 	}
 	s.await("Slack to be acknowledged", 10*time.Second, func() bool {
 		acked := 0
@@ -234,7 +235,31 @@ func TestTemporalAway(t *testing.T) {
 	server.Restart()
 	s.await("all answers", 90*time.Second, func() bool { return len(s.posts()) == 5 })
 	s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) > 5 })
-	_ = last
+}
+
+// TestTemporalSetUpAnew loses all that Temporal knew, the search attributes too.
+func TestTemporalSetUpAnew(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "temporal.db")
+	server := testserver.StartTemporal(t, db, 0)
+	s := start(t, sqlite(t), func(o *settings) { o.temporal = server.Address })
+	s.workspace.Say(s.general, s.alice.ID, s.mention("before?"))
+	s.await("the first answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	server.Kill()
+	files, err := filepath.Glob(db + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of Temporal's: %v, %v", files, err)
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.workspace.Say(s.general, s.alice.ID, s.mention("meanwhile?"))
+	server.Restart()
+	s.register(s.ns)
+	s.workspace.Say(s.general, s.alice.ID, s.mention("after?"))
+	s.await("the other answers", 90*time.Second, func() bool { return len(s.posts()) == 3 })
 }
 
 func TestEventsOutOfOrder(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -65,10 +66,10 @@ type system struct {
 	config    string
 	door      string // the starter's address
 
-	general             string // a channel
-	alice, bob          sandbox.User
-	starter, worker     *program
-	temporalAddr, dbURL string
+	general          string // a channel
+	alice, bob       sandbox.User
+	starter, worker  *program
+	temporalAddr, ns string
 }
 
 type option func(*settings)
@@ -102,7 +103,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	for _, option := range options {
 		option(&o)
 	}
-	s := &system{t: t, dbURL: url, temporalAddr: o.temporal, model: llmtest.New(t, o.handler)}
+	s := &system{t: t, temporalAddr: o.temporal, model: llmtest.New(t, o.handler)}
 	if s.temporalAddr == "" {
 		s.temporalAddr = testserver.Temporal(t)
 	}
@@ -118,7 +119,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	s.alice, s.bob = s.workspace.AddUser("alice"), s.workspace.AddUser("bob")
 	s.general = s.workspace.AddChannel(sandbox.Public, "general", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 
-	namespace := s.namespace()
+	s.ns = s.namespace()
 	s.config = filepath.Join(t.TempDir(), "config.yaml")
 	yaml := fmt.Sprintf(`
 slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", app_token: "${SLACK_APP_TOKEN:-}", api_url: %q}
@@ -140,7 +141,7 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 	}
 	s.env = []string{
 		"SLACK_BOT_TOKEN=xoxb-e2e", "SLACK_SIGNING_SECRET=shh-signing", "GEMINI_API_KEY=AQ.secret-key",
-		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + namespace,
+		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + s.ns,
 	}
 	s.starter, s.worker = s.program("starter"), s.program("worker")
 	if o.socket {
@@ -162,7 +163,20 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 // server and nothing else.
 func (s *system) namespace() string {
 	s.t.Helper()
-	name := "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(s.t.Name()))
+	name := "e2e-" + uuid.NewString()
+	c, err := client.NewLazyClient(client.Options{HostPort: s.temporalAddr, Namespace: name, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.Close)
+	s.temporal = c
+	s.register(name)
+	return name
+}
+
+// register makes a namespace and waits until the server knows it everywhere.
+func (s *system) register(name string) {
+	s.t.Helper()
 	nc, err := client.NewNamespaceClient(client.Options{HostPort: s.temporalAddr})
 	if err != nil {
 		s.t.Fatal(err)
@@ -173,17 +187,10 @@ func (s *system) namespace() string {
 	}); err != nil {
 		s.t.Fatal(err)
 	}
-	c, err := client.NewLazyClient(client.Options{HostPort: s.temporalAddr, Namespace: name, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(c.Close)
-	s.temporal = c
 	s.await("the namespace", 30*time.Second, func() bool {
-		_, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		_, err := s.temporal.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		return err == nil
 	})
-	return name
 }
 
 // ready waits until the starter says that it is.

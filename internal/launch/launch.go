@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"myao/internal/config"
@@ -21,42 +23,48 @@ import (
 type Program struct {
 	Config config.Config
 	Logger *slog.Logger
-	// Args are the arguments behind the flags.
-	Args []string
 }
 
-// Exit is an error with the status that the program ends with.
-type Exit struct {
-	Status int
-	Err    error
+// Main runs a program until it ends by itself or is told to stop (SIGINT, SIGTERM),
+// and ends the process with its status.
+func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(status)
 }
 
-func (e *Exit) Error() string { return e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *Exit) Unwrap() error { return e.Err }
-
-// Load reads flags and configuration. An error is an *Exit: status 2 for flags
-// that are not understood, 1 for a wrong configuration, 0 for a call for help.
-func Load(name string, args []string, stderr io.Writer) (Program, error) {
+// Run reads flags and configuration and serves. It returns the exit status: 2 for
+// arguments that are not understood, 1 for a wrong configuration, with a line for
+// each fault, and for a program that could not go on; else 0.
+func Run(ctx context.Context, name string, args []string, stderr io.Writer, serve func(context.Context, Program) error) int {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("config", "config.yaml", "the configuration `FILE`")
-	if err := flags.Parse(args); err != nil {
-		status := 2
-		if errors.Is(err, flag.ErrHelp) {
-			status = 0
-		}
-		return Program{}, &Exit{Status: status, Err: err}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case flags.NArg() > 0:
+		_, _ = fmt.Fprintf(stderr, "%s: unexpected argument %q: there are none but --config FILE\n", name, flags.Arg(0))
+		return 2
 	}
 	c, err := config.Load(*path, os.LookupEnv)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
-		return Program{}, &Exit{Status: 1, Err: err}
+		return 1
 	}
 	logger := slog.New(slog.NewJSONHandler(stderr, nil)).With("program", name)
-	return Program{Config: c, Logger: logger, Args: flags.Args()}, nil
+	if err := serve(ctx, Program{Config: c, Logger: logger}); err != nil && ctx.Err() == nil {
+		logger.Error("stopped", "error", err)
+		return 1
+	}
+	return 0
 }
+
+// openFor is how long the database may take to answer for the first time.
+const openFor = 15 * time.Second
 
 // Store opens the database and brings its tables up to date. It tries until the
 // context ends: a database that is started after the program is no fault.
@@ -74,7 +82,10 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 }
 
 func (p Program) openStore(ctx context.Context) (*store.Store, error) {
-	s, err := store.Open(ctx, p.Config.Database.URL)
+	// A server that does not answer at all is told of, too.
+	opening, cancel := context.WithTimeout(ctx, openFor)
+	defer cancel()
+	s, err := store.Open(opening, p.Config.Database.URL)
 	if err != nil {
 		return nil, err
 	}

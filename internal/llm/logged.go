@@ -34,7 +34,7 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 		slog.String("model", model),
 		slog.Int("input_tokens", res.Usage.Input),
 		slog.Int("output_tokens", res.Usage.Output),
-		slog.Duration("duration", l.clock().Sub(began)),
+		slog.String("duration", l.clock().Sub(began).String()),
 	}
 	level := slog.LevelInfo
 	if err != nil {

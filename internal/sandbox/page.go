@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -130,7 +131,7 @@ func (w *Workspace) workflows() string {
 	if w.cfg.TemporalUI == "" {
 		return ""
 	}
-	return strings.TrimRight(w.cfg.TemporalUI, "/") + "/namespaces/default/workflows/"
+	return strings.TrimRight(w.cfg.TemporalUI, "/") + "/namespaces/" + cmp.Or(w.cfg.Namespace, "default") + "/workflows/"
 }
 
 func (w *Workspace) workflow(c chat.Conversation) string {

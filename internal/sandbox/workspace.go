@@ -27,6 +27,8 @@ type Config struct {
 	BotName string
 	// TemporalUI is the base address that the page's links to workflows begin with; empty for no links.
 	TemporalUI string
+	// Namespace is the workflows' namespace there; default if empty.
+	Namespace string
 	// Hint is a line shown above the composer on the page.
 	Hint string
 

@@ -60,6 +60,8 @@ type Sender struct {
 	Client client.Client
 	// Attributes reports whether the server knows our search attributes.
 	Attributes func() bool
+	// Forgotten is told when the server knows them no more: it was set up anew.
+	Forgotten func()
 }
 
 var (
@@ -83,6 +85,10 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(conversation.Idle)))
 	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
+	var invalid *serviceerror.InvalidArgument
+	if in.Attributes && errors.As(err, &invalid) {
+		s.Forgotten() // there is nothing else in the request that could be invalid
+	}
 	return err
 }
 

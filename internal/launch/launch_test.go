@@ -1,0 +1,189 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+)
+
+const valid = `
+slack: {bot_token: xoxb-1, signing_secret: shh}
+database: {url: "sqlite:unused.db"}
+agents:
+  response: {provider: demo}
+  judgment: {provider: demo}
+  memory: {provider: demo}
+persona: {name: myao, system_prompt: "You are myao."}
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	good := write(t, valid)
+	for _, test := range []struct {
+		name   string
+		args   []string
+		err    error // that serving ends with
+		status int
+		served bool
+		says   string
+	}{
+		{name: "good", args: []string{"--config", good}, served: true, says: `"program":"starter"`},
+		{name: "one dash", args: []string{"-config=" + good}, served: true},
+		{name: "cannot go on", args: []string{"--config", good}, err: errors.New("port in use"), served: true, status: 1, says: "port in use"},
+		{name: "help", args: []string{"--help"}, says: "-config FILE"},
+		{name: "unknown flag", args: []string{"--verbose"}, status: 2, says: "-verbose"},
+		{name: "an argument", args: []string{"--config", good, "doctor"}, status: 2, says: `"doctor"`},
+		{name: "no file", args: []string{"--config", good + ".not"}, status: 1, says: "config.yaml.not"},
+		{name: "no YAML", args: []string{"--config", write(t, "{")}, status: 1, says: "config.yaml"},
+		{name: "a fault", args: []string{"--config", write(t, strings.Replace(valid, "demo", "oracle", 1))}, status: 1, says: "agents.response.provider"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var stderr bytes.Buffer
+			served := false
+			status := Run(t.Context(), "starter", test.args, &stderr, func(_ context.Context, p Program) error {
+				served = true
+				if p.Config.Persona.Name != "myao" {
+					t.Errorf("%+v", p.Config.Persona)
+				}
+				p.Logger.Info("serving")
+				return test.err
+			})
+			if status != test.status || served != test.served || !strings.Contains(stderr.String(), test.says) {
+				t.Errorf("status %d, want %d; served %v, want %v; it says %q, and shall say %q",
+					status, test.status, served, test.served, stderr.String(), test.says)
+			}
+		})
+	}
+}
+
+// Who is told to stop has not failed, whatever that does to the work under way.
+func TestRunThatIsToldToStop(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	status := Run(ctx, "worker", []string{"--config", write(t, valid)}, &stderr, func(ctx context.Context, _ Program) error {
+		stop()
+		return context.Cause(ctx)
+	})
+	if status != 0 || strings.Contains(stderr.String(), "stopped") {
+		t.Errorf("status %d, %q", status, stderr.String())
+	}
+}
+
+// journal is a log that can be read while it is written.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+func program(url string, log io.Writer) Program {
+	return Program{Config: config.Config{Database: config.Database{URL: url}}, Logger: slog.New(slog.NewTextHandler(log, nil))}
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestStoreWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	obstacle := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(obstacle, nil, 0o600); err != nil { // a file where the directory shall be
+		t.Fatal(err)
+	}
+	var log journal
+	opened := make(chan error, 1)
+	go func() {
+		s, err := program("sqlite:"+filepath.Join(obstacle, "myao.db"), &log).Store(t.Context())
+		if err == nil {
+			_, _, err = s.BacklogSize(t.Context()) // its tables are there
+			err = errors.Join(err, s.Close())
+		}
+		opened <- err
+	}()
+	await(t, "a line about it", func() bool { return strings.Contains(log.String(), "database not ready") })
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-opened:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits on")
+	}
+	if !strings.Contains(log.String(), "database migrated") {
+		t.Errorf("of the migration the log says nothing:\n%s", log.String())
+	}
+}
+
+func TestStoreGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a server that never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for name, url := range map[string]string{
+		"silent":  "postgres://u:hunter2@" + l.Addr().String() + "/db?sslmode=disable",
+		"refused": "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable",
+		"no URL":  "postgres://u:hunter2@host:port/db",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log journal
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			if _, err := program(url, &log).Store(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v, want its context's error", err)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if said := log.String(); !strings.Contains(said, "database not ready") || strings.Contains(said, "hunter2") {
+				t.Errorf("the log says %q", said)
+			}
+		})
+	}
+}
