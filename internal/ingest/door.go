@@ -13,6 +13,10 @@ import (
 	"myao/internal/store"
 )
 
+// acceptFor is how long an event may take. Slack itself waits three seconds, and
+// then sends it again.
+const acceptFor = 10 * time.Second
+
 // Directory is who tells the bot's identity, and what a channel is.
 type Directory interface {
 	Identity(ctx context.Context) (slack.Identity, error)
@@ -44,6 +48,8 @@ func (d *Door) Accept(ctx context.Context, body []byte) error {
 		d.Metrics.event("unreadable")
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, acceptFor)
+	defer cancel()
 	own, err := d.Directory.Identity(ctx)
 	if err != nil {
 		d.Metrics.event("failed")
@@ -75,7 +81,7 @@ func (d *Door) Accept(ctx context.Context, body []byte) error {
 func (d *Door) leaveOut(env slack.Envelope, why error) {
 	result, level := "unusable", slog.LevelWarn
 	if errors.Is(why, slack.ErrIgnored) {
-		result, level = "ignored", slog.LevelDebug
+		result, level = "ignored", slog.LevelInfo
 	}
 	d.Metrics.event(result)
 	d.Logger.Log(context.Background(), level, "event not stored", "event", env.EventID, "type", env.Type, "reason", why)

@@ -41,11 +41,13 @@ func (p planner) posted() store.Entry {
 			return p.complete(*stands)
 		case stands.Revision != "" || m.Text == "":
 			m = *stands // an edit, or Slack's history, came first and knows more
+		case p.event.Partial:
+			m.Files = stands.Files
 		}
 	}
 	entry := store.Entry{Message: &m, Handled: true}
 	kind, heard := p.trigger(m, p.event.Mention)
-	if !heard {
+	if !heard || p.known.Addressed { // by an edit that came first
 		return entry
 	}
 	for _, c := range p.targets(m, kind == conversation.Addressed) {
@@ -54,15 +56,15 @@ func (p planner) posted() store.Entry {
 	return entry
 }
 
-// complete takes the files from the second event of a message: an app_mention
-// has none, its message twin has them.
+// complete takes the files from the second event of a message, or of an edit: an
+// app_mention has none, its message twin has them.
 func (p planner) complete(stands chat.Message) store.Entry {
 	m := p.event.Message
-	if p.event.Partial || len(stands.Files) > 0 || len(m.Files) == 0 || stands.Revision != "" {
+	if p.event.Partial || stands.Revision != m.Revision || slices.Equal(stands.Files, m.Files) {
 		return store.Entry{}
 	}
 	stands.Files = m.Files
-	return store.Entry{Message: &stands, Handled: true}
+	return store.Entry{Message: &stands, Handled: p.known.Handled}
 }
 
 func (p planner) edited() store.Entry {
@@ -71,13 +73,17 @@ func (p planner) edited() store.Entry {
 	mentioned := p.event.PreviousMention
 	changed := !p.event.HasPrevious || before != m.Text
 	if stands := p.known.Message; stands != nil {
-		if stands.Deleted || !later(m.Revision, stands.Revision) {
+		if stands.Deleted {
 			return store.Entry{}
 		}
-		changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
-		if p.known.Handled {
-			mentioned = p.known.Addressed
+		if !later(m.Revision, stands.Revision) {
+			return p.complete(*stands)
 		}
+		if p.event.Partial {
+			m.Files = stands.Files
+		}
+		changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
+		mentioned = p.known.Addressed || (mentioned && !p.known.Handled)
 		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
 	}
 	entry := store.Entry{Message: &m, Handled: p.known.Handled}
@@ -146,7 +152,7 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 	change := conversation.Change{TS: m.TS, Kind: kind, Revision: m.Revision}
 	if p.event.Kind == slack.Posted {
 		change.Revision = "" // the message as first said, whatever is known of later edits
-		change.FollowUp = kind == conversation.Said && followUp(p.known.Before, m.UserID)
+		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known.Before, m.UserID)
 	}
 	return store.Change{Conversation: c, Change: change}
 }

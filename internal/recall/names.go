@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"time"
@@ -15,10 +17,12 @@ import (
 const freshFor = 24 * time.Hour
 
 // askAtMost bounds how many names Slack is asked for in one build, and askFor for
-// how long: names are worth less than the answer that waits for them.
+// how long: names are worth less than the answer that waits for them. nameAtMost
+// bounds how many are looked up at all: one message has room for thousands.
 const (
-	askAtMost = 20
-	askFor    = 5 * time.Second
+	askAtMost  = 20
+	askFor     = 5 * time.Second
+	nameAtMost = 500
 )
 
 var (
@@ -26,38 +30,54 @@ var (
 	mentionedChannel = regexp.MustCompile(`<#([A-Z0-9]+)(?:\|[^>]*)?>`)
 )
 
-// users is the display names of all who speak or are spoken of.
+// ids gathers ids, each once and no more than nameAtMost.
+type ids struct {
+	list []string
+	seen map[string]bool
+}
+
+func (i *ids) add(id string) {
+	if id != "" && !i.seen[id] && len(i.list) < nameAtMost {
+		i.seen[id] = true
+		i.list = append(i.list, id)
+	}
+}
+
+func (i *ids) addAll(pattern *regexp.Regexp, text string) {
+	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
+		i.add(match[1])
+	}
+}
+
+// users is the display names of all who speak or are spoken of: those who speak
+// come first, so that nobody hides them behind a heap of mentions.
 func (b *Builder) users(ctx context.Context, team string, own slack.Identity, messages []chat.Message) map[string]string {
-	var ids []string
-	add := func(id string) {
-		if id != "" && id != own.UserID && !slices.Contains(ids, id) {
-			ids = append(ids, id)
+	who := ids{seen: map[string]bool{own.UserID: true}}
+	for _, m := range messages {
+		if !m.Own {
+			who.add(m.UserID)
 		}
 	}
 	for _, m := range messages {
-		if !m.Own {
-			add(m.UserID)
-		}
-		for _, match := range mentionedUser.FindAllStringSubmatch(m.Text, -1) {
-			add(match[1])
-		}
+		who.addAll(mentionedUser, m.Text)
 	}
 	names := map[string]string{own.UserID: b.Persona.Name}
-	known, err := b.Store.Users(ctx, team, ids)
+	known, err := b.Store.Users(ctx, team, who.list)
 	if err != nil {
 		b.Logger.Warn("names of users not read", "error", err)
 	}
 	ask, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	asked := 0
-	for _, id := range ids {
+	for _, id := range who.list {
 		user, ok := known[id]
 		if stale := !ok || b.Clock().Sub(user.Refreshed) > freshFor; stale && asked < askAtMost && ask.Err() == nil {
 			asked++
-			if fresh, err := b.Directory.User(ask, id); err != nil {
+			if fresh, err := b.Directory.User(ask, id); err != nil && !unknown(err) {
 				b.Logger.Warn("name of user not learnt", "user", id, "error", err)
 			} else {
-				user = store.User{ID: id, Name: fresh.Name, Bot: fresh.IsBot, Refreshed: b.Clock()}
+				// Whom Slack does not know is not asked for again for a day.
+				user = store.User{ID: id, Name: cmp.Or(fresh.Name, user.Name), Bot: fresh.IsBot, Refreshed: b.Clock()}
 				if err := b.Store.SaveUser(ctx, team, user); err != nil {
 					b.Logger.Warn("name of user not kept", "user", id, "error", err)
 				}
@@ -70,19 +90,22 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, me
 	return names
 }
 
+// unknown reports whether Slack says that there is no such user: anybody can write <@NOBODY>.
+func unknown(err error) bool {
+	var e *slack.Error
+	return errors.As(err, &e) && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
+}
+
 // channels is the names of the conversation's channel and of those that Slack
 // itself names in the text; the name of another channel is not looked up, since
 // it may be private.
 func (b *Builder) channels(ctx context.Context, c chat.Conversation, messages []chat.Message) map[string]string {
-	ids := []string{c.Channel}
+	which := ids{seen: map[string]bool{}}
+	which.add(c.Channel)
 	for _, m := range messages {
-		for _, match := range mentionedChannel.FindAllStringSubmatch(m.Text, -1) {
-			if !slices.Contains(ids, match[1]) {
-				ids = append(ids, match[1])
-			}
-		}
+		which.addAll(mentionedChannel, m.Text)
 	}
-	known, err := b.Store.Channels(ctx, c.Team, ids)
+	known, err := b.Store.Channels(ctx, c.Team, which.list)
 	if err != nil {
 		b.Logger.Warn("names of channels not read", "error", err)
 		known = map[string]store.Channel{}

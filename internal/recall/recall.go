@@ -38,7 +38,8 @@ type Recollection struct {
 	// Names maps user ids to display names, Channels channel ids to names.
 	Names    map[string]string
 	Channels map[string]string
-	// Saw is the newest message in it; the zero time for none.
+	// Saw is the newest message in it of the conversation itself, since what was read
+	// elsewhere says nothing of a message that comes late here; the zero time for none.
 	Saw time.Time
 }
 
@@ -65,12 +66,14 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation) (Recollection,
 		case m.Name == "":
 			messages[i].Name = m.BotID
 		}
-		if at := m.Time(); at.After(r.Saw) {
-			r.Saw = at
-		}
 	}
 	history := chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], messages)
 	history.Omitted = omitted
 	r.Context = chat.Context{Persona: b.Persona, Conversation: history, TargetThread: c.Thread}
+	for _, m := range r.Target() {
+		if at := m.Time(); at.After(r.Saw) {
+			r.Saw = at
+		}
+	}
 	return r, nil
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,8 +33,10 @@ type Sender interface {
 const (
 	// batch is how many changes one signal carries at most.
 	batch = 200
-	// leaseFor is how long a conversation is held: longer than a signal may take.
+	// leaseFor is how long a conversation is held: longer than a turn may take.
 	leaseFor = 30 * time.Second
+	// turnFor is how long one turn may take, whether the database or Temporal is slow.
+	turnFor = 20 * time.Second
 	// signalFor is how long one signal may take.
 	signalFor = 10 * time.Second
 	// sweepEvery is the sweeper's pace.
@@ -98,7 +101,8 @@ func (r *Relay) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
-		r.sweepOnce(ctx)
+		for r.sweepOnce(ctx) {
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -107,21 +111,23 @@ func (r *Relay) sweep(ctx context.Context) {
 	}
 }
 
-func (r *Relay) sweepOnce(ctx context.Context) {
-	ids, err := r.store.Backlog(ctx, sweepAtOnce)
+// sweepOnce takes on a part of the backlog and reports whether it went well and
+// there may be more.
+func (r *Relay) sweepOnce(ctx context.Context) (more bool) {
+	ids, err := r.backlog(ctx)
 	if err != nil {
 		r.tell(ctx, "backlog not read", err)
-		return
+		return false
 	}
 	var group sync.WaitGroup
 	todo := make(chan chat.Conversation)
-	failed := make(chan struct{})
-	var once sync.Once
+	away := make(chan struct{})
+	var failures atomic.Int32
 	for range workers {
 		group.Go(func() {
 			for c := range todo {
-				if !r.drain(ctx, c) {
-					once.Do(func() { close(failed) })
+				if !r.drain(ctx, c) && failures.Add(1) == workers {
+					close(away)
 				}
 			}
 		})
@@ -131,11 +137,12 @@ feed:
 		c, err := chat.ParseConversation(id)
 		if err != nil {
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
+			failures.Add(1)
 			continue
 		}
 		select {
 		case todo <- c:
-		case <-failed:
+		case <-away:
 			break feed // Temporal is away: the rest would only wait for the same refusal
 		case <-ctx.Done():
 			break feed
@@ -143,36 +150,49 @@ feed:
 	}
 	close(todo)
 	group.Wait()
+	return len(ids) == sweepAtOnce && failures.Load() == 0 && ctx.Err() == nil
 }
 
-// drain sends what waits for one conversation and reports whether Temporal took
-// it. Another relay at work on it is as good.
+func (r *Relay) backlog(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnFor)
+	defer cancel()
+	return r.store.Backlog(ctx, sweepAtOnce)
+}
+
+// drain sends what waits for one conversation and reports whether it went well.
+// Another relay at work on it is as good.
 func (r *Relay) drain(ctx context.Context, c chat.Conversation) bool {
-	id, me := c.ID(), uuid.NewString()
-	for {
-		mine, err := r.store.Claim(ctx, id, me, r.clock().Add(leaseFor))
-		if err != nil {
-			r.tell(ctx, "conversation not claimed", err)
-			return true
-		}
-		if !mine {
-			return true // its holder looks again after it lets go
-		}
-		sent, err := r.send(ctx, c)
-		if released := r.release(ctx, id, me); released != nil {
-			r.tell(ctx, "conversation not released", released)
-		}
-		if err != nil {
-			r.metrics.failed.Inc()
+	for me, more := uuid.NewString(), true; more; {
+		var err error
+		if more, err = r.turn(ctx, c, me); err != nil {
 			r.tell(ctx, "changes not relayed; they wait", err)
 			return false
 		}
-		if sent == 0 {
-			return true
-		}
-		// What came between the last look and the release found the conversation
-		// claimed: look once more.
 	}
+	return true
+}
+
+// turn leases a conversation for one batch and reports whether there is more.
+func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (more bool, err error) {
+	// The turn is over before its lease is: nobody else sends meanwhile.
+	bounded, cancel := context.WithTimeout(ctx, turnFor)
+	defer cancel()
+	id := c.ID()
+	mine, err := r.store.Claim(bounded, id, me, r.clock().Add(leaseFor))
+	if err != nil || !mine {
+		return false, err // its holder looks again after it has let go
+	}
+	err = r.send(bounded, c)
+	if released := r.release(ctx, id, me); released != nil {
+		r.tell(ctx, "conversation not released", released)
+	}
+	if err != nil {
+		return false, err
+	}
+	// Whoever brought something since the batch was read found the conversation
+	// claimed, and went away.
+	left, err := r.store.Waiting(bounded, id, 1)
+	return len(left) > 0, err
 }
 
 // release lets go of a conversation even when the relay is told to stop, or
@@ -183,11 +203,11 @@ func (r *Relay) release(ctx context.Context, id, me string) error {
 	return r.store.Release(ctx, id, me)
 }
 
-// send sends one batch and returns how many changes it held.
-func (r *Relay) send(ctx context.Context, c chat.Conversation) (int, error) {
+// send sends one batch.
+func (r *Relay) send(ctx context.Context, c chat.Conversation) error {
 	waiting, err := r.store.Waiting(ctx, c.ID(), batch)
 	if err != nil || len(waiting) == 0 {
-		return 0, err
+		return err
 	}
 	signal := conversation.Signal{Policy: r.policy(ctx, c)}
 	ids := make([]int64, len(waiting))
@@ -198,16 +218,21 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation) (int, error) {
 		signal.Changes = append(signal.Changes, w.Change)
 		_, _ = hash.Write([]byte("\n" + w.Change.ID()))
 	}
-	ctx, cancel := context.WithTimeout(ctx, signalFor)
-	defer cancel()
-	if err := r.sender.Send(ctx, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
-		return 0, fmt.Errorf("signal %s: %w", c.ID(), err)
+	if err := r.signal(ctx, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
+		r.metrics.failed.Inc()
+		return fmt.Errorf("signal %s: %w", c.ID(), err)
 	}
 	if err := r.store.Relayed(ctx, ids); err != nil {
-		return 0, err
+		return err
 	}
 	r.metrics.relayed.Add(float64(len(ids)))
-	return len(ids), nil
+	return nil
+}
+
+func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {
+	ctx, cancel := context.WithTimeout(ctx, signalFor)
+	defer cancel()
+	return r.sender.Send(ctx, c, s, requestID)
 }
 
 // tell logs a failure that the next sweep will mend, unless it is only the end.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gorm.io/gorm"
@@ -165,23 +166,31 @@ func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) E
 
 // tail is the newest messages of m's thread before m, the parent included, in order of time.
 func (s *Store) tail(tx *gorm.DB, m chat.Message) ([]chat.Message, error) {
+	c := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+	rows, err := latest(tx, c, micros(m.Time()), before)
+	slices.Reverse(rows)
+	return messages(rows), err
+}
+
+// latest is the newest messages of a conversation itself before an instant, the
+// newest first: in a thread, its parent included where the limit leaves room.
+func latest(db *gorm.DB, c chat.Conversation, before int64, limit int) ([]messageRow, error) {
 	var rows []messageRow
-	err := tx.Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us < ? AND NOT deleted",
-		m.Team, m.Channel, m.ThreadTS, micros(m.Time())).
-		Order("sent_us DESC").Limit(before).Find(&rows).Error
-	if err != nil {
+	if err := db.Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us < ? AND NOT deleted",
+		c.Team, c.Channel, c.Thread, before).Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	if len(rows) < before {
-		var parent []messageRow
-		if err := tx.Where("team_id = ? AND channel_id = ? AND ts = ? AND NOT deleted", m.Team, m.Channel, m.ThreadTS).
-			Find(&parent).Error; err != nil {
-			return nil, err
-		}
-		rows = append(rows, parent...)
+	if c.TopLevel() || len(rows) >= limit {
+		return rows, nil
 	}
-	slices.Reverse(rows)
-	return messages(rows), nil
+	parent, err := byTS(db, c, c.Thread)
+	return append(rows, parent...), err
+}
+
+// byTS is those messages of a conversation's channel that have one of the ts and are not deleted.
+func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, err error) {
+	err = db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND NOT deleted", c.Team, c.Channel, ts).Find(&rows).Error
+	return rows, err
 }
 
 func messages(rows []messageRow) []chat.Message {
@@ -206,46 +215,67 @@ func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Mes
 }
 
 // Recent is the newest messages of a conversation's channel, threads included,
-// and the newest of the conversation itself, each at most limit; deleted ones
-// are left out. omitted is how many earlier ones of the conversation there are.
+// and the newest of the conversation itself, each at most limit, and the parents
+// of their threads, in no order and some of them twice; deleted ones are left
+// out. omitted is how many earlier ones of the conversation there are.
 func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit int) (recent []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
-	var rows []messageRow
+	rows, err := latest(db, c, math.MaxInt64, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
+	}
+	long := len(rows) == limit
+	var others []messageRow
 	if err := db.Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel).
-		Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		Order("sent_us DESC").Limit(limit).Find(&others).Error; err != nil {
 		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
 	}
-	if c.TopLevel() {
-		return messages(rows), 0, nil
+	rows = append(rows, others...)
+	if absent := absentParents(rows); len(absent) > 0 {
+		parents, err := byTS(db, c, absent...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", c.ID(), err)
+		}
+		rows = append(rows, parents...)
 	}
-	var thread []messageRow
-	if err := db.Where("team_id = ? AND channel_id = ? AND (thread_ts = ? OR ts = ?) AND NOT deleted",
-		c.Team, c.Channel, c.Thread, c.Thread).
-		Order("sent_us DESC").Limit(limit).Find(&thread).Error; err != nil {
-		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
-	}
-	if len(thread) == limit {
+	if long {
 		var all int64
-		if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND (thread_ts = ? OR ts = ?) AND NOT deleted",
-			c.Team, c.Channel, c.Thread, c.Thread).Count(&all).Error; err != nil {
+		if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+			c.Team, c.Channel, c.Thread).Count(&all).Error; err != nil {
 			return nil, 0, fmt.Errorf("count messages of %s: %w", c.ID(), err)
 		}
-		omitted = int(all) - limit
+		shown := map[string]bool{}
+		for _, r := range rows {
+			if r.ThreadTS == c.Thread {
+				shown[r.TS] = true
+			}
+		}
+		omitted = max(0, int(all)-len(shown)) // what is said meanwhile is counted and not read
 	}
-	return messages(append(rows, thread...)), omitted, nil
+	return messages(rows), omitted, nil
+}
+
+// absentParents is the ts of threads whose replies are among the rows, and whose parents are not.
+func absentParents(rows []messageRow) []string {
+	there := map[string]bool{}
+	for _, r := range rows {
+		there[r.TS] = true
+	}
+	var absent []string
+	for _, r := range rows {
+		if r.ThreadTS != "" && !there[r.ThreadTS] {
+			there[r.ThreadTS] = true
+			absent = append(absent, r.ThreadTS)
+		}
+	}
+	return absent
 }
 
 // Tail is the newest messages of a conversation that are not deleted, at most
 // limit, in order of time.
 func (s *Store) Tail(ctx context.Context, c chat.Conversation, limit int) ([]chat.Message, error) {
-	where := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel)
-	if c.TopLevel() {
-		where = where.Where("thread_ts = ''")
-	} else {
-		where = where.Where("(thread_ts = ? OR ts = ?)", c.Thread, c.Thread)
-	}
-	var rows []messageRow
-	if err := where.Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+	rows, err := latest(s.db.WithContext(ctx), c, math.MaxInt64, limit)
+	if err != nil {
 		return nil, fmt.Errorf("read newest messages of %s: %w", c.ID(), err)
 	}
 	slices.Reverse(rows)

@@ -29,6 +29,15 @@ func (s *Store) Migrate(ctx context.Context) (applied []string, err error) {
 			return nil, fmt.Errorf("migrate database: %w", err)
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
+		// Two programs that both turn a new file to a write-ahead log do not wait for each
+		// other, whatever busy_timeout says: one fails. So it is done under the lock.
+		var mode string
+		if err := pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+			return nil, fmt.Errorf("migrate database: set up the write-ahead log: %w", err)
+		}
+		if mode != "wal" {
+			return nil, fmt.Errorf("migrate database: %s cannot have a write-ahead log, and stays in mode %s", s.sqlite, mode)
+		}
 		return up(ctx, goose.DialectSQLite3, "sqlite", pool)
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
@@ -62,7 +71,7 @@ func up(ctx context.Context, dialect goose.Dialect, dir string, pool *sql.DB, op
 // lock is that of an exclusive transaction on a file of its own, so it ends with
 // the process, however that ends.
 func lockSQLite(ctx context.Context, path string) (unlock func() error, err error) {
-	db, err := sql.Open("sqlite3", "file:"+path+"-migrate?_pragma=busy_timeout(60000)&_txlock=exclusive")
+	db, err := sql.Open("sqlite3", fileURI(path+"-migrate")+"?_pragma=busy_timeout(60000)&_txlock=exclusive")
 	if err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}

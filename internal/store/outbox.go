@@ -103,7 +103,9 @@ func (s *Store) Compose(ctx context.Context, parts []Part) error {
 				return ErrUnderWay
 			}
 		}
-		if err := tx.Where("reply = ?", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
+		// A row that another worker has written and begun to post since the look above stays,
+		// and the new row of the same key meets it.
+		if err := tx.Where("reply = ? AND attempts = 0", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
 			return err
 		}
 		for _, p := range parts {

@@ -79,16 +79,23 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// openSQLite sets what a file shared by two processes needs: a write-ahead log, a
-// wait for the other writer, write locks taken at the beginning of a transaction
-// (a lock taken later cannot wait), and a commit that is on the disk when it returns.
+// openSQLite sets what a file shared by two processes needs: a wait for the other
+// writer, write locks taken at the beginning of a transaction (a lock taken later
+// cannot wait), and a commit that is on the disk when it returns. The write-ahead
+// log is the file's own setting, and Migrate's business.
 func openSQLite(path string) (*sql.DB, error) {
-	db, err := driver.Open("file:" + filepath.ToSlash(path) +
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
+	db, err := driver.Open(fileURI(path) +
+		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// fileURI names a file as SQLite wants it, to which a query can be added
+// (sqlite.org/uri.html). Of several leading slashes the first two would name a host.
+func fileURI(path string) string {
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(path)))
 }
 
 // Ping reports whether the database answers.

@@ -20,8 +20,8 @@ CREATE TABLE messages (
     stored_us  BIGINT  NOT NULL,
     PRIMARY KEY (team_id, channel_id, ts)
 );
-CREATE INDEX messages_by_time ON messages (team_id, channel_id, sent_us);
-CREATE INDEX messages_by_thread ON messages (team_id, channel_id, thread_ts, sent_us) WHERE thread_ts <> '';
+CREATE INDEX messages_by_time ON messages (team_id, channel_id, sent_us) WHERE NOT deleted;
+CREATE INDEX messages_by_conversation ON messages (team_id, channel_id, thread_ts, sent_us) WHERE NOT deleted;
 
 -- What has yet to reach a workflow, and what has: one row an effect.
 CREATE TABLE changes (

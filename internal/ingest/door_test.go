@@ -1,0 +1,524 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+const secret = "shh"
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// directory is a Slack that knows the bot and one channel, until it fails.
+type directory struct {
+	mu       sync.Mutex
+	err      error
+	asked    int // how often for a channel
+	deadline bool
+}
+
+func (d *directory) Identity(ctx context.Context) (slack.Identity, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, d.deadline = ctx.Deadline()
+	return slack.Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT"}, d.err
+}
+
+func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	return slack.Channel{ID: id, Name: "general"}, d.err
+}
+
+func (d *directory) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+// kicks is a relay that remembers whom it was told of.
+type kicks struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+func (k *kicks) Kick(c chat.Conversation) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ids = append(k.ids, c.ID())
+}
+
+func (k *kicks) told() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.ids)
+}
+
+type bundle struct {
+	*Door
+	directory *directory
+	kicks     *kicks
+	counters  *prometheus.Registry
+	url       string // of the door
+}
+
+// counted is a counter's value under its only label.
+func (b *bundle) counted(t testing.TB, name, label string) float64 {
+	t.Helper()
+	families, err := b.counters.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name && m.GetLabel()[0].GetValue() == label {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+func setup(t testing.TB) *bundle {
+	t.Helper()
+	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{directory: &directory{}, kicks: &kicks{}, counters: prometheus.NewRegistry()}
+	b.Door = &Door{
+		Store: db, Directory: b.directory, Relay: b.kicks, Clock: func() time.Time { return noon },
+		Config:  config.Config{Slack: config.Slack{SigningSecret: secret}},
+		Logger:  slog.New(slog.DiscardHandler),
+		Metrics: NewMetrics(b.counters),
+	}
+	server := httptest.NewServer(b.Events())
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	return b
+}
+
+// sign is the header of a body that Slack sends at an instant.
+func sign(body, secret string, at time.Time) http.Header {
+	ts := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = io.WriteString(mac, "v0:"+ts+":"+body)
+	h := http.Header{}
+	h.Set("X-Slack-Request-Timestamp", ts)
+	h.Set("X-Slack-Signature", "v0="+hex.EncodeToString(mac.Sum(nil)))
+	return h
+}
+
+// post sends a body; chunked, it does not tell its length beforehand.
+func (b *bundle) post(t testing.TB, body string, header http.Header, chunked bool) (status int, answer string) {
+	t.Helper()
+	var reader io.Reader = strings.NewReader(body)
+	if chunked {
+		reader = io.MultiReader(reader)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	said, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(said)
+}
+
+func (b *bundle) deliver(t testing.TB, body string) int {
+	t.Helper()
+	status, _ := b.post(t, body, sign(body, secret, noon), false)
+	return status
+}
+
+func callback(event string) string {
+	return `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event_time":100,"event":` + event + `}`
+}
+
+const hello = `{"type":"message","channel":"C1","user":"U1","ts":"100.000001","text":"hello","channel_type":"channel"}`
+
+func (b *bundle) stored(t testing.TB, ts string) bool {
+	t.Helper()
+	_, err := b.Store.Message(t.Context(), "T1", "C1", ts)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestDoorRefuses(t *testing.T) {
+	t.Parallel()
+	body := callback(hello)
+	good := sign(body, secret, noon)
+	with := func(h http.Header, key, value string) http.Header {
+		h = h.Clone()
+		if value == "" {
+			h.Del(key)
+		} else {
+			h.Set(key, value)
+		}
+		return h
+	}
+	const signature, timestamp = "X-Slack-Signature", "X-Slack-Request-Timestamp"
+	large := callback(`"` + strings.Repeat("x", 1<<20) + `"`)
+	full := `{"type":"` + strings.Repeat("x", 1<<20-len(`{"type":""}`)) + `"}`
+	for _, test := range []struct {
+		name    string
+		body    string
+		header  http.Header
+		chunked bool
+		want    int
+	}{
+		{"good", body, good, false, 200},
+		{"good and chunked", body, good, true, 200},
+		{"no headers", body, http.Header{}, false, 401},
+		{"no signature", body, with(good, signature, ""), false, 401},
+		{"no timestamp", body, with(good, timestamp, ""), false, 401},
+		{"another secret", body, sign(body, "other", noon), false, 401},
+		{"no secret", body, sign(body, "", noon), false, 401},
+		{"another body", body + " ", good, false, 401},
+		{"signature is no hex", body, with(good, signature, "v0=zz"), false, 401},
+		{"signature cut short", body, with(good, signature, good.Get(signature)[:40]), false, 401},
+		{"signature of another version", body, with(good, signature, "v1"+good.Get(signature)[2:]), false, 401},
+		{"timestamp is no number", body, with(good, timestamp, "now"), false, 401},
+		{"another timestamp", body, with(good, timestamp, strconv.FormatInt(noon.Unix()+1, 10)), false, 401},
+		{"five minutes old", body, sign(body, secret, noon.Add(-5*time.Minute)), false, 200},
+		{"older", body, sign(body, secret, noon.Add(-5*time.Minute-time.Second)), false, 401},
+		{"from the future", body, sign(body, secret, noon.Add(5*time.Minute+time.Second)), false, 401},
+
+		{"largest body", full, sign(full, secret, noon), false, 200},
+		{"one byte more", full + " ", sign(full+" ", secret, noon), false, 413},
+		{"too large", large, sign(large, secret, noon), false, 413},
+		{"too large and chunked", large, sign(large, secret, noon), true, 413},
+		{"too large with a forged signature", large, sign(large, "other", noon), false, 413},
+		{"too large with bad headers", large, with(good, signature, "v0=zz"), false, 401},
+		{"too large and old", large, sign(large, secret, noon.Add(-time.Hour)), true, 401},
+		{"too large without headers", large, http.Header{}, true, 401},
+
+		{"no JSON, forged", "hello", sign("hello", "other", noon), false, 401},
+		{"no JSON", "hello", sign("hello", secret, noon), false, 400},
+		{"nothing", "", sign("", secret, noon), false, 400},
+		{"an array", "[1]", sign("[1]", secret, noon), false, 400},
+		{"a string", `"x"`, sign(`"x"`, secret, noon), false, 400},
+		{"null", "null", sign("null", secret, noon), false, 400},
+		{"cut short", body[:40], sign(body[:40], secret, noon), false, 400},
+		{"two objects", "{}{}", sign("{}{}", secret, noon), false, 400},
+		{"an empty object", "{}", sign("{}", secret, noon), false, 200},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			status, answer := b.post(t, test.body, test.header, test.chunked)
+			if status != test.want {
+				t.Errorf("status %d, %q, want %d", status, answer, test.want)
+			}
+			if strings.Contains(answer, secret) {
+				t.Errorf("it tells the secret: %q", answer)
+			}
+			if got, want := b.stored(t, "100.000001"), test.want == 200 && test.body == body; got != want {
+				t.Errorf("stored %v, want %v", got, want)
+			}
+			refused := 0.0
+			if test.want == 401 || test.want == 413 {
+				refused = 1
+			}
+			if got := b.counted(t, "myao_requests_refused_total", strconv.Itoa(test.want)); got != refused {
+				t.Errorf("%v refusals counted, want %v", got, refused)
+			}
+		})
+	}
+}
+
+// A body that ends before its announced length is no request.
+func TestDoorRefusesABodyThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := callback(hello)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/slack/events", io.MultiReader(strings.NewReader(body), failing{}))
+	r.Header = sign(body, secret, noon)
+	w := httptest.NewRecorder()
+	b.Events().ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest || b.stored(t, "100.000001") {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestDoorAnswersTheChallenge(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.directory.fail(errors.New("no Slack yet")) // it is asked while the app is being set up
+	body := `{"token":"t","challenge":"a \"quoted\" <one>","type":"url_verification"}`
+	status, answer := b.post(t, body, sign(body, secret, noon), false)
+	var got map[string]string
+	if err := json.Unmarshal([]byte(answer), &got); err != nil || status != 200 || got["challenge"] != `a "quoted" <one>` {
+		t.Errorf("status %d, %q, %v", status, answer, err)
+	}
+	if status, _ := b.post(t, body, sign(body, "other", noon), false); status != 401 {
+		t.Errorf("with a forged signature: status %d, want 401", status)
+	}
+}
+
+func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for body, result := range map[string]string{
+		callback(`{"type":"reaction_added","user":"U1"}`):                                             "ignored",
+		callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`): "ignored",
+		`{"type":"app_rate_limited","minute_rate_limited":1}`:                                         "ignored",
+		`{"type":"something_new"}`:                                                                    "ignored",
+		callback(`null`):                                                                              "unusable",
+		callback(`"x"`):                                                                               "unusable",
+		callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`):                      "unusable",
+		callback(`{"type":"message","channel":"C/1","user":"U1","ts":"1.1","text":"an id with a slash"}`):       "unusable",
+		callback(`{"type":"message","channel":7,"user":"U1","ts":"1.1"}`):                                       "unusable",
+		callback(`{"type":"message","channel":"C1","user":"U1","ts":"1.1'; DROP TABLE messages;--","text":""}`): "unusable",
+	} {
+		before := b.counted(t, "myao_events_total", result)
+		if status := b.deliver(t, body); status != 200 {
+			t.Errorf("%s: status %d, want 200", body, status)
+		}
+		if got := b.counted(t, "myao_events_total", result); got != before+1 {
+			t.Errorf("%s is not counted as %s", body, result)
+		}
+	}
+	if n, _, err := b.Store.BacklogSize(t.Context()); n != 0 || err != nil || len(b.kicks.told()) != 0 {
+		t.Errorf("%d changes, %v, told %v", n, err, b.kicks.told())
+	}
+}
+
+func TestDoorIsNotOpenWhileItCannotStore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := callback(hello)
+	b.directory.fail(errors.New("Slack is away"))
+	if status := b.deliver(t, body); status != http.StatusServiceUnavailable || b.stored(t, "100.000001") {
+		t.Errorf("identity unavailable: status %d, want 503", status)
+	}
+	b.directory.fail(nil)
+	if status := b.deliver(t, body); status != 200 || !b.stored(t, "100.000001") {
+		t.Errorf("identity back: status %d, want 200", status)
+	}
+	if !b.directory.deadline {
+		t.Error("an event may take for ever")
+	}
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status := b.deliver(t, body); status != http.StatusServiceUnavailable {
+		t.Errorf("database down: status %d, want 503", status)
+	}
+	if got := b.counted(t, "myao_events_total", "failed"); got != 2 {
+		t.Errorf("%v failures counted, want 2", got)
+	}
+}
+
+// Who comes again, in whatever header, is told from who comes first by what is stored.
+func TestDoorTakesAnEventOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mention := strings.Replace(hello, "hello", "<@UBOT> hello", 1)
+	twin := strings.Replace(mention, `"type":"message"`, `"type":"app_mention"`, 1)
+	var group sync.WaitGroup
+	for i := range 12 {
+		group.Go(func() {
+			body := callback([]string{mention, twin}[i%2])
+			header := sign(body, secret, noon)
+			header.Set("X-Slack-Retry-Num", strconv.Itoa(i/2))
+			if status, answer := b.post(t, body, header, false); status != 200 {
+				t.Errorf("status %d, %s", status, answer)
+			}
+		})
+	}
+	group.Wait()
+	want := []string{"channel/T1/C1", "thread/T1/C1/100.000001"}
+	if got := b.kicks.told(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("told %v, want each of %v once", got, want)
+	}
+	if n, _, err := b.Store.BacklogSize(t.Context()); n != 2 || err != nil {
+		t.Errorf("%d changes, %v; want 2", n, err)
+	}
+}
+
+func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Channels = map[string]config.Channel{"general": {Mode: config.ModeAll}}
+	say := func(n int) {
+		t.Helper()
+		if status := b.deliver(t, callback(strings.Replace(hello, "100.000001", fmt.Sprintf("100.%06d", n), 1))); status != 200 {
+			t.Fatalf("status %d", status)
+		}
+	}
+	// Slack does not tell: the event is taken all the same, by the settings of all.
+	b.Directory = &mute{directory: b.directory}
+	say(1)
+	b.Directory = b.directory
+	if _, err := b.Store.Slot(t.Context(), "T1", "C1", time.Second); err != nil { // a row that knows no name
+		t.Fatal(err)
+	}
+	say(2)
+	say(3)
+	if b.directory.asked != 1 {
+		t.Errorf("Slack was asked %d times, want 1", b.directory.asked)
+	}
+	want := []string{"channel/T1/C1", "thread/T1/C1/100.000002", "channel/T1/C1", "thread/T1/C1/100.000003", "channel/T1/C1"}
+	if got := b.kicks.told(); !slices.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+// mute knows the bot, and no channel.
+type mute struct{ *directory }
+
+func (m *mute) Channel(context.Context, string) (slack.Channel, error) {
+	return slack.Channel{}, errors.New("not now")
+}
+
+func TestQuietAddressesAreVerified(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for secret, want := range map[string]int{secret: 200, "other": 401} {
+		body := "payload=%7B%7D"
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/slack/commands", strings.NewReader(body))
+		r.Header = sign(body, secret, noon)
+		w := httptest.NewRecorder()
+		b.Quiet().ServeHTTP(w, r)
+		if w.Code != want || w.Body.Len() != 0 && want == 200 {
+			t.Errorf("status %d, %q, want %d", w.Code, w.Body, want)
+		}
+	}
+}
+
+// What a workspace sends, twins and all, becomes the changes that it should.
+func TestDoorOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Clock = time.Now
+	w := sandbox.New(sandbox.Config{Team: "T1", SigningSecret: secret, EventsURL: b.url, Deliverers: 4})
+	t.Cleanup(w.Close)
+	api := httptest.NewServer(w.Handler())
+	t.Cleanup(api.Close)
+	b.Directory = slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
+	alice := w.AddUser("alice")
+	general := w.AddChannel(sandbox.Public, "general", w.Bot().UserID, alice.ID)
+	settle := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := w.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mention := "<@" + w.Bot().UserID + "> "
+	said := w.Say(general, alice.ID, "hello")
+	asked := w.Say(general, alice.ID, mention+"look", sandbox.WithFile("cat.png", "image/png"))
+	reply := w.Say(general, alice.ID, "more", sandbox.InThread(asked))
+	settle()
+	w.Edit(general, said, mention+"hello")
+	w.Edit(general, reply, "more of it")
+	settle()
+	w.Delete(general, asked)
+	settle()
+	for c, want := range map[chat.Conversation][]string{
+		{Team: "T1", Channel: general}:                {said + " said", said + " addressed", asked + " addressed", asked + " deleted"},
+		{Team: "T1", Channel: general, Thread: said}:  {said + " addressed"},
+		{Team: "T1", Channel: general, Thread: asked}: {asked + " addressed", asked + " deleted", reply + " said", reply + " edited"},
+	} {
+		waiting, err := b.Store.Waiting(t.Context(), c.ID(), 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, change := range waiting {
+			got = append(got, change.TS+" "+string(change.Kind))
+			if (change.Revision != "") != (change.Kind == conversation.Edited || change.TS == said && change.Kind == conversation.Addressed) {
+				t.Errorf("%s: %s of revision %q", c.ID(), change.Kind, change.Revision)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+		}
+	}
+	m, err := b.Store.Message(t.Context(), "T1", general, said)
+	if err != nil || m.Text != mention+"hello" {
+		t.Errorf("stored %+v, %v", m, err)
+	}
+}
+
+// Whatever Slack's signature stands under, the door neither panics nor asks for it
+// again while the database is well.
+func FuzzDoor(f *testing.F) {
+	b := setup(f)
+	handler := b.Events()
+	for _, seed := range []string{
+		"", "{}", "[]", callback(hello), callback("null"),
+		callback(strings.Replace(hello, "hello", "<@UBOT> \\u0000\\ud800", 1)),
+		callback(strings.Replace(hello, `"ts"`, `"thread_ts":"50.1","ts"`, 1)),
+		callback(`{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"110.1","message":` + hello + `,"previous_message":{}}`),
+		callback(`{"type":"message","subtype":"message_deleted","channel":"D1","deleted_ts":"100.000001","previous_message":` + hello + `}`),
+		callback(`{"type":"app_mention","channel":"C1","bot_id":"B2","ts":"999999999999.999999999","text":"","files":[{"name":"\u0000"},7,null]}`),
+		`{"type":"url_verification","challenge":"` + strings.Repeat("x", 5000) + `"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/slack/events", bytes.NewReader(body))
+		r.Header = sign(string(body), secret, noon)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		var object map[string]json.RawMessage
+		want := http.StatusOK
+		if json.Unmarshal(body, &object) != nil || object == nil {
+			want = http.StatusBadRequest
+		}
+		if len(body) > bodyLimit {
+			want = http.StatusRequestEntityTooLarge
+		}
+		if w.Code != want {
+			t.Errorf("status %d, %q, want %d", w.Code, w.Body, want)
+		}
+	})
+}

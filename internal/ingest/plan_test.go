@@ -1,0 +1,287 @@
+package ingest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+const (
+	ts     = "100.000001"
+	parent = "50.000001"
+	rev    = "110.000001"
+	newer  = "120.000001"
+)
+
+var cat = []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
+
+// top, reply and direct are a person's message in the three places.
+func top(change ...func(*chat.Message)) chat.Message {
+	m := chat.Message{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}
+	for _, c := range change {
+		c(&m)
+	}
+	return m
+}
+
+func inThread(m *chat.Message)   { m.ThreadTS = parent }
+func inDM(m *chat.Message)       { m.Channel = "D1" }
+func byOwn(m *chat.Message)      { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true }
+func byBot(m *chat.Message)      { m.UserID, m.BotID = "", "B2" }
+func withFile(m *chat.Message)   { m.Files = cat }
+func deletedM(m *chat.Message)   { m.Deleted, m.Text, m.Files = true, "", nil }
+func mentioning(m *chat.Message) { m.Text = "<@UBOT> hello" }
+func at(revision string) func(*chat.Message) {
+	return func(m *chat.Message) { m.Revision = revision }
+}
+func text(s string) func(*chat.Message) { return func(m *chat.Message) { m.Text = s } }
+
+// posted, edited and removed are events as Normalise makes them.
+func posted(change ...func(*chat.Message)) slack.Event {
+	m := top(change...)
+	return slack.Event{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, "UBOT")}
+}
+
+func edited(before string, change ...func(*chat.Message)) slack.Event {
+	m := top(append([]func(*chat.Message){at(rev), text("changed")}, change...)...)
+	return slack.Event{
+		Kind: slack.Edited, Message: m, Mention: chat.Mentions(m.Text, "UBOT"),
+		Previous: before, HasPrevious: true, PreviousMention: chat.Mentions(before, "UBOT"),
+	}
+}
+
+// blind is an event that does not tell what the text was before.
+func blind(e slack.Event) slack.Event {
+	e.Previous, e.HasPrevious, e.PreviousMention = "", false, false
+	return e
+}
+
+// partial is an app_mention: it does not speak of files.
+func partial(e slack.Event) slack.Event {
+	e.Partial, e.Message.Files = true, nil
+	return e
+}
+
+func removed(before string, change ...func(*chat.Message)) slack.Event {
+	m := top(append(change, deletedM)...)
+	return slack.Event{Kind: slack.Deleted, Message: m, Previous: before, HasPrevious: before != "", PreviousMention: chat.Mentions(before, "UBOT")}
+}
+
+// stored is a message read from Slack's history, heard one whose event was
+// recorded, and addressed one that was relayed as addressing the bot.
+func stored(change ...func(*chat.Message)) store.Known {
+	m := top(change...)
+	return store.Known{Message: &m}
+}
+
+func heard(change ...func(*chat.Message)) store.Known {
+	k := stored(change...)
+	k.Handled = true
+	return k
+}
+
+func addressed(change ...func(*chat.Message)) store.Known {
+	k := heard(change...)
+	k.Addressed = true
+	return k
+}
+
+func asking(k store.Known, before ...chat.Message) store.Known {
+	k.Before = before
+	return k
+}
+
+const (
+	channelC1 = "channel/T1/C1"
+	channelD1 = "channel/T1/D1"
+	answered  = "thread/T1/C1/" + ts
+	thread    = "thread/T1/C1/" + parent
+)
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	normal := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsIgnore}
+	mode := func(m config.Mode) config.ChannelSettings {
+		return config.ChannelSettings{Mode: m, Bots: config.BotsIgnore}
+	}
+	bots := config.ChannelSettings{Mode: config.ModeJudge, Bots: config.BotsJudge}
+	nothing := store.Known{}
+	u := func(user string) chat.Message { return chat.Message{UserID: user} }
+	bot := chat.Message{UserID: "UBOT", BotID: "BBOT", Own: true}
+
+	keep := func(change ...func(*chat.Message)) *chat.Message { m := top(change...); return &m }
+	for _, test := range []struct {
+		name     string
+		event    slack.Event
+		known    store.Known
+		settings config.ChannelSettings
+		message  *chat.Message // what is kept; nil: it is left as it is
+		handled  bool
+		changes  []string
+	}{
+		// A message comes.
+		{"said at the top level", posted(), nothing, normal, keep(), true, []string{channelC1 + " said "}},
+		{"said in a thread", posted(inThread), nothing, normal, keep(inThread), true, []string{thread + " said "}},
+		{"mention at the top level", posted(mentioning), nothing, normal, keep(mentioning), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"mention in a thread", posted(mentioning, inThread), nothing, normal, keep(mentioning, inThread), true, []string{thread + " addressed "}},
+		{"in a DM", posted(inDM), nothing, normal, keep(inDM), true, []string{channelD1 + " addressed "}},
+		{"mention in a DM", posted(inDM, mentioning), nothing, normal, keep(inDM, mentioning), true, []string{channelD1 + " addressed "}},
+		{"in a thread of a DM", posted(inDM, inThread), nothing, normal, keep(inDM, inThread), true, []string{"thread/T1/D1/" + parent + " addressed "}},
+		{"mode all, top level", posted(), nothing, mode(config.ModeAll), keep(), true, []string{answered + " addressed ", channelC1 + " addressed "}},
+		{"mode all, thread", posted(inThread), nothing, mode(config.ModeAll), keep(inThread), true, []string{thread + " addressed "}},
+		{"mode mention is a rule's business", posted(), nothing, mode(config.ModeMention), keep(), true, []string{channelC1 + " said "}},
+		{"mode off is a rule's business", posted(mentioning), nothing, mode(config.ModeOff), keep(mentioning), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"the bot's own", posted(byOwn), nothing, mode(config.ModeAll), keep(byOwn), true, nil},
+		{"the bot mentions itself", posted(byOwn, mentioning), nothing, bots, keep(byOwn, mentioning), true, nil},
+		{"the bot's own in a DM", posted(byOwn, inDM), nothing, normal, keep(byOwn, inDM), true, nil},
+		{"another bot, ignored", posted(byBot, mentioning), nothing, normal, keep(byBot, mentioning), true, nil},
+		{"another bot, mode all, ignored", posted(byBot), nothing, mode(config.ModeAll), keep(byBot), true, nil},
+		{"another bot, judged", posted(byBot), nothing, bots, keep(byBot), true, []string{channelC1 + " said "}},
+		{"another bot's mention is judged, not answered", posted(byBot, mentioning), nothing, bots, keep(byBot, mentioning), true, []string{channelC1 + " said "}},
+		{"with a file and no text", posted(withFile, text("")), nothing, normal, keep(withFile, text("")), true, []string{channelC1 + " said "}},
+
+		// It comes again, or its twin does.
+		{"again", posted(), heard(), normal, nil, false, nil},
+		{"twin after the mention", posted(mentioning), addressed(mentioning), normal, nil, false, nil},
+		{"twin with the files", posted(mentioning, withFile), addressed(mentioning), normal, keep(mentioning, withFile), true, nil},
+		{"mention after its twin with files", partial(posted(mentioning)), addressed(mentioning, withFile), normal, nil, false, nil},
+		{"late twin of a message that was edited", posted(withFile), heard(at(rev)), normal, nil, false, nil},
+		{"after its deletion", posted(mentioning), heard(deletedM), normal, nil, false, nil},
+		{"after it was read from history", posted(), stored(), normal, keep(), true, []string{channelC1 + " said "}},
+		{"mention after it was read from history", posted(mentioning), stored(mentioning), normal, keep(mentioning), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"app_mention keeps the files from history", partial(posted(mentioning)), stored(mentioning, withFile), normal, keep(mentioning, withFile), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"without text, history knows it", posted(text("")), stored(), normal, keep(), true, []string{channelC1 + " said "}},
+
+		// An edit comes.
+		{"edit", edited("hello"), heard(), normal, keep(at(rev), text("changed")), true, []string{channelC1 + " edited " + rev}},
+		{"edit in a thread, of which the event does not tell", edited("hello"), heard(inThread), normal, keep(at(rev), text("changed"), inThread), true,
+			[]string{thread + " edited " + rev}},
+		{"edit adds a mention", edited("hello", mentioning), heard(), normal, keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"edit adds a mention in a thread", edited("hello", mentioning), heard(inThread), normal, keep(at(rev), mentioning, inThread), true,
+			[]string{thread + " addressed " + rev}},
+		{"app_mention of an edit", partial(blind(edited("", mentioning))), heard(withFile), normal, keep(at(rev), mentioning, withFile), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"its twin", edited("hello", mentioning, withFile), addressed(at(rev), mentioning, withFile), normal, nil, false, nil},
+		{"its twin knows of files", edited("hello", mentioning, withFile), addressed(at(rev), mentioning), normal, keep(at(rev), mentioning, withFile), true, nil},
+		{"its twin knows that the file is gone", edited("hello", mentioning), addressed(at(rev), mentioning, withFile), normal, keep(at(rev), mentioning), true, nil},
+		{"app_mention after its twin", partial(blind(edited("", mentioning))), addressed(at(rev), mentioning, withFile), normal, nil, false, nil},
+		{"edit keeps a mention", edited("<@UBOT> hello", text("<@UBOT> changed")), addressed(mentioning), normal, keep(at(rev), text("<@UBOT> changed")), true,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit takes a mention away", edited("<@UBOT> hello"), addressed(mentioning), normal, keep(at(rev), text("changed")), true,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit brings a mention back", edited("changed", mentioning, at(newer)), addressed(at(rev), text("changed")), normal, keep(at(newer), mentioning), true,
+			[]string{answered + " edited " + newer, channelC1 + " edited " + newer}},
+		{"edit of what was addressed in mode all", edited("hello"), addressed(), mode(config.ModeAll), keep(at(rev), text("changed")), true,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit of what was said before mode all", edited("hello"), heard(), mode(config.ModeAll), keep(at(rev), text("changed")), true,
+			[]string{channelC1 + " edited " + rev}},
+		{"edit in a DM", edited("hello", inDM), addressed(inDM), normal, keep(at(rev), text("changed"), inDM), true, []string{channelD1 + " edited " + rev}},
+		{"edit in a DM adds a mention", edited("hello", inDM, mentioning), addressed(inDM), normal, keep(at(rev), mentioning, inDM), true,
+			[]string{channelD1 + " edited " + rev}},
+		{"edit of a file", edited("hello", text("hello"), withFile), heard(), normal, keep(at(rev), withFile), true, []string{channelC1 + " edited " + rev}},
+		{"unfurl", edited("hello", text("hello")), heard(), normal, keep(at(rev)), true, nil},
+		{"unfurl that does not tell the text before", blind(edited("", text("hello"))), heard(), normal, keep(at(rev)), true, nil},
+		{"stale edit", edited("hello", mentioning), heard(at(newer), text("newest")), normal, nil, false, nil},
+		{"edit again", edited("hello"), heard(at(rev), text("changed")), normal, nil, false, nil},
+		{"edit of a deleted message", edited("hello", mentioning), heard(deletedM), normal, nil, false, nil},
+		{"edit by the bot", edited("hello", byOwn, mentioning), heard(byOwn), normal, keep(at(rev), byOwn, mentioning), true, nil},
+		{"edit by a bot, ignored", edited("hello", byBot, mentioning), heard(byBot), normal, keep(at(rev), byBot, mentioning), true, nil},
+		{"edit by a bot, judged", edited("hello", byBot, mentioning), heard(byBot), bots, keep(at(rev), byBot, mentioning), true,
+			[]string{channelC1 + " edited " + rev}},
+		{"edit keeps the name", edited("hello", byBot), heard(byBot, func(m *chat.Message) { m.Name = "robot" }), normal,
+			keep(at(rev), text("changed"), byBot, func(m *chat.Message) { m.Name = "robot" }), true, nil},
+
+		// An edit comes before its message.
+		{"edit first", edited("hello"), nothing, normal, keep(at(rev), text("changed")), false, []string{channelC1 + " edited " + rev}},
+		{"then the message", posted(), stored(at(rev), text("changed")), normal, keep(at(rev), text("changed")), true, []string{channelC1 + " said "}},
+		{"edit with an old mention first", edited("<@UBOT> hello", text("<@UBOT> 2")), nothing, normal, keep(at(rev), text("<@UBOT> 2")), false,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"then the mention", posted(mentioning), stored(at(rev), text("<@UBOT> 2")), normal, keep(at(rev), text("<@UBOT> 2")), true,
+			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"edit adds a mention first", edited("hello", mentioning), nothing, normal, keep(at(rev), mentioning), false,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"then the message, which is answered already", posted(), notHeard(addressed(at(rev), mentioning)), normal, keep(at(rev), mentioning), true, nil},
+		{"or then the mention, which is answered already", posted(mentioning), notHeard(addressed(at(rev), mentioning)), normal, keep(at(rev), mentioning), true, nil},
+		{"or a second edit, answered already", partial(blind(edited("", mentioning, at(newer), text("<@UBOT> 2")))), notHeard(addressed(at(rev), mentioning)), normal,
+			keep(at(newer), text("<@UBOT> 2")), false, []string{answered + " edited " + newer, channelC1 + " edited " + newer}},
+		{"no edit, and first", edited("hello", text("hello")), nothing, normal, keep(at(rev)), false, nil},
+		{"edit of a message from history", edited("hello", mentioning), stored(), normal, keep(at(rev), mentioning), false,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+
+		// A message is deleted.
+		{"deletion", removed("hello"), heard(), normal, keep(deletedM), true, []string{channelC1 + " deleted "}},
+		{"deletion of an edited message", removed("hello"), heard(at(rev)), normal, keep(deletedM), true, []string{channelC1 + " deleted "}},
+		{"deletion in a thread, of which the event does not tell", removed(""), heard(inThread, withFile), normal, keep(deletedM, inThread), true,
+			[]string{thread + " deleted "}},
+		{"deletion of an addressed message", removed("<@UBOT> hello"), addressed(mentioning), normal, keep(deletedM), true,
+			[]string{answered + " deleted ", channelC1 + " deleted "}},
+		{"deletion of what once was a mention", removed("hello"), addressed(at(rev)), normal, keep(deletedM), true,
+			[]string{answered + " deleted ", channelC1 + " deleted "}},
+		{"deletion in a DM", removed("hello", inDM), addressed(inDM), normal, keep(deletedM, inDM), true, []string{channelD1 + " deleted "}},
+		{"deletion first", removed("<@UBOT> hello"), nothing, normal, keep(deletedM), true, nil},
+		{"deletion again", removed("hello"), heard(deletedM), normal, nil, false, nil},
+		{"deletion of the bot's own", removed("hello", byOwn), heard(byOwn), bots, keep(deletedM, byOwn), true, nil},
+		{"deletion of a bot's, ignored", removed("hello", byBot), heard(byBot), normal, keep(deletedM, byBot), true, nil},
+		{"deletion of a bot's, judged", removed("hello", byBot), heard(byBot), bots, keep(deletedM, byBot), true, []string{channelC1 + " deleted "}},
+
+		// Somebody goes on talking with the bot.
+		{"follow-up", posted(inThread), asking(nothing, u("U1"), bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
+		{"follow-up in several messages", posted(inThread), asking(nothing, u("U1"), bot, u("U1"), u("U1")), normal, keep(inThread), true, []string{thread + " said follow-up "}},
+		{"follow-up on a long answer", posted(inThread), asking(nothing, u("U1"), bot, bot, bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
+		{"follow-up long after others spoke", posted(inThread), asking(nothing, u("U2"), u("U1"), bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
+		{"somebody else spoke since", posted(inThread), asking(nothing, u("U1"), bot, u("U2")), normal, keep(inThread), true, []string{thread + " said "}},
+		{"somebody else spoke between", posted(inThread), asking(nothing, u("U1"), bot, u("U1"), u("U2"), u("U1")), normal, keep(inThread), true, []string{thread + " said "}},
+		{"another was answered", posted(inThread), asking(nothing, u("U1"), u("U2"), bot), normal, keep(inThread), true, []string{thread + " said "}},
+		{"the bot began", posted(inThread), asking(nothing, bot), normal, keep(inThread), true, []string{thread + " said "}},
+		{"the bot never spoke", posted(inThread), asking(nothing, u("U1"), u("U1")), normal, keep(inThread), true, []string{thread + " said "}},
+		{"another bot spoke last", posted(inThread), asking(nothing, u("U1"), chat.Message{BotID: "B2"}), normal, keep(inThread), true, []string{thread + " said "}},
+		{"a mention is none", posted(inThread, mentioning), asking(nothing, u("U1"), bot), normal, keep(inThread, mentioning), true, []string{thread + " addressed "}},
+		{"a bot's is none", posted(inThread, byBot), asking(nothing, chat.Message{BotID: "B2"}, bot), bots, keep(inThread, byBot), true, []string{thread + " said "}},
+		{"an edit is none", edited("hello", inThread), asking(heard(inThread), u("U1"), bot), normal, keep(at(rev), text("changed"), inThread), true, []string{thread + " edited " + rev}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			before := fmt.Sprintf("%+v", test.known.Message)
+			got := plan(test.event, test.known, test.settings)
+			var changes []string
+			for _, c := range got.Changes {
+				if c.TS != ts {
+					t.Errorf("a change of the message %s", c.TS)
+				}
+				name := string(c.Kind)
+				if c.FollowUp {
+					name += " follow-up"
+				}
+				changes = append(changes, fmt.Sprintf("%s %s %s", c.Conversation.ID(), name, c.Revision))
+			}
+			if !slices.Equal(changes, test.changes) {
+				t.Errorf("changes\n%q, want\n%q", changes, test.changes)
+			}
+			if !reflect.DeepEqual(got.Message, test.message) || got.Handled != test.handled {
+				t.Errorf("keeps %+v, handled %v\nwant  %+v, handled %v", got.Message, got.Handled, test.message, test.handled)
+			}
+			if fmt.Sprintf("%+v", test.known.Message) != before {
+				t.Error("it changed what is known")
+			}
+			if again := plan(test.event, test.known, test.settings); !reflect.DeepEqual(again, got) {
+				t.Errorf("asked again, it says %+v", again)
+			}
+		})
+	}
+}
+
+func notHeard(k store.Known) store.Known {
+	k.Handled = false
+	return k
+}

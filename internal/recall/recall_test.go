@@ -1,0 +1,339 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// directory is a Slack that counts what it is asked.
+type directory struct {
+	mu       sync.Mutex
+	users    map[string]string
+	channels map[string]slack.Channel
+	err      error
+	asked    map[string]int
+	unbound  bool // somebody asked without a limit of time
+}
+
+func (d *directory) ask(ctx context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked[id]++
+	if _, ok := ctx.Deadline(); !ok {
+		d.unbound = true
+	}
+	return d.err
+}
+
+func (d *directory) Identity(context.Context) (slack.Identity, error) {
+	return slack.Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT", Name: "slackname"}, nil
+}
+
+func (d *directory) User(ctx context.Context, id string) (slack.User, error) {
+	if err := d.ask(ctx, id); err != nil {
+		return slack.User{}, err
+	}
+	name, ok := d.users[id]
+	if !ok {
+		return slack.User{}, &slack.Error{Method: "users.info", Code: "user_not_found", Kind: slack.Final}
+	}
+	return slack.User{ID: id, Name: name}, nil
+}
+
+func (d *directory) Channel(ctx context.Context, id string) (slack.Channel, error) {
+	if err := d.ask(ctx, id); err != nil {
+		return slack.Channel{}, err
+	}
+	return d.channels[id], nil
+}
+
+// count is how often it was asked for an id since the last count.
+func (d *directory) count(id string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer delete(d.asked, id)
+	return d.asked[id]
+}
+
+type bundle struct {
+	*testing.T
+	*Builder
+	directory *directory
+	now       time.Time
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{T: t, now: noon, directory: &directory{
+		users:    map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
+		channels: map[string]slack.Channel{"C1": {ID: "C1", Name: "general"}, "G1": {ID: "G1", Name: "secret", Private: true}, "D1": {ID: "D1", Private: true, Direct: true}},
+		asked:    map[string]int{},
+	}}
+	b.Builder = &Builder{
+		Store: db, Directory: b.directory, Persona: chat.Persona{Name: "myao", SystemPrompt: "p"}, MessagesLimit: 50,
+		Clock: func() time.Time { return b.now }, Logger: slog.New(slog.DiscardHandler),
+	}
+	return b
+}
+
+func at(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
+
+func (b *bundle) say(messages ...chat.Message) {
+	b.Helper()
+	for _, m := range messages {
+		m.Team = "T1"
+		if m.Channel == "" {
+			m.Channel = "C1"
+		}
+		if _, err := b.Store.Record(b.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func (b *bundle) build(channel, thread string) Recollection {
+	b.Helper()
+	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: thread})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+func TestNamesAreResolvedAndKeptForADay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(
+		chat.Message{TS: at(1), UserID: "U1", Text: "hello <@U2|old label> and <@UBOT>"},
+		chat.Message{TS: at(2), BotID: "B9", UserID: "B2", Text: "beep"},
+		chat.Message{TS: at(3), BotID: "B9", Name: "its own name", Text: "beep"},
+		chat.Message{TS: at(4), BotID: "B9", Text: "beep"},
+		chat.Message{TS: at(5), UserID: "UBOT", BotID: "BBOT", Own: true, Name: "slackname", Text: "mine"},
+	)
+	check := func(when string, asked int) {
+		t.Helper()
+		r := b.build("C1", "")
+		var names []string
+		for _, m := range r.Target() {
+			names = append(names, m.Name)
+		}
+		if got, want := strings.Join(names, ", "), "alice, robot, its own name, B9, myao"; got != want {
+			t.Errorf("%s: said by %s, want %s", when, got, want)
+		}
+		if want := map[string]string{"U1": "alice", "U2": "bob", "B2": "robot", "UBOT": "myao"}; !maps.Equal(r.Names, want) {
+			t.Errorf("%s: names %v, want %v", when, r.Names, want)
+		}
+		if want := map[string]string{"C1": "general"}; !maps.Equal(r.Channels, want) || r.Conversation.ChannelName != "general" {
+			t.Errorf("%s: channels %v, of %q", when, r.Channels, r.Conversation.ChannelName)
+		}
+		if r.Persona != b.Persona || r.TargetThread != "" {
+			t.Errorf("%s: %+v", when, r.Context)
+		}
+		for _, id := range []string{"U1", "U2", "B2", "C1"} {
+			if got := b.directory.count(id); got != asked {
+				t.Errorf("%s: asked %d times for %s, want %d", when, got, id, asked)
+			}
+		}
+		if got := b.directory.count("UBOT"); got != 0 {
+			t.Errorf("%s: asked for the bot itself", when)
+		}
+	}
+	check("at first", 1)
+	check("again", 0)
+	b.now = noon.Add(24 * time.Hour)
+	check("a day later", 0)
+	b.now = noon.Add(24*time.Hour + time.Second)
+	check("more than a day later", 1)
+	check("again", 0)
+	if b.directory.unbound {
+		t.Error("Slack may take for ever to tell a name")
+	}
+}
+
+func TestNewNamesComeAfterADay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello"})
+	b.build("C1", "")
+	b.directory.users["U1"] = "alicia"
+	b.directory.channels["C1"] = slack.Channel{ID: "C1", Name: "renamed"}
+	if r := b.build("C1", ""); r.Names["U1"] != "alice" || r.Channels["C1"] != "general" {
+		t.Errorf("at once: %v, %v", r.Names, r.Channels)
+	}
+	b.now = noon.Add(25 * time.Hour)
+	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" || r.Target()[0].Name != "alicia" {
+		t.Errorf("a day later: %v, %v", r.Names, r.Channels)
+	}
+	// Nor is the name of somebody forgotten whom Slack no longer knows.
+	delete(b.directory.users, "U1")
+	b.now = noon.Add(49*time.Hour + time.Minute + time.Second)
+	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || b.directory.count("U1") == 0 {
+		t.Errorf("when she has left: %v", r.Names)
+	}
+	// When Slack does not tell, the old names are better than none.
+	b.directory.err = errors.New("away")
+	b.now = noon.Add(100 * time.Hour)
+	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" {
+		t.Errorf("while Slack is away: %v, %v", r.Names, r.Channels)
+	}
+}
+
+func TestFailingDirectoryLeavesIDs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.directory.err = errors.New("away")
+	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello <@U2>"}, chat.Message{TS: at(2), UserID: "UBOT", Own: true, Text: "mine"})
+	r := b.build("C1", "")
+	if got := r.Target(); got[0].Name != "U1" || got[1].Name != "myao" {
+		t.Errorf("said by %q and %q", got[0].Name, got[1].Name)
+	}
+	if want := map[string]string{"UBOT": "myao"}; !maps.Equal(r.Names, want) || len(r.Channels) != 0 {
+		t.Errorf("names %v, channels %v", r.Names, r.Channels)
+	}
+	// A failure is not kept for a day.
+	b.directory.err = nil
+	if r := b.build("C1", ""); r.Names["U1"] != "alice" || r.Names["U2"] != "bob" || r.Channels["C1"] != "general" {
+		t.Errorf("names %v, channels %v", r.Names, r.Channels)
+	}
+}
+
+// Somebody who mentions a crowd of strangers neither keeps the names of those who
+// speak from being learnt, nor has Slack asked again and again.
+func TestStrangersDoNotHideThoseWhoSpeak(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var crowd strings.Builder
+	for n := range 2 * nameAtMost {
+		fmt.Fprintf(&crowd, "<@X%d> <#X%d>", n, n)
+	}
+	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello"}, chat.Message{TS: at(2), UserID: "U2", Text: crowd.String()})
+	r := b.build("C1", "")
+	if r.Names["U1"] != "alice" || r.Names["U2"] != "bob" || r.Channels["C1"] != "general" {
+		t.Errorf("names %v, channels %v", r.Names, r.Channels)
+	}
+	total := func() (n int) {
+		for id := range maps.Clone(b.directory.asked) {
+			n += b.directory.count(id)
+		}
+		return n
+	}
+	if got := total(); got > askAtMost+1 {
+		t.Errorf("Slack was asked %d times", got)
+	}
+	for range nameAtMost / askAtMost {
+		b.build("C1", "")
+	}
+	total()
+	if b.build("C1", ""); total() != 0 {
+		t.Error("Slack is asked again for those it does not know")
+	}
+	if r := b.build("C1", ""); r.Names["X1"] != "" {
+		t.Errorf("a stranger is called %q", r.Names["X1"])
+	}
+}
+
+func TestNamesOfPrivateChannelsStayThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(
+		chat.Message{Channel: "G1", TS: at(1), UserID: "U1", Text: "see <#C1> and <#G1>"},
+		chat.Message{Channel: "C1", TS: at(1), UserID: "U1", Text: "see <#G1|> and <#C9> and <#D1>"},
+		chat.Message{Channel: "D1", TS: at(1), UserID: "U1", Text: "see <#G1>"},
+	)
+	if r := b.build("G1", ""); !maps.Equal(r.Channels, map[string]string{"G1": "secret"}) {
+		t.Errorf("in the private channel: %v", r.Channels)
+	}
+	if r := b.build("C1", ""); !maps.Equal(r.Channels, map[string]string{"C1": "general"}) {
+		t.Errorf("in public: %v", r.Channels)
+	}
+	if r := b.build("D1", ""); len(r.Channels) != 0 || r.Conversation.ChannelName != "" {
+		t.Errorf("in a DM: %v", r.Channels)
+	}
+	if r := b.build("G1", ""); !maps.Equal(r.Channels, map[string]string{"G1": "secret", "C1": "general"}) {
+		t.Errorf("in the private channel, which sees the public one: %v", r.Channels)
+	}
+	if got := b.directory.count("C9"); got != 0 {
+		t.Error("Slack was asked for a channel that is only spoken of")
+	}
+}
+
+func TestSawIsTheNewestOfTheConversation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(
+		chat.Message{TS: at(1), UserID: "U1", Text: "parent"},
+		chat.Message{TS: at(3), ThreadTS: at(1), UserID: "U1", Text: "reply"},
+		chat.Message{TS: at(4), ThreadTS: at(1), UserID: "U1", Deleted: true},
+		chat.Message{TS: at(5), UserID: "U1", Text: "top"},
+		chat.Message{TS: at(7), ThreadTS: at(6), UserID: "U1", Text: "elsewhere"},
+	)
+	for thread, want := range map[string]time.Time{"": noon.Add(5 * time.Second), at(1): noon.Add(3 * time.Second), at(99): {}} {
+		if r := b.build("C1", thread); !r.Saw.Equal(want) {
+			t.Errorf("thread %q: saw %v, want %v", thread, r.Saw, want)
+		}
+	}
+	if r := b.build("C7", ""); !r.Saw.IsZero() || r.Conversation.Count() != 0 {
+		t.Errorf("of an empty channel: %+v", r)
+	}
+}
+
+func TestLimitAndWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.MessagesLimit = 3
+	b.say(chat.Message{TS: at(0), UserID: "U1", Text: "parent"})
+	for n := range 10 {
+		b.say(chat.Message{TS: at(n + 1), ThreadTS: at(0), UserID: "U1", Text: "reply"})
+	}
+	r := b.build("C1", at(0))
+	if got := r.Target(); len(got) != 4 || got[0].TS != at(0) || got[1].TS != at(8) || r.Conversation.Omitted != 7 {
+		t.Errorf("target %+v, %d left out", got, r.Conversation.Omitted)
+	}
+}
+
+func TestWithoutIdentityOrDatabaseThereIsNoContext(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := chat.Conversation{Team: "T1", Channel: "C1"}
+	b.Directory = &nobody{b.directory}
+	if _, err := b.Build(t.Context(), c); !errors.Is(err, errNobody) {
+		t.Errorf("%v, want %v", err, errNobody)
+	}
+	b.Directory = b.directory
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Build(t.Context(), c); err == nil {
+		t.Error("a context without a database")
+	}
+}
+
+var errNobody = errors.New("nobody")
+
+type nobody struct{ *directory }
+
+func (n *nobody) Identity(context.Context) (slack.Identity, error) {
+	return slack.Identity{}, errNobody
+}

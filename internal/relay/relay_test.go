@@ -1,0 +1,615 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+// sent is one signal that the server has taken.
+type sent struct {
+	id      string
+	request string
+	changes []conversation.Change
+	policy  conversation.Policy
+}
+
+// server is a Temporal that keeps what it is sent, and knows a repetition by its
+// request id as the real one does.
+type server struct {
+	t *testing.T
+	// refuse, if set, is asked before a signal is taken, lose after it.
+	refuse func(c chat.Conversation) error
+	lose   func(ctx context.Context, c chat.Conversation) error
+
+	mu      sync.Mutex
+	busy    map[string]bool
+	calls   []sent // every call, in the order of their beginning
+	signals []sent // what was taken, repetitions left out
+}
+
+func (s *server) Send(ctx context.Context, c chat.Conversation, signal conversation.Signal, requestID string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		s.t.Error("a signal may take for ever")
+	}
+	call := sent{c.ID(), requestID, slices.Clone(signal.Changes), signal.Policy}
+	s.mu.Lock()
+	if s.busy == nil {
+		s.busy = map[string]bool{}
+	}
+	if s.busy[call.id] {
+		s.t.Errorf("two signals at once to %s", call.id)
+	}
+	s.busy[call.id] = true
+	s.calls = append(s.calls, call)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy[call.id] = false
+	}()
+	if s.refuse != nil {
+		if err := s.refuse(c); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	if !slices.ContainsFunc(s.signals, func(before sent) bool { return before.request == requestID }) {
+		s.signals = append(s.signals, call)
+	}
+	s.mu.Unlock()
+	if s.lose != nil {
+		return s.lose(ctx, c)
+	}
+	return nil
+}
+
+// taken is the ts that a conversation was told, in this order.
+func (s *server) taken(c chat.Conversation) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ts []string
+	for _, signal := range s.signals {
+		if signal.id == c.ID() {
+			for _, change := range signal.changes {
+				ts = append(ts, change.TS)
+			}
+		}
+	}
+	return ts
+}
+
+func (s *server) called() []sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+type bundle struct {
+	*testing.T
+	*server
+	store    *store.Store
+	url      string
+	counters *prometheus.Registry
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{T: t, server: &server{t: t}, url: "sqlite:" + filepath.Join(t.TempDir(), "myao.db")}
+	b.store = b.open()
+	if _, err := b.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// open opens the database as one more process would.
+func (b *bundle) open() *store.Store {
+	b.Helper()
+	s, err := store.Open(b.Context(), b.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (b *bundle) relay(s *store.Store) *Relay {
+	b.counters = prometheus.NewRegistry()
+	policy := func(_ context.Context, c chat.Conversation) conversation.Policy {
+		return conversation.Policy{MinWait: len(c.Channel)}
+	}
+	return New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now))
+}
+
+// run runs a relay until stop is called, which returns when it has ended.
+func (b *bundle) run(r *Relay) (stop func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	stop = func() {
+		b.Helper()
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			b.Fatal("Run does not return")
+		}
+	}
+	b.Cleanup(stop)
+	return stop
+}
+
+func in(n int) chat.Conversation {
+	return chat.Conversation{Team: "T1", Channel: fmt.Sprintf("C%d", n)}
+}
+
+func at(n int) string { return fmt.Sprintf("%d.000001", 1000+n) }
+
+// say stores messages with their changes, in the order of coming.
+func (b *bundle) say(c chat.Conversation, ns ...int) {
+	b.Helper()
+	if err := say(b.Context(), b.store, c, ns...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func say(ctx context.Context, s *store.Store, c chat.Conversation, ns ...int) error {
+	for _, n := range ns {
+		m := chat.Message{Team: c.Team, Channel: c.Channel, ThreadTS: c.Thread, TS: at(n), UserID: "U1"}
+		if _, err := s.Record(ctx, m, func(store.Known) store.Entry {
+			return store.Entry{Message: &m, Handled: true, Changes: []store.Change{
+				{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Said}},
+			}}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bundle) await(what string, done func() bool) {
+	b.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			b.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (b *bundle) backlog() int {
+	b.Helper()
+	n, _, err := b.store.BacklogSize(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+func (b *bundle) counted(name string) float64 {
+	b.Helper()
+	families, err := b.counters.Gather()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetCounter().GetValue() + f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	b.Fatalf("no metric %s", name)
+	return 0
+}
+
+func names(from, to int) []string {
+	var ts []string
+	for n := from; n < to; n++ {
+		ts = append(ts, at(n))
+	}
+	return ts
+}
+
+func TestOneSignalTakesAllThatWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(in(1), 3, 1, 2)
+	b.say(in(22), 1)
+	r := b.relay(b.store)
+	if got := b.counted("myao_backlog_changes"); got != 4 {
+		t.Errorf("a backlog of %v, want 4", got)
+	}
+	r.Kick(in(1))
+	r.Kick(in(22))
+	b.run(r)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if got := b.taken(in(1)); !slices.Equal(got, names(1, 4)) {
+		t.Errorf("told %v, want %v", got, names(1, 4))
+	}
+	calls := b.called()
+	if len(calls) != 2 || calls[0].request == calls[1].request || calls[0].request == "" {
+		t.Errorf("signals %+v, want one for each conversation", calls)
+	}
+	for _, call := range calls {
+		if want := len(strings.Split(call.id, "/")[2]); call.policy.MinWait != want {
+			t.Errorf("%s goes by the policy of another: %+v", call.id, call.policy)
+		}
+	}
+	b.await("the count", func() bool { return b.counted("myao_changes_relayed_total") == 4 })
+}
+
+// A backlog longer than a batch goes in several signals, still in order.
+func TestBatchesAreInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var ns []int
+	for n := range 2*batch + 7 {
+		ns = append(ns, n)
+	}
+	b.say(in(1), ns...)
+	b.run(b.relay(b.store))
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if got := b.taken(in(1)); !slices.Equal(got, names(0, len(ns))) {
+		t.Errorf("told %v", got)
+	}
+	calls := b.called()
+	if len(calls) != 3 || len(calls[0].changes) != batch || len(calls[2].changes) != 7 {
+		t.Errorf("%d signals", len(calls))
+	}
+}
+
+// What comes while the conversation is being relayed is relayed at once: its kick
+// found the conversation claimed, and the sweep is two seconds away.
+func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	next := 1
+	r := b.relay(b.store)
+	b.refuse = func(c chat.Conversation) error {
+		if n := next; n < 6 {
+			next++
+			// Stored after the batch was read, by a process whose kick goes astray.
+			return say(t.Context(), b.store, c, n)
+		}
+		return nil
+	}
+	b.say(in(1), 0)
+	if !r.drain(t.Context(), in(1)) { // no sweep runs here
+		t.Error("it did not go well")
+	}
+	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) || b.backlog() != 0 {
+		t.Errorf("told %v, want %v; %d wait", got, names(0, 6), b.backlog())
+	}
+}
+
+// The smallest gap: between the last look and the letting go.
+func TestNothingSlipsBetweenTheLastLookAndTheRelease(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	relays := []*Relay{b.relay(b.store), b.relay(b.open())}
+	const n = 60
+	var group sync.WaitGroup
+	for i := range 2 {
+		group.Go(func() {
+			for k := range n {
+				if err := say(t.Context(), b.store, in(1), 2*k+i); err != nil {
+					t.Error(err)
+				}
+				relays[i].drain(t.Context(), in(1)) // as a kick does; no sweep runs
+			}
+		})
+	}
+	group.Wait()
+	if left := b.backlog(); left != 0 {
+		t.Errorf("%d changes wait though every one was kicked", left)
+	}
+	got := b.taken(in(1))
+	slices.Sort(got)
+	if want := names(0, 2*n); !slices.Equal(got, want) {
+		t.Errorf("told %d changes, want %d", len(got), len(want))
+	}
+}
+
+func TestRefusedChangesWaitForTheSweep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var away atomic.Bool
+	away.Store(true)
+	b.refuse = func(chat.Conversation) error {
+		if away.Load() {
+			return errors.New("Temporal is away")
+		}
+		return nil
+	}
+	r := b.relay(b.store)
+	b.run(r)
+	for n := range 20 {
+		b.say(in(n%4), 20-n) // the newest first
+		r.Kick(in(n % 4))
+	}
+	b.await("refusals", func() bool { return b.counted("myao_relay_failures_total") >= 8 })
+	if got := b.backlog(); got != 20 {
+		t.Errorf("%d changes wait, want all 20", got)
+	}
+	away.Store(false)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	for c := range 4 {
+		got := b.taken(in(c))
+		if len(got) != 5 || !slices.IsSorted(got) {
+			t.Errorf("%s was told %v, want five in order", in(c).ID(), got)
+		}
+	}
+}
+
+// A conversation that the server will never take does not hold up the others.
+func TestOnePoisonedConversationHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse = func(c chat.Conversation) error {
+		if c == in(0) {
+			return errors.New("never")
+		}
+		return nil
+	}
+	b.say(in(0), 0)
+	for n := range 60 {
+		b.say(in(n+1), 0)
+	}
+	r := b.relay(b.store)
+	r.sweepOnce(t.Context())
+	if got := b.backlog(); got != 1 {
+		t.Errorf("%d changes wait after a sweep, want the poisoned one", got)
+	}
+}
+
+// While the server is away a sweep does not wait for each conversation's refusal.
+func TestSweepGivesUpWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse = func(chat.Conversation) error { return errors.New("away") }
+	for n := range 60 {
+		b.say(in(n), 0)
+	}
+	r := b.relay(b.store)
+	if r.sweepOnce(t.Context()) {
+		t.Error("it went well")
+	}
+	if got := len(b.called()); got < workers || got > 4*workers {
+		t.Errorf("%d signals were tried, want about %d", got, workers)
+	}
+}
+
+// A backlog of an hour's outage is not worked off at the pace of the sweeps.
+func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range sweepAtOnce + 5 {
+		b.say(in(n), 0)
+	}
+	r := b.relay(b.store)
+	if !r.sweepOnce(t.Context()) {
+		t.Error("there is no more, it says")
+	}
+	if r.sweepOnce(t.Context()) || b.backlog() != 0 {
+		t.Errorf("it does not end; %d wait", b.backlog())
+	}
+}
+
+func TestTwoRelaysShareADatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.refuse = func(chat.Conversation) error {
+		if calls.Add(1)%7 == 0 {
+			return errors.New("now and then")
+		}
+		return nil
+	}
+	other := b.open()
+	relays := []*Relay{b.relay(b.store), b.relay(other)}
+	for _, r := range relays {
+		b.run(r)
+	}
+	const each = 40
+	var group sync.WaitGroup
+	for c := range 4 {
+		group.Go(func() {
+			s := []*store.Store{b.store, other}[c%2]
+			for n := range each {
+				if err := say(t.Context(), s, in(c), n); err != nil {
+					t.Error(err)
+				}
+				relays[n%2].Kick(in(c))
+			}
+		})
+	}
+	group.Wait()
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	for c := range 4 {
+		// One person's messages are stored in order here, so they are told in order.
+		if got := b.taken(in(c)); !slices.Equal(got, names(0, each)) {
+			t.Errorf("%s was told %v", in(c).ID(), got)
+		}
+	}
+}
+
+// A relay that ends after the server has taken a signal, and before it could mark
+// that, leaves the changes to be sent again under the same request id.
+func TestEndBetweenSignalAndMarkSendsTheSameAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(in(1), 1, 2)
+	ctx, crash := context.WithCancel(t.Context())
+	b.lose = func(ctx context.Context, _ chat.Conversation) error {
+		crash()
+		<-ctx.Done()
+		return nil // taken; the word of it comes to a relay that is no more
+	}
+	if b.relay(b.store).drain(ctx, in(1)) {
+		t.Error("it went well")
+	}
+	if got := b.backlog(); got != 2 {
+		t.Fatalf("%d changes wait, want 2", got)
+	}
+	b.lose = nil
+	b.run(b.relay(b.open())) // the next process; the lease was let go
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	calls := b.called()
+	if len(calls) != 2 || calls[0].request != calls[1].request || !slices.Equal(calls[0].changes, calls[1].changes) {
+		t.Errorf("sent %+v, want the same twice", calls)
+	}
+	if got := b.taken(in(1)); !slices.Equal(got, names(1, 3)) {
+		t.Errorf("the server knows %v", got)
+	}
+}
+
+func TestAnotherBatchHasAnotherRequestID(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.relay(b.store)
+	seen := map[string]string{}
+	for i, say := range []func(){
+		func() { b.say(in(1), 1) }, func() { b.say(in(2), 1) }, func() { b.say(in(1), 2) }, func() { b.say(in(1), 3, 4) },
+	} {
+		say()
+		for c := range 3 {
+			r.drain(t.Context(), in(c))
+		}
+		calls := b.called()
+		last := calls[len(calls)-1]
+		if before, ok := seen[last.request]; ok || len(calls) != i+1 {
+			t.Errorf("the request id of %v is that of %s", last.changes, before)
+		}
+		seen[last.request] = fmt.Sprint(last.changes)
+	}
+}
+
+func TestLeaseOfADeadRelayEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.say(in(1), 1)
+	ends := time.Now().Add(700 * time.Millisecond)
+	if mine, err := b.store.Claim(t.Context(), in(1).ID(), "dead", ends); !mine || err != nil {
+		t.Fatal(mine, err)
+	}
+	var early atomic.Bool
+	b.refuse = func(chat.Conversation) error {
+		early.Store(time.Now().Before(ends))
+		return nil
+	}
+	r := b.relay(b.store)
+	r.Kick(in(1)) // finds it claimed
+	b.run(r)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if early.Load() {
+		t.Error("it was sent while another relay held the conversation")
+	}
+}
+
+func TestFloodOfKicksLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.relay(b.store)
+	kicked := make(chan struct{})
+	go func() {
+		defer close(kicked)
+		for n := range 5 * cap(r.kicks) { // nobody listens yet
+			r.Kick(in(n % 500))
+		}
+	}()
+	select {
+	case <-kicked:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a kick blocks")
+	}
+	for n := range 30 {
+		b.say(in(1000+n), 1, 2) // their kicks are dropped
+		r.Kick(in(1000 + n))
+	}
+	b.run(r)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	for n := range 30 {
+		if got := b.taken(in(1000 + n)); !slices.Equal(got, names(1, 3)) {
+			t.Errorf("%s was told %v", in(1000+n).ID(), got)
+		}
+	}
+}
+
+func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := b.open()
+	r := b.relay(s)
+	b.run(r)
+	b.say(in(1), 1)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.say(in(1), 2)
+	r.Kick(in(1))
+	if r.drain(t.Context(), in(1)) || r.sweepOnce(t.Context()) {
+		t.Error("it went well without a database")
+	}
+	if got := b.counted("myao_backlog_changes"); got != -1 {
+		t.Errorf("a backlog of %v, want -1 for not known", got)
+	}
+	b.run(b.relay(b.store))
+	b.await("another relay's turn", func() bool { return b.backlog() == 0 })
+}
+
+// Not parallel: it looks at the goroutines of the whole program.
+func TestRunLeavesNothingBehind(t *testing.T) {
+	b := setup(t)
+	hanging := make(chan struct{}, 100)
+	b.lose = func(ctx context.Context, _ chat.Conversation) error {
+		hanging <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for n := range 30 {
+		b.say(in(n), 1)
+	}
+	r := b.relay(b.store)
+	stop := b.run(r)
+	for n := range 30 {
+		r.Kick(in(n))
+	}
+	for range workers {
+		<-hanging
+	}
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v to stop while signals hang", took)
+	}
+	buf := make([]byte, 1<<20)
+	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "relay.(*Relay)") {
+		t.Errorf("goroutines are left:\n%s", stacks)
+	}
+	// All that was held is let go: another process need not wait for the lease.
+	for n := range 30 {
+		if mine, err := b.store.Claim(t.Context(), in(n).ID(), "other", time.Now()); !mine || err != nil {
+			t.Errorf("%s is still claimed: %v", in(n).ID(), err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/testserver"
+)
+
+// The suite runs on both databases: whatever a test here demands, Postgres and
+// SQLite have to do alike.
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+const (
+	team    = "T1"
+	channel = "C1"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock stands still until it is moved.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// database is a migrated store of the test's own, with a clock in the test's hand.
+type database struct {
+	*Store
+	clock *clock
+	url   string
+}
+
+func eachDatabase(t *testing.T, run func(t *testing.T, db database)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, migrated(t, sqliteURL(t)))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, migrated(t, testserver.Postgres(t)))
+	})
+}
+
+func sqliteURL(t *testing.T) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "data", "myao.db")
+}
+
+func migrated(t *testing.T, url string) database {
+	t.Helper()
+	s := open(t, url)
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{at: noon}
+	s.now = c.now
+	return database{Store: s, clock: c, url: url}
+}
+
+// open opens a store as one more process would.
+func open(t *testing.T, url string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// at is the ts of the second n after noon.
+func at(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
+
+func said(ts, thread string) chat.Message {
+	return chat.Message{Team: team, Channel: channel, TS: ts, ThreadTS: thread, UserID: "U1", Text: "text of " + ts}
+}
+
+func of(m chat.Message) chat.Conversation {
+	return chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+}
+
+// keep decides to keep m and to relay one change of each kind.
+func keep(m chat.Message, kinds ...conversation.Kind) func(Known) Entry {
+	return func(Known) Entry {
+		entry := Entry{Message: &m, Handled: true}
+		for _, kind := range kinds {
+			entry.Changes = append(entry.Changes, Change{
+				Conversation: of(m), Change: conversation.Change{TS: m.TS, Kind: kind, Revision: m.Revision},
+			})
+		}
+		return entry
+	}
+}
+
+func (db database) record(t *testing.T, m chat.Message, decide func(Known) Entry) []chat.Conversation {
+	t.Helper()
+	targets, err := db.Record(t.Context(), m, decide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return targets
+}
+
+// store keeps messages without a change.
+func (db database) store(t *testing.T, messages ...chat.Message) {
+	t.Helper()
+	for _, m := range messages {
+		db.record(t, m, keep(m))
+	}
+}
+
+// known is what is known of a message.
+func (db database) known(t *testing.T, m chat.Message) Known {
+	t.Helper()
+	var got Known
+	db.record(t, m, func(k Known) Entry { got = k; return Entry{} })
+	return got
+}
+
+func (db database) waiting(t *testing.T, c chat.Conversation) []Waiting {
+	t.Helper()
+	w, err := db.Waiting(t.Context(), c.ID(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// atOnce runs n calls side by side, let go together, and returns their errors.
+func atOnce(n int, run func(i int) error) []error {
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			<-start
+			errs[i] = run(i)
+		})
+	}
+	close(start)
+	group.Wait()
+	return errs
+}
+
+func noErrors(t *testing.T, errs []error) {
+	t.Helper()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}
+
+// count counts rows.
+func (db database) count(t *testing.T, table, where string, args ...any) int {
+	t.Helper()
+	var n int
+	if err := db.db.WithContext(t.Context()).Raw("SELECT COUNT(*) FROM "+table+" WHERE "+where, args...).Scan(&n).Error; err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func within(t *testing.T, d time.Duration, what string, run func(ctx context.Context) error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	go func() { done <- run(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(d + 10*time.Second):
+		t.Fatalf("%s hangs: 10 s after its context has ended it has not returned", what)
+		return nil
+	}
+}

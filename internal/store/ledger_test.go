@@ -1,0 +1,109 @@
+package store
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestDecisionIsWrittenOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		confidence, delay := 0.85, 120
+		d := Decision{
+			Key: "run/1", WorkflowID: "channel/T1/C1", TriggerTS: at(1), Revision: at(2), Source: "judgment", Rule: "",
+			ShouldRespond: true, Reason: "nobody answered", Confidence: &confidence, DelaySeconds: &delay, Model: "m",
+			TokensIn: 10, TokensOut: 20, LatencyUS: 30, Outcome: "pending",
+		}
+		decide := func(d Decision) {
+			t.Helper()
+			if err := db.Decide(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		decide(d)
+		db.clock.advance(time.Minute)
+		again := d
+		again.Reason, again.Outcome = "something else", "silent"
+		decide(again)
+		silent := Decision{Key: "run/0", WorkflowID: d.WorkflowID, TriggerTS: at(3), Source: "rule", Rule: "too_old", Outcome: "silent"}
+		decide(silent)
+		decide(Decision{Key: "run/2", WorkflowID: "channel/T1/C2", TriggerTS: at(1), Source: "rule", Outcome: "silent"})
+
+		d.DecidedUS = micros(noon)
+		silent.DecidedUS = micros(noon.Add(time.Minute))
+		silent.SettledUS = &silent.DecidedUS
+		got, err := db.Decisions(t.Context(), d.WorkflowID)
+		if err != nil || !reflect.DeepEqual(got, []Decision{d, silent}) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, err, []Decision{d, silent})
+		}
+		if at := got[0].Decided(); !at.Equal(noon) || at.Location() != time.UTC {
+			t.Errorf("decided %v, want %v", at, noon)
+		}
+	})
+}
+
+func TestSettleOnlyWhatIsPending(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for _, d := range []Decision{{Key: "a", Outcome: "pending"}, {Key: "b", Outcome: "silent"}} {
+			d.WorkflowID = "w"
+			if err := db.Decide(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db.clock.advance(time.Minute)
+		for _, settle := range [][3]string{{"a", "posted", "key"}, {"a", "withdrawn", "late"}, {"b", "posted", "wrong"}, {"unknown", "posted", ""}} {
+			if err := db.Settle(t.Context(), settle[0], settle[1], settle[2]); err != nil {
+				t.Fatal(err)
+			}
+			db.clock.advance(time.Minute)
+		}
+		got, err := db.Decisions(t.Context(), "w")
+		if err != nil || len(got) != 2 {
+			t.Fatal(got, err)
+		}
+		if a := got[0]; a.Outcome != "posted" || a.OutcomeBy != "key" || *a.SettledUS != micros(noon.Add(time.Minute)) {
+			t.Errorf("settled: %+v", a)
+		}
+		if b := got[1]; b.Outcome != "silent" || b.OutcomeBy != "" || *b.SettledUS != micros(noon) {
+			t.Errorf("was never pending: %+v", b)
+		}
+	})
+}
+
+func TestSilence(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		db.record(t, m, keep(m, "said"))
+		const unknown = "channel/T1/C9"
+		check := func(id string, want time.Time) {
+			t.Helper()
+			got, err := db.SilencedUntil(t.Context(), id)
+			if err != nil || !got.Equal(want) || got.Location() != time.UTC {
+				t.Errorf("%s is silenced until %v, %v; want %v", id, got, err, want)
+			}
+		}
+		silence := func(id string, until time.Time) {
+			t.Helper()
+			if err := db.Silence(t.Context(), id, until); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []string{of(m).ID(), unknown} {
+			check(id, time.Time{})
+			silence(id, noon.Add(time.Hour))
+			check(id, noon.Add(time.Hour))
+			century := noon.In(time.FixedZone("", 9*3600)).AddDate(100, 0, 0)
+			silence(id, century)
+			check(id, century)
+		}
+		// It leaves the relay's lease alone, and the relay leaves it alone.
+		if mine, err := db.Claim(t.Context(), of(m).ID(), "a", noon.Add(time.Minute)); !mine || err != nil {
+			t.Fatal(mine, err)
+		}
+		silence(of(m).ID(), time.Time{})
+		check(of(m).ID(), time.Time{})
+		if mine, err := db.Claim(t.Context(), of(m).ID(), "b", noon.Add(time.Minute)); mine || err != nil {
+			t.Errorf("silencing ended the lease: %v, %v", mine, err)
+		}
+	})
+}

@@ -1,0 +1,343 @@
+package store
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+func TestRecordKeepsAllOfAMessage(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := chat.Message{
+			Team: team, Channel: channel, TS: at(2), ThreadTS: at(1), UserID: "U1", BotID: "B1", Own: true, Name: "名前",
+			Text: "a 'quoted' \"text\" with $1 ? and 🦊\nlines", Revision: at(3),
+			Files: []chat.File{{ID: "F1", Name: "cat?.png", MIME: "image/png"}, {Name: "plain"}},
+		}
+		targets := db.record(t, m, keep(m, conversation.Said))
+		if want := []chat.Conversation{of(m)}; !reflect.DeepEqual(targets, want) {
+			t.Errorf("targets %v, want %v", targets, want)
+		}
+		got, err := db.Message(t.Context(), team, channel, m.TS)
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("got %+v, %v\nwant %+v", got, err, m)
+		}
+		for _, place := range [][3]string{{"T2", channel, m.TS}, {team, "C2", m.TS}, {team, channel, at(9)}} {
+			if _, err := db.Message(t.Context(), place[0], place[1], place[2]); !errors.Is(err, ErrNotFound) {
+				t.Errorf("message at %v: %v, want ErrNotFound", place, err)
+			}
+		}
+	})
+}
+
+func TestRecordTellsWhatIsKnown(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		if k := db.known(t, m); k.Message != nil || k.Handled || k.Addressed || k.Before != nil {
+			t.Errorf("of a new message is known %+v", k)
+		}
+		// Read from Slack's history: stored, not handled.
+		db.record(t, m, func(Known) Entry { return Entry{Message: &m} })
+		if k := db.known(t, m); k.Message == nil || k.Message.Text != m.Text || k.Handled || k.Addressed {
+			t.Errorf("of a message from history is known %+v", k)
+		}
+		db.record(t, m, keep(m, conversation.Said))
+		if k := db.known(t, m); !k.Handled || k.Addressed {
+			t.Errorf("of a message heard is known %+v", k)
+		}
+		// Addressed at the top level is known by the thread it is answered in alone.
+		thread := chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
+		db.record(t, m, func(Known) Entry {
+			return Entry{Changes: []Change{{Conversation: thread, Change: conversation.Change{TS: m.TS, Kind: conversation.Addressed}}}}
+		})
+		if k := db.known(t, m); !k.Addressed || k.Message.Text != m.Text {
+			t.Errorf("of an addressed message is known %+v", k)
+		}
+		reply := said(at(2), m.TS)
+		db.record(t, reply, keep(reply, conversation.Addressed))
+		if k := db.known(t, reply); !k.Addressed {
+			t.Errorf("of an addressed reply is known %+v", k)
+		}
+		gone := chat.Message{Team: team, Channel: channel, TS: m.TS, Deleted: true}
+		db.record(t, gone, keep(gone))
+		if k := db.known(t, m); !k.Message.Deleted || k.Message.Text != "" || !k.Addressed {
+			t.Errorf("of a deleted message is known %+v", k)
+		}
+	})
+}
+
+func TestRecordTellsWhatStoodBefore(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		parent := said(at(1), "")
+		deleted := said(at(4), parent.TS)
+		deleted.Deleted = true
+		elsewhere := said(chat.TS(noon.Add(3500*time.Millisecond)), "")
+		otherChannel := said(at(3), parent.TS)
+		otherChannel.Channel = "C2"
+		db.store(t, said(at(3), parent.TS), parent, said(at(2), parent.TS), deleted, elsewhere, otherChannel, said(at(9), parent.TS))
+		m := said(at(5), parent.TS)
+		if got, want := seconds(db.known(t, m).Before), "01 02 03 "; got != want {
+			t.Errorf("before it stand %s, want %s", got, want)
+		}
+		if got := db.known(t, said(at(5), "")).Before; got != nil {
+			t.Errorf("before a message at the top level stand %v", got)
+		}
+		for i := range 30 {
+			db.store(t, said(at(100+i), parent.TS))
+		}
+		got := db.known(t, said(at(200), parent.TS)).Before
+		if len(got) != before || got[0].TS != at(110) || got[before-1].TS != at(129) {
+			t.Errorf("of a long thread: %s, want the newest %d in order of time", seconds(got), before)
+		}
+	})
+}
+
+func TestRecordAddsAChangeOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		for i, want := range []int{1, 0, 0} {
+			if targets := db.record(t, m, keep(m, conversation.Said)); len(targets) != want {
+				t.Errorf("record %d: %d targets, want %d", i+1, len(targets), want)
+			}
+		}
+		// Relayed long ago is recorded, too.
+		w := db.waiting(t, of(m))
+		if err := db.Relayed(t.Context(), []int64{w[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		if targets := db.record(t, m, keep(m, conversation.Said)); len(targets) != 0 {
+			t.Errorf("a change that was relayed is recorded again")
+		}
+		m.Revision = at(2)
+		if targets := db.record(t, m, keep(m, conversation.Said, conversation.Edited)); len(targets) != 2 {
+			t.Errorf("another revision: %d targets, want 2", len(targets))
+		}
+	})
+}
+
+func TestRecordOfNothingLeavesAllAsItIs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		if targets := db.record(t, m, func(Known) Entry { return Entry{} }); targets != nil {
+			t.Errorf("targets %v", targets)
+		}
+		if _, err := db.Message(t.Context(), team, channel, m.TS); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+	})
+}
+
+// Two events of one message are committed at once: whoever comes second is asked
+// again, and then knows what the first has written.
+func TestRecordAsksAgainWhenOvertaken(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for n := range 20 {
+			m := said(at(n), "")
+			var mu sync.Mutex
+			var first, second int // how often each was asked to no purpose, and with the other known
+			errs := atOnce(2, func(int) error {
+				_, err := db.Record(t.Context(), m, func(k Known) Entry {
+					mu.Lock()
+					defer mu.Unlock()
+					if k.Message == nil {
+						first++
+						return keep(m, conversation.Said)(k)
+					}
+					second++
+					if !k.Handled {
+						t.Errorf("message %d is known, but not that its event was recorded", n)
+					}
+					return Entry{}
+				})
+				return err
+			})
+			noErrors(t, errs)
+			if second != 1 || first < 1 || first > 2 {
+				t.Errorf("message %d: decided %d times without and %d times with the other one known", n, first, second)
+			}
+		}
+		if got := db.count(t, "messages", "TRUE"); got != 20 {
+			t.Errorf("%d messages, want 20", got)
+		}
+		if got := len(db.waiting(t, chat.Conversation{Team: team, Channel: channel})); got != 20 {
+			t.Errorf("%d changes, want 20", got)
+		}
+	})
+}
+
+func TestTwinsGiveOneChangeForEachTarget(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := open(t, db.url)
+		stores := []*Store{db.Store, other}
+		for n := range 10 {
+			m := said(at(n), "")
+			top, thread := of(m), chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
+			var mu sync.Mutex
+			var targets []chat.Conversation
+			noErrors(t, atOnce(6, func(i int) error {
+				got, err := stores[i%2].Record(t.Context(), m, func(k Known) Entry {
+					if k.Handled {
+						return Entry{}
+					}
+					c := conversation.Change{TS: m.TS, Kind: conversation.Addressed}
+					return Entry{Message: &m, Handled: true, Changes: []Change{
+						{Conversation: thread, Change: c}, {Conversation: top, Change: c},
+					}}
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				targets = append(targets, got...)
+				return err
+			}))
+			if len(targets) != 2 || !slices.Contains(targets, top) || !slices.Contains(targets, thread) {
+				t.Errorf("targets %v, want the top level and the thread once each", targets)
+			}
+		}
+		if got := db.count(t, "changes", "TRUE"); got != 20 {
+			t.Errorf("%d changes, want 20", got)
+		}
+	})
+}
+
+// Two processes with four goroutines each write to one database, and nothing is lost.
+func TestConcurrentWritersLoseNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		const each = 40
+		other := open(t, db.url)
+		noErrors(t, atOnce(8, func(i int) error {
+			s := []*Store{db.Store, other}[i%2]
+			for n := range each {
+				m := said(at(i*each+n), "")
+				if n%2 == 1 {
+					m.ThreadTS = at(i * each)
+				}
+				if _, err := s.Record(t.Context(), m, keep(m, conversation.Said)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		if got := db.count(t, "messages", "TRUE"); got != 8*each {
+			t.Errorf("%d messages, want %d", got, 8*each)
+		}
+		if got := db.count(t, "changes", "relayed_us IS NULL"); got != 8*each {
+			t.Errorf("%d changes, want %d", got, 8*each)
+		}
+	})
+}
+
+func TestFailedRecordLeavesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		broken := keep(m, conversation.Said)(Known{})
+		broken.Message.Text = "a"
+		if db.sqlite == "" {
+			broken.Changes[0].TS = "\x00" // Postgres refuses it, after the message has been written
+		} else if err := db.db.Exec("DROP TABLE changes").Error; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Record(t.Context(), m, func(Known) Entry { return broken }); err == nil {
+			t.Fatal("no error")
+		}
+		if _, err := db.Message(t.Context(), team, channel, m.TS); !errors.Is(err, ErrNotFound) {
+			t.Errorf("the message without its change is there: %v", err)
+		}
+	})
+}
+
+func TestTail(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		parent := said(at(10), "")
+		deleted := said(at(14), parent.TS)
+		deleted.Deleted = true
+		db.store(t, said(at(12), parent.TS), parent, said(at(11), ""), said(at(13), parent.TS), deleted, said(at(15), ""))
+		top, thread := of(parent), chat.Conversation{Team: team, Channel: channel, Thread: parent.TS}
+		for _, test := range []struct {
+			c     chat.Conversation
+			limit int
+			want  string
+		}{
+			{top, 10, "10 11 15 "},
+			{top, 2, "11 15 "},
+			{thread, 10, "10 12 13 "},
+			{thread, 3, "10 12 13 "},
+			{thread, 2, "12 13 "},
+			{chat.Conversation{Team: team, Channel: "C9"}, 10, ""},
+			{chat.Conversation{Team: team, Channel: channel, Thread: at(99)}, 10, ""},
+		} {
+			got, err := db.Tail(t.Context(), test.c, test.limit)
+			if err != nil || seconds(got) != test.want {
+				t.Errorf("tail of %s, limit %d: %s, %v; want %s", test.c.ID(), test.limit, seconds(got), err, test.want)
+			}
+		}
+	})
+}
+
+// seconds names messages by their seconds after noon.
+func seconds(messages []chat.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(time.Time{}.Add(m.Time().Sub(noon)).Format("05") + " ")
+	}
+	return b.String()
+}
+
+func TestRecent(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		old, busy := said(at(1), ""), said(at(2), "")
+		deleted := said(at(50), "")
+		deleted.Deleted = true
+		otherChannel := said(at(51), "")
+		otherChannel.Channel = "C2"
+		db.store(t, old, busy, deleted, otherChannel, said(at(3), old.TS), said(at(4), old.TS), said(at(5), old.TS), said(at(6), ""))
+		for n := range 10 {
+			db.store(t, said(at(20+n), busy.TS))
+		}
+		top := chat.Conversation{Team: team, Channel: channel}
+		thread := func(m chat.Message) chat.Conversation {
+			return chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
+		}
+		for _, test := range []struct {
+			name    string
+			c       chat.Conversation
+			limit   int
+			want    string // of the channel and of the conversation, each once, in order of time
+			omitted int
+		}{
+			{"all of it", top, 50, "01 02 03 04 05 06 20 21 22 23 24 25 26 27 28 29 ", 0},
+			{"a busy thread hides neither the top level nor the thread's parent", top, 2, "02 06 28 29 ", 1},
+			{"of the top level the newest", top, 1, "02 06 29 ", 1},
+			{"a thread from beyond the channel's newest", thread(old), 3, "01 03 04 05 27 28 29 02 ", 0},
+			{"a long thread, its parent, and how much is between", thread(old), 2, "01 04 05 28 29 02 ", 1},
+			{"the busy thread", thread(busy), 4, "02 26 27 28 29 ", 6},
+			{"an unknown thread", chat.Conversation{Team: team, Channel: channel, Thread: at(59)}, 1, "02 29 ", 0},
+			{"another channel", chat.Conversation{Team: team, Channel: "C2"}, 5, "51 ", 0},
+		} {
+			got, omitted, err := db.Recent(t.Context(), test.c, test.limit)
+			all := chat.NewChannelMessages(channel, "", got).All()
+			want := strings.Fields(test.want)
+			slices.Sort(want)
+			if err != nil || seconds(all) != strings.Join(want, " ")+" " || omitted != test.omitted {
+				t.Errorf("%s: %s, %d omitted, %v; want %s, %d omitted", test.name, seconds(all), omitted, err, want, test.omitted)
+			}
+		}
+	})
+}
+
+func TestRecentOfADeletedParent(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		parent := said(at(1), "")
+		parent.Deleted = true
+		db.store(t, parent, said(at(2), parent.TS), said(at(3), parent.TS))
+		got, omitted, err := db.Recent(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: parent.TS}, 1)
+		if all := chat.NewChannelMessages(channel, "", got).All(); err != nil || seconds(all) != "03 " || omitted != 1 {
+			t.Errorf("%s, %d omitted, %v; want 03, 1 omitted", seconds(all), omitted, err)
+		}
+	})
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"myao/internal/testserver"
+)
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := migrations.ReadDir("migrations/" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestBothDatabasesHaveTheSameMigrations(t *testing.T) {
+	t.Parallel()
+	if a, b := files(t, "sqlite"), files(t, "postgres"); len(a) == 0 || !slices.Equal(a, b) {
+		t.Errorf("sqlite has %v, postgres %v", a, b)
+	}
+}
+
+// Four programs start at once on a database without tables: SQLite's file is not
+// even there yet.
+func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		for range 8 { // files are cheap, and races rare
+			migrateAtOnce(t, sqliteURL(t), files(t, "sqlite"))
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		migrateAtOnce(t, testserver.Postgres(t), files(t, "postgres"))
+	})
+}
+
+func migrateAtOnce(t *testing.T, url string, want []string) {
+	t.Helper()
+	stores := make([]*Store, 4)
+	applied := make([][]string, len(stores))
+	noErrors(t, atOnce(len(stores), func(i int) (err error) {
+		if stores[i], err = Open(t.Context(), url); err != nil {
+			return err
+		}
+		applied[i], err = stores[i].Migrate(t.Context())
+		return err
+	}))
+	if got := slices.Concat(applied...); !slices.Equal(got, want) {
+		t.Errorf("applied %v, want %v", got, want)
+	}
+	for _, s := range stores {
+		if s == nil {
+			continue
+		}
+		if again, err := s.Migrate(t.Context()); err != nil || len(again) != 0 {
+			t.Errorf("migrating again: %v, %v", again, err)
+		}
+		if _, err := s.Backlog(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMigrateGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	s := open(t, url)
+	unlock, err := lockSQLite(t.Context(), s.sqlite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, 200*time.Millisecond, "Migrate", func(ctx context.Context) error {
+		_, err := s.Migrate(ctx)
+		return err
+	}); err == nil {
+		t.Error("migrated while another program does")
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program that is killed while it migrates leaves no lock behind.
+func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
+	if path := os.Getenv("MYAO_TEST_LOCK"); path != "" {
+		if _, err := lockSQLite(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = os.Stdout.WriteString("locked\n")
+		select {} // until it is killed
+	}
+	t.Parallel()
+	s := open(t, sqliteURL(t))
+	holder := exec.Command(os.Args[0], "-test.run=^TestLockOfMigrationsEndsWithItsProcess$")
+	holder.Env = append(os.Environ(), "MYAO_TEST_LOCK="+s.sqlite)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, len("locked\n"))
+	if _, err := out.Read(line); err != nil || string(line) != "locked\n" {
+		t.Errorf("the holder said %q, %v", line, err)
+	}
+	if err := within(t, 200*time.Millisecond, "Migrate", func(ctx context.Context) error {
+		_, err := s.Migrate(ctx)
+		return err
+	}); err == nil {
+		t.Error("migrated while another process does")
+	}
+	_ = holder.Process.Kill()
+	var exit *exec.ExitError
+	if err := holder.Wait(); !errors.As(err, &exit) {
+		t.Error(err)
+	}
+	if applied, err := s.Migrate(t.Context()); err != nil || len(applied) == 0 {
+		t.Errorf("after its death: %v, %v", applied, err)
+	}
+}
+
+// What the program believes to be a table's columns are the table's columns.
+func TestModelsAreTheTables(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		tables := map[string]bool{"goose_db_version": true}
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}} {
+			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tables[s.Table] = true
+			want := slices.Sorted(slices.Values(s.DBNames))
+			types, err := db.db.Migrator().ColumnTypes(model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, keys []string
+			for _, c := range types {
+				got = append(got, c.Name())
+				if primary, _ := c.PrimaryKey(); primary {
+					keys = append(keys, c.Name())
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s has the columns\n%v, the model\n%v", s.Table, got, want)
+			}
+			slices.Sort(keys)
+			// gormlite does not tell the columns of a composite key.
+			if wantKeys := slices.Sorted(slices.Values(s.PrimaryFieldDBNames)); !slices.Equal(keys, wantKeys) && db.sqlite == "" {
+				t.Errorf("%s has the key %v, the model %v", s.Table, keys, wantKeys)
+			}
+		}
+		all, err := db.db.Migrator().GetTables()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range all {
+			if !tables[table] && !strings.HasPrefix(table, "sqlite_") {
+				t.Errorf("no model for table %s", table)
+			}
+		}
+	})
+}
+
+func TestFileMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	// Every name that a file can have is that file's name, on both sides of a restart.
+	for _, name := range []string{"plain.db", "a b.db", "100%.db", "%41.db", "what?.db", "what?mode=memory", "no#1.db", "a&b=c;d.db", "日本.db", "quote'\".db"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "new "+name)
+			path := filepath.Join(dir, name)
+			m := said(at(1), "")
+			for range 2 {
+				migrated(t, "sqlite:"+path).store(t, m)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if !strings.HasPrefix(e.Name(), name) {
+					t.Errorf("there is a file %q besides %q", e.Name(), name)
+				}
+			}
+			for _, form := range []string{"sqlite://" + path, "sqlite:///" + path} {
+				db := migrated(t, form)
+				if _, err := db.Message(t.Context(), team, channel, m.TS); err != nil {
+					t.Errorf("%s is not the same file: %v", form, err)
+				}
+			}
+		})
+	}
+}
+
+// SQLite is set as two processes that share a file need it, on every connection.
+func TestSQLiteIsSet(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, sqliteURL(t))
+	pool, err := db.db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // held, so that each is a connection of its own
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000"} {
+			var got string
+			if err := conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
+			}
+		}
+	}
+	// A transaction has the write lock from its beginning.
+	err = db.db.Transaction(func(*gorm.DB) error {
+		other := open(t, db.url)
+		m := said(at(1), "")
+		return within(t, 100*time.Millisecond, "Record", func(ctx context.Context) error {
+			_, err := other.Record(ctx, m, keep(m))
+			return err
+		})
+	})
+	if err == nil {
+		t.Error("two transactions write at once")
+	}
+}
+
+func TestInstantsAreUTC(t *testing.T) {
+	// TZ is read once: the test binary is run again where it is something else.
+	if os.Getenv("MYAO_TEST_TZ") == "" {
+		t.Parallel()
+		again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestAttemptHolds.*)$", "-test.v")
+		again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ=Asia/Tokyo")
+		out, err := again.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "zone is JST") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	zone, _ := time.Now().Zone()
+	t.Logf("zone is %s", zone)
+	if got := instant(micros(noon.Local())); got != noon {
+		t.Errorf("%v became %v", noon, got)
+	}
+}

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/testserver"
+)
+
+// calls is every call that reaches the database.
+func calls(s *Store) map[string]func(context.Context) error {
+	m := said(at(1), "")
+	c := of(m)
+	return map[string]func(context.Context) error{
+		"Ping":    s.Ping,
+		"Migrate": func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
+		"Record": func(ctx context.Context) error {
+			_, err := s.Record(ctx, m, keep(m, conversation.Said))
+			return err
+		},
+		"Message":       func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
+		"Recent":        func(ctx context.Context) error { _, _, err := s.Recent(ctx, c, 5); return err },
+		"Tail":          func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
+		"Claim":         func(ctx context.Context) error { _, err := s.Claim(ctx, c.ID(), "a", noon); return err },
+		"Release":       func(ctx context.Context) error { return s.Release(ctx, c.ID(), "a") },
+		"Waiting":       func(ctx context.Context) error { _, err := s.Waiting(ctx, c.ID(), 5); return err },
+		"Relayed":       func(ctx context.Context) error { return s.Relayed(ctx, []int64{1}) },
+		"Backlog":       func(ctx context.Context) error { _, err := s.Backlog(ctx, 5); return err },
+		"BacklogSize":   func(ctx context.Context) error { _, _, err := s.BacklogSize(ctx); return err },
+		"Compose":       func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text")) },
+		"Parts":         func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
+		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1); return err },
+		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, "r/0", Failed, "") },
+		"Posted":        func(ctx context.Context) error { return s.Posted(ctx, parts("r", "text")[0], m) },
+		"Saw":           func(ctx context.Context) error { _, err := s.Saw(ctx, team, channel, m.TS); return err },
+		"Slot":          func(ctx context.Context) error { _, err := s.Slot(ctx, team, channel, time.Second); return err },
+		"Decide":        func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
+		"Settle":        func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
+		"Decisions":     func(ctx context.Context) error { _, err := s.Decisions(ctx, c.ID()); return err },
+		"Silence":       func(ctx context.Context) error { return s.Silence(ctx, c.ID(), noon) },
+		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c.ID()); return err },
+		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
+		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
+		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
+		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
+	}
+}
+
+func TestClosedDatabaseIsAnError(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		s := open(t, db.url)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, call := range calls(s) {
+			if err := within(t, 30*time.Second, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// proxy stands between a store and Postgres, and can fall silent as a machine does
+// that is cut off: no answer, and no word that there will be none.
+type proxy struct {
+	url string
+
+	mu     sync.Mutex
+	silent bool
+	gone   bool
+	conns  []net.Conn
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := u.Host
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = l.Addr().String()
+	p := &proxy{url: u.String()}
+	t.Cleanup(func() { _ = l.Close(); p.set(false, true) })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			if p.gone {
+				_, _ = in.Close(), out.Close()
+			}
+			p.mu.Unlock()
+			go p.copy(out, in)
+			go p.copy(in, out)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) copy(to, from net.Conn) {
+	defer func() { _, _ = to.Close(), from.Close() }()
+	buf := make([]byte, 4096)
+	for {
+		n, err := from.Read(buf)
+		p.mu.Lock()
+		silent := p.silent
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+		if silent {
+			continue
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) set(silent, gone bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent, p.gone = silent, gone
+	if gone {
+		for _, c := range p.conns {
+			_ = c.Close()
+		}
+		p.conns = nil
+	}
+}
+
+func TestPostgresGoesAwayAndComesBack(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t, testserver.Postgres(t))
+	p := newProxy(t, direct.url)
+	db := migrated(t, p.url)
+	m := said(at(1), "")
+	db.record(t, m, keep(m, conversation.Said))
+
+	p.set(false, true)
+	for name, call := range calls(db.Store) {
+		if err := within(t, 10*time.Second, name, call); err == nil {
+			t.Errorf("%s: no error from a database that is gone", name)
+		}
+	}
+	p.set(false, false)
+	works := func(when string) {
+		t.Helper()
+		deadline := time.Now().Add(30 * time.Second)
+		for err := db.Ping(t.Context()); err != nil; err = db.Ping(t.Context()) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %v", when, err)
+			}
+		}
+		next := said(at(2), "")
+		if _, err := db.Record(t.Context(), next, keep(next, conversation.Said)); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	works("after it came back")
+
+	p.set(true, false)
+	var group sync.WaitGroup
+	errs := make(chan error, 64)
+	for name, call := range calls(db.Store) {
+		if name == "Migrate" {
+			continue // it would hold the others up when it gets through
+		}
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			if err := call(ctx); err == nil {
+				errs <- fmt.Errorf("%s: no error from a database that is silent", name)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				errs <- fmt.Errorf("%s returned %v after its context had ended", name, took)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("a call hangs though its context has ended")
+	}
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+	p.set(false, true)
+	p.set(false, false)
+	works("after the silence")
+	if got := direct.count(t, "messages", "TRUE"); got != 2 {
+		t.Errorf("%d messages, want 2", got)
+	}
+}
+
+func TestOpenGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never says a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	err = within(t, 300*time.Millisecond, "Open", func(ctx context.Context) error {
+		_, err := Open(ctx, fmt.Sprintf("postgres://user:pass%%77ord@%s/db?sslmode=disable", l.Addr()))
+		return err
+	})
+	if err == nil || strings.Contains(err.Error(), "password") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Contexts that end in the middle of whatever is under way leave no lock and no
+// half of an entry behind.
+func TestCancelledWritersLeaveNothingBehind(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		const n = 150
+		committed := make([]bool, n)
+		atOnce(8, func(w int) error {
+			for i := w; i < n; i += 8 {
+				m := said(at(i), "")
+				ctx, cancel := context.WithCancel(t.Context())
+				timer := time.AfterFunc(time.Duration(i%20)*300*time.Microsecond, cancel)
+				_, err := db.Record(ctx, m, keep(m, conversation.Said))
+				committed[i] = err == nil
+				timer.Stop()
+				cancel()
+			}
+			return nil
+		})
+		err := within(t, 20*time.Second, "Record", func(ctx context.Context) error {
+			m := said(at(n), "")
+			_, err := db.Record(ctx, m, keep(m, conversation.Said))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if half := db.count(t, "messages", "ts NOT IN (SELECT ts FROM changes)"); half != 0 {
+			t.Errorf("%d messages have no change", half)
+		}
+		waiting := map[string]bool{}
+		rows, err := db.Waiting(t.Context(), chat.Conversation{Team: team, Channel: channel}.ID(), 2*n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range rows {
+			waiting[w.TS] = true
+		}
+		for i, ok := range committed {
+			if ok && !waiting[at(i)] {
+				t.Errorf("message %d was committed and is lost", i)
+			}
+		}
+	})
+}

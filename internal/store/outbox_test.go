@@ -1,0 +1,380 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/testserver"
+)
+
+// parts is a reply of the given texts.
+func parts(reply string, texts ...string) []Part {
+	var out []Part
+	for i, text := range texts {
+		out = append(out, Part{
+			Key: fmt.Sprint(reply, "/", i), Reply: reply, Number: i, Team: team, Channel: channel, Thread: at(1), Trigger: at(2),
+			Text: text, State: Composed, Saw: noon, Decision: "run/1", LeasedUntil: instant(0), TriedAt: instant(0),
+		})
+	}
+	return out
+}
+
+func (db database) compose(t *testing.T, p []Part) []Part {
+	t.Helper()
+	if err := db.Compose(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	return db.parts(t, p[0].Reply)
+}
+
+func (db database) parts(t *testing.T, reply string) []Part {
+	t.Helper()
+	got, err := db.Parts(t.Context(), reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func (db database) begin(t *testing.T, p Part, lease time.Duration, want bool, why string) {
+	t.Helper()
+	if got, err := db.BeginSend(t.Context(), p, lease); err != nil || got != want {
+		t.Errorf("%s: begun %v, %v; want %v", why, got, err, want)
+	}
+}
+
+func TestComposeReplacesWhatWasComposed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		first := parts("r", "one", "two", "three")
+		if got := db.compose(t, first); !reflect.DeepEqual(got, first) {
+			t.Errorf("got  %+v\nwant %+v", got, first)
+		}
+		other := db.compose(t, parts("other", "stays"))
+		second := parts("r", "uno", "due")
+		if got := db.compose(t, second); !reflect.DeepEqual(got, second) {
+			t.Errorf("got  %+v\nwant %+v", got, second)
+		}
+		if got := db.parts(t, "other"); !reflect.DeepEqual(got, other) {
+			t.Errorf("the other reply became %+v", got)
+		}
+		if got := db.parts(t, "unknown"); len(got) != 0 {
+			t.Errorf("an unknown reply has parts: %+v", got)
+		}
+	})
+}
+
+func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "one", "two"))
+		db.begin(t, p[1], time.Minute, true, "the second part")
+		check := func(when string) {
+			t.Helper()
+			for _, texts := range [][]string{{"x"}, {"x", "y"}, {"x", "y", "z"}} {
+				if err := db.Compose(t.Context(), parts("r", texts...)); !errors.Is(err, ErrUnderWay) {
+					t.Errorf("%s: %v, want ErrUnderWay", when, err)
+				}
+			}
+			if got := db.parts(t, "r"); len(got) != 2 || got[0].Text != "one" || got[1].Text != "two" {
+				t.Errorf("%s: the reply became %+v", when, got)
+			}
+		}
+		check("sending")
+		if err := db.EndSend(t.Context(), p[1].Key, Composed, "rate limited"); err != nil {
+			t.Fatal(err)
+		}
+		check("composed again")
+		if err := db.Posted(t.Context(), p[1], said(at(5), at(1))); err != nil {
+			t.Fatal(err)
+		}
+		check("sent")
+	})
+}
+
+func TestConcurrentComposeLeavesOneReplyWhole(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for n := range 10 {
+			reply := fmt.Sprint("r", n)
+			if n%2 == 1 {
+				db.compose(t, parts(reply, "before", "before"))
+			}
+			errs := atOnce(6, func(i int) error {
+				text := fmt.Sprint("by ", i)
+				return db.Compose(t.Context(), parts(reply, slices.Repeat([]string{text}, 1+i%3)...))
+			})
+			written := 0
+			for i, err := range errs {
+				switch {
+				case err == nil:
+					written++
+				case !errors.Is(err, ErrUnderWay):
+					t.Errorf("compose %d: %v", i, err)
+				}
+			}
+			got := db.parts(t, reply)
+			var by int
+			if written == 0 || len(got) == 0 {
+				t.Fatalf("reply %d: %d written, parts %+v", n, written, got)
+			}
+			if _, err := fmt.Sscanf(got[0].Text, "by %d", &by); err != nil {
+				t.Fatalf("reply %d: %v", n, err)
+			}
+			for _, p := range got {
+				if p.Text != got[0].Text || len(got) != 1+by%3 {
+					t.Errorf("reply %d is a mixture: %+v", n, got)
+				}
+			}
+		}
+	})
+}
+
+// An attempt that has begun is never undone by somebody who composes the same
+// reply at the same time: it would be posted twice.
+func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for n := range 30 {
+			reply := fmt.Sprint("r", n)
+			db.compose(t, parts(reply, "zero"))
+			var mu sync.Mutex
+			var begun []string
+			noErrors(t, atOnce(6, func(i int) error {
+				if i%2 == 0 {
+					if err := db.Compose(t.Context(), parts(reply, fmt.Sprint(i))); err != nil && !errors.Is(err, ErrUnderWay) {
+						return err
+					}
+					return nil
+				}
+				p, err := db.Parts(t.Context(), reply)
+				if err != nil || len(p) == 0 {
+					return err
+				}
+				mine, err := db.BeginSend(t.Context(), p[0], time.Minute)
+				if mine {
+					mu.Lock()
+					defer mu.Unlock()
+					begun = append(begun, p[0].Text)
+				}
+				return err
+			}))
+			got := db.parts(t, reply)
+			if len(begun) > 1 {
+				t.Errorf("reply %d: attempts began with each of %q", n, begun)
+			}
+			if len(begun) == 1 && (len(got) != 1 || got[0].State != Sending || got[0].Attempts != 1) {
+				t.Errorf("reply %d: an attempt began, and the outbox says %+v", n, got)
+			}
+		}
+	})
+}
+
+func TestOfRacingSendersOneBegins(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := open(t, db.url)
+		other.now = db.clock.now
+		for n := range 5 {
+			p := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0]
+			var won atomic.Int32
+			noErrors(t, atOnce(10, func(i int) error {
+				mine, err := []*Store{db.Store, other}[i%2].BeginSend(t.Context(), p, time.Minute)
+				if mine {
+					won.Add(1)
+				}
+				return err
+			}))
+			if won.Load() != 1 {
+				t.Errorf("reply %d: %d senders, want 1", n, won.Load())
+			}
+		}
+	})
+}
+
+func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "text"))[0]
+		db.begin(t, p, 15*time.Second, true, "first")
+		db.begin(t, p, 15*time.Second, false, "from the state before")
+		sending := db.parts(t, "r")[0]
+		want := p
+		want.State, want.Attempts, want.TriedAt, want.LeasedUntil = Sending, 1, noon, noon.Add(15*time.Second)
+		if !reflect.DeepEqual(sending, want) {
+			t.Errorf("sending: %+v\nwant     %+v", sending, want)
+		}
+		db.begin(t, sending, 15*time.Second, false, "under way")
+		db.clock.advance(15 * time.Second)
+		db.begin(t, sending, 15*time.Second, true, "lease over")
+		if got := db.parts(t, "r")[0]; got.Attempts != 2 {
+			t.Errorf("%d attempts, want 2", got.Attempts)
+		}
+		if err := db.EndSend(t.Context(), p.Key, Composed, "rate limited"); err != nil {
+			t.Fatal(err)
+		}
+		again := db.parts(t, "r")[0]
+		if again.State != Composed || again.Error != "rate limited" || !again.LeasedUntil.Equal(instant(0)) || again.Attempts != 2 {
+			t.Errorf("after a definite error: %+v", again)
+		}
+		db.begin(t, again, 15*time.Second, true, "after a definite error, at once")
+	})
+}
+
+// A worker that has looked for the part in Slack, and not found it, must not post
+// it when another attempt of unknown end was made since.
+func TestAttemptOfUnknownEndIsNotOverlooked(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "text"))[0]
+		unknownEnd := func(p Part) Part {
+			t.Helper()
+			db.begin(t, p, time.Minute, true, "an attempt")
+			if err := db.EndSend(t.Context(), p.Key, Sending, "timeout"); err != nil {
+				t.Fatal(err)
+			}
+			return db.parts(t, "r")[0]
+		}
+		seen := unknownEnd(p)
+		again := unknownEnd(seen)
+		if seen.State != Sending || again.State != Sending || !again.LeasedUntil.Equal(instant(0)) || again.Error != "timeout" {
+			t.Errorf("after an unknown end: %+v", again)
+		}
+		db.begin(t, seen, time.Minute, false, "who has not seen the second attempt")
+		db.begin(t, again, time.Minute, true, "who has")
+	})
+}
+
+func TestEndSendDoesNotOverwriteSent(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "text"))[0]
+		db.begin(t, p, time.Minute, true, "first")
+		posted := said(at(5), p.Thread)
+		posted.Own = true
+		if err := db.Posted(t.Context(), p, posted); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []Delivery{Composed, Sending, Failed} {
+			if err := db.EndSend(t.Context(), p.Key, state, "late news"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sent := db.parts(t, "r")[0]
+		if sent.State != Sent || sent.SentTS != posted.TS || sent.Error != "" {
+			t.Errorf("sent became %+v", sent)
+		}
+		db.clock.advance(time.Hour)
+		for _, seen := range []Part{p, {Key: p.Key, State: Sending, Attempts: 1}} {
+			db.begin(t, seen, time.Minute, false, "what is sent")
+		}
+	})
+}
+
+func TestPostedIsRememberedOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "one", "two"))
+		posted := said(at(5), at(1))
+		posted.Own, posted.BotID = true, "B1"
+		for range 2 {
+			if err := db.Posted(t.Context(), p[0], posted); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := db.Message(t.Context(), team, channel, posted.TS); err != nil || !reflect.DeepEqual(got, posted) {
+			t.Errorf("remembered %+v, %v", got, err)
+		}
+		// Slack's own event, or an edit of it, came first and is not overwritten.
+		second := said(at(6), at(1))
+		second.Own = true
+		edited := second
+		edited.Text, edited.Revision = "edited", at(7)
+		db.store(t, edited)
+		if err := db.Posted(t.Context(), p[1], second); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Message(t.Context(), team, channel, second.TS); err != nil || got.Text != "edited" {
+			t.Errorf("remembered %+v, %v", got, err)
+		}
+		if got := db.count(t, "messages", "TRUE"); got != 2 {
+			t.Errorf("%d messages, want 2", got)
+		}
+		for _, q := range db.parts(t, "r") {
+			if q.State != Sent {
+				t.Errorf("part %d is %s", q.Number, q.State)
+			}
+		}
+	})
+}
+
+func TestSaw(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "text"))[0]
+		if err := db.Posted(t.Context(), p, said(at(5), "")); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			channel, ts string
+			want        time.Time
+		}{{channel, at(5), noon}, {channel, at(6), time.Time{}}, {"C2", at(5), time.Time{}}, {channel, "", time.Time{}}} {
+			if got, err := db.Saw(t.Context(), team, test.channel, test.ts); err != nil || !got.Equal(test.want) {
+				t.Errorf("saw of %s in %s: %v, %v; want %v", test.ts, test.channel, got, err, test.want)
+			}
+		}
+	})
+}
+
+func TestSlotsLieAPaceApart(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := open(t, db.url)
+		other.now = db.clock.now
+		const n = 12
+		waits := make([]time.Duration, n)
+		noErrors(t, atOnce(n, func(i int) (err error) {
+			waits[i], err = []*Store{db.Store, other}[i%2].Slot(t.Context(), team, channel, time.Second)
+			return err
+		}))
+		slices.Sort(waits)
+		for i, wait := range waits {
+			if want := time.Duration(i) * time.Second; wait != want {
+				t.Errorf("slot %d in %v, want %v", i, wait, want)
+			}
+		}
+		if wait, err := db.Slot(t.Context(), team, "C2", time.Second); err != nil || wait != 0 {
+			t.Errorf("another channel: %v, %v", wait, err)
+		}
+		db.clock.advance(time.Hour)
+		for _, want := range []time.Duration{0, time.Second} {
+			if wait, err := db.Slot(t.Context(), team, channel, time.Second); err != nil || wait != want {
+				t.Errorf("an hour later: %v, %v; want %v", wait, err, want)
+			}
+		}
+	})
+}
+
+// The same, at the one moment that matters: another worker composes the reply and
+// begins to post it after this one has looked and before it writes. SQLite's
+// transactions leave no such moment.
+func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	other := open(t, db.url)
+	other.now = db.clock.now
+	meanwhile := sync.OnceFunc(func() {
+		if err := other.Compose(t.Context(), parts("r", "theirs", "theirs")); err != nil {
+			t.Error(err)
+		}
+		if mine, err := other.BeginSend(t.Context(), parts("r", "theirs")[0], time.Minute); !mine || err != nil {
+			t.Error(mine, err)
+		}
+	})
+	if err := db.db.Callback().Delete().Before("gorm:delete").Register("meanwhile", func(*gorm.DB) { meanwhile() }); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Compose(t.Context(), parts("r", "ours")); !errors.Is(err, ErrUnderWay) {
+		t.Errorf("%v, want ErrUnderWay", err)
+	}
+	if got := db.parts(t, "r"); len(got) != 2 || got[0].Text != "theirs" || got[0].State != Sending || got[0].Attempts != 1 {
+		t.Errorf("the attempt under way became %+v", got)
+	}
+}

@@ -1,0 +1,347 @@
+package temporal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+// connect makes a client as the programs do, by the environment: it is not for
+// parallel tests, what it returns is.
+func connect(t *testing.T, address, namespace string) client.Client {
+	t.Helper()
+	t.Setenv("TEMPORAL_ADDRESS", address)
+	t.Setenv("TEMPORAL_NAMESPACE", namespace)
+	c, err := NewClient(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// namespace makes a namespace of the test's own.
+func namespace(t *testing.T, address string) string {
+	t.Helper()
+	name := "temporal-" + strings.ToLower(rand.Text())
+	nc, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func await(t *testing.T, what string, done func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := done(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for %s: %v", what, err)
+		}
+	}
+}
+
+func history(t *testing.T, c client.Client, id, run string) []*historypb.HistoryEvent {
+	t.Helper()
+	var events []*historypb.HistoryEvent
+	for it := c.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
+		e, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// signals is the changes of each signal in a history, and the policies.
+func signals(t *testing.T, events []*historypb.HistoryEvent) (got []conversation.Signal) {
+	t.Helper()
+	for _, e := range events {
+		if a := e.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
+			var s conversation.Signal
+			if err := converter.GetDefaultDataConverter().FromPayloads(a.GetInput(), &s); err != nil {
+				t.Fatal(err)
+			}
+			if a.GetSignalName() != conversation.SignalName {
+				t.Errorf("signal %s", a.GetSignalName())
+			}
+			got = append(got, s)
+		}
+	}
+	return got
+}
+
+func signal(ts ...string) conversation.Signal {
+	s := conversation.Signal{Policy: conversation.Policy{MinWait: 300, Jitter: 0.3}}
+	for _, ts := range ts {
+		s.Changes = append(s.Changes, conversation.Change{TS: ts, Kind: conversation.Addressed, Revision: "9.1", FollowUp: true})
+	}
+	return s
+}
+
+func never() bool { return false }
+
+func TestSend(t *testing.T) {
+	c := connect(t, testserver.Temporal(t), "default")
+	sender := Sender{Client: c, Attributes: never}
+	run := rand.Text() // the server outlives the test, and may be anybody's
+	send := func(t *testing.T, conv chat.Conversation, s conversation.Signal, request string) {
+		t.Helper()
+		if err := sender.Send(t.Context(), conv, s, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	t.Run("starts a workflow that tells what it is", func(t *testing.T) {
+		t.Parallel()
+		for _, test := range []struct {
+			c       chat.Conversation
+			summary string
+		}{
+			{chat.Conversation{Team: run + "START", Channel: "C1", Thread: "1709287200.000100"}, "C1 · thread 2024-03-01 10:00:00 UTC"},
+			{chat.Conversation{Team: run + "START", Channel: "C1"}, "C1 · top level"},
+			{chat.Conversation{Team: run + "START", Channel: "D1"}, "D1 · direct messages"},
+		} {
+			send(t, test.c, signal("1.1", "2.1"), "request")
+			d, err := c.DescribeWorkflow(t.Context(), test.c.ID(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			info := d.WorkflowExecutionMetadata
+			if info.WorkflowType.Name != conversation.WorkflowType || info.TaskQueueName != conversation.TaskQueue ||
+				info.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				t.Errorf("%s: %+v", test.c.ID(), info)
+			}
+			if summary, err := d.GetStaticSummary(); err != nil || summary != test.summary {
+				t.Errorf("summary %q, %v; want %q", summary, err, test.summary)
+			}
+			events := history(t, c, test.c.ID(), "")
+			var in conversation.Input
+			if err := converter.GetDefaultDataConverter().FromPayloads(events[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
+				t.Fatal(err)
+			}
+			if want := (conversation.Input{Conversation: test.c}); !reflect.DeepEqual(in, want) {
+				t.Errorf("input %+v, want %+v", in, want)
+			}
+			if got := signals(t, events); len(got) != 1 || !reflect.DeepEqual(got[0], signal("1.1", "2.1")) {
+				t.Errorf("signals %+v", got)
+			}
+			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowExecutionTimeout().AsDuration(); timeout != 0 {
+				t.Errorf("the conversation ends after %v", timeout)
+			}
+		}
+	})
+
+	t.Run("tells a repetition by its request id", func(t *testing.T) {
+		t.Parallel()
+		conv := chat.Conversation{Team: run + "REPEAT", Channel: "C1"}
+		for range 2 {
+			send(t, conv, signal("1.1"), "first") // the one that starts it
+		}
+		for range 3 {
+			send(t, conv, signal("2.1"), "second") // one that finds it running
+		}
+		send(t, conv, signal("1.1"), "first")
+		var group sync.WaitGroup
+		for range 6 {
+			group.Go(func() {
+				if err := sender.Send(t.Context(), conv, signal("3.1"), "third"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		send(t, conv, signal("1.1"), "fourth")
+		var got []string
+		for _, s := range signals(t, history(t, c, conv.ID(), "")) {
+			got = append(got, s.Changes[0].TS)
+		}
+		if want := []string{"1.1", "2.1", "3.1", "1.1"}; !reflect.DeepEqual(got, want) {
+			t.Errorf("signals %v, want %v", got, want)
+		}
+	})
+
+	t.Run("the same request id in two conversations is two signals", func(t *testing.T) {
+		t.Parallel()
+		for _, channel := range []string{"C1", "C2"} {
+			conv := chat.Conversation{Team: run + "TWO", Channel: channel}
+			send(t, conv, signal("1.1"), "same")
+			if got := signals(t, history(t, c, conv.ID(), "")); len(got) != 1 {
+				t.Errorf("%s: %d signals", channel, len(got))
+			}
+		}
+	})
+
+	t.Run("a conversation that was closed starts anew", func(t *testing.T) {
+		t.Parallel()
+		conv := chat.Conversation{Team: run + "CLOSED", Channel: "C1"}
+		send(t, conv, signal("1.1"), "first")
+		before, err := c.DescribeWorkflow(t.Context(), conv.ID(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.TerminateWorkflow(t.Context(), conv.ID(), "", "closed"); err != nil {
+			t.Fatal(err)
+		}
+		send(t, conv, signal("2.1"), "second")
+		after, err := c.DescribeWorkflow(t.Context(), conv.ID(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.WorkflowExecution.RunID == before.WorkflowExecution.RunID || after.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			t.Errorf("no new run: %+v", after.WorkflowExecutionMetadata)
+		}
+		if got := signals(t, history(t, c, conv.ID(), "")); len(got) != 1 || got[0].Changes[0].TS != "2.1" {
+			t.Errorf("the new run was told %+v", got)
+		}
+	})
+
+	t.Run("other calls keep the request ids that the SDK draws", func(t *testing.T) {
+		t.Parallel()
+		for range 2 {
+			if _, err := c.SignalWithStartWorkflow(t.Context(), "other/"+run, conversation.SignalName, signal("1.1"),
+				client.StartWorkflowOptions{TaskQueue: "other"}, "Other"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := signals(t, history(t, c, "other/"+run, "")); len(got) != 2 {
+			t.Errorf("%d signals, want 2", len(got))
+		}
+	})
+}
+
+func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
+	address := testserver.Temporal(t)
+	name := namespace(t, address)
+	c := connect(t, address, name)
+	if got := Namespace(); got != name {
+		t.Errorf("namespace %q, want %q", got, name)
+	}
+	await(t, "the namespace", func(ctx context.Context) error {
+		_, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
+		return err
+	})
+	// Several starters begin at once, and again later.
+	for range 2 {
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				await(t, "the registration", func(ctx context.Context) error {
+					registered, err := RegisterAttributes(ctx, c, name)
+					if err == nil && !registered {
+						t.Error("the server is said not to let us")
+					}
+					return err
+				})
+			})
+		}
+		group.Wait()
+	}
+	// As soon as they are said to be registered, conversations carry them.
+	conv := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1709287200.000100"}
+	sender := Sender{Client: c, Attributes: func() bool { return true }}
+	began, tries := time.Now(), 0
+	await(t, "the server to take them", func(ctx context.Context) error {
+		tries++
+		return sender.Send(ctx, conv, signal("1.1"), "request")
+	})
+	t.Logf("taken at try %d, after %v", tries, time.Since(began))
+	query := fmt.Sprintf("%s = 'T1' AND %s = 'C1' AND %s = 'idle'",
+		conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase)
+	await(t, "the conversation to be found", func(ctx context.Context) error {
+		found, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+		if err != nil {
+			return err
+		}
+		if len(found.GetExecutions()) != 1 || found.GetExecutions()[0].GetExecution().GetWorkflowId() != conv.ID() {
+			return fmt.Errorf("found %v", found.GetExecutions())
+		}
+		return nil
+	})
+	var in conversation.Input
+	if err := converter.GetDefaultDataConverter().FromPayloads(
+		history(t, c, conv.ID(), "")[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil || !in.Attributes {
+		t.Errorf("the workflow is not told of its attributes: %+v, %v", in, err)
+	}
+}
+
+func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // answers nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c := connect(t, l.Addr().String(), "default")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := (Sender{Client: c, Attributes: never}).Send(ctx, chat.Conversation{Team: "T1", Channel: "C1"}, signal("1.1"), "r"); err == nil {
+		t.Error("sent to nobody")
+	}
+	if registered, err := RegisterAttributes(ctx, c, "default"); err == nil || registered {
+		t.Errorf("registered %v, %v", registered, err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err   error
+		final bool
+	}{
+		{serviceerror.NewPermissionDenied("no", ""), true},
+		{serviceerror.NewUnimplemented("no"), true},
+		{serviceerror.NewInvalidArgument("no"), true},
+		{fmt.Errorf("wrapped: %w", serviceerror.NewPermissionDenied("no", "")), true},
+		{serviceerror.NewUnavailable("later"), false},
+		{serviceerror.NewNamespaceNotFound("n"), false},
+		{context.DeadlineExceeded, false},
+		{errors.New("anything"), false},
+	} {
+		registered, err := refused(test.err)
+		if registered || (err == nil) != test.final || (err != nil && !errors.Is(err, test.err)) {
+			t.Errorf("%v: registered %v, %v", test.err, registered, err)
+		}
+	}
+}
