@@ -6,6 +6,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -53,6 +54,7 @@ type Task struct {
 	Trigger      string            `json:"trigger"` // ts
 	Revision     string            `json:"revision,omitempty"`
 	Decision     string            `json:"decision"`
+	Epoch        int               `json:"epoch"` // of the decision
 }
 
 // reply is the outbox's name of the reply to the task's trigger. It does not
@@ -81,10 +83,12 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 	if f.Tail, err = a.Store.Tail(ctx, t.Conversation, 20); err != nil {
 		return conversation.Facts{}, err
 	}
-	for _, m := range f.Tail {
-		if m.TS == t.Trigger {
-			f.Trigger = m
-		}
+	// It need not be in the tail: others, bots perhaps, may have said much since.
+	switch m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger); {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return conversation.Facts{}, err
+	case err == nil && !m.Deleted:
+		f.Trigger = m
 	}
 	if n := len(f.Tail); n > 0 && f.Tail[n-1].Own {
 		if f.Saw, err = a.Store.Saw(ctx, t.Conversation.Team, t.Conversation.Channel, f.Tail[n-1].TS); err != nil {

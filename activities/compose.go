@@ -23,6 +23,9 @@ type ComposeInput struct {
 	Notice bool `json:"notice,omitempty"`
 }
 
+// addressedReason is the ledger's reason for a reply that needs no judgment.
+const addressedReason = "somebody addressed the bot"
+
 // ReplyOutput says how composing or posting a reply ended.
 type ReplyOutput struct {
 	Result conversation.Result `json:"result"`
@@ -50,16 +53,13 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		Source: "operator", Outcome: "pending", ShouldRespond: true,
 	}
 	if in.Addressed {
-		d.Source, d.Reason = "addressed", "somebody addressed the bot"
+		d.Source, d.Reason = "addressed", addressedReason
 	}
 	if in.Notice {
 		d.Reason = "no answer could be had, and the bot says so"
 	}
-	if gone, err := a.gone(ctx, in.Task); err != nil {
-		return "", err
-	} else if gone {
-		d.Outcome, d.OutcomeBy = string(conversation.Withdrawn), in.Trigger
-		return conversation.Gone, errors.Join(a.Store.Decide(ctx, d), a.Store.Settle(ctx, in.Decision, d.Outcome, in.Trigger))
+	if gone, err := a.gone(ctx, in.Task); err != nil || gone {
+		return conversation.Gone, err
 	}
 	if rule := facts.Silence(); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
@@ -107,9 +107,6 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	if err == nil && text == "" {
-		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
-	}
 	return text, r.Saw, err
 }
 
@@ -120,7 +117,7 @@ func (a *Activities) parts(t Task, text string, saw time.Time) []store.Part {
 		parts = append(parts, store.Part{
 			Key: t.reply() + "/" + strconv.Itoa(i), Reply: t.reply(), Number: i,
 			Team: t.Conversation.Team, Channel: t.Conversation.Channel, Thread: t.Conversation.Thread,
-			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.Decision,
+			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.Decision, Epoch: t.Epoch,
 		})
 	}
 	return parts

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/activity"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -30,6 +33,9 @@ type JudgeOutput struct {
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
+	if out, found, err := a.decided(ctx, in.Task); found || err != nil {
+		return out, classify(err)
+	}
 	facts, err := a.facts(ctx, in.Task)
 	if err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
@@ -57,6 +63,29 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	a.Logger.Info("judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
 		"should_respond", v.ShouldRespond, "confidence", v.Confidence)
 	return JudgeOutput{Verdict: v}, nil
+}
+
+// decided is what an attempt before this one has written down before it was lost:
+// what the ledger says is what happens.
+func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, found bool, err error) {
+	if activity.GetInfo(ctx).Attempt <= 1 {
+		return JudgeOutput{}, false, nil
+	}
+	decisions, err := a.Store.Decisions(ctx, t.Conversation.ID())
+	if err != nil {
+		return JudgeOutput{}, false, fmt.Errorf("judge: %w", err)
+	}
+	for _, d := range decisions {
+		if d.Key != t.Decision {
+			continue
+		}
+		v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
+		if d.Confidence != nil {
+			v.Confidence = *d.Confidence
+		}
+		return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}, true, nil
+	}
+	return JudgeOutput{}, false, nil
 }
 
 // verdict asks the model, and writes into d what that cost.
@@ -95,5 +124,16 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 // generate fills in the agent's settings and asks its model.
 func (g Agent) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	r.Model, r.MaxOutputTokens, r.Temperature = g.Agent.Model, g.MaxOutputTokens, g.Temperature
-	return g.Model.Generate(ctx, r)
+	answer, err := g.Model.Generate(ctx, r)
+	if err == nil && strings.TrimSpace(answer.Text) == "" {
+		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
+	}
+	if errors.Is(err, llm.ErrEmpty) && activity.GetInfo(ctx).Attempt >= emptyAtMost {
+		err = final(err)
+	}
+	return answer, err
 }
+
+// emptyAtMost is how often an empty answer is taken for an accident. Each costs
+// what a full one does.
+const emptyAtMost = 3

@@ -15,11 +15,15 @@ import (
 const (
 	// pace is Slack's "generally one message a second a channel" (docs.slack.dev/apis/web-api/rate-limits).
 	pace = time.Second
-	// lease is how long an attempt may be under way: longer than the HTTP client's timeout.
-	lease = 15 * time.Second
-	// settling is how long Slack is given to show a message that may have been
-	// posted before it is asked for it.
+	// lease is how long an attempt may be under way: sending and settling fit into it.
+	lease = 12 * time.Second
+	// sending is how long Slack is given for an attempt, which may take two calls.
+	sending = 8 * time.Second
+	// settling is how long Slack is given, after an attempt whose end is not known,
+	// to do what it may still be doing, and to show it.
 	settling = 2 * time.Second
+	// writing is how long the end of an attempt may take to be written down.
+	writing = 5 * time.Second
 )
 
 // PostInput asks for a composed reply to be posted.
@@ -97,14 +101,16 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 			return conversation.Gone, err
 		}
 	}
-	mine, err := a.Store.BeginSend(ctx, p, lease)
+	send, cancel := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
+	defer cancel()
+	mine, err := a.Store.BeginSend(send, p, lease)
 	if err != nil {
 		return "", err
 	}
 	if !mine {
 		return "", fmt.Errorf("part %s: another worker is posting it", p.Key)
 	}
-	ts, err := a.Slack.Post(ctx, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	ts, err := a.Slack.Post(send, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 	if err != nil {
 		return "", a.unsent(ctx, p, err)
 	}
@@ -112,10 +118,9 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 }
 
 // lookFor asks Slack for a part whose last attempt ended nobody knows how. It
-// waits until that attempt can no longer be under way.
+// waits until that attempt can no longer be under way, here or at Slack's.
 func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, found bool, err error) {
-	now := a.Clock()
-	if err := pause(ctx, max(p.LeasedUntil.Sub(now), p.TriedAt.Add(settling).Sub(now))); err != nil {
+	if err := pause(ctx, p.LeasedUntil.Sub(a.Clock())); err != nil {
 		return "", false, err
 	}
 	own, err := a.Slack.Identity(ctx)
@@ -144,15 +149,22 @@ func (a *Activities) unsent(ctx context.Context, p store.Part, cause error) erro
 			state = store.Failed
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	if state == store.Sending {
+		_ = pause(context.WithoutCancel(ctx), settling)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
-	if err := a.Store.EndSend(ctx, p.Key, state, cause.Error()); err != nil {
+	if err := a.Store.EndSend(ctx, p, state, cause.Error()); err != nil {
 		a.Logger.Error("end of an attempt not written down", "key", p.Key, "error", err)
 	}
 	return fmt.Errorf("part %s: %w", p.Key, cause)
 }
 
+// sent writes down that a part is in Slack, like unsent even when the attempt's
+// context is over.
 func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+	defer cancel()
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/store"
 )
 
 // Mute is how long a conversation is silenced when no end is named: a century.
@@ -12,15 +14,23 @@ const Mute = 100 * 365 * 24 * time.Hour
 
 // SettleInput says what became of a decision.
 type SettleInput struct {
-	Conversation chat.Conversation `json:"conversation"`
-	Decision     string            `json:"decision"`
-	Outcome      string            `json:"outcome"`
-	By           string            `json:"by,omitempty"`
+	Task
+	Addressed bool   `json:"addressed,omitempty"`
+	Outcome   string `json:"outcome"`
+	By        string `json:"by,omitempty"`
 }
 
-// Settle writes the outcome of a decision into the ledger.
+// Settle writes the outcome of a decision into the ledger, and the decision
+// itself where the activity that takes it never came to its end.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
-	return classify(a.Store.Settle(ctx, in.Decision, in.Outcome, in.By))
+	d := store.Decision{
+		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		Source: "judgment", Reason: "no judgment was had", Outcome: in.Outcome, OutcomeBy: in.By,
+	}
+	if in.Addressed {
+		d.Source, d.Reason, d.ShouldRespond = "addressed", addressedReason, true
+	}
+	return classify(errors.Join(a.Store.Decide(ctx, d), a.Store.Settle(ctx, in.Decision, in.Outcome, in.By)))
 }
 
 // SilenceInput mutes a conversation for a time; 0 ends it.

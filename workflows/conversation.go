@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -28,6 +29,7 @@ type talk struct {
 	signals workflow.ReceiveChannel
 
 	work   *work             // the judging, composing or posting under way
+	why    string            // why the newest work failed, for the ledger
 	loose  []workflow.Future // records that nothing waits for
 	timer  alarm
 	phase  conversation.Phase // as the search attribute has it
@@ -136,14 +138,20 @@ func (t *talk) resting() bool {
 // is one timer, which a later deadline leaves alone: it is set anew when it fires
 // early, so that a message costs no timer of its own.
 func (t *talk) rest() error {
-	t.timer.set(t.ctx, t.state.Wake(), timerSummary(t.state.Phase))
+	switch now := t.now(); {
+	case !t.state.Closing(now):
+		t.timer.set(t.ctx, t.state.Wake(), timerSummary(t.state.Phase))
+	case t.resting():
+		t.timer.set(t.ctx, now, timerSummary(t.state.Phase))
+	default:
+		// The end of what keeps the run from closing wakes it: a timer would only spin.
+	}
 	orders := t.orders
-	err := workflow.Await(t.ctx, func() bool {
+	return workflow.Await(t.ctx, func() bool {
 		return t.signals.Len() > 0 || t.orders != orders || t.timer.fired() ||
 			(t.work != nil && t.work.future.IsReady()) ||
 			(len(t.loose) > 0 && t.loose[0].IsReady())
 	})
-	return err
 }
 
 func (t *talk) now() time.Time { return workflow.Now(t.ctx).UTC() }
@@ -178,8 +186,8 @@ func (a *alarm) fired() bool {
 	return true
 }
 
-// patience is how an activity is tried: each attempt is short and heartbeats, so
-// that a dead worker is noticed within seconds, and attempts go on for a while.
+// patience is how an activity is tried: each attempt heartbeats, so that a dead
+// worker is noticed within seconds, and attempts go on for a while.
 func patience(attempt, whole time.Duration, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    attempt,
@@ -192,7 +200,17 @@ func patience(attempt, whole time.Duration, summary string) workflow.ActivityOpt
 	}
 }
 
+// asking is how a model is asked. It is given up after about ten minutes of
+// failures. Attempts are counted and not the time: that no worker was there to
+// ask is not the model's failure, and no reason for silence.
+func asking(attempt time.Duration, summary string) workflow.ActivityOptions {
+	o := patience(attempt, 24*time.Hour, summary)
+	o.RetryPolicy.MaximumAttempts = 45
+	return o
+}
+
 func (t *talk) start(o workflow.ActivityOptions, activity, in any, end func(workflow.Future) conversation.Event) {
+	t.why = ""
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(t.ctx, o))
 	t.work = &work{future: workflow.ExecuteActivity(ctx, activity, in), cancel: cancel, end: end}
 }
@@ -201,17 +219,18 @@ var do *activities.Activities // names the activities; never called
 
 func (t *talk) task(epoch int, trigger conversation.Item) activities.Task {
 	return activities.Task{
-		Conversation: t.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: t.decision(epoch),
+		Conversation: t.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: t.decision(epoch), Epoch: epoch,
 	}
 }
 
 // judge ends in silence when no judgment can be had.
 func (t *talk) judge(e conversation.Judge) {
 	in := activities.JudgeInput{Task: t.task(e.Epoch, e.Trigger), MaxDelay: t.state.Policy.MaxDelay}
-	t.start(patience(time.Minute, 10*time.Minute, "judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
+	t.start(asking(time.Minute, "judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Warn("no judgment", "trigger", e.Trigger.TS, "error", err)
+			t.why = reason(err)
 			return conversation.Judged{Epoch: e.Epoch, Failed: true}
 		}
 		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict}
@@ -220,10 +239,11 @@ func (t *talk) judge(e conversation.Judge) {
 
 func (t *talk) compose(e conversation.Compose) {
 	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice}
-	t.start(patience(2*time.Minute, 10*time.Minute, "compose reply to "+e.Trigger.TS), do.Compose, in, func(f workflow.Future) conversation.Event {
+	t.start(asking(2*time.Minute, "compose reply to "+e.Trigger.TS), do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)
+			t.why = reason(err)
 			return conversation.Composed{Epoch: e.Epoch, Result: conversation.Failed}
 		}
 		return conversation.Composed{Epoch: e.Epoch, Result: out.Result}
@@ -231,29 +251,43 @@ func (t *talk) compose(e conversation.Compose) {
 }
 
 // post goes on for longer when somebody waits for the answer: late is better
-// than never to them, and worse than never to everybody else.
+// than never to them, and worse than never to everybody else. An attempt may be
+// long, too, since it waits for the channel's turn: one that ended before would
+// have to queue again behind all others.
 func (t *talk) post(e conversation.Post) {
-	whole := 10 * time.Minute
+	whole := time.Hour
 	if e.Addressed {
-		whole = time.Hour
+		whole = 12 * time.Hour
 	}
 	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger)}
-	t.start(patience(time.Minute, whole, "post reply to "+e.Trigger.TS), do.Post, in, func(f workflow.Future) conversation.Event {
+	t.start(patience(10*time.Minute, whole, "post reply to "+e.Trigger.TS), do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Error("reply not posted", "trigger", e.Trigger.TS, "error", err)
-			t.settle(conversation.Settle{Epoch: e.Epoch, Outcome: conversation.Unsent})
+			t.why = reason(err)
 			return conversation.Posted{Epoch: e.Epoch, Result: conversation.Failed}
 		}
 		return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
 	})
 }
 
+// reason is what an activity said when it failed.
+func reason(err error) string {
+	var said *temporal.ApplicationError
+	if errors.As(err, &said) {
+		return said.Message()
+	}
+	return err.Error()
+}
+
 // settle records the end of a decision; the conversation does not wait for it.
 func (t *talk) settle(e conversation.Settle) {
 	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, string(e.Outcome)))
 	in := activities.SettleInput{
-		Conversation: t.in.Conversation, Decision: t.decision(e.Epoch), Outcome: string(e.Outcome), By: e.By,
+		Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: string(e.Outcome), By: e.By,
+	}
+	if e.Outcome == conversation.Unsent {
+		in.By = t.why
 	}
 	t.loose = append(t.loose, workflow.ExecuteActivity(ctx, do.Settle, in))
 }

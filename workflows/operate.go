@@ -24,11 +24,11 @@ func (t *talk) serve() error {
 		return err
 	}
 	return errors.Join(
-		t.accept(conversation.UpdateAnswerNow, "answer at once what is being waited for", t.answerable, func(workflow.Context, conversation.Order) error {
-			t.apply(conversation.AnswerNow{})
+		t.accept(conversation.UpdateAnswerNow, "answer at once what is being waited for", t.answerable, func(_ workflow.Context, o conversation.Order) error {
+			t.apply(conversation.AnswerNow{By: o.By})
 			return nil
 		}),
-		t.accept(conversation.UpdateDrop, "give up whatever waits", t.answerable, func(_ workflow.Context, o conversation.Order) error {
+		t.accept(conversation.UpdateDrop, "give up whatever waits", t.droppable, func(_ workflow.Context, o conversation.Order) error {
 			t.apply(conversation.Drop{By: o.By})
 			return nil
 		}),
@@ -70,6 +70,14 @@ func (t *talk) answerable(conversation.Order) error {
 		return fmt.Errorf("nothing waits here: the conversation is %s", t.state.Phase)
 	}
 	return nil
+}
+
+// droppable allows what answerable does, and a reply that is not being posted yet.
+func (t *talk) droppable(o conversation.Order) error {
+	if t.state.Phase == conversation.Replying && !t.state.Posting {
+		return nil
+	}
+	return t.answerable(o)
 }
 
 func snoozable(o conversation.Order) error {

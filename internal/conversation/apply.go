@@ -28,7 +28,7 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 		}
 	case AnswerNow:
 		if s.Waits() {
-			return s.answerNow(now)
+			return s.answerNow(e.By, now)
 		}
 	case Drop:
 		if s.Waits() || (s.Phase == Replying && !s.Posting) {
@@ -41,13 +41,12 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 }
 
 // answerNow carries out a decision that has been taken, or else answers without one.
-func (s *State) answerNow(now time.Time) []Effect {
-	decided := s.Phase == Delaying
-	effects := s.callBack("", "")
-	if decided {
-		effects = append(effects, s.reply(now))
+func (s *State) answerNow(by string, now time.Time) []Effect {
+	var effects []Effect
+	if s.Phase == Delaying {
+		effects = []Effect{s.reply(now)}
 	} else {
-		effects = append(effects, s.compose(now))
+		effects = append(s.callBack(Overruled, by), s.compose(now))
 	}
 	s.Capped = true // an order is carried out, whatever is said meanwhile
 	return effects
@@ -154,18 +153,21 @@ func (s *State) forget(ts string, now time.Time) []Effect {
 			s.Answering, s.Pending = without(s.Answering, ts), without(s.Pending, ts)
 		}
 	case has(s.Answering, ts):
-		s.Answering = without(s.Answering, ts)
 		effects := s.callBack(Withdrawn, ts)
+		s.Answering = without(s.Answering, ts)
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))
 		}
 		return append(effects, s.next(now)...)
 	case has(s.Pending, ts):
+		var effects []Effect
+		if s.Phase != Waiting {
+			effects = s.callBack(Withdrawn, ts)
+		}
 		s.Pending = without(s.Pending, ts)
 		if len(s.Pending) > 0 && s.Phase == Waiting {
 			return nil
 		}
-		effects := s.callBack(Withdrawn, ts)
 		if len(s.Pending) > 0 {
 			s.wait(now)
 			return effects
@@ -175,13 +177,13 @@ func (s *State) forget(ts string, now time.Time) []Effect {
 	return nil
 }
 
-// callBack ends the work under way and settles a decision that had been taken.
+// callBack ends the work under way, and settles the decision that it was about.
 func (s *State) callBack(why Outcome, by string) []Effect {
 	var effects []Effect
 	if s.Phase == Judging || s.Phase == Replying {
 		effects = append(effects, Cancel{})
 	}
-	if why != "" && (s.Phase == Delaying || s.Phase == Replying) {
+	if s.Phase == Judging || s.Phase == Delaying || s.Phase == Replying {
 		effects = append(effects, s.settle(why, by))
 	}
 	s.Capped, s.Notice = false, false

@@ -32,7 +32,7 @@ func TestQuietTime(t *testing.T) {
 		{name: "a new message calls a judgment back", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, said(301), "cancel", "waiting until 601", "pending 0 301"),
+			at(301, said(301), "cancel; settle#1 withdrawn by 301", "waiting until 601", "pending 0 301"),
 			at(302, yes(1, 0), "", "waiting until 601"),
 			at(601, Tick{}, "judge#2 301", "judging"),
 		}},
@@ -113,12 +113,12 @@ func TestMaxWait(t *testing.T) {
 		{name: "an addressed message withdraws even that", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
-			at(1802, mention(1802), "cancel; compose#2 1802!", "replying", "answering 1802!"),
+			at(1802, mention(1802), "cancel; settle#1 withdrawn by 1802; compose#2 1802!", "replying", "answering 1802!"),
 		)},
 		{name: "one of its messages deleted: judged again at once, with what came meanwhile", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
-			at(1802, deleted(0), "cancel", "waiting until 1800", "pending 290 580 870 1160 1450 1740 1801"),
+			at(1802, deleted(0), "cancel; settle#1 withdrawn by 0", "waiting until 1800", "pending 290 580 870 1160 1450 1740 1801"),
 			at(1802, Tick{}, "judge#2 1801", "judging"),
 			at(1803, no(2), "", "idle", ""),
 		)},
@@ -182,7 +182,7 @@ func TestVerdict(t *testing.T) {
 		)},
 		{name: "yes, longer than allowed", steps: judging(at(302, yes(1, 9999), "", "delaying until 902"))},
 		{name: "of an old epoch", steps: judging(
-			at(301, said(301), "cancel", "waiting until 601"),
+			at(301, said(301), "cancel; settle#1 withdrawn by 301", "waiting until 601"),
 			at(601, Tick{}, "judge#2 301", "judging"),
 			at(602, yes(1, 0), "", "judging"),
 			at(603, no(2), "", "idle"),
@@ -210,7 +210,7 @@ func TestAddressed(t *testing.T) {
 		{name: "withdraws a judgment", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, mention(301), "cancel; compose#2 301!", "replying", "answering 301!"),
+			at(301, mention(301), "cancel; settle#1 withdrawn by 301; compose#2 301!", "replying", "answering 301!"),
 			at(302, yes(1, 0), "", "replying"),
 		}},
 		{name: "withdraws a delayed reply", steps: []step{
@@ -271,7 +271,7 @@ func TestAtTheTopLevel(t *testing.T) {
 		{name: "it withdraws a judgment", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, mention(301), "cancel", "idle", ""),
+			at(301, mention(301), "cancel; settle#1 withdrawn by 301", "idle", ""),
 		}},
 		{name: "it withdraws a delayed reply", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
@@ -331,7 +331,7 @@ func TestEdited(t *testing.T) {
 		{name: "one that is being judged", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, edited(0, "a"), "cancel", "waiting until 601", "pending 0ra"),
+			at(301, edited(0, "a"), "cancel; settle#1 withdrawn by 0", "waiting until 601", "pending 0ra"),
 		}},
 		{name: "one whose reply is delayed", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
@@ -411,13 +411,13 @@ func TestDeleted(t *testing.T) {
 		{name: "judging, nothing left", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, deleted(0), "cancel", "idle", ""),
+			at(301, deleted(0), "cancel; settle#1 withdrawn by 0", "idle", ""),
 			at(302, yes(1, 0), "", "idle"),
 		}},
 		{name: "judging, others left: what was read is stale", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 1", "judging"),
-			at(301, deleted(1), "cancel", "waiting until 601", "pending 0"),
+			at(301, deleted(1), "cancel; settle#1 withdrawn by 1", "waiting until 601", "pending 0"),
 		}},
 		{name: "delaying, nothing left", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
@@ -599,13 +599,13 @@ func TestOperator(t *testing.T) {
 		{name: "judging: answer now", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, AnswerNow{}, "cancel; compose#2 0", "replying"),
+			at(301, AnswerNow{By: "alice"}, "cancel; settle#1 overruled by alice; compose#2 0", "replying"),
 			at(302, no(1), "", "replying"),
 		}},
 		{name: "judging: drop", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, drop, "cancel", "idle", ""),
+			at(301, drop, "cancel; settle#1 dropped by alice", "idle", ""),
 		}},
 		{name: "delaying: answer now carries out the decision that was taken", steps: []step{
 			at(0, said(0), "", "waiting until 300"),

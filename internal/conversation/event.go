@@ -46,7 +46,7 @@ const (
 )
 
 // AnswerNow is an operator's order to answer at once what is being waited for.
-type AnswerNow struct{}
+type AnswerNow struct{ By string }
 
 // Drop is an operator's order to give up whatever waits.
 type Drop struct{ By string }
@@ -105,6 +105,7 @@ type Outcome string
 const (
 	Withdrawn Outcome = "withdrawn"
 	Dropped   Outcome = "dropped"
+	Overruled Outcome = "overruled" // by an operator who wants an answer now
 	Unsent    Outcome = "failed"
 )
 

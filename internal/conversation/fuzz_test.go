@@ -92,15 +92,17 @@ type driver struct {
 	// work is the effect under way; ended are the effects that are not any more.
 	work  Effect
 	ended []Effect
-	// open are the decisions that have been taken and not been settled.
+	// open are the decisions that have been begun and not been settled, yes those
+	// judgments among them that said yes.
 	open    map[int]bool
+	yes     map[int]bool
 	settled map[int]bool
 	heard   set // messages that are known to be deleted
 }
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, settled: map[int]bool{}, heard: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
@@ -223,8 +225,11 @@ func (d *driver) judge(op, arg byte) {
 	late := d.m.firm || !d.now.Before(limitOf(d.s))
 	delayed := asked > 0 && !late && d.s.Policy.MaxDelay > 0
 	_, judging := d.work.(Judge)
-	if judging && op == opYes {
-		d.open[d.s.Epoch] = true
+	switch {
+	case judging && op == opYes:
+		d.yes[d.s.Epoch] = true
+	case judging && !e.Failed:
+		d.settle(d.s.Epoch) // the activity writes down the no
 	}
 	d.finish(e, func() { d.m.judged(op == opYes, delayed) })
 	if judging && delayed && op == opYes {
@@ -361,18 +366,16 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		if (f.Outcome == Withdrawn || f.Outcome == Dropped) && f.By == "" {
 			d.fail("epoch %d is %s by nobody", f.Epoch, f.Outcome)
 		}
-		if _, ok := e.(Judged); ok {
-			d.open[f.Epoch] = true // the decision is that none could be had
-		}
 		d.settle(f.Epoch)
 	case Judge:
 		if _, ok := e.(Tick); !ok || was != Waiting {
 			d.fail("judged at %T while %s", e, was)
 		}
+		d.open[f.Epoch] = true
 		begin()
 	case Compose:
 		_, ordered := e.(AnswerNow)
-		if !f.Addressed && !ordered && !d.open[f.Epoch] {
+		if !f.Addressed && !ordered && !d.yes[f.Epoch] {
 			d.fail("composed without a verdict yes, an order, or somebody who addressed the bot")
 		}
 		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {

@@ -109,6 +109,16 @@ func TestModelFailsForGood(t *testing.T) {
 	}
 }
 
+func TestModelSaysNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), answers(llmtest.Script(llmtest.Reply{})))
+	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+	s.await("the note", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	if n := len(s.replies()); n != 3 {
+		t.Errorf("asked %d times for an answer that stayed empty, want 3", n)
+	}
+}
+
 // outcome counts the decisions of all conversations that ended so.
 func (s *system) outcome(want string) int {
 	n := 0

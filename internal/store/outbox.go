@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"gorm.io/gorm"
@@ -52,8 +53,15 @@ type Part struct {
 	Error   string
 	// Saw is the newest message that the author had read.
 	Saw time.Time
-	// Decision is the key of the decision that it carries out.
+	// Decision is the key of the decision that it carries out, Epoch its number:
+	// what an older decision composed does not replace what a newer one has.
 	Decision string
+	Epoch    int
+}
+
+// newer reports whether a decision after another's of the same conversation's run composed p.
+func (p Part) newer(other Part) bool {
+	return p.Epoch > other.Epoch && path.Dir(p.Decision) == path.Dir(other.Decision)
 }
 
 type outboxRow struct {
@@ -73,6 +81,7 @@ type outboxRow struct {
 	Error     string
 	SawUS     int64 `gorm:"column:saw_us"`
 	Decision  string
+	Epoch     int
 	StoredUS  int64 `gorm:"column:stored_us"`
 }
 
@@ -82,16 +91,16 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		TriedAt: instant(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision,
+		TriedAt: instant(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision, Epoch: r.Epoch,
 	}
 }
 
-// ErrUnderWay says that a reply has begun to be posted and can no longer be changed.
-var ErrUnderWay = errors.New("the reply is being posted")
+// ErrUnderWay says that a reply can no longer be changed by who means to.
+var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 
 // Compose writes the parts of one reply, in place of what may have been composed
-// for it before. Once an attempt to post one of them has begun nothing is
-// written and the error is ErrUnderWay.
+// for it before. Once an attempt to post one of them has begun, or a newer
+// decision has composed it, nothing is written and the error is ErrUnderWay.
 func (s *Store) Compose(ctx context.Context, parts []Part) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var rows []outboxRow
@@ -99,7 +108,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part) error {
 			return err
 		}
 		for _, r := range rows {
-			if r.Attempts > 0 {
+			if r.Attempts > 0 || r.part().newer(parts[0]) {
 				return ErrUnderWay
 			}
 		}
@@ -111,7 +120,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part) error {
 		for _, p := range parts {
 			if err := tx.Create(&outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
-				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision,
+				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
 				StoredUS: s.nowMicros(),
 			}).Error; err != nil {
 				return err
@@ -157,13 +166,15 @@ func (s *Store) BeginSend(ctx context.Context, p Part, lease time.Duration) (boo
 	return taken.RowsAffected == 1, nil
 }
 
-// EndSend writes down how an attempt ended without a message that is known to
-// exist: Composed for an error that left no effect, Sending for one that may
-// have, Failed for one that cannot pass.
-func (s *Store) EndSend(ctx context.Context, key string, state Delivery, reason string) error {
-	if err := s.db.WithContext(ctx).Model(&outboxRow{}).Where("key = ? AND state <> ?", key, Sent).
+// EndSend writes down how the attempt that BeginSend(p) began has ended without a
+// message that is known to exist: Composed for an error that left no effect,
+// Sending for one that may have, Failed for one that cannot pass. An attempt that
+// another one has followed has no say any more.
+func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, reason string) error {
+	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
+		Where("key = ? AND state = ? AND attempts = ?", p.Key, Sending, p.Attempts+1).
 		Updates(map[string]any{"state": state, "leased_us": 0, "error": reason}).Error; err != nil {
-		return fmt.Errorf("end attempt to send %s: %w", key, err)
+		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			}
 		}
 		check("sending")
-		if err := db.EndSend(t.Context(), p[1].Key, Composed, "rate limited"); err != nil {
+		if err := db.EndSend(t.Context(), p[1], Composed, "rate limited"); err != nil {
 			t.Fatal(err)
 		}
 		check("composed again")
@@ -95,6 +95,25 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("sent")
+	})
+}
+
+func TestComposeKeepsWhatANewerDecisionComposed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		by := func(run string, epoch int, text string) []Part {
+			p := parts("r", text)
+			p[0].Decision, p[0].Epoch = fmt.Sprintf("%s/%d", run, epoch), epoch
+			return p
+		}
+		for _, step := range []struct {
+			run   string
+			epoch int
+			want  error
+		}{{"a", 10, nil}, {"a", 9, ErrUnderWay}, {"a", 10, nil}, {"a", 11, nil}, {"b", 1, nil}} {
+			if err := db.Compose(t.Context(), by(step.run, step.epoch, "text")); !errors.Is(err, step.want) {
+				t.Errorf("decision %s/%d: %v, want %v", step.run, step.epoch, err, step.want)
+			}
+		}
 	})
 }
 
@@ -212,7 +231,13 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 		if got := db.parts(t, "r")[0]; got.Attempts != 2 {
 			t.Errorf("%d attempts, want 2", got.Attempts)
 		}
-		if err := db.EndSend(t.Context(), p.Key, Composed, "rate limited"); err != nil {
+		if err := db.EndSend(t.Context(), p, Composed, "news of the first attempt"); err != nil {
+			t.Fatal(err)
+		}
+		if got := db.parts(t, "r")[0]; got.State != Sending {
+			t.Errorf("an attempt that another has followed made the part %s", got.State)
+		}
+		if err := db.EndSend(t.Context(), sending, Composed, "rate limited"); err != nil {
 			t.Fatal(err)
 		}
 		again := db.parts(t, "r")[0]
@@ -231,7 +256,7 @@ func TestAttemptOfUnknownEndIsNotOverlooked(t *testing.T) {
 		unknownEnd := func(p Part) Part {
 			t.Helper()
 			db.begin(t, p, time.Minute, true, "an attempt")
-			if err := db.EndSend(t.Context(), p.Key, Sending, "timeout"); err != nil {
+			if err := db.EndSend(t.Context(), p, Sending, "timeout"); err != nil {
 				t.Fatal(err)
 			}
 			return db.parts(t, "r")[0]
@@ -256,7 +281,7 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, state := range []Delivery{Composed, Sending, Failed} {
-			if err := db.EndSend(t.Context(), p.Key, state, "late news"); err != nil {
+			if err := db.EndSend(t.Context(), p, state, "late news"); err != nil {
 				t.Fatal(err)
 			}
 		}

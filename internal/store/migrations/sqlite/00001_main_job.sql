@@ -62,6 +62,7 @@ CREATE TABLE outbox (
     error        TEXT    NOT NULL DEFAULT '',
     saw_us       BIGINT  NOT NULL DEFAULT 0, -- the newest message that the author had read
     decision     TEXT    NOT NULL DEFAULT '',
+    epoch        INTEGER NOT NULL DEFAULT 0, -- of the decision: a newer one's text stays
     stored_us    BIGINT  NOT NULL
 );
 CREATE INDEX outbox_by_reply ON outbox (reply, part);

@@ -1,0 +1,288 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	// These tests wait more than they work: more of them run side by side than there are cores.
+	if err := flag.Set("test.parallel", "24"); err != nil {
+		panic(err)
+	}
+	testserver.Main(m)
+}
+
+// bench is everything that activities work with: a real database, a workspace and
+// a model behind HTTP.
+type bench struct {
+	*Activities
+	t         *testing.T
+	workspace *sandbox.Workspace
+	model     *llmtest.Running
+	api       *httptest.Server
+	settings  config.ChannelSettings
+	general   string
+	alice     sandbox.User
+	ci        sandbox.Speaker // another app
+}
+
+type benchOption func(*benchSettings)
+
+type benchSettings struct {
+	handler llmtest.Handler
+	url     string
+	wrap    func(http.Handler) http.Handler
+	timeout time.Duration
+}
+
+func answers(h llmtest.Handler) benchOption { return func(s *benchSettings) { s.handler = h } }
+func database(url string) benchOption       { return func(s *benchSettings) { s.url = url } }
+
+// eachDatabase runs a test on both databases.
+func eachDatabase(t *testing.T, run func(t *testing.T, url benchOption)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, database(sqliteURL(t)))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, database(testserver.Postgres(t)))
+	})
+}
+
+func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+
+func newBench(t *testing.T, options ...benchOption) *bench {
+	t.Helper()
+	o := benchSettings{handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
+	for _, option := range options {
+		option(&o)
+	}
+	if o.url == "" {
+		o.url = sqliteURL(t)
+	}
+	discard := slog.New(slog.DiscardHandler)
+	b := &bench{t: t, settings: config.Config{Response: config.Default().Response}.Channel("", "")}
+	b.workspace = sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
+	t.Cleanup(b.workspace.Close)
+	b.api = httptest.NewServer(o.wrap(b.workspace.Handler()))
+	t.Cleanup(b.api.Close)
+	b.alice = b.workspace.AddUser("alice")
+	b.general = b.workspace.AddChannel(sandbox.Public, "general", b.workspace.Bot().UserID, b.alice.ID)
+	b.ci = sandbox.Speaker{BotID: "B0CI", Name: "ci", UserID: "U0CI"}
+	b.model = llmtest.New(t, o.handler)
+
+	s, err := store.Open(t.Context(), o.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	model, err := gemini.New(t.Context(), gemini.Config{APIKey: "key", Endpoint: b.model.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	prompts, err := prompt.New(prompt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: b.api.URL + "/api/", HTTPClient: &http.Client{Timeout: o.timeout}})
+	b.Activities = &Activities{
+		Store: s, Slack: client,
+		Recall: &recall.Builder{
+			Store: s, Directory: client, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+			MessagesLimit: 50, Clock: time.Now, Logger: discard,
+		},
+		Prompts:  prompts,
+		Response: Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 1000}},
+		Judgment: Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
+		Channel:  func(string, string) config.ChannelSettings { return b.settings },
+		Clock:    time.Now, Logger: discard,
+	}
+	return b
+}
+
+// say has alice say something that the store knows as well.
+func (b *bench) say(text string, options ...sandbox.SayOption) chat.Message {
+	b.t.Helper()
+	return b.sayIn(b.general, text, options...)
+}
+
+func (b *bench) sayIn(channel, text string, options ...sandbox.SayOption) chat.Message {
+	b.t.Helper()
+	ts := b.workspace.Say(channel, b.alice.ID, text, options...)
+	return b.keep(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.alice.ID, Text: text})
+}
+
+// keep stores a message, in the thread where the workspace has it.
+func (b *bench) keep(m chat.Message) chat.Message {
+	b.t.Helper()
+	for _, held := range b.workspace.Messages(m.Channel) {
+		if held.TS == m.TS && held.Reply() {
+			m.ThreadTS = held.ThreadTS
+		}
+	}
+	if _, err := b.Store.Record(b.t.Context(), m, func(store.Known) store.Entry {
+		return store.Entry{Message: &m, Handled: true}
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+func (b *bench) remove(m chat.Message) {
+	b.t.Helper()
+	b.workspace.Delete(m.Channel, m.TS)
+	m.Deleted = true
+	b.keep(m)
+}
+
+// inThread is a task about a message in the thread under it.
+func inThread(m chat.Message) Task {
+	return Task{
+		Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS},
+		Trigger:      m.TS, Revision: m.Revision, Decision: "run/1",
+	}
+}
+
+// atTopLevel is a task about a message where it stands.
+func atTopLevel(m chat.Message) Task {
+	return Task{
+		Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel}, Trigger: m.TS, Revision: m.Revision, Decision: "run/1",
+	}
+}
+
+// attempt runs an activity once, as a worker does.
+func attempt[T any](activity, in any) (out T, err error) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(2 * time.Minute)
+	env.RegisterActivity(activity)
+	value, err := env.ExecuteActivity(activity, in)
+	if err == nil && value.HasValue() {
+		err = value.Get(&out)
+	}
+	return out, err
+}
+
+// tries runs an activity as long as its error lets Temporal try again.
+func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
+	t.Helper()
+	for range 10 {
+		out, err := attempt[T](activity, in)
+		if err == nil {
+			return out, errs
+		}
+		errs = append(errs, err)
+		var app *temporal.ApplicationError
+		if !errors.As(err, &app) || app.NonRetryable() {
+			return out, errs
+		}
+		// Temporal's first pause is a second; here the next attempt comes at once, unless a time was named.
+		<-time.After(app.NextRetryDelay())
+	}
+	t.Errorf("no end after %d tries: %v", len(errs), errs)
+	return out, errs
+}
+
+// compose writes a reply into the outbox without a model.
+func (b *bench) compose(task Task, texts ...string) {
+	b.t.Helper()
+	var parts []store.Part
+	for i, text := range texts {
+		p := b.parts(task, text, time.Now())
+		p[0].Number, p[0].Key = i, p[0].Key[:len(p[0].Key)-1]+string(rune('0'+i))
+		parts = append(parts, p[0])
+	}
+	err := b.Store.Compose(b.t.Context(), parts)
+	if err == nil {
+		err = b.Store.Decide(b.t.Context(), store.Decision{
+			Key: task.Decision, WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
+		})
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// outbox is the states of a reply's parts.
+func (b *bench) outbox(task Task) []store.Part {
+	b.t.Helper()
+	parts, err := b.Store.Parts(b.t.Context(), task.reply())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return parts
+}
+
+// decision is the ledger's row of a task.
+func (b *bench) decision(task Task) store.Decision {
+	b.t.Helper()
+	rows, err := b.Store.Decisions(b.t.Context(), task.Conversation.ID())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, d := range rows {
+		if d.Key == task.Decision {
+			return d
+		}
+	}
+	return store.Decision{}
+}
+
+// posted are the texts that the bot has posted, in order.
+func (b *bench) posted() []string {
+	var texts []string
+	for _, p := range b.workspace.Posts() {
+		texts = append(texts, p.Text)
+	}
+	return texts
+}
+
+func (b *bench) await(what string, done func() bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := b.workspace.Await(ctx, done); err != nil {
+		b.t.Errorf("waited in vain for %s", what)
+	}
+}
+
+// applicationError is how an activity's failure looks to the server.
+func applicationError(t *testing.T, err error) *temporal.ApplicationError {
+	t.Helper()
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) {
+		t.Fatalf("got %v, want an application error", err)
+	}
+	return app
+}

@@ -1,0 +1,326 @@
+package activities
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+func TestComposeAnAnswer(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(llmtest.Script(llmtest.Reply{Text: "  Seven.\n", InputTokens: 40, OutputTokens: 2})))
+		m := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
+		task := inThread(m)
+		got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		if err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		parts := b.outbox(task)
+		if len(parts) != 1 {
+			t.Fatalf("%d parts", len(parts))
+		}
+		want := store.Part{
+			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.reply(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
+			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, TriedAt: parts[0].TriedAt, Saw: m.Time(), Decision: "run/1",
+		}
+		if parts[0] != want {
+			t.Errorf("the outbox has\n%+v, want\n%+v", parts[0], want)
+		}
+		d := b.decision(task)
+		if d.Source != "addressed" || d.Reason != addressedReason || !d.ShouldRespond || d.Outcome != "pending" || d.Model != "large" || d.TokensIn != 40 || d.TokensOut != 2 {
+			t.Errorf("the ledger has %+v", d)
+		}
+		call := b.model.Calls()[0]
+		if call.Judgment() || call.Model != "large" || !strings.Contains(call.System, "how many dwarfs?") || !strings.Contains(call.System, "You are myao.") {
+			t.Errorf("the model was asked %+v", call)
+		}
+	})
+}
+
+func TestComposeAJudgedReplyLeavesTheJudgmentInTheLedger(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	task := atTopLevel(b.say("how many dwarfs?"))
+	if _, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+		t.Fatal(err)
+	}
+	before := b.decision(task)
+	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task})
+	if err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if d := b.decision(task); d.Source != "judgment" || d.Reason != before.Reason || d.Outcome != "pending" {
+		t.Errorf("the ledger has %+v, want %+v", d, before)
+	}
+	if p := b.outbox(task); len(p) != 1 || p[0].Thread != "" || p[0].Text != "Seven." {
+		t.Errorf("the outbox has %+v, want one message at the top level", p)
+	}
+}
+
+func TestComposeAtAnOperatorsOrder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Text("Seven."))))
+	task := atTopLevel(b.say("how many dwarfs?"))
+	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task}); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {
+		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+func TestComposeANotice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Fail(401))))
+	task := inThread(b.say("hello?"))
+	_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+	if app := applicationError(t, err); !app.NonRetryable() {
+		t.Fatalf("got %v, want a final error", app)
+	}
+	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true})
+	if err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if p := b.outbox(task); len(p) != 1 || p[0].Text != b.Prompts.Notice(prompt.Unanswered) || p[0].Text == "" {
+		t.Errorf("the outbox has %+v, want the notice", p)
+	}
+	if d := b.decision(task); d.Outcome != "pending" || !strings.Contains(d.Reason, "no answer") {
+		t.Errorf("the ledger has %+v", d)
+	}
+	if n := len(b.model.Calls()); n != 1 {
+		t.Errorf("%d calls: a notice needs no model", n)
+	}
+}
+
+func TestModeOffAndMuteSilenceEvenAMention(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rule conversation.Rule
+		set  func(b *bench, task Task)
+	}{
+		"mode off": {conversation.RuleModeOff, func(b *bench, _ Task) { b.settings.Mode = config.ModeOff }},
+		"muted": {conversation.RuleSilenced, func(b *bench, task Task) {
+			if _, err := attempt[any](b.Silence, SilenceInput{Conversation: task.Conversation, For: time.Minute}); err != nil {
+				b.t.Fatal(err)
+			}
+		}},
+	} {
+		for _, notice := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				task := inThread(b.say("hello?"))
+				c.set(b, task)
+				got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: notice})
+				if err != nil || got.Result != conversation.Silenced {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				if d := b.decision(task); d.Outcome != "silent" || d.Rule != string(c.rule) || d.ShouldRespond {
+					t.Errorf("the ledger has %+v", d)
+				}
+				if len(b.outbox(task)) != 0 || len(b.model.Calls()) != 0 {
+					t.Errorf("%d parts, %d calls, want none", len(b.outbox(task)), len(b.model.Calls()))
+				}
+			})
+		}
+	}
+}
+
+func TestASilencedJudgedReplyIsSettled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
+	task := atTopLevel(b.say("how many dwarfs?"))
+	if _, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+		t.Fatal(err)
+	}
+	b.settings.Mode = config.ModeOff
+	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task}); err != nil || got.Result != conversation.Silenced {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if d := b.decision(task); d.Source != "judgment" || d.Outcome != "silent" || d.OutcomeBy != string(conversation.RuleModeOff) {
+		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+func TestComposeForADeletedMessageIsGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.say("hello?")
+	b.remove(m)
+	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: inThread(m), Addressed: true})
+	if err != nil || got.Result != conversation.Gone {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if len(b.outbox(inThread(m))) != 0 || len(b.model.Calls()) != 0 {
+		t.Error("an answer was written all the same")
+	}
+}
+
+func TestAnAnswerThatWasCutIsMostOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "Sleepy, Dopey and ", Cut: true})))
+	task := inThread(b.say("who are they?"))
+	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if p := b.outbox(task); len(p) != 1 || p[0].Text != "Sleepy, Dopey and …" {
+		t.Errorf("the outbox has %+v", p)
+	}
+}
+
+func TestErrorsOfTheModelWhenComposing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		kind  string
+		after time.Duration
+	}{
+		"empty":                      {llmtest.Reply{}, typeUnavailable, 0},
+		"blank":                      {llmtest.Text(" \n "), typeUnavailable, 0},
+		"cut before the first word":  {llmtest.Reply{Cut: true}, typeFinal, 0},
+		"blocked":                    {llmtest.Reply{Blocked: true}, typeFinal, 0},
+		"unavailable":                {llmtest.Fail(503), typeUnavailable, 0},
+		"rate limited, a time named": {llmtest.Reply{Status: 429, RetryInfo: 9 * time.Second}, typeRateLimited, 9 * time.Second},
+		"no such model":              {llmtest.Fail(404), typeFinal, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.reply)))
+			task := inThread(b.say("hello?"))
+			_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			app := applicationError(t, err)
+			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
+				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+			}
+			if p := b.outbox(task); len(p) != 0 {
+				t.Errorf("the outbox has %+v", p)
+			}
+		})
+	}
+}
+
+func TestComposingAgainReplacesTheReply(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("One sentence. ", 250) + "\n\n" + strings.Repeat("Another one. ", 250)
+	b := newBench(t, answers(llmtest.Script(llmtest.Text(long), llmtest.Text("In short: yes."), llmtest.Text("No."))))
+	task := inThread(b.say("hello?"))
+	compose := func() conversation.Result {
+		got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Result
+	}
+	compose()
+	parts := b.outbox(task)
+	if len(parts) != 2 {
+		t.Fatalf("%d parts of a text of %d characters, want 2", len(parts), len(long))
+	}
+	for i, p := range parts {
+		if p.Number != i || len(p.Text) > slack.DefaultLimit || p.Key == parts[(i+1)%2].Key {
+			t.Errorf("part %d: %+v", i, p)
+		}
+	}
+	compose()
+	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." {
+		t.Fatalf("composed again: %+v", parts)
+	}
+	// Once it is being posted it stays as it is.
+	if mine, err := b.Store.BeginSend(t.Context(), parts[0], time.Minute); err != nil || !mine {
+		t.Fatal(mine, err)
+	}
+	if got := compose(); got != conversation.Done {
+		t.Errorf("while it is being posted: %s, want %s", got, conversation.Done)
+	}
+	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." || parts[0].State != store.Sending {
+		t.Errorf("while it is being posted the outbox became %+v", parts)
+	}
+}
+
+// Each revision of a message has a reply of its own, and no run of the workflow matters.
+func TestTheKeyOfAReply(t *testing.T) {
+	t.Parallel()
+	c := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000000"}
+	seen := map[string]Task{}
+	for _, task := range []Task{
+		{Conversation: c, Trigger: "2.000000"},
+		{Conversation: c, Trigger: "2.000000", Revision: "3.000000"},
+		{Conversation: c, Trigger: "3.000000"},
+		{Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Trigger: "2.000000"},
+		{Conversation: chat.Conversation{Team: "T1", Channel: "C2", Thread: "1.000000"}, Trigger: "2.000000"},
+		{Conversation: chat.Conversation{Team: "T2", Channel: "C1", Thread: "1.000000"}, Trigger: "2.000000"},
+	} {
+		if other, ok := seen[task.reply()]; ok {
+			t.Errorf("%+v and %+v have the same reply", task, other)
+		}
+		seen[task.reply()] = task
+		again := task
+		again.Decision = "another run/7"
+		if again.reply() != task.reply() {
+			t.Errorf("the reply to %+v depends on the run", task)
+		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	settle := func(in SettleInput) store.Decision {
+		t.Helper()
+		if _, err := attempt[any](b.Settle, in); err != nil {
+			t.Fatal(err)
+		}
+		return b.decision(in.Task)
+	}
+	task := inThread(b.say("hello?"))
+	b.compose(task, "yes")
+	if d := settle(SettleInput{Task: task, Outcome: "withdrawn", By: "9.000000"}); d.Outcome != "withdrawn" || d.OutcomeBy != "9.000000" || d.Source != "addressed" || d.SettledUS == nil {
+		t.Errorf("a pending one: %+v", d)
+	}
+	if d := settle(SettleInput{Task: task, Outcome: "failed"}); d.Outcome != "withdrawn" {
+		t.Errorf("a settled one: %+v", d)
+	}
+	// The activity that takes the decision failed before it wrote it down.
+	task.Decision = "run/2"
+	if d := settle(SettleInput{Task: task, Outcome: "failed", By: "gemini: unavailable"}); d.Source != "judgment" || d.Outcome != "failed" || d.OutcomeBy != "gemini: unavailable" || d.TriggerTS != task.Trigger || d.ShouldRespond {
+		t.Errorf("one that was not written down: %+v", d)
+	}
+	// Or it was called back, and learns of it only after it has decided.
+	if err := b.Store.Decide(t.Context(), store.Decision{Key: "run/2", WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.decision(task); d.Outcome != "failed" {
+		t.Errorf("decided after it was called back: %+v", d)
+	}
+	task.Decision = "run/3"
+	if d := settle(SettleInput{Task: task, Addressed: true, Outcome: "withdrawn"}); d.Source != "addressed" || !d.ShouldRespond {
+		t.Errorf("an addressed one that was not written down: %+v", d)
+	}
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := chat.Conversation{Team: "T1", Channel: b.general}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	b.Clock = func() time.Time { return at }
+	for _, step := range []struct {
+		length time.Duration
+		want   time.Time
+	}{{time.Hour, at.Add(time.Hour)}, {Mute, at.Add(Mute)}, {time.Minute, at.Add(time.Minute)}, {0, time.Time{}}} {
+		if _, err := attempt[any](b.Silence, SilenceInput{Conversation: c, For: step.length}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Store.SilencedUntil(t.Context(), c.ID()); err != nil || !got.Equal(step.want) {
+			t.Errorf("silent for %s: until %s, %v; want %s", step.length, got, err, step.want)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+func TestRulesSpareTheModel(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) sandbox.SayOption { return sandbox.At(time.Now().Add(-d)) }
+	for _, c := range []struct {
+		rule conversation.Rule
+		set  func(b *bench) Task
+	}{
+		{conversation.RuleModeOff, func(b *bench) Task {
+			b.settings.Mode = config.ModeOff
+			return atTopLevel(b.say("hello?"))
+		}},
+		{conversation.RuleModeMention, func(b *bench) Task {
+			b.settings.Mode = config.ModeMention
+			return atTopLevel(b.say("hello?"))
+		}},
+		{conversation.RuleSilenced, func(b *bench) Task {
+			task := atTopLevel(b.say("hello?"))
+			if _, err := attempt[any](b.Silence, SilenceInput{Conversation: task.Conversation, For: Mute}); err != nil {
+				b.t.Fatal(err)
+			}
+			return task
+		}},
+		{conversation.RuleSpokeLast, func(b *bench) Task {
+			task := atTopLevel(b.say("hello?"))
+			b.own("here I am", "")
+			return task
+		}},
+		{conversation.RuleTooOld, func(b *bench) Task {
+			return atTopLevel(b.say("hello?", ago(13*time.Hour)))
+		}},
+		{conversation.RuleAddressesOther, func(b *bench) Task {
+			return atTopLevel(b.say("<@U0BOB> are you there?"))
+		}},
+		{conversation.RuleAddressesOther, func(b *bench) Task { // and apps have said much since
+			m := b.say("<@U0BOB|bob> are you there?")
+			for n := range 25 {
+				b.bot(fmt.Sprint("build ", n, " passed"))
+			}
+			return atTopLevel(m)
+		}},
+		{conversation.RuleBotBudget, func(b *bench) Task {
+			b.say("go on, you two")
+			var last chat.Message
+			for range 3 {
+				b.bot("ping")
+				b.own("pong", "")
+				last = b.bot("ping")
+			}
+			return atTopLevel(last)
+		}},
+		{conversation.RuleNothingLeft, func(b *bench) Task {
+			m := b.say("forget it")
+			b.remove(m)
+			return atTopLevel(m)
+		}},
+	} {
+		t.Run(string(c.rule), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			task := c.set(b)
+			got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := JudgeOutput{Verdict: chat.Verdict{Reason: c.rule.Reason(), Confidence: 1}, Rule: c.rule}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+			d := b.decision(task)
+			if d.Source != "rule" || d.Rule != string(c.rule) || d.Outcome != "silent" || d.ShouldRespond || d.Reason != c.rule.Reason() || d.SettledUS == nil {
+				t.Errorf("the ledger has %+v", d)
+			}
+			if n := len(b.model.Calls()); n != 0 {
+				t.Errorf("the model was asked %d times", n)
+			}
+		})
+	}
+}
+
+// own has the bot itself have said something.
+func (b *bench) own(text, thread string) chat.Message {
+	b.t.Helper()
+	own := b.workspace.Bot()
+	ts := b.workspace.SayAsBot(b.general, sandbox.Speaker{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
+	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
+}
+
+// bot has another app say something.
+func (b *bench) bot(text string) chat.Message {
+	b.t.Helper()
+	ts := b.workspace.SayAsBot(b.general, b.ci, text)
+	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
+}
+
+func TestJudgment(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		ninety, longest := 90, 600
+		for _, c := range []struct {
+			name    string
+			reply   llmtest.Reply
+			want    chat.Verdict
+			outcome string
+		}{
+			{"yes", llmtest.Yes("nobody answered", 0.8, 90), chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &ninety}, "pending"},
+			{"yes at once", llmtest.Yes("urgent", 1, -1), chat.Verdict{ShouldRespond: true, Reason: "urgent", Confidence: 1}, "pending"},
+			{"yes, too late", llmtest.Yes("some day", 0.5, 86400), chat.Verdict{ShouldRespond: true, Reason: "some day", Confidence: 0.5, DelaySeconds: &longest}, "pending"},
+			{"no", llmtest.No("lively talk"), chat.Verdict{Reason: "lively talk"}, "silent"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				if strings.HasPrefix(t.Name(), "TestJudgment/sqlite") {
+					t.Parallel()
+				}
+				c.reply.InputTokens, c.reply.OutputTokens = 120, 34
+				options := []benchOption{answers(llmtest.Script(c.reply))}
+				if !strings.HasPrefix(t.Name(), "TestJudgment/sqlite") {
+					options = append(options, url)
+				}
+				b := newBench(t, options...)
+				task := atTopLevel(b.say("does anybody know?"))
+				task.Decision, task.Revision = "run/"+c.name, "7.000000"
+				got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !c.want.ShouldRespond {
+					c.want.Confidence, c.want.DelaySeconds = got.Verdict.Confidence, got.Verdict.DelaySeconds // llmtest's own
+				}
+				if !reflect.DeepEqual(got, JudgeOutput{Verdict: c.want}) {
+					t.Errorf("got  %+v\nwant %+v", got, c.want)
+				}
+				d := b.decision(task)
+				if d.LatencyUS <= 0 || d.DecidedUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
+					t.Errorf("times in the ledger: %+v", d)
+				}
+				d.LatencyUS, d.DecidedUS, d.SettledUS = 0, 0, nil
+				want := store.Decision{
+					Key: task.Decision, WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
+					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,
+					DelaySeconds: c.want.DelaySeconds, Model: "small", TokensIn: 120, TokensOut: 34, Outcome: c.outcome,
+				}
+				if !reflect.DeepEqual(d, want) {
+					t.Errorf("the ledger has\n%+v, want\n%+v", d, want)
+				}
+				call := b.model.Calls()[0]
+				if !call.Judgment() || call.Model != "small" || !strings.Contains(call.System, "does anybody know?") || !strings.Contains(call.System, "alice") {
+					t.Errorf("the model was asked\n%+v", call)
+				}
+			})
+		}
+	})
+}
+
+func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	broken := llmtest.Reply{Text: `{"should_respond": "perhaps"}`, InputTokens: 10, OutputTokens: 1}
+	t.Run("and read then", func(t *testing.T) {
+		t.Parallel()
+		good := llmtest.Yes("somebody asked", 0.7, 0)
+		good.InputTokens, good.OutputTokens = 20, 2
+		b := newBench(t, answers(llmtest.Script(broken, good)))
+		task := atTopLevel(b.say("does anybody know?"))
+		got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		if err != nil || got.Verdict.Reason != "somebody asked" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		calls := b.model.Calls()
+		if len(calls) != 2 {
+			t.Fatalf("%d calls, want 2", len(calls))
+		}
+		first, second := calls[0].System+calls[0].User, calls[1].System+calls[1].User
+		if fault := "should_respond"; strings.Count(second, fault) <= strings.Count(first, fault) {
+			t.Errorf("the fault is not told the second time:\n%s", calls[1].User)
+		}
+		if d := b.decision(task); d.TokensIn != 30 || d.TokensOut != 3 {
+			t.Errorf("the ledger has %d tokens in, %d out; want those of both calls", d.TokensIn, d.TokensOut)
+		}
+	})
+	t.Run("and given up then", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, answers(llmtest.Script(broken)))
+		task := atTopLevel(b.say("does anybody know?"))
+		_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		if app := applicationError(t, err); !app.NonRetryable() || app.Type() != typeFinal {
+			t.Errorf("got %v", app)
+		}
+		if n := len(b.model.Calls()); n != 2 {
+			t.Errorf("%d calls, want 2", n)
+		}
+	})
+	t.Run("a cut one too", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: `{"should_respond": tr`, Cut: true}, llmtest.No("quiet"))))
+		got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		if err != nil || got.Verdict.Reason != "quiet" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestErrorsOfTheModelWhenJudging(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		kind  string
+		after time.Duration
+	}{
+		"unavailable":  {llmtest.Fail(503), typeUnavailable, 0},
+		"dropped":      {llmtest.Reply{Drop: true}, typeUnavailable, 0},
+		"rate limited": {llmtest.Reply{Status: 429, RetryAfter: "7"}, typeRateLimited, 7 * time.Second},
+		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
+		"blocked":      {llmtest.Reply{Blocked: true}, typeFinal, 0},
+		"key refused":  {llmtest.Fail(401), typeFinal, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.reply)))
+			task := atTopLevel(b.say("does anybody know?"))
+			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			app := applicationError(t, err)
+			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
+				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+			}
+			if n := len(b.model.Calls()); n != 1 {
+				t.Errorf("%d calls in one attempt", n)
+			}
+			if d := b.decision(task); d.Key != "" {
+				t.Errorf("the ledger has %+v, want nothing yet", d)
+			}
+		})
+	}
+}
+
+// An attempt whose result was lost has decided: the model is not asked to think
+// again, or ledger and deed might differ.
+func TestAnAttemptAfterALostResultKeepsTheDecision(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
+	task := atTopLevel(b.say("does anybody know?"))
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	env.RegisterActivityWithOptions(func(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
+		out, err := b.Judge(ctx, in)
+		if err == nil && activity.GetInfo(ctx).Attempt == 1 {
+			return JudgeOutput{}, errors.New("the worker dies before it can say so")
+		}
+		return out, err
+	}, activity.RegisterOptions{Name: "Judge"})
+	env.ExecuteWorkflow(func(ctx workflow.Context) (out JudgeOutput, err error) {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+		err = workflow.ExecuteActivity(ctx, "Judge", JudgeInput{Task: task, MaxDelay: 600}).Get(ctx, &out)
+		return out, err
+	})
+	var got JudgeOutput
+	if err := env.GetWorkflowResult(&got); err != nil {
+		t.Fatal(err)
+	}
+	thirty := 30
+	want := JudgeOutput{Verdict: chat.Verdict{ShouldRespond: true, Reason: "somebody asked", Confidence: 0.7, DelaySeconds: &thirty}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if n := len(b.model.Calls()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
+	}
+	if d := b.decision(task); d.Outcome != "pending" || !d.ShouldRespond {
+		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+// Somebody who wrote while the bot was writing is not answered by that.
+func TestTheBotSpokeLastButHadNotReadTheMessage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Text("Yes, I am."), llmtest.No("read it"))))
+	first := b.say("are you there?")
+	task := atTopLevel(first)
+	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil {
+		t.Fatal(err)
+	}
+	meanwhile := atTopLevel(b.say("and can you help?"))
+	meanwhile.Decision = "run/2"
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: meanwhile, MaxDelay: 600})
+	if err != nil || got.Rule != conversation.NoRule || got.Verdict.Reason != "read it" {
+		t.Errorf("got %+v, %v; want the model's judgment", got, err)
+	}
+	task.Decision = "run/3"
+	if got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || got.Rule != conversation.RuleSpokeLast {
+		t.Errorf("of what it had read: %+v, %v; want %s", got, err, conversation.RuleSpokeLast)
+	}
+}

@@ -1,0 +1,554 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+const postMessage = "chat.postMessage"
+
+// place is somewhere a reply can go.
+var places = map[string]func(b *bench) Task{
+	"thread":    func(b *bench) Task { return inThread(b.say("hello?")) },
+	"top level": func(b *bench) Task { return atTopLevel(b.say("hello?")) },
+	"direct message": func(b *bench) Task {
+		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+		return atTopLevel(b.sayIn(dm, "hello?"))
+	},
+}
+
+func TestPost(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		for name, place := range places {
+			task := place(b)
+			task.Decision = "run/" + name
+			b.compose(task, "Hello **alice**.")
+			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			if err != nil || got.Result != conversation.Done {
+				t.Fatalf("%s: got %+v, %v", name, got, err)
+			}
+			posts := b.workspace.Posts()
+			p := posts[len(posts)-1]
+			if p.Channel != task.Conversation.Channel || p.ThreadTS != task.Conversation.Thread || !strings.Contains(p.Text, "Hello") {
+				t.Errorf("%s: posted %+v", name, p)
+			}
+			row := b.outbox(task)[0]
+			if row.State != store.Sent || row.SentTS != p.TS || row.Attempts != 1 {
+				t.Errorf("%s: the outbox has %+v", name, row)
+			}
+			if m, err := b.Store.Message(t.Context(), "T1", p.Channel, p.TS); err != nil || !m.Own || m.Text != "Hello **alice**." || m.ThreadTS != task.Conversation.Thread {
+				t.Errorf("%s: the bot remembers %+v, %v", name, m, err)
+			}
+			if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.reply() {
+				t.Errorf("%s: the ledger has %+v", name, d)
+			}
+			// A workflow that is reset comes here again.
+			calls := len(b.workspace.Calls())
+			if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+				t.Errorf("%s, again: got %+v, %v", name, got, err)
+			}
+			if len(b.workspace.Calls()) != calls {
+				t.Errorf("%s: Slack was called again for a reply that is sent", name)
+			}
+		}
+		if n := len(b.workspace.Posts()); n != len(places) {
+			t.Errorf("%d posts, want %d", n, len(places))
+		}
+	})
+}
+
+// Whatever Slack or the network does to a call, one message stands in the end.
+func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
+	t.Parallel()
+	lost := sandbox.Fault{Lose: true}
+	for name, fault := range map[string]sandbox.Fault{
+		"503":             {Status: 503},
+		"500":             {Status: 500},
+		"connection lost": lost,
+		"internal_error":  {Error: "internal_error"},
+		"fatal_error":     {Error: "fatal_error"},
+		"garbled":         {Garble: true},
+	} {
+		for place := range places {
+			for _, effect := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, %s, effect %v", name, place, effect), func(t *testing.T) {
+					t.Parallel()
+					b := newBench(t)
+					task := places[place](b)
+					b.compose(task, "Hello.")
+					fault := fault
+					fault.Method, fault.Times, fault.After = postMessage, 1, effect
+					b.workspace.Faults().Add(fault)
+					got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+					b.postedOnce(task, got, errs, 1)
+				})
+			}
+		}
+	}
+	t.Run("every one of them in turn", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		task := inThread(b.say("hello?"))
+		b.compose(task, "Hello.")
+		for _, fault := range []sandbox.Fault{{Status: 503}, {Lose: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, After: true}} {
+			fault.Method, fault.Times = postMessage, 1
+			b.workspace.Faults().Add(fault)
+		}
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		b.postedOnce(task, got, errs, 4)
+	})
+	t.Run("the message is hidden for a while", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		task := inThread(b.say("hello?"))
+		b.compose(task, "Hello.")
+		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Lose: true, Hide: 1500 * time.Millisecond})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		b.postedOnce(task, got, errs, 1)
+	})
+	t.Run("nor can it be looked for", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		task := inThread(b.say("hello?"))
+		b.compose(task, "Hello.")
+		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Status: 503})
+		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 2, Status: 503})
+		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		b.postedOnce(task, got, errs, 4)
+	})
+}
+
+// postedOnce checks that a reply of one part stands in Slack once, after some failed attempts.
+func (b *bench) postedOnce(task Task, got ReplyOutput, errs []error, failed int) {
+	b.t.Helper()
+	if got.Result != conversation.Done || len(errs) != failed {
+		b.t.Errorf("got %+v after %v, want %d failed attempts", got, errs, failed)
+	}
+	posts := b.workspace.Posts()
+	if len(posts) != 1 || posts[0].ThreadTS != task.Conversation.Thread {
+		b.t.Errorf("%d posts: %+v", len(posts), posts)
+		return
+	}
+	if row := b.outbox(task)[0]; row.State != store.Sent || row.SentTS != posts[0].TS || row.Error != "" {
+		b.t.Errorf("the outbox has %+v", row)
+	}
+	if d := b.decision(task); d.Outcome != "posted" {
+		b.t.Errorf("the ledger has %+v", d)
+	}
+}
+
+// Slack may still be at work on a call when its caller has given up.
+func TestAPostThatTakesEffectAfterItsTimeout(t *testing.T) {
+	t.Parallel()
+	const patience, late = 3 * time.Second, 4 * time.Second
+	var calls atomic.Int32
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	b := newBench(t, func(s *benchSettings) {
+		s.timeout = patience
+		s.wrap = func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, postMessage) || calls.Add(1) > 1 {
+					h.ServeHTTP(w, r)
+					return
+				}
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				again := r.Clone(context.WithoutCancel(r.Context()))
+				again.Body = io.NopCloser(bytes.NewReader(body))
+				group.Go(func() {
+					<-time.After(late)
+					h.ServeHTTP(httptest.NewRecorder(), again)
+				})
+				<-r.Context().Done()
+			})
+		}
+	})
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	group.Wait()
+	b.postedOnce(task, got, errs, 1)
+}
+
+func TestSlackIsLeftAloneForAsLongAsItSays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
+	_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	app := applicationError(t, err)
+	if app.NextRetryDelay() != 30*time.Second || app.NonRetryable() || app.Type() != typeRateLimited {
+		t.Errorf("got %v after %s", app, app.NextRetryDelay())
+	}
+	if row := b.outbox(task)[0]; row.State != store.Composed || row.LeasedUntil.After(time.Now()) {
+		t.Errorf("the outbox has %+v, want it ready for the next attempt", row)
+	}
+}
+
+func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"not_in_channel", "is_archived", "channel_not_found", "invalid_auth", "msg_too_long"} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			task := inThread(b.say("hello?"))
+			b.compose(task, "Hello.")
+			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: code})
+			_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), code) {
+				t.Errorf("got %v", app)
+			}
+			if row := b.outbox(task)[0]; row.State != store.Failed || !strings.Contains(row.Error, code) {
+				t.Errorf("the outbox has %+v", row)
+			}
+			// A workflow that is reset does not try again.
+			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			if err != nil || got.Result != conversation.Failed {
+				t.Errorf("again: got %+v, %v", got, err)
+			}
+			if d := b.decision(task); d.Outcome != "failed" || !strings.Contains(d.OutcomeBy, code) {
+				t.Errorf("the ledger has %+v", d)
+			}
+			if n := len(b.workspace.Posts()); n != 0 {
+				t.Errorf("%d posts", n)
+			}
+		})
+	}
+}
+
+// An error that passes and has left nothing behind is tried again without a look.
+func TestADefiniteErrorThatPasses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "team_added_to_org"})
+	_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	if app := applicationError(t, err); app.NonRetryable() {
+		t.Fatalf("got %v", app)
+	}
+	if row := b.outbox(task)[0]; row.State != store.Composed {
+		t.Errorf("the outbox has %+v", row)
+	}
+	if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+	for _, c := range b.workspace.Calls() {
+		if c.Method == "conversations.replies" {
+			t.Error("Slack was asked for a message that cannot be there")
+		}
+	}
+}
+
+func TestAReplyThatIsNotInTheOutbox(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := attempt[ReplyOutput](b.Post, PostInput{inThread(b.say("hello?"))})
+	if app := applicationError(t, err); !app.NonRetryable() {
+		t.Errorf("got %v", app)
+	}
+}
+
+// A worker may die anywhere; another one goes on from what stands in the outbox.
+func TestACrashBetweenAnyTwoSteps(t *testing.T) {
+	t.Parallel()
+	const held = 1500 * time.Millisecond // what is left of the dead worker's lease
+	begin := func(b *bench, task Task, n int) store.Part {
+		p := b.outbox(task)[n]
+		if mine, err := b.Store.BeginSend(b.t.Context(), p, held); err != nil || !mine {
+			b.t.Fatal(mine, err)
+		}
+		return p
+	}
+	send := func(b *bench, p store.Part) string {
+		ts, err := b.Slack.Post(b.t.Context(), slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return ts
+	}
+	write := func(b *bench, p store.Part, ts string) {
+		if err := b.Store.Posted(b.t.Context(), p, chat.Message{Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, Own: true, Text: p.Text}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		dies  func(b *bench, task Task)
+		waits bool // for the dead worker's lease
+	}{
+		"before anything":              {func(*bench, Task) {}, false},
+		"before the call":              {func(b *bench, task Task) { begin(b, task, 0) }, true},
+		"after the call":               {func(b *bench, task Task) { send(b, begin(b, task, 0)) }, true},
+		"after it was written down":    {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)) }, false},
+		"before the call, second part": {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); begin(b, task, 1) }, true},
+		"after the call, second part":  {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); send(b, begin(b, task, 1)) }, true},
+		"before the ledger": {func(b *bench, task Task) {
+			for n := range 2 {
+				p := begin(b, task, n)
+				write(b, p, send(b, p))
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			task := inThread(b.say("hello?"))
+			b.compose(task, "First.", "Second.")
+			began := time.Now()
+			c.dies(b, task)
+			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			if err != nil || got.Result != conversation.Done {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			if want := []string{"First.", "Second."}; !slices.Equal(b.posted(), want) {
+				t.Errorf("posted %q, want %q", b.posted(), want)
+			}
+			if took := time.Since(began); c.waits && took < held {
+				t.Errorf("looked after %s, while the dead worker's attempt might have been under way until %s", took, held)
+			}
+			for _, p := range b.outbox(task) {
+				if p.State != store.Sent {
+					t.Errorf("the outbox has %+v", p)
+				}
+			}
+			if d := b.decision(task); d.Outcome != "posted" {
+				t.Errorf("the ledger has %+v", d)
+			}
+		})
+	}
+}
+
+// stoppable is Slack with a worker that stops at a certain point.
+type stoppable struct {
+	*slack.Client
+	before, after func()
+}
+
+func (s *stoppable) Post(ctx context.Context, p slack.Post) (string, error) {
+	if s.before != nil {
+		s.before()
+	}
+	ts, err := s.Client.Post(ctx, p)
+	if s.after != nil {
+		s.after()
+	}
+	return ts, err
+}
+
+// A worker that is told to stop, or an attempt that is out of time, ends with its
+// context canceled: what is known is written down all the same.
+func TestACanceledAttempt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set   func(b *bench, s *stoppable, cancel func())
+		state store.Delivery // afterwards
+		posts int
+	}{
+		"before it begins": {func(_ *bench, _ *stoppable, cancel func()) { cancel() }, store.Composed, 0},
+		"before the call":  {func(_ *bench, s *stoppable, cancel func()) { s.before = cancel }, store.Composed, 0},
+		"after the call":   {func(_ *bench, s *stoppable, cancel func()) { s.after = cancel }, store.Sent, 1},
+		"during the call": {func(b *bench, _ *stoppable, cancel func()) {
+			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Delay: 3 * time.Second})
+			go func() {
+				b.await("the effect of the call", func() bool { return len(b.workspace.Posts()) == 1 })
+				cancel()
+			}()
+		}, store.Sending, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			task := inThread(b.say("hello?"))
+			b.compose(task, "Hello.")
+			s := &stoppable{Client: b.Slack.(*slack.Client)}
+			b.Slack = s
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c.set(b, s, cancel)
+			_, err := b.postReply(ctx, task)
+			if c.state != store.Sent && err == nil {
+				t.Error("no error")
+			}
+			if err != nil && applicationError(t, classify(err)).NonRetryable() {
+				t.Errorf("%v is final: nobody would try again", err)
+			}
+			row := b.outbox(task)[0]
+			if row.State != c.state || row.LeasedUntil.After(time.Now()) || len(b.workspace.Posts()) != c.posts {
+				t.Errorf("the outbox has %+v, Slack %d posts; want %s, no lease, %d", row, len(b.workspace.Posts()), c.state, c.posts)
+			}
+			s.before, s.after = nil, nil
+			got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+			b.postedOnce(task, got, errs, 0)
+		})
+	}
+}
+
+// An attempt that was held up must not outlive its lease: by then another one
+// has looked and may be posting.
+func TestAnAttemptEndsBeforeItsLease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	s := &deadlined{Client: b.Slack.(*slack.Client)}
+	b.Slack = s
+	began := time.Now()
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+		t.Fatal(err)
+	}
+	// The lease is taken after began and after the deadline was set.
+	if left := began.Add(lease).Sub(s.deadline); s.deadline.IsZero() || left < settling {
+		t.Errorf("the call may last until %s before the lease is over, want %s for Slack to settle", left, settling)
+	}
+}
+
+type deadlined struct {
+	*slack.Client
+	deadline time.Time
+}
+
+func (d *deadlined) Post(ctx context.Context, p slack.Post) (string, error) {
+	d.deadline, _ = ctx.Deadline()
+	return d.Client.Post(ctx, p)
+}
+
+// Two workers have the same reply in hand: one that Temporal takes for dead, and the next.
+func TestTwoWorkersPostOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				options := []benchOption{}
+				if strings.Contains(t.Name(), "/postgres/") {
+					if seed > 0 {
+						t.SkipNow() // one database, one race
+					}
+					options = append(options, url)
+				} else {
+					t.Parallel()
+				}
+				b := newBench(t, options...)
+				task := inThread(b.say("hello?"))
+				b.compose(task, "First.", "Second.")
+				random := rand.New(rand.NewPCG(seed, 7))
+				if seed%2 == 0 {
+					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Lose: true, Delay: time.Duration(random.IntN(300)) * time.Millisecond})
+				}
+				offsets := []time.Duration{0, time.Duration(random.IntN(50)) * time.Millisecond}
+				var group sync.WaitGroup
+				for _, offset := range offsets {
+					group.Go(func() {
+						<-time.After(offset)
+						if got, errs := tries[ReplyOutput](t, b.Post, PostInput{task}); got.Result != conversation.Done {
+							t.Errorf("got %+v after %v", got, errs)
+						}
+					})
+				}
+				group.Wait()
+				if want := []string{"First.", "Second."}; !slices.Equal(b.posted(), want) {
+					t.Errorf("posted %q, want %q", b.posted(), want)
+				}
+			})
+		}
+	})
+}
+
+func TestADeletionBeforeThePost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.say("hello?")
+	task := inThread(m)
+	b.compose(task, "First.", "Second.")
+	b.remove(m)
+	got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	if err != nil || got.Result != conversation.Gone {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if n := len(b.workspace.Posts()); n != 0 {
+		t.Errorf("%d posts", n)
+	}
+	if d := b.decision(task); d.Outcome != "withdrawn" || d.OutcomeBy != m.TS {
+		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+// A reply that has begun is brought to its end.
+func TestADeletionInTheMiddleOfAReply(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.say("hello?")
+	task := atTopLevel(m)
+	b.compose(task, "First.", "Second.")
+	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
+		return strings.Contains(c.Args.Get("text"), "Second")
+	}})
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+		t.Fatal("no error")
+	}
+	b.remove(m)
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	if want := []string{"First.", "Second."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) {
+		t.Errorf("got %+v after %v, posted %q", got, errs, b.posted())
+	}
+}
+
+// Slack allows about one message a second in a channel, whoever posts.
+func TestThePaceOfAChannel(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const replies = 4
+	began := time.Now()
+	var group sync.WaitGroup
+	for n := range replies {
+		task := inThread(b.say("hello?"))
+		task.Decision = fmt.Sprint("run/", n)
+		b.compose(task, "Hello.")
+		group.Go(func() {
+			if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+	group.Wait()
+	posts := b.workspace.Posts()
+	if len(posts) != replies {
+		t.Fatalf("%d posts, want %d", len(posts), replies)
+	}
+	slices.SortFunc(posts, func(a, b sandbox.Post) int { return a.At.Compare(b.At) })
+	// A call takes its time, so two may come nearer to each other than their slots;
+	// but none comes before its own.
+	for i, p := range posts {
+		if took := p.At.Sub(began); took < time.Duration(i)*pace {
+			t.Errorf("post %d came %s after the beginning", i, took)
+		}
+	}
+	// Another channel has a pace of its own.
+	other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID, b.alice.ID)
+	task := atTopLevel(b.sayIn(other, "hello?"))
+	b.compose(task, "Hello.")
+	if wait, err := b.Store.Slot(t.Context(), "T1", other, 0); err != nil || wait != 0 {
+		t.Errorf("the other channel waits %s, %v", wait, err)
+	}
+}

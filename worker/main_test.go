@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"myao/internal/testserver"
+)
+
+// TestMain is the program itself where a test has started it as a process.
+func TestMain(m *testing.M) {
+	if os.Getenv("MYAO_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	testserver.Main(m)
+}
+
+// write makes a configuration: what works, with some of it replaced.
+func write(t *testing.T, replace ...string) string {
+	t.Helper()
+	text := strings.NewReplacer(replace...).Replace(`
+slack: {bot_token: xoxb-1, signing_secret: shh, api_url: "http://127.0.0.1:1/api/"}
+database: {url: "sqlite:` + filepath.Join(t.TempDir(), "myao.db") + `"}
+agents:
+  response: {provider: demo}
+  judgment: {provider: demo}
+  memory: {provider: demo}
+`)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   []string
+	}{
+		{"help", []string{"--help"}, 0, []string{"-config FILE"}},
+		{"unknown flag", []string{"--verbose"}, 2, []string{"-verbose"}},
+		{"an argument", []string{"--config", write(t), "serve"}, 2, []string{`unexpected argument "serve"`}},
+		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
+		{"a wrong configuration", []string{"--config", write(t, "provider: demo}", "provider: parrot}")}, 1,
+			[]string{"agents.response.provider", "parrot", "agents.judgment.provider", "agents.memory.provider"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var stderr bytes.Buffer
+			if status := run(t.Context(), c.args, &stderr); status != c.status {
+				t.Errorf("status %d, want %d\n%s", status, c.status, &stderr)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("says\n%s\nwithout %q", &stderr, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAWrongConfigurationGetsALineForEachFault(t *testing.T) {
+	t.Parallel()
+	path := write(t, "xoxb-1", "", "provider: demo}", "provider: parrot}", "sqlite:", "mysql:")
+	var stderr bytes.Buffer
+	if status := run(t.Context(), []string{"--config", path}, &stderr); status != 1 {
+		t.Errorf("status %d, want 1", status)
+	}
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	for _, key := range []string{"slack.bot_token", "database.url", "agents.response.provider", "agents.judgment.provider", "agents.memory.provider"} {
+		n := 0
+		for _, line := range lines {
+			if strings.Contains(line, key) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d lines about %s, want 1:\n%s", n, key, &stderr)
+		}
+	}
+	if len(lines) > 6 { // and a headline, perhaps
+		t.Errorf("%d lines for five faults:\n%s", len(lines), &stderr)
+	}
+}
+
+func TestAProviderThatCannotBeMadeEndsTheWorker(t *testing.T) {
+	t.Parallel()
+	path := write(t, "response: {provider: demo}", "response: {provider: gemini}")
+	var stderr bytes.Buffer
+	if status := run(t.Context(), []string{"--config", path}, &stderr); status != 1 || !strings.Contains(stderr.String(), "gemini") {
+		t.Errorf("status %d\n%s", status, &stderr)
+	}
+}
+
+// The worker comes up whenever Temporal does, and goes in order.
+func TestAWorkerThatIsThereBeforeTemporal(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "--config", write(t))
+	cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", fmt.Sprintf("TEMPORAL_ADDRESS=127.0.0.1:%d", port))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log := bufio.NewReader(stderr)
+	until := func(what string) {
+		t.Helper()
+		var all strings.Builder
+		for {
+			line, err := log.ReadString('\n')
+			all.WriteString(line)
+			switch {
+			case strings.Contains(line, what):
+				return
+			case err != nil:
+				t.Fatalf("it ended without %q: %v\n%s", what, err, &all)
+			}
+		}
+	}
+	until("Temporal not ready")
+	testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), port)
+	until("worker runs")
+	began := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(log)
+	if err := cmd.Wait(); err != nil || time.Since(began) > 30*time.Second {
+		t.Errorf("ended with %v after %s\n%s", err, time.Since(began), rest)
+	}
+}
+
+// Without a database the worker waits, and a signal ends that as well.
+func TestAWorkerThatWaitsForItsDatabaseCanBeStopped(t *testing.T) {
+	t.Parallel()
+	path := write(t, "sqlite:", "postgres://nobody@127.0.0.1:1/none?x=")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, said := io.Pipe()
+	status := make(chan int, 1)
+	go func() {
+		status <- run(ctx, []string{"--config", path}, said)
+		_ = said.Close()
+	}()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil || !strings.Contains(line, "database not ready") {
+		t.Errorf("says %q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	cancel()
+	if got := <-status; got != 0 {
+		t.Errorf("status %d, want 0", got)
+	}
+}

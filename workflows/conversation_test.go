@@ -1,0 +1,550 @@
+package workflows
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/conversation"
+)
+
+const (
+	second = time.Second
+	minute = time.Minute
+)
+
+func TestABurstGetsOneJudgmentAfterTheQuietTime(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1), said(2))
+	s.says(10*second, said(3))
+	s.says(20*second, said(4))
+	s.run()
+	s.wants(
+		"5m20s judge 4.000000, delay at most 600, /1",
+		"1h5m20s closed",
+	)
+}
+
+func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
+	s := newScene(t, topLevel)
+	for n := range 20 {
+		s.says(time.Duration(n)*2*minute, said(n+1))
+	}
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
+		if in.Trigger == ts(15) {
+			return yes(600).after(2 * second) // past MaxWait the delay is nothing
+		}
+		return no()
+	}
+	s.run()
+	s.wants(
+		"30m0s judge 15.000000, delay at most 600, /1", // what is said at 30m comes after the timer
+		"30m2s compose 15.000000, /1",
+		"30m2s post 15.000000, /1",
+		"43m0s judge 20.000000, delay at most 600, /2",
+		"1h43m0s closed",
+	)
+}
+
+func TestVerdictYesIsHeldBackForItsDelay(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1))
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(90).after(3 * second) }
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		"6m33s compose 1.000000, /1",
+		"6m33s post 1.000000, /1",
+		"1h6m33s closed",
+	)
+}
+
+func TestVerdictYesWithoutDelayIsCarriedOutAtOnce(t *testing.T) {
+	for _, delay := range []int{0, -1} {
+		t.Run("", func(t *testing.T) {
+			s := newScene(t, topLevel)
+			s.says(0, said(1))
+			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(delay) }
+			s.run()
+			s.wants(
+				"5m0s judge 1.000000, delay at most 600, /1",
+				"5m0s compose 1.000000, /1",
+				"5m0s post 1.000000, /1",
+				"1h5m0s closed",
+			)
+		})
+	}
+}
+
+func TestANewMessageDuringTheDelayStartsOver(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1))
+	s.says(6*minute, said(2))
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
+		if in.Trigger == ts(1) {
+			return yes(600)
+		}
+		return no()
+	}
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`6m0s settle withdrawn by "2.000000", /1`,
+		"11m0s judge 2.000000, delay at most 600, /2",
+		"1h11m0s closed",
+	)
+}
+
+func TestANewMessageCallsAJudgmentBack(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1))
+	s.says(5*minute+second, said(2))
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(4 * second) }
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`5m1s settle withdrawn by "2.000000", /1`,
+		"10m1s judge 2.000000, delay at most 600, /2",
+		"10m5s compose 2.000000, /2",
+		"10m5s post 2.000000, /2",
+		"1h10m5s closed",
+	)
+}
+
+func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
+	t.Run("waiting", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.says(0, said(1))
+		s.says(minute, addressed(2))
+		s.run()
+		s.wants(
+			"1m0s compose addressed 2.000000, /1",
+			"1m0s post 2.000000, /1",
+			"1h1m0s closed",
+		)
+	})
+	t.Run("judging", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
+		s.says(0, said(1))
+		s.says(5*minute+second, addressed(2))
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			`5m1s settle withdrawn by "2.000000", /1`,
+			"5m1s compose addressed 2.000000, /2",
+			"5m1s post 2.000000, /2",
+			"1h5m1s closed",
+		)
+	})
+	t.Run("at the top level it is answered elsewhere", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.says(0, said(1))
+		s.says(minute, addressed(2))
+		s.run()
+		s.wants("1h1m0s closed")
+	})
+}
+
+func TestMentionsWhileReplyingGetOneMoreReplyTogether(t *testing.T) {
+	s := newScene(t, thread)
+	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(10 * second)
+	}
+	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(2 * second)
+	}
+	s.says(0, addressed(1))
+	s.says(3*second, addressed(2))
+	s.says(5*second, said(3))
+	s.says(11*second, addressed(4)) // being posted
+	s.says(23*second, said(5))      // the second post is under way: quiet time after it
+	s.run()
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"10s post 1.000000, /1",
+		"12s compose addressed 4.000000, /2",
+		"22s post 4.000000, /2",
+		"5m24s judge 5.000000, delay at most 600, /3",
+		"1h5m24s closed",
+	)
+}
+
+func TestADeletionCancelsWhatWaits(t *testing.T) {
+	t.Run("waiting", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.says(0, said(1))
+		s.says(minute, deleted(1))
+		s.run()
+		s.wants("1h1m0s closed")
+	})
+	t.Run("delaying", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+		s.says(0, said(1))
+		s.says(6*minute, deleted(1))
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			`6m0s settle withdrawn by "1.000000", /1`,
+			"1h6m0s closed",
+		)
+	})
+	t.Run("composing", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+			return result(conversation.Done).after(10 * second)
+		}
+		s.says(0, addressed(1))
+		s.says(second, deleted(1))
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			`1s settle withdrawn by "1.000000", /1`,
+			"1h0m1s closed",
+		)
+	})
+	t.Run("before it was heard of here", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Gone) }
+		s.says(0, addressed(1))
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			`0s settle withdrawn by "1.000000", /1`,
+			"1h0m0s closed",
+		)
+	})
+	t.Run("the post is not called back", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+			return result(conversation.Done).after(10 * second)
+		}
+		s.says(0, addressed(1))
+		s.says(second, deleted(1))
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			"0s post 1.000000, /1",
+			"1h0m10s closed",
+		)
+	})
+}
+
+func TestAFailedJudgmentIsSilence(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
+		if in.Trigger == ts(1) {
+			return ending[activities.JudgeOutput]{err: temporal.NewNonRetryableApplicationError("no verdict in it", "Final", nil)}
+		}
+		return no()
+	}
+	s.says(0, said(1))
+	s.says(10*minute, said(2))
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`5m0s settle failed by "no verdict in it", /1`,
+		"15m0s judge 2.000000, delay at most 600, /2", // and the conversation goes on
+		"1h15m0s closed",
+	)
+}
+
+// What may pass is tried again, with pauses; the test environment gives up after ten tries.
+func TestAJudgmentIsTriedAgain(t *testing.T) {
+	s := newScene(t, topLevel)
+	tries := 0
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] {
+		if tries++; tries < 4 {
+			return ending[activities.JudgeOutput]{err: errModel}
+		}
+		return no()
+	}
+	s.says(0, said(1))
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		"5m1s judge 1.000000, delay at most 600, /1",
+		"5m3s judge 1.000000, delay at most 600, /1",
+		"5m7s judge 1.000000, delay at most 600, /1",
+		"1h5m7s closed",
+	)
+}
+
+func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
+	fails := ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("blocked", "Final", nil)}
+	t.Run("once", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
+			if in.Notice {
+				return result(conversation.Done)
+			}
+			return fails
+		}
+		s.says(0, addressed(1))
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			"0s compose addressed notice 1.000000, /1",
+			"0s post 1.000000, /1",
+			"1h0m0s closed",
+		)
+	})
+	t.Run("and no second one", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return fails }
+		s.says(0, addressed(1))
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			"0s compose addressed notice 1.000000, /1",
+			`0s settle failed by "blocked", /1`,
+			"1h0m0s closed",
+		)
+	})
+	t.Run("a judged reply fails quietly", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return fails }
+		s.says(0, said(1))
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"5m0s compose 1.000000, /1",
+			`5m0s settle failed by "blocked", /1`,
+			"1h5m0s closed",
+		)
+	})
+}
+
+func TestAPostThatFailsIsWrittenDown(t *testing.T) {
+	s := newScene(t, thread)
+	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
+		if in.Trigger == ts(1) {
+			return ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("not_in_channel", "Final", nil)}
+		}
+		return result(conversation.Done)
+	}
+	s.says(0, addressed(1))
+	s.says(minute, addressed(2))
+	s.run()
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"0s post 1.000000, /1",
+		`0s settle failed by "not_in_channel", /1`,
+		"1m0s compose addressed 2.000000, /2",
+		"1m0s post 2.000000, /2",
+		"1h1m0s closed",
+	)
+}
+
+// A dead worker is noticed by its heartbeats; somebody who asked would rather
+// have a late answer than none.
+func TestActivitiesHaveTheirLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind conversation.Kind
+		want map[string]limits
+	}{
+		"judged": {conversation.Said, map[string]limits{
+			"Judge":   {minute, 24 * time.Hour, 10 * second},
+			"Compose": {2 * minute, 24 * time.Hour, 10 * second},
+			"Post":    {10 * minute, time.Hour, 10 * second},
+			"Settle":  {10 * second, time.Hour, 10 * second},
+		}},
+		"addressed": {conversation.Addressed, map[string]limits{
+			"Compose": {2 * minute, 24 * time.Hour, 10 * second},
+			"Post":    {10 * minute, 12 * time.Hour, 10 * second},
+			"Settle":  {10 * second, time.Hour, 10 * second},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, thread)
+			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+			s.post = func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Failed) }
+			s.says(0, change(1, c.kind))
+			s.run()
+			if !reflect.DeepEqual(s.limits, c.want) {
+				t.Errorf("got  %v\nwant %v", s.limits, c.want)
+			}
+		})
+	}
+}
+
+func TestARunThatHearsNothingOfConsequenceCompletesAtOnce(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, deleted(1)) // of a message that nobody waits for
+	s.run()
+	s.wants("0s closed")
+	if len(s.timers) > 1 {
+		t.Errorf("%d timers: %v", len(s.timers), s.timers)
+	}
+}
+
+func TestASignalThatComesWithTheClosingTimerIsNotLost(t *testing.T) {
+	closing := 5*minute + time.Hour
+	for name, deliver := range map[string]func(*scene){
+		"in the same task, before": func(s *scene) {
+			s.at(closing-time.Millisecond, func() {
+				s.SignalWorkflowSkippingWorkflowTask(conversation.SignalName,
+					conversation.Signal{Policy: policy, Changes: []conversation.Change{said(2)}})
+			})
+		},
+		"two of them": func(s *scene) {
+			s.at(closing-time.Millisecond, func() {
+				for range 2 { // the second is a repetition
+					s.SignalWorkflowSkippingWorkflowTask(conversation.SignalName,
+						conversation.Signal{Policy: policy, Changes: []conversation.Change{said(2)}})
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, topLevel)
+			s.says(0, said(1))
+			deliver(s)
+			s.run()
+			s.wants(
+				"5m0s judge 1.000000, delay at most 600, /1",
+				"1h10m0s judge 2.000000, delay at most 600, /2",
+				"2h10m0s closed",
+			)
+		})
+	}
+}
+
+func TestThePolicyChangesWithASignal(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1))
+	s.at(minute, func() {
+		p := policy
+		p.MinWait, p.MaxDelay, p.IdleClose = 20, 7, 60
+		s.signal(p, said(2))
+	})
+	s.run()
+	s.wants("1m20s judge 2.000000, delay at most 7, /1", "2m20s closed")
+}
+
+// A later deadline leaves the timer alone, and an earlier one replaces it.
+func TestOneTimerServesManyMessages(t *testing.T) {
+	s := newScene(t, topLevel)
+	const messages = 100
+	for n := range messages {
+		s.says(time.Duration(n)*10*second, said(n+1))
+	}
+	s.run()
+	s.wants("21m30s judge 100.000000, delay at most 600, /1", "1h21m30s closed")
+	if n := len(s.timers); n > 8 {
+		t.Errorf("%d timers for %d messages: %v", n, messages, s.timers)
+	}
+}
+
+func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
+	s := newScene(t, thread)
+	s.says(0, said(1))
+	s.at(minute, func() {
+		s.signal(policy, conversation.Change{TS: ts(2), Kind: conversation.Said, FollowUp: true})
+	})
+	s.run()
+	s.wants("1m5s judge 2.000000, delay at most 600, /1", "1h1m5s closed")
+}
+
+func TestContinueAsNewKeepsTheState(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.in.Attributes = true
+	s.SetContinueAsNewSuggested(true)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600).after(10 * second) }
+	s.at(0, func() { s.signal(policy, said(1), said(2)) })
+	err := s.play()
+	var anew *workflow.ContinueAsNewError
+	if !errors.As(err, &anew) {
+		t.Fatalf("ended with %v, want a run that continues as new", err)
+	}
+	if anew.WorkflowType.Name != conversation.WorkflowType {
+		t.Errorf("continues as %s", anew.WorkflowType.Name)
+	}
+	var in conversation.Input
+	if err := converter.GetDefaultDataConverter().FromPayloads(anew.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+	if in.State == nil || in.State.Policy != policy || in.Conversation != topLevel || !in.Attributes {
+		t.Fatalf("continues with %+v, state %+v", in, in.State)
+	}
+	if len(in.State.Seen) != 2 {
+		t.Errorf("remembers changes %v, want both", in.State.Seen)
+	}
+
+	// The run after it takes up where this one was.
+	again := newSceneAt(t, s.Now(), in)
+	again.judge = s.judge
+	again.run()
+	var got []string
+	got = append(got, s.record[:len(s.record)-1]...)
+	got = append(got, again.record...)
+	want := []string{
+		"5m0s judge 2.000000, delay at most 600, /1",
+		"15m10s compose 2.000000, /1",
+		"15m10s post 2.000000, /1",
+		"1h15m10s closed",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestARunContinuesAsNewOnlyWhenNothingIsUnderWay(t *testing.T) {
+	s := newScene(t, thread)
+	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(10 * second)
+	}
+	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(10 * second)
+	}
+	s.says(0, addressed(1))
+	s.at(second, func() { s.SetContinueAsNewSuggested(true) })
+	s.says(2*second, addressed(2)) // each of these makes a workflow task
+	s.says(3*second, said(3))
+	s.says(12*second, said(4))
+	var anew *workflow.ContinueAsNewError
+	if err := s.play(); !errors.As(err, &anew) {
+		t.Fatalf("ended with %v", err)
+	}
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"10s post 1.000000, /1",
+		"20s compose addressed 2.000000, /2",
+		"30s post 2.000000, /2",
+		"40s closed",
+	)
+}
+
+// Whoever writes the ledger keeps the run open, without a timer that spins.
+func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+	s.settle = func() ending[any] { return ending[any]{}.after(5 * minute) }
+	s.at(0, func() {
+		p := policy
+		p.IdleClose = 60
+		s.signal(p, said(1))
+	})
+	s.at(6*minute, func() {
+		p := policy
+		p.IdleClose = 60
+		s.signal(p, deleted(1))
+	})
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`6m0s settle withdrawn by "1.000000", /1`,
+		"11m0s closed",
+	)
+	if n := len(s.timers); n > 6 {
+		t.Errorf("%d timers: %v …", n, s.timers[:6])
+	}
+}

@@ -1,0 +1,244 @@
+package workflows
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/activities"
+	"myao/internal/conversation"
+)
+
+var carol = conversation.Order{By: "carol"}
+
+func TestAnswerNow(t *testing.T) {
+	t.Run("while it waits for quiet", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.says(0, said(1))
+		s.order(minute, conversation.UpdateAnswerNow, carol)
+		s.run()
+		s.wants(
+			"1m0s answer-now done: <nil>",
+			"1m0s compose 1.000000, /1",
+			"1m0s post 1.000000, /1",
+			"1h1m0s closed",
+		)
+	})
+	t.Run("while it holds a reply back", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+		s.says(0, said(1))
+		s.order(6*minute, conversation.UpdateAnswerNow, carol)
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"6m0s answer-now done: <nil>",
+			"6m0s compose 1.000000, /1", // under the epoch of its judgment
+			"6m0s post 1.000000, /1",
+			"1h6m0s closed",
+		)
+	})
+	t.Run("while it judges", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(10 * second) }
+		s.says(0, said(1))
+		s.order(5*minute+second, conversation.UpdateAnswerNow, carol)
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"5m1s answer-now done: <nil>",
+			`5m1s settle overruled by "carol", /1`,
+			"5m1s compose 1.000000, /2",
+			"5m1s post 1.000000, /2",
+			"1h5m1s closed",
+		)
+	})
+}
+
+func TestDrop(t *testing.T) {
+	t.Run("while it waits for quiet", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.says(0, said(1))
+		s.order(minute, conversation.UpdateDrop, carol)
+		s.run()
+		s.wants("1m0s drop done: <nil>", "1h1m0s closed")
+	})
+	t.Run("while it judges", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
+		s.says(0, said(1))
+		s.order(5*minute+second, conversation.UpdateDrop, carol)
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"5m1s drop done: <nil>",
+			`5m1s settle dropped by "carol", /1`,
+			"1h5m1s closed",
+		)
+	})
+	t.Run("while it holds a reply back", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+		s.says(0, said(1))
+		s.order(6*minute, conversation.UpdateDrop, carol)
+		s.run()
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			"6m0s drop done: <nil>",
+			`6m0s settle dropped by "carol", /1`,
+			"1h6m0s closed",
+		)
+	})
+	t.Run("while it composes", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+			return result(conversation.Done).after(10 * second)
+		}
+		s.says(0, addressed(1))
+		s.order(second, conversation.UpdateDrop, carol)
+		s.run()
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			"1s drop done: <nil>",
+			`1s settle dropped by "carol", /1`,
+			"1h0m1s closed",
+		)
+	})
+}
+
+func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
+	s := newScene(t, thread)
+	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(minute)
+	}
+	s.says(0, addressed(1)) // it posts until 1m0s and is idle then
+	s.order(1*second, conversation.UpdateDrop, carol)
+	s.order(2*second, conversation.UpdateAnswerNow, carol)
+	s.order(2*minute, conversation.UpdateDrop, carol)
+	s.order(3*minute, conversation.UpdateAnswerNow, carol)
+	s.order(4*minute, conversation.UpdateMute, conversation.Order{})
+	s.order(5*minute, conversation.UpdateUnmute, conversation.Order{})
+	s.order(6*minute, conversation.UpdateSnooze, conversation.Order{Seconds: 5})
+	s.order(7*minute, conversation.UpdateSnooze, carol)
+	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: longestSnooze + 1})
+	s.order(9*minute, conversation.UpdateDrop, conversation.Order{})
+	s.order(10*minute, conversation.UpdateAnswerNow, conversation.Order{})
+	s.run()
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"0s post 1.000000, /1",
+		"1s drop rejected: nothing waits here: the conversation is replying",
+		"2s answer-now rejected: nothing waits here: the conversation is replying",
+		"2m0s drop rejected: nothing waits here: the conversation is idle",
+		"3m0s answer-now rejected: nothing waits here: the conversation is idle",
+		"4m0s mute rejected: mute: by is empty: who asks?",
+		"5m0s unmute rejected: unmute: by is empty: who asks?",
+		"6m0s snooze rejected: snooze: by is empty: who asks?",
+		"7m0s snooze rejected: snooze: seconds is 0: from 1 to 31622400",
+		"8m0s snooze rejected: snooze: seconds is 31622401: from 1 to 31622400",
+		"9m0s drop rejected: drop: by is empty: who asks?",
+		"10m0s answer-now rejected: answer-now: by is empty: who asks?",
+		"1h1m0s closed",
+	)
+}
+
+func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+	s.silence = func() ending[any] { return ending[any]{}.after(2 * second) }
+	s.says(0, said(1))
+	s.order(6*minute, conversation.UpdateMute, carol)
+	s.says(7*minute, said(2))
+	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "dave", Seconds: 90})
+	s.says(9*minute, said(3))
+	s.order(10*minute, conversation.UpdateUnmute, carol)
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		"6m0s silence for "+activities.Mute.String(),
+		"6m2s mute done: <nil>",
+		`6m2s settle dropped by "carol", /1`,
+		"8m0s silence for 1m30s",
+		"8m2s snooze done: <nil>",
+		"10m0s silence for 0s",
+		"10m2s unmute done: <nil>", // which drops nothing
+		"14m0s judge 3.000000, delay at most 600, /2",
+		"24m0s compose 3.000000, /2",
+		"24m0s post 3.000000, /2",
+		"1h24m0s closed",
+	)
+}
+
+func TestAMuteThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.silence = func() ending[any] { return ending[any]{err: errModel} }
+	s.says(0, said(1))
+	s.order(minute, conversation.UpdateMute, carol)
+	s.run()
+	var told bool
+	for _, line := range s.record {
+		told = told || strings.Contains(line, "mute done") && strings.Contains(line, errModel.Error())
+	}
+	if !told {
+		t.Errorf("the operator was not told:\n%s", strings.Join(s.record, "\n"))
+	}
+	if last := s.record[len(s.record)-2]; last != "5m0s judge 1.000000, delay at most 600, /1" {
+		t.Errorf("at last %q, want the judgment in its time", last)
+	}
+}
+
+// A run that an order has started ends when that is carried out, and not before.
+func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.silence = func() ending[any] { return ending[any]{}.after(30 * second) }
+	s.order(0, conversation.UpdateMute, carol)
+	s.run()
+	s.wants(
+		"0s silence for "+activities.Mute.String(),
+		"30s mute done: <nil>",
+		"30s closed",
+	)
+	if n := len(s.timers); n > 3 {
+		t.Errorf("%d timers %v: it spins", n, s.timers[:3])
+	}
+}
+
+func TestStateQueryAndDetails(t *testing.T) {
+	s := newScene(t, thread)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(60).after(10 * second) }
+	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(10 * second)
+	}
+	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(10 * second)
+	}
+	s.says(0, said(1), said(2))
+	s.says(6*minute+25*second, addressed(3))
+	checks := map[time.Duration]struct {
+		phase   conversation.Phase
+		details string
+	}{
+		minute:               {conversation.Waiting, "**waiting** for quiet: judgment due 12:05:00 UTC, 2 messages pending"},
+		5*minute + 5*second:  {conversation.Judging, "**judging** 2 messages"},
+		6 * minute:           {conversation.Delaying, "**reply due 12:06:10 UTC**\n\nlast judged yes, 0.8: nobody answered"},
+		6*minute + 15*second: {conversation.Replying, "**composing a reply**\n\nlast judged yes, 0.8: nobody answered"},
+		6*minute + 26*second: {conversation.Replying, "**posting a reply**\n\nlast judged yes, 0.8: nobody answered\n\n1 message came meanwhile"},
+		6*minute + 35*second: {conversation.Replying, "**composing a reply** to 1 message that addressed the bot"},
+		6*minute + 45*second: {conversation.Replying, "**posting a reply** to 1 message that addressed the bot"},
+		10*minute + 1*second: {conversation.Idle, "**idle**: nothing waits"},
+	}
+	asked := 0
+	for at, want := range checks {
+		s.at(at, func() {
+			asked++
+			state, got := s.state()
+			if state.Phase != want.phase || got != want.details || state.Conversation != thread {
+				t.Errorf("at %s: %s of %v, %q, want %s, %q", at, state.Phase, state.Conversation, got, want.phase, want.details)
+			}
+		})
+	}
+	s.run()
+	if asked != len(checks) {
+		t.Errorf("%d of %d checks made", asked, len(checks))
+	}
+}

@@ -1,0 +1,269 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+// noon is when a scene begins.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// ts is a message's; it says nothing about when the message comes.
+func ts(n int) string { return fmt.Sprintf("%d.000000", n) }
+
+var (
+	thread   = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000000"}
+	topLevel = chat.Conversation{Team: "T1", Channel: "C1"}
+	policy   = conversation.Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 3600}
+)
+
+func said(n int) conversation.Change      { return change(n, conversation.Said) }
+func addressed(n int) conversation.Change { return change(n, conversation.Addressed) }
+func deleted(n int) conversation.Change   { return change(n, conversation.Deleted) }
+
+func change(n int, kind conversation.Kind) conversation.Change {
+	return conversation.Change{TS: ts(n), Kind: kind}
+}
+
+// scene runs one conversation with time skipped, and keeps a record of what its
+// workflow has done: each line begins with the time since noon.
+type scene struct {
+	*testsuite.TestWorkflowEnvironment
+	t  *testing.T
+	in conversation.Input
+
+	// What the activities answer, and after how long.
+	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
+	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
+	post    func(activities.PostInput) ending[activities.ReplyOutput]
+	silence func() ending[any]
+	settle  func() ending[any]
+
+	mu     sync.Mutex
+	record []string
+	limits map[string]limits // by activity
+	timers []time.Duration
+}
+
+// ending is how an activity ends. One that takes time is withdrawn when it is
+// cancelled; its end is not heard then.
+type ending[T any] struct {
+	out   T
+	err   error
+	takes time.Duration
+}
+
+func yes(delay int) ending[activities.JudgeOutput] {
+	v := chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8}
+	if delay >= 0 {
+		v.DelaySeconds = &delay
+	}
+	return ending[activities.JudgeOutput]{out: activities.JudgeOutput{Verdict: v}}
+}
+
+func no() ending[activities.JudgeOutput] {
+	return ending[activities.JudgeOutput]{out: activities.JudgeOutput{Verdict: chat.Verdict{Reason: "lively talk", Confidence: 0.9}}}
+}
+
+func result(r conversation.Result) ending[activities.ReplyOutput] {
+	return ending[activities.ReplyOutput]{out: activities.ReplyOutput{Result: r}}
+}
+
+func (e ending[T]) after(d time.Duration) ending[T] { e.takes = d; return e }
+
+func newScene(t *testing.T, c chat.Conversation) *scene {
+	t.Helper()
+	t.Parallel()
+	return newSceneAt(t, noon, conversation.Input{Conversation: c})
+}
+
+func buildScene(t *testing.T, in conversation.Input) *scene {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s := &scene{
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, limits: map[string]limits{},
+		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
+		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
+		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
+		silence: func() ending[any] { return ending[any]{} },
+		settle:  func() ending[any] { return ending[any]{} },
+	}
+	s.SetTestTimeout(time.Minute)
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	s.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) { s.timers = append(s.timers, d) })
+
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.JudgeInput) (activities.JudgeOutput, error) {
+		s.note("judge %s, delay at most %d, %s", in.Trigger, in.MaxDelay, in.Decision)
+		return play(ctx, s, s.judge(in))
+	}, activity.RegisterOptions{Name: "Judge"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.ComposeInput) (activities.ReplyOutput, error) {
+		what := "compose"
+		if in.Addressed {
+			what += " addressed"
+		}
+		if in.Notice {
+			what += " notice"
+		}
+		s.note("%s %s, %s", what, in.Trigger+in.Revision, in.Decision)
+		return play(ctx, s, s.compose(in))
+	}, activity.RegisterOptions{Name: "Compose"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+		s.note("post %s, %s", in.Trigger, in.Decision)
+		return play(ctx, s, s.post(in))
+	}, activity.RegisterOptions{Name: "Post"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SettleInput) error {
+		s.note("settle %s by %q, %s", in.Outcome, in.By, in.Decision)
+		_, err := play(ctx, s, s.settle())
+		return err
+	}, activity.RegisterOptions{Name: "Settle"})
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SilenceInput) error {
+		s.note("silence for %s", in.For)
+		_, err := play(ctx, s, s.silence())
+		return err
+	}, activity.RegisterOptions{Name: "Silence"})
+	return s
+}
+
+func play[T any](ctx context.Context, s *scene, e ending[T]) (T, error) {
+	info := activity.GetInfo(ctx)
+	s.mu.Lock()
+	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout}
+	s.mu.Unlock()
+	if e.takes == 0 {
+		return e.out, e.err
+	}
+	s.RegisterDelayedCallback(func() {
+		if err := s.CompleteActivity(info.TaskToken, e.out, e.err); err != nil {
+			s.t.Error(err)
+		}
+	}, e.takes)
+	return e.out, activity.ErrResultPending
+}
+
+// limits are the timeouts of an activity.
+type limits struct{ attempt, whole, heartbeat time.Duration }
+
+func (s *scene) note(format string, args ...any) {
+	at := s.Now().Sub(noon).Round(10 * time.Millisecond) // while an activity runs, the clock runs
+	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "default-test-run-id", "")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = append(s.record, at.String()+" "+line)
+}
+
+// at does something at a time after noon.
+func (s *scene) at(d time.Duration, do func()) { s.RegisterDelayedCallback(do, d) }
+
+// says delivers changes in one signal at a time after noon.
+func (s *scene) says(at time.Duration, changes ...conversation.Change) {
+	s.at(at, func() { s.signal(policy, changes...) })
+}
+
+func (s *scene) signal(p conversation.Policy, changes ...conversation.Change) {
+	s.SignalWorkflow(conversation.SignalName, conversation.Signal{Policy: p, Changes: changes})
+}
+
+// order sends an update at a time after noon, and keeps its end in the record.
+func (s *scene) order(at time.Duration, name string, o conversation.Order) {
+	s.at(at, func() {
+		s.UpdateWorkflow(name, fmt.Sprint(name, at), &testsuite.TestUpdateCallback{
+			OnAccept:   func() {},
+			OnReject:   func(err error) { s.note("%s rejected: %v", name, err) },
+			OnComplete: func(_ any, err error) { s.note("%s done: %v", name, err) },
+		}, o)
+	})
+}
+
+// state asks the query, and the metadata that the Web UI shows.
+func (s *scene) state() (state conversation.State, currentDetails string) {
+	s.t.Helper()
+	value, err := s.QueryWorkflow(conversation.QueryName)
+	if err == nil {
+		err = value.Get(&state)
+	}
+	if err != nil {
+		s.t.Error(err)
+		return state, ""
+	}
+	var metadata sdkpb.WorkflowMetadata
+	if value, err = s.QueryWorkflow("__temporal_workflow_metadata"); err == nil {
+		err = value.Get(&metadata)
+	}
+	if err != nil {
+		s.t.Error(err)
+	}
+	return state, metadata.GetCurrentDetails()
+}
+
+// run plays the scene to its end, which has to come without an error.
+func (s *scene) run() {
+	s.t.Helper()
+	if err := s.play(); err != nil {
+		s.t.Errorf("the workflow failed: %v", err)
+	}
+}
+
+func (s *scene) play() error {
+	s.t.Helper()
+	s.at(1000*time.Hour, func() {
+		if !s.IsWorkflowCompleted() {
+			s.CancelWorkflow()
+		}
+	})
+	s.ExecuteWorkflow(conversation.WorkflowType, s.in)
+	if !s.IsWorkflowCompleted() {
+		s.t.Fatal("the workflow has not completed")
+	}
+	s.note("closed")
+	return s.GetWorkflowError()
+}
+
+// wants compares the record.
+func (s *scene) wants(want ...string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// What is started in one workflow task runs side by side.
+	for i := 1; i < len(s.record); i++ {
+		if strings.Contains(s.record[i], " settle ") && slices.Contains(want, s.record[i]) {
+			line, at := s.record[i], slices.Index(want, s.record[i])
+			if at < i && strings.HasPrefix(s.record[at], strings.SplitN(line, " ", 2)[0]+" ") {
+				s.record = slices.Insert(slices.Delete(s.record, i, i+1), at, line)
+			}
+		}
+	}
+	if !slices.Equal(s.record, want) {
+		s.t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(s.record, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+var errModel = errors.New("the model is out of order")
+
+// newSceneAt is a run that began with in at a time.
+func newSceneAt(t *testing.T, start time.Time, in conversation.Input) *scene {
+	s := buildScene(t, in)
+	s.SetStartTime(start)
+	return s
+}

@@ -1,0 +1,59 @@
+package workflows
+
+import (
+	"testing"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+func items(n ...int) []conversation.Item {
+	var out []conversation.Item
+	for _, n := range n {
+		out = append(out, conversation.Item{TS: ts(n)})
+	}
+	return out
+}
+
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	due := noon.Add(187 * second)
+	for _, c := range []struct {
+		name  string
+		state conversation.State
+		want  string
+	}{
+		{"new", *conversation.New(topLevel), "**idle**: nothing waits"},
+		{"idle after a no", conversation.State{Phase: conversation.Idle, Verdict: &chat.Verdict{Reason: "they answered it", Confidence: 0.95}},
+			"**idle**: nothing waits\n\nlast judged no, 0.9: they answered it"},
+		{"waiting for one", conversation.State{Phase: conversation.Waiting, DueAt: due, Pending: items(1)},
+			"**waiting** for quiet: judgment due 12:03:07 UTC, 1 message pending"},
+		{"waiting for two", conversation.State{Phase: conversation.Waiting, DueAt: due, Pending: items(1, 2)},
+			"**waiting** for quiet: judgment due 12:03:07 UTC, 2 messages pending"},
+		{"judging", conversation.State{Phase: conversation.Judging, Pending: items(1), Later: items(2, 3)},
+			"**judging** 1 message\n\n2 messages came meanwhile"},
+		{"delaying", conversation.State{Phase: conversation.Delaying, DueAt: due, Verdict: &chat.Verdict{ShouldRespond: true, Confidence: 0.8, Reason: "nobody answered the question"}},
+			"**reply due 12:03:07 UTC**\n\nlast judged yes, 0.8: nobody answered the question"},
+		{"composing", conversation.State{Phase: conversation.Replying}, "**composing a reply**"},
+		{"posting an answer", conversation.State{Phase: conversation.Replying, Posting: true, Answering: items(1, 2), Later: items(3)},
+			"**posting a reply** to 2 messages that addressed the bot\n\n1 message came meanwhile"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := details(&c.state); got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTimerSummary(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[conversation.Phase]string{
+		conversation.Idle: "close when idle", conversation.Waiting: "quiet time", conversation.Delaying: "reply held back",
+	} {
+		if got := timerSummary(phase); got != want {
+			t.Errorf("%s: %q, want %q", phase, got, want)
+		}
+	}
+}
