@@ -118,7 +118,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 	b.Activities = &Activities{
 		Store: s, Slack: client,
 		Recall: &recall.Builder{
-			Store: s, Directory: client, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+			Store: s, Directory: client, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
 			MessagesLimit: 50, Clock: time.Now, Logger: discard,
 		},
 		Prompts:  prompts,

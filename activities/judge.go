@@ -90,7 +90,7 @@ func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, foun
 
 // verdict asks the model, and writes into d what that cost.
 func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decision) (chat.Verdict, error) {
-	r, err := a.Recall.Build(ctx, in.Conversation)
+	r, err := a.Recall.Build(ctx, in.Conversation, false)
 	if err != nil {
 		return chat.Verdict{}, err
 	}

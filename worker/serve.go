@@ -111,7 +111,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store) (*acti
 		Store: s,
 		Slack: slackClient,
 		Recall: &recall.Builder{
-			Store: s, Directory: slackClient,
+			Store: s, Directory: slackClient, Threads: slackClient, ThreadLimit: p.Config.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: p.Config.Persona.Name, SystemPrompt: p.Config.Persona.SystemPrompt},
 			MessagesLimit: p.Config.Response.ChannelMessagesLimit, Clock: time.Now, Logger: p.Logger,
 		},

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -66,6 +67,18 @@ func (c ChannelMessages) Thread(ts string) []Message {
 		}
 	}
 	return append(thread, c.Threads[ts]...)
+}
+
+// Trim leaves of one thread its parent and its newest replies, at most limit; the
+// others are counted as omitted.
+func (c ChannelMessages) Trim(thread string, limit int) ChannelMessages {
+	replies := c.Threads[thread]
+	if over := len(replies) - limit; over > 0 {
+		c.Threads = maps.Clone(c.Threads)
+		c.Threads[thread] = replies[over:]
+		c.Omitted += over
+	}
+	return c
 }
 
 // ThreadCount is the number of threads that have a reply here.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
 )
 
 // The same system by other ways in and out.
@@ -45,6 +47,28 @@ func TestOpenAI(t *testing.T) {
 			t.Errorf("a call by way of %s", c.Provider)
 		}
 	}
+}
+
+// TestCalledIntoAThread mentions the bot in a thread that it has heard nothing of.
+func TestCalledIntoAThread(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t))
+	root := s.workspace.Say(s.general, s.alice.ID, "the-root", sandbox.Unseen())
+	for i := range 30 {
+		s.workspace.Say(s.general, s.bob.ID, fmt.Sprintf("reply-%02d", i), sandbox.InThread(root), sandbox.Unseen())
+	}
+	s.workspace.Say(s.general, s.alice.ID, s.mention("what do you think?"), sandbox.InThread(root))
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	prompt := s.replies()[0].System
+	for _, text := range []string{"the-root", "reply-11", "reply-29", "what do you think?"} {
+		if !strings.Contains(prompt, text) {
+			t.Errorf("the model was not told %q", text)
+		}
+	}
+	if strings.Contains(prompt, "reply-10") {
+		t.Error("the model was told more than thread_history_limit, 20, replies")
+	}
+	s.never("an answer to what was only read", 4*time.Second, func() bool { return len(s.model.Calls()) > 1 })
 }
 
 // TestSandbox runs the whole of the sandbox, as make run does.

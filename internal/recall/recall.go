@@ -21,15 +21,24 @@ type Directory interface {
 	Channel(ctx context.Context, id string) (slack.Channel, error)
 }
 
+// Threads is who reads a thread, a page at a time.
+type Threads interface {
+	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
+}
+
 // Builder builds contexts. All fields are required.
 type Builder struct {
 	Store     *store.Store
 	Directory Directory
+	Threads   Threads
 	Persona   chat.Persona
 	// MessagesLimit is how many of the channel's newest messages are read.
 	MessagesLimit int
-	Clock         func() time.Time
-	Logger        *slog.Logger
+	// ThreadLimit is how many of a thread's newest replies are read from Slack, and
+	// shown, where the bot was addressed in it.
+	ThreadLimit int
+	Clock       func() time.Time
+	Logger      *slog.Logger
 }
 
 // Recollection is a context with the names that occur in its texts.
@@ -43,14 +52,24 @@ type Recollection struct {
 	Saw time.Time
 }
 
-// Build reads what there is to know for one conversation. Names that cannot be
-// had are ids; messages that cannot be read are an error.
-func (b *Builder) Build(ctx context.Context, c chat.Conversation) (Recollection, error) {
+// Build reads what there is to know for one conversation. Where the bot was
+// addressed in a thread, Slack is asked for the thread first, since the bot may
+// have been called into the middle of it. Names that cannot be had are ids;
+// messages that cannot be read are an error.
+func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool) (Recollection, error) {
 	own, err := b.Directory.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	messages, omitted, err := b.Store.Recent(ctx, c, b.MessagesLimit)
+	limit, unread := b.MessagesLimit, 0
+	inThread := addressed && !c.TopLevel()
+	if inThread {
+		limit = b.ThreadLimit + 1 // the parent is one of them
+		if unread, err = b.readThread(ctx, c, own); err != nil {
+			b.Logger.Error("thread not read from Slack; what the database has must do", "conversation", c.ID(), "error", err)
+		}
+	}
+	messages, omitted, err := b.Store.Recent(ctx, c, limit, b.MessagesLimit)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
@@ -69,6 +88,10 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation) (Recollection,
 	}
 	history := chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], messages)
 	history.Omitted = omitted
+	if inThread {
+		history = history.Trim(c.Thread, b.ThreadLimit)
+		history.Omitted = max(history.Omitted, unread)
+	}
 	r.Context = chat.Context{Persona: b.Persona, Conversation: history, TargetThread: c.Thread}
 	for _, m := range r.Target() {
 		if at := m.Time(); at.After(r.Saw) {

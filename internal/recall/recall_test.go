@@ -115,7 +115,7 @@ func (b *bundle) say(messages ...chat.Message) {
 
 func (b *bundle) build(channel, thread string) Recollection {
 	b.Helper()
-	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: thread})
+	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: thread}, false)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -318,14 +318,14 @@ func TestWithoutIdentityOrDatabaseThereIsNoContext(t *testing.T) {
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
 	b.Directory = &nobody{b.directory}
-	if _, err := b.Build(t.Context(), c); !errors.Is(err, errNobody) {
+	if _, err := b.Build(t.Context(), c, false); !errors.Is(err, errNobody) {
 		t.Errorf("%v, want %v", err, errNobody)
 	}
 	b.Directory = b.directory
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Build(t.Context(), c); err == nil {
+	if _, err := b.Build(t.Context(), c, false); err == nil {
 		t.Error("a context without a database")
 	}
 }

@@ -201,6 +201,54 @@ func messages(rows []messageRow) []chat.Message {
 	return out
 }
 
+// Remember keeps messages of one channel as they were read from Slack's history:
+// they are seen and not handled, so that their own event, when it comes, is still
+// news. What is known of them that is newer stays.
+func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
+	if len(read) == 0 {
+		return nil
+	}
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		ts := make([]string, len(read))
+		for i, m := range read {
+			ts[i] = m.TS
+		}
+		var rows []messageRow
+		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts IN ?", read[0].Team, read[0].Channel, ts).
+			Order("ts").Find(&rows).Error; err != nil {
+			return err
+		}
+		known := make(map[string]messageRow, len(rows))
+		for _, r := range rows {
+			known[r.TS] = r
+		}
+		for _, m := range read {
+			old, ok := known[m.TS]
+			if ok && (old.Deleted || !chat.Time(m.Revision).After(chat.Time(old.Revision))) {
+				continue
+			}
+			row, err := newMessageRow(m, ok && old.Handled, s.nowMicros())
+			if err != nil {
+				return err
+			}
+			if ok {
+				err = tx.Save(&row).Error
+			} else {
+				// An event of the message may have come since the look above.
+				err = tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keep %d messages of %s: %w", len(read), read[0].Channel, err)
+	}
+	return nil
+}
+
 // Message is one message as it stands, or ErrNotFound.
 func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Message, error) {
 	var rows []messageRow
@@ -214,11 +262,11 @@ func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Mes
 	return rows[0].message(), nil
 }
 
-// Recent is the newest messages of a conversation's channel, threads included,
-// and the newest of the conversation itself, each at most limit, and the parents
-// of their threads, in no order and some of them twice; deleted ones are left
-// out. omitted is how many earlier ones of the conversation there are.
-func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit int) (recent []chat.Message, omitted int, err error) {
+// Recent is the newest messages of a conversation, at most limit, the newest of
+// its channel, threads included, at most around, and the parents of their
+// threads, in no order and some of them twice; deleted ones are left out. omitted
+// is how many earlier ones of the conversation there are.
+func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit, around int) (recent []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	rows, err := latest(db, c, math.MaxInt64, limit)
 	if err != nil {
@@ -227,7 +275,7 @@ func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit int) (rec
 	long := len(rows) == limit
 	var others []messageRow
 	if err := db.Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel).
-		Order("sent_us DESC").Limit(limit).Find(&others).Error; err != nil {
+		Order("sent_us DESC").Limit(around).Find(&others).Error; err != nil {
 		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
 	}
 	rows = append(rows, others...)

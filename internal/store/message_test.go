@@ -319,7 +319,7 @@ func TestRecent(t *testing.T) {
 			{"an unknown thread", chat.Conversation{Team: team, Channel: channel, Thread: at(59)}, 1, "02 29 ", 0},
 			{"another channel", chat.Conversation{Team: team, Channel: "C2"}, 5, "51 ", 0},
 		} {
-			got, omitted, err := db.Recent(t.Context(), test.c, test.limit)
+			got, omitted, err := db.Recent(t.Context(), test.c, test.limit, test.limit)
 			all := chat.NewChannelMessages(channel, "", got).All()
 			want := strings.Fields(test.want)
 			slices.Sort(want)
@@ -335,7 +335,7 @@ func TestRecentOfADeletedParent(t *testing.T) {
 		parent := said(at(1), "")
 		parent.Deleted = true
 		db.store(t, parent, said(at(2), parent.TS), said(at(3), parent.TS))
-		got, omitted, err := db.Recent(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: parent.TS}, 1)
+		got, omitted, err := db.Recent(t.Context(), chat.Conversation{Team: team, Channel: channel, Thread: parent.TS}, 1, 1)
 		if all := chat.NewChannelMessages(channel, "", got).All(); err != nil || seconds(all) != "03 " || omitted != 1 {
 			t.Errorf("%s, %d omitted, %v; want 03, 1 omitted", seconds(all), omitted, err)
 		}

@@ -28,7 +28,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return err
 		},
 		"Message":       func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
-		"Recent":        func(ctx context.Context) error { _, _, err := s.Recent(ctx, c, 5); return err },
+		"Recent":        func(ctx context.Context) error { _, _, err := s.Recent(ctx, c, 5, 5); return err },
 		"Tail":          func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
 		"Claim":         func(ctx context.Context) error { _, err := s.Claim(ctx, c.ID(), "a", noon); return err },
 		"Release":       func(ctx context.Context) error { return s.Release(ctx, c.ID(), "a") },

@@ -37,9 +37,9 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				name string
 				run  func(ctx context.Context, s *Store) error
 			}{
-				{"Recent of the top level", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, top, 50); return err }},
-				{"Recent of a short thread", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, short, 50); return err }},
-				{"Recent of a long thread", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, long, 50); return err }},
+				{"Recent of the top level", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, top, 50, 50); return err }},
+				{"Recent of a short thread", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, short, 50, 50); return err }},
+				{"Recent of a long thread", func(ctx context.Context, s *Store) error { _, _, err := s.Recent(ctx, long, 50, 50); return err }},
 				{"Tail of the top level", func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{"Tail of a long thread", func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
 				{"Message", func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},
