@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"go.temporal.io/sdk/activity"
@@ -98,7 +99,7 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 		Now: a.Clock(), AgentPrompt: a.Judgment.SystemPrompt, MaxDelaySeconds: in.MaxDelay, Names: r.Names, ChannelNames: r.Channels,
 	}
 	began := a.Clock()
-	for range 2 {
+	for _, most := range []int{in.MaxDelay, anyDelay} {
 		system, user, err := a.Prompts.Judgment(r.Context, o)
 		if err != nil {
 			return chat.Verdict{}, final(err)
@@ -112,14 +113,21 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 		if err != nil && !errors.Is(err, llm.ErrCut) {
 			return chat.Verdict{}, err
 		}
-		v, err := chat.ParseVerdict(answer.Text, in.MaxDelay)
+		v, err := chat.ParseVerdict(answer.Text, most)
 		if err == nil {
+			if v.DelaySeconds != nil {
+				*v.DelaySeconds = min(*v.DelaySeconds, in.MaxDelay)
+			}
 			return v, nil
 		}
 		o.Fault = err.Error()
 	}
 	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", o.Fault))
 }
+
+// anyDelay takes what a model insists on, when it is asked again, for the longest
+// delay that is allowed: that it wants to speak is clear enough.
+const anyDelay = math.MaxInt32
 
 // generate fills in the agent's settings and asks its model.
 func (g Agent) generate(ctx context.Context, r llm.Request) (llm.Response, error) {

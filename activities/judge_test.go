@@ -120,7 +120,7 @@ func (b *bench) bot(text string) chat.Message {
 
 func TestJudgment(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url benchOption) {
-		ninety, longest := 90, 600
+		ninety := 90
 		for _, c := range []struct {
 			name    string
 			reply   llmtest.Reply
@@ -129,7 +129,6 @@ func TestJudgment(t *testing.T) {
 		}{
 			{"yes", llmtest.Yes("nobody answered", 0.8, 90), chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &ninety}, "pending"},
 			{"yes at once", llmtest.Yes("urgent", 1, -1), chat.Verdict{ShouldRespond: true, Reason: "urgent", Confidence: 1}, "pending"},
-			{"yes, too late", llmtest.Yes("some day", 0.5, 86400), chat.Verdict{ShouldRespond: true, Reason: "some day", Confidence: 0.5, DelaySeconds: &longest}, "pending"},
 			{"no", llmtest.No("lively talk"), chat.Verdict{Reason: "lively talk"}, "silent"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -251,6 +250,31 @@ func TestErrorsOfTheModelWhenJudging(t *testing.T) {
 			}
 			if d := b.decision(task); d.Key != "" {
 				t.Errorf("the ledger has %+v, want nothing yet", d)
+			}
+		})
+	}
+}
+
+// A delay above the limit is asked about once more; a model that insists is taken
+// for the longest that is allowed.
+func TestADelayAboveTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		second llmtest.Reply
+		want   int
+	}{
+		"mended":      {llmtest.Yes("soon", 0.5, 60), 60},
+		"insisted on": {llmtest.Yes("some day", 0.5, 86400), 600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(llmtest.Yes("some day", 0.5, 86400), c.second)))
+			got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+			if err != nil || got.Verdict.DelaySeconds == nil || *got.Verdict.DelaySeconds != c.want {
+				t.Errorf("got %+v, %v; want a delay of %d s", got.Verdict, err, c.want)
+			}
+			if calls := b.model.Calls(); len(calls) != 2 || !strings.Contains(calls[1].System+calls[1].User, "delay_seconds is 86400") {
+				t.Errorf("%d calls; want two, the second told of the fault", len(calls))
 			}
 		})
 	}

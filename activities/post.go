@@ -15,13 +15,19 @@ import (
 const (
 	// pace is Slack's "generally one message a second a channel" (docs.slack.dev/apis/web-api/rate-limits).
 	pace = time.Second
-	// lease is how long an attempt may be under way: sending and settling fit into it.
-	lease = 12 * time.Second
 	// sending is how long Slack is given for an attempt, which may take two calls.
 	sending = 8 * time.Second
-	// settling is how long Slack is given, after an attempt whose end is not known,
-	// to do what it may still be doing, and to show it.
-	settling = 2 * time.Second
+	// lease is how long an attempt may be under way, when nobody says how it ended:
+	// the worker died. A dead worker shall not delay a reply by more than 15 s.
+	lease = 12 * time.Second
+	// settling is how long Slack is given, after an answer that tells nothing or an
+	// end of the connection, to show what it has done.
+	settling = 3 * time.Second
+	// overdue is how long after its beginning a call that we gave up waiting for may
+	// still have its effect.
+	overdue = 30 * time.Second
+	// glance is the pause between two looks for a post.
+	glance = 2 * time.Second
 	// writing is how long the end of an attempt may take to be written down.
 	writing = 5 * time.Second
 )
@@ -110,51 +116,57 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 	if !mine {
 		return "", fmt.Errorf("part %s: another worker is posting it", p.Key)
 	}
+	began := a.Clock()
 	ts, err := a.Slack.Post(send, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 	if err != nil {
-		return "", a.unsent(ctx, p, err)
+		return "", a.unsent(ctx, p, began, err)
 	}
 	return conversation.Done, a.sent(ctx, p, ts)
 }
 
-// lookFor asks Slack for a part whose last attempt ended nobody knows how. It
-// waits until that attempt can no longer be under way, here or at Slack's.
+// lookFor asks Slack for a part whose last attempt ended nobody knows how. What is
+// found is there; what is not found is not there only once that attempt can no
+// longer be under way, here or at Slack's.
 func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, found bool, err error) {
-	if err := pause(ctx, p.LeasedUntil.Sub(a.Clock())); err != nil {
-		return "", false, err
-	}
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
-	if err != nil {
-		return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
+	for {
+		over := !a.Clock().Before(p.LeasedUntil)
+		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+		if err != nil {
+			return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
+		}
+		if found || over {
+			a.Logger.Info("looked for a post of unknown end", "key", p.Key, "found", found)
+			return ts, found, nil
+		}
+		if err := pause(ctx, min(glance, p.LeasedUntil.Sub(a.Clock()))); err != nil {
+			return "", false, err
+		}
 	}
-	a.Logger.Info("looked for a post of unknown end", "key", p.Key, "found", found)
-	return ts, found, nil
 }
 
 // unsent writes down what is known of an attempt that failed. That is written
-// even when the attempt's context is over: a row left as sending costs the next
+// even when the attempt's context is over: a row left as it is costs the next
 // attempt the rest of the lease.
-func (a *Activities) unsent(ctx context.Context, p store.Part, cause error) error {
-	state := store.Sending
+func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, cause error) error {
+	state, until := store.Sending, a.Clock().Add(settling)
 	var e *slack.Error
 	if errors.As(cause, &e) {
-		switch e.Kind {
-		case slack.RateLimited, slack.Transient:
-			state = store.Composed
-		case slack.Final:
-			state = store.Failed
+		switch {
+		case e.Kind == slack.RateLimited, e.Kind == slack.Transient:
+			state, until = store.Composed, time.Time{}
+		case e.Kind == slack.Final:
+			state, until = store.Failed, time.Time{}
+		case e.TimedOut():
+			until = began.Add(overdue)
 		}
-	}
-	if state == store.Sending {
-		_ = pause(context.WithoutCancel(ctx), settling)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
-	if err := a.Store.EndSend(ctx, p, state, cause.Error()); err != nil {
+	if err := a.Store.EndSend(ctx, p, state, until, cause.Error()); err != nil {
 		a.Logger.Error("end of an attempt not written down", "key", p.Key, "error", err)
 	}
 	return fmt.Errorf("part %s: %w", p.Key, cause)

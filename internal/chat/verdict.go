@@ -19,9 +19,9 @@ type Verdict struct {
 }
 
 // ParseVerdict reads a model's answer and checks it against the limits of
-// SYSTEM.md §5. A field that is missing or out of range is an error that names
-// each fault in words that can be sent back to the model; a delay above maxDelay
-// seconds is taken as maxDelay (§4: "at most").
+// SYSTEM.md §5. A field that is missing or out of range, such as a delay above
+// maxDelay seconds, is an error that names each fault in words that can be sent
+// back to the model.
 func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	var raw struct {
 		ShouldRespond *bool    `json:"should_respond"`
@@ -45,7 +45,10 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	} else if *raw.Confidence < 0 || *raw.Confidence > 1 {
 		fault("confidence is %v: a number from 0 to 1", *raw.Confidence)
 	}
-	if d := raw.DelaySeconds; d != nil && (*d < 0 || *d != math.Trunc(*d)) {
+	if raw.ShouldRespond != nil && !*raw.ShouldRespond {
+		raw.DelaySeconds = nil // silence has no delay
+	}
+	if d := raw.DelaySeconds; d != nil && (*d < 0 || *d > float64(maxDelay) || *d != math.Trunc(*d)) {
 		fault("delay_seconds is %v: a whole number from 0 to %d, or null", *d, maxDelay)
 	}
 	if len(faults) > 0 {
@@ -53,7 +56,7 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	}
 	v := Verdict{ShouldRespond: *raw.ShouldRespond, Reason: oneLine(*raw.Reason), Confidence: *raw.Confidence}
 	if raw.DelaySeconds != nil {
-		d := int(min(*raw.DelaySeconds, float64(maxDelay)))
+		d := int(*raw.DelaySeconds)
 		v.DelaySeconds = &d
 	}
 	return v, nil

@@ -23,8 +23,7 @@ func TestParseVerdict(t *testing.T) {
 		{"delay 30.0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":30.0}`, Verdict{true, "x", 0, seconds(30)}},
 		{"delay 3e1", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":3e1}`, Verdict{true, "x", 0, seconds(30)}},
 		{"delay at the limit", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":600}`, Verdict{true, "x", 0, seconds(600)}},
-		{"delay above it", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":601}`, Verdict{true, "x", 0, seconds(600)}},
-		{"delay above all", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":1e300}`, Verdict{true, "x", 0, seconds(600)}},
+		{"delay of a silence", `{"should_respond":false,"reason":"x","confidence":0,"delay_seconds":-1}`, Verdict{false, "x", 0, nil}},
 		{"fenced", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
 		{"fenced, no language", "\n```\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```\n ", Verdict{true, "x", 0.5, nil}},
 		{"fenced, in capitals", "```JSON\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
@@ -59,6 +58,8 @@ func TestParseVerdictRefuses(t *testing.T) {
 		name, answer string
 		want         []string // what the error must name
 	}{
+		{"delay above the limit", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":601}`, []string{"delay_seconds is 601", "from 0 to 600"}},
+		{"delay above all", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":1e300}`, []string{"delay_seconds"}},
 		{"nothing", ``, []string{"not one JSON object"}},
 		{"prose", `I would not answer.`, []string{"not one JSON object"}},
 		{"prose before", `Sure: {"should_respond":true,"reason":"x","confidence":0.5}`, []string{"not one JSON object"}},

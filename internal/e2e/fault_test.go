@@ -25,6 +25,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 		"answer is no JSON":   {After: true, Garble: true},
 		"hidden for a second": {After: true, Status: 503, Hide: time.Second},
 		"slow past timeout":   {After: true, Delay: 12 * time.Second},
+		"hidden past timeout": {After: true, Delay: 12 * time.Second, Hide: 15 * time.Second},
 	} {
 		fault.Method, fault.Times = "chat.postMessage", 1
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 					}
 					s.workspace.Say(s.general, s.alice.ID, text)
 					s.await("the post", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-					s.await("the outbox to know", 40*time.Second, func() bool { return s.outcome("posted") == 1 })
+					s.await("the outbox to know", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
 					s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) > 1 })
 				})
 			}

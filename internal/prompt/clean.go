@@ -15,14 +15,27 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 	"\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // clean removes what cannot be seen: control characters but tab and line break,
-// zero-width and bidirectional formatting, tags and other fillers.
+// zero-width and bidirectional formatting, tags and other fillers. The joiner that
+// makes one emoji of several stays.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if invisible(r) {
-			return -1
+	runes := []rune(lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))
+	kept := runes[:0]
+	for i, r := range runes {
+		joins := r == joiner && len(kept) > 0 && pictograph(kept[len(kept)-1]) && i+1 < len(runes) && pictograph(runes[i+1])
+		if joins || !invisible(r) {
+			kept = append(kept, r)
 		}
-		return r
-	}, lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))
+	}
+	return string(kept)
+}
+
+// joiner is the zero-width joiner.
+const joiner = '\u200D'
+
+// pictograph reports whether an emoji can end or begin with r: a symbol, the sign
+// that chooses its picture, or a tone of skin.
+func pictograph(r rune) bool {
+	return unicode.Is(unicode.So, r) || r == '\uFE0F' || '\U0001F3FB' <= r && r <= '\U0001F3FF'
 }
 
 func invisible(r rune) bool {

@@ -25,6 +25,8 @@ func TestGuardText(t *testing.T) {
 		{"label word", "記憶にない。Memory is full. 現在時刻は？", "記憶にない。Memory is full. 現在時刻は？"},
 		{"combining end", "สวัสดี\nक\u093f", "สวัสดี\nक\u093f"},
 		{"emoji", "❤\uFE0F 了解", "❤\uFE0F 了解"},
+		{"emoji of several", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻"},
+		{"a joiner of nothing", "a\u200Db 👩\u200D## x", "ab 👩## x"},
 
 		{"heading", "## 記憶", `\## 記憶`},
 		{"heading without space", "#general", `\#general`},

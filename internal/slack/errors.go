@@ -72,6 +72,10 @@ func (e *Error) Error() string {
 // Unwrap is the error below; nil where Slack's own answer is the error.
 func (e *Error) Unwrap() error { return e.cause }
 
+// TimedOut reports whether the call was given up by us, before Slack had answered or
+// let go of it: what it does may come later than its end.
+func (e *Error) TimedOut() bool { return e.Code == codeTimeout || e.Code == codeCanceled }
+
 // Retryable reports whether the same call may simply be made again, after RetryAfter:
 // always when it had no effect and the cause can pass, and for methods that only read
 // also when the answer was lost.

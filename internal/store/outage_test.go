@@ -39,7 +39,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Compose":       func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text")) },
 		"Parts":         func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
 		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1); return err },
-		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, "") },
+		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
 		"Posted":        func(ctx context.Context) error { return s.Posted(ctx, parts("r", "text")[0], m) },
 		"Saw":           func(ctx context.Context) error { _, err := s.Saw(ctx, team, channel, m.TS); return err },
 		"Slot":          func(ctx context.Context) error { _, err := s.Slot(ctx, team, channel, time.Second); return err },

@@ -45,7 +45,7 @@ type Part struct {
 	Text     string
 	State    Delivery
 	Attempts int
-	// LeasedUntil is until when an attempt may still be under way.
+	// LeasedUntil is until when an attempt may still be under way, here or at Slack's.
 	LeasedUntil time.Time
 	// TriedAt is when the newest attempt began.
 	TriedAt time.Time
@@ -168,12 +168,17 @@ func (s *Store) BeginSend(ctx context.Context, p Part, lease time.Duration) (boo
 
 // EndSend writes down how the attempt that BeginSend(p) began has ended without a
 // message that is known to exist: Composed for an error that left no effect,
-// Sending for one that may have, Failed for one that cannot pass. An attempt that
-// another one has followed has no say any more.
-func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, reason string) error {
+// Sending for one that may have, Failed for one that cannot pass. What may have an
+// effect yet, at Slack's, holds the part until then; the zero time: not any more.
+// An attempt that another one has followed has no say any more.
+func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.Time, reason string) error {
+	leased := int64(0)
+	if !until.IsZero() {
+		leased = micros(until)
+	}
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
 		Where("key = ? AND state = ? AND attempts = ?", p.Key, Sending, p.Attempts+1).
-		Updates(map[string]any{"state": state, "leased_us": 0, "error": reason}).Error; err != nil {
+		Updates(map[string]any{"state": state, "leased_us": leased, "error": reason}).Error; err != nil {
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
 	return nil

@@ -87,7 +87,7 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			}
 		}
 		check("sending")
-		if err := db.EndSend(t.Context(), p[1], Composed, "rate limited"); err != nil {
+		if err := db.EndSend(t.Context(), p[1], Composed, time.Time{}, "rate limited"); err != nil {
 			t.Fatal(err)
 		}
 		check("composed again")
@@ -231,13 +231,13 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 		if got := db.parts(t, "r")[0]; got.Attempts != 2 {
 			t.Errorf("%d attempts, want 2", got.Attempts)
 		}
-		if err := db.EndSend(t.Context(), p, Composed, "news of the first attempt"); err != nil {
+		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "news of the first attempt"); err != nil {
 			t.Fatal(err)
 		}
 		if got := db.parts(t, "r")[0]; got.State != Sending {
 			t.Errorf("an attempt that another has followed made the part %s", got.State)
 		}
-		if err := db.EndSend(t.Context(), sending, Composed, "rate limited"); err != nil {
+		if err := db.EndSend(t.Context(), sending, Composed, time.Time{}, "rate limited"); err != nil {
 			t.Fatal(err)
 		}
 		again := db.parts(t, "r")[0]
@@ -256,7 +256,7 @@ func TestAttemptOfUnknownEndIsNotOverlooked(t *testing.T) {
 		unknownEnd := func(p Part) Part {
 			t.Helper()
 			db.begin(t, p, time.Minute, true, "an attempt")
-			if err := db.EndSend(t.Context(), p, Sending, "timeout"); err != nil {
+			if err := db.EndSend(t.Context(), p, Sending, time.Time{}, "timeout"); err != nil {
 				t.Fatal(err)
 			}
 			return db.parts(t, "r")[0]
@@ -281,7 +281,7 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, state := range []Delivery{Composed, Sending, Failed} {
-			if err := db.EndSend(t.Context(), p, state, "late news"); err != nil {
+			if err := db.EndSend(t.Context(), p, state, time.Time{}, "late news"); err != nil {
 				t.Fatal(err)
 			}
 		}
