@@ -15,22 +15,38 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 	"\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // clean removes what cannot be seen: control characters but tab and line break,
-// zero-width and bidirectional formatting, tags and other fillers. The joiner that
-// makes one emoji of several stays.
+// zero-width and bidirectional formatting, tags and other fillers. The joiners stay
+// where they mean something: within an emoji of several, and within a word of a
+// script that is spelt with them.
 func clean(s string) string {
 	runes := []rune(lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))
 	kept := runes[:0]
 	for i, r := range runes {
-		joins := r == joiner && len(kept) > 0 && pictograph(kept[len(kept)-1]) && i+1 < len(runes) && pictograph(runes[i+1])
-		if joins || !invisible(r) {
+		if !invisible(r) || len(kept) > 0 && i+1 < len(runes) && joins(kept[len(kept)-1], r, runes[i+1]) {
 			kept = append(kept, r)
 		}
 	}
 	return string(kept)
 }
 
-// joiner is the zero-width joiner.
-const joiner = '\u200D'
+// joins reports whether r is a zero-width joiner or non-joiner with a meaning
+// between its neighbours (unicode.org/reports/tr31, "Layout and Format Control Characters").
+func joins(before, r, after rune) bool {
+	const joiner, nonJoiner = '\u200D', '\u200C'
+	switch {
+	case r == joiner && pictograph(before) && pictograph(after):
+		return true
+	case r == joiner || r == nonJoiner:
+		return cursive(before) && cursive(after)
+	}
+	return false
+}
+
+// cursive reports whether r is of a script in which joiners change how a word is read.
+func cursive(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala)
+}
 
 // pictograph reports whether an emoji can end or begin with r: a symbol, the sign
 // that chooses its picture, or a tone of skin.

@@ -26,6 +26,7 @@ func TestGuardText(t *testing.T) {
 		{"combining end", "สวัสดี\nक\u093f", "สวัสดี\nक\u093f"},
 		{"emoji", "❤\uFE0F 了解", "❤\uFE0F 了解"},
 		{"emoji of several", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻"},
+		{"a word of two parts", "می\u200Cخواهم क\u094D\u200Dष", "می\u200Cخواهم क\u094D\u200Dष"},
 		{"a joiner of nothing", "a\u200Db 👩\u200D## x", "ab 👩## x"},
 
 		{"heading", "## 記憶", `\## 記憶`},
