@@ -75,10 +75,19 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 		return conversation.Facts{}, err
 	}
 	f := conversation.Facts{
-		Now: a.Clock(), Mode: conversation.Mode(settings.Mode), BotID: own.UserID, MaxAge: settings.MaxMessageAge,
+		Now: a.Clock(), Mode: settings.Mode, BotID: own.UserID, MaxAge: settings.MaxMessageAge,
 	}
 	if f.SilencedUntil, err = a.Store.SilencedUntil(ctx, t.Conversation.ID()); err != nil {
 		return conversation.Facts{}, err
+	}
+	if t.Trigger == t.Conversation.Thread { // said at the channel's top level, and answered in a thread
+		top, err := a.Store.SilencedUntil(ctx, chat.Conversation{Team: t.Conversation.Team, Channel: t.Conversation.Channel}.ID())
+		if err != nil {
+			return conversation.Facts{}, err
+		}
+		if top.After(f.SilencedUntil) {
+			f.SilencedUntil = top
+		}
 	}
 	if f.Tail, err = a.Store.Tail(ctx, t.Conversation, 20); err != nil {
 		return conversation.Facts{}, err

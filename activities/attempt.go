@@ -50,6 +50,10 @@ const (
 	typeUnavailable = "Unavailable"
 )
 
+// patient is the longest time that a provider may ask to be left alone. Somebody
+// waits for the answer, and everything else in the conversation behind it.
+const patient = 10 * time.Minute
+
 // classify tells Temporal what an error means: it cannot pass; it passes after
 // a time that the other side has named; or it may pass. Text of the other side
 // goes into the history, text of people never does.
@@ -67,7 +71,7 @@ func classify(err error) error {
 	case errors.As(err, &own):
 		return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
 	case errors.As(err, &l):
-		if !l.Retryable() && !errors.Is(err, context.Canceled) {
+		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > patient {
 			return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
 		}
 		after = l.RetryAfter

@@ -83,7 +83,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 
 // write has the model write the reply.
 func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
-	r, err := a.Recall.Build(ctx, in.Conversation, in.Addressed)
+	r, err := a.Recall.Build(ctx, in.Conversation, in.Addressed && in.Trigger != in.Conversation.Thread)
 	if err != nil {
 		return "", time.Time{}, err
 	}

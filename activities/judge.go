@@ -133,6 +133,7 @@ const anyDelay = math.MaxInt32
 func (g Agent) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	r.Model, r.MaxOutputTokens, r.Temperature = g.Agent.Model, g.MaxOutputTokens, g.Temperature
 	answer, err := g.Model.Generate(ctx, r)
+	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none
 	if err == nil && strings.TrimSpace(answer.Text) == "" {
 		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -59,7 +61,9 @@ func (c child) run(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
-	cmd.Env = append(os.Environ(), c.env...)
+	// Whatever Temporal the user's environment and profile speak of, it is not this one.
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TEMPORAL_") }),
+		append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A Ctrl-C at the terminal is for the sandbox, which asks its children to stop.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

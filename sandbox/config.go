@@ -17,7 +17,7 @@ var configTemplate string
 
 // writeConfig writes the configuration of the worker and the starter, by the
 // model that the environment has a key for, and names the model.
-func writeConfig(path, dir, slack, door string) (model string, err error) {
+func writeConfig(path, dir, slack, door string, s secrets) (model string, err error) {
 	provider, name := "demo", "demo"
 	switch {
 	case os.Getenv("GEMINI_API_KEY") != "":
@@ -31,7 +31,7 @@ func writeConfig(path, dir, slack, door string) (model string, err error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Token": botToken, "Secret": signingSecret, "Slack": slack, "Door": door, "Quiet": quietSeconds,
+		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quietSeconds,
 		"Database": filepath.Join(dir, "myao.db"), "Provider": provider, "Model": name,
 	})
 	if err != nil {

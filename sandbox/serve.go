@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +51,10 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	w := newWorkspace(ports)
+	own := secrets{Token: "xoxb-" + rand.Text(), Signing: rand.Text()}
+	w := newWorkspace(ports, own)
 	defer w.Close()
-	provider, err := writeConfig(filepath.Join(dir, "config.yaml"), dir, listener.Addr().String(), ports.door)
+	provider, err := writeConfig(filepath.Join(dir, "config.yaml"), dir, listener.Addr().String(), ports.door, own)
 	if err != nil {
 		return err
 	}
@@ -158,15 +160,13 @@ func choosePorts(temporal int) (ports, error) {
 // Temporal's usual port, is not given the sandbox's work.
 const namespace = "sandbox"
 
-// The sandbox's Slack is reachable from this machine alone, and so are its secrets.
-const (
-	botToken      = "xoxb-sandbox"
-	signingSecret = "sandbox-signing-secret"
-)
+// secrets are drawn anew for each run: other programs on this machine, web pages
+// among them, can reach the sandbox's ports, too.
+type secrets struct{ Token, Signing string }
 
-func newWorkspace(p ports) *sandbox.Workspace {
+func newWorkspace(p ports, s secrets) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
-		BotToken: botToken, SigningSecret: signingSecret, EventsURL: "http://" + p.door + "/slack/events",
+		BotToken: s.Token, SigningSecret: s.Signing, EventsURL: "http://" + p.door + "/slack/events",
 		TemporalUI: "http://" + p.ui, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
 		Hint: fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.",

@@ -68,7 +68,12 @@ func serve(ctx context.Context, p launch.Program) (err error) {
 }
 
 func newWorker(c client.Client, a *activities.Activities, fatal func(error)) worker.Worker {
-	w := worker.New(c, conversation.TaskQueue, worker.Options{WorkerStopTimeout: stopFor, OnFatalError: fatal})
+	w := worker.New(c, conversation.TaskQueue, worker.Options{
+		WorkerStopTimeout: stopFor, OnFatalError: fatal,
+		// The SDK would send a heartbeat every eight seconds: late for a limit of ten,
+		// and for an activity that is to learn that it is called back.
+		MaxHeartbeatThrottleInterval: 2 * time.Second,
+	})
 	w.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	w.RegisterActivity(a)
 	return w

@@ -200,11 +200,12 @@ func patience(attempt, whole time.Duration, summary string) workflow.ActivityOpt
 	}
 }
 
-// asking is how a model is asked. It is given up after about ten minutes of
-// failures. Attempts are counted and not the time: that no worker was there to
-// ask is not the model's failure, and no reason for silence.
-func asking(attempt time.Duration, summary string) workflow.ActivityOptions {
-	o := patience(attempt, 24*time.Hour, summary)
+// asking is how a model is asked. It is given up after 45 failures: about ten
+// minutes, or longer where the provider asks for longer pauses. Attempts are
+// counted and not the time: that no worker was there to ask is not the model's
+// failure, and no reason for silence.
+func asking(summary string) workflow.ActivityOptions {
+	o := patience(2*time.Minute, 24*time.Hour, summary)
 	o.RetryPolicy.MaximumAttempts = 45
 	return o
 }
@@ -226,7 +227,7 @@ func (t *talk) task(epoch int, trigger conversation.Item) activities.Task {
 // judge ends in silence when no judgment can be had.
 func (t *talk) judge(e conversation.Judge) {
 	in := activities.JudgeInput{Task: t.task(e.Epoch, e.Trigger), MaxDelay: t.state.Policy.MaxDelay}
-	t.start(asking(time.Minute, "judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
+	t.start(asking("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Warn("no judgment", "trigger", e.Trigger.TS, "error", err)
@@ -239,7 +240,11 @@ func (t *talk) judge(e conversation.Judge) {
 
 func (t *talk) compose(e conversation.Compose) {
 	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice}
-	t.start(asking(2*time.Minute, "compose reply to "+e.Trigger.TS), do.Compose, in, func(f workflow.Future) conversation.Event {
+	o := asking("compose reply to " + e.Trigger.TS)
+	if e.Notice { // which asks no model, and is the last word
+		o = patience(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
+	}
+	t.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)

@@ -352,7 +352,7 @@ func TestActivitiesHaveTheirLimits(t *testing.T) {
 		want map[string]limits
 	}{
 		"judged": {conversation.Said, map[string]limits{
-			"Judge":   {minute, 24 * time.Hour, 10 * second},
+			"Judge":   {2 * minute, 24 * time.Hour, 10 * second},
 			"Compose": {2 * minute, 24 * time.Hour, 10 * second},
 			"Post":    {10 * minute, time.Hour, 10 * second},
 			"Settle":  {10 * second, time.Hour, 10 * second},

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"myao/internal/conversation"
 )
 
 // Channel is what the file says of one channel. Nil and empty inherit.
@@ -24,18 +26,14 @@ type Channel struct {
 }
 
 // Mode is when the bot speaks in a channel.
-type Mode string
+type Mode = conversation.Mode
 
 // The modes.
 const (
-	// ModeJudge answers mentions, and the rest where a judgment says so.
-	ModeJudge Mode = "judge"
-	// ModeMention answers mentions only.
-	ModeMention Mode = "mention"
-	// ModeAll answers every message of a person.
-	ModeAll Mode = "all"
-	// ModeOff answers nothing.
-	ModeOff Mode = "off"
+	ModeJudge   = conversation.ModeJudge
+	ModeMention = conversation.ModeMention
+	ModeAll     = conversation.ModeAll
+	ModeOff     = conversation.ModeOff
 )
 
 // Bots is what the messages of other bots set off.

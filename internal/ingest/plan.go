@@ -82,7 +82,9 @@ func (p planner) edited() store.Entry {
 		if p.event.Partial {
 			m.Files = stands.Files
 		}
-		changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
+		if p.known.Handled { // else the text may be that of Slack's history, which knew of the edit
+			changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
+		}
 		mentioned = p.known.Addressed || (mentioned && !p.known.Handled)
 		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
 	}

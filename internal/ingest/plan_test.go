@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -284,4 +285,20 @@ func TestPlan(t *testing.T) {
 func notHeard(k store.Known) store.Known {
 	k.Handled = false
 	return k
+}
+
+// Slack's history may know of an edit before its event comes: the event is news all the same.
+func TestAnEditThatHistoryKnewOf(t *testing.T) {
+	t.Parallel()
+	text := "<@UBOT> can you help?"
+	e := slack.Event{
+		Kind: slack.Edited, Mention: true, HasPrevious: true, Previous: "can you help?",
+		Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: text, Revision: "1700000009.000000"},
+	}
+	read := e.Message
+	read.Revision = ""
+	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel("C1", ""))
+	if len(entry.Changes) != 2 || entry.Changes[0].Kind != conversation.Addressed || entry.Message == nil || entry.Message.Revision != e.Message.Revision {
+		t.Errorf("got %+v, want the mention to be relayed", entry)
+	}
 }

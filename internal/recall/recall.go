@@ -1,6 +1,6 @@
 // Package recall builds the context that judging and composing share: what was
 // said, by whom, with names instead of ids. It reads the database, and asks Slack
-// only for names that are unknown or a day old.
+// for names that are unknown or a day old, and for a thread that the bot is called into.
 package recall
 
 import (

@@ -94,7 +94,7 @@ func TestWhatIsReadFromSlackIsNotHandled(t *testing.T) {
 	if err != nil || known.Message == nil || known.Handled {
 		t.Errorf("known as %+v, %v; want seen and not handled", known, err)
 	}
-	// What the database knows better stays: a deletion, and a newer edit.
+	// What an event has brought stays: a deletion, and an edit.
 	gone := chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root, Deleted: true}
 	edited := chat.Message{Team: "T1", Channel: channel, TS: w.Messages(channel)[2].TS, ThreadTS: root, UserID: "U1", Text: "edited", Revision: chat.TS(noon.AddDate(9, 0, 0))}
 	b.say(gone, edited)

@@ -153,8 +153,8 @@ func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 // under /sandbox/.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/", w.serveAPI)
-	mux.HandleFunc("/socket", w.socket.serve)
+	mux.Handle("/api/", local(http.HandlerFunc(w.serveAPI)))
+	mux.HandleFunc("/socket", w.socket.serve) // opened with a ticket that only the API hands out
 	w.routePage(mux)
 	return mux
 }

@@ -25,7 +25,7 @@ type Decision struct {
 	TokensIn      int
 	TokensOut     int
 	LatencyUS     int64 `gorm:"column:latency_us"`
-	// Outcome is pending, silent, posted, withdrawn, dropped or failed.
+	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
 	Outcome string
 	// OutcomeBy is the message, the operator or the error that brought it about.
 	OutcomeBy string

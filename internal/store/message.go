@@ -202,8 +202,9 @@ func messages(rows []messageRow) []chat.Message {
 }
 
 // Remember keeps messages of one channel as they were read from Slack's history:
-// they are seen and not handled, so that their own event, when it comes, is still
-// news. What is known of them that is newer stays.
+// they are seen and not handled, so that their own events, when they come, are still
+// news: so is an edit, whose text may be there already. What an event has brought
+// stays as it is.
 func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
@@ -224,10 +225,11 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 		}
 		for _, m := range read {
 			old, ok := known[m.TS]
-			if ok && (old.Deleted || !chat.Time(m.Revision).After(chat.Time(old.Revision))) {
+			if ok && (old.Deleted || old.Handled || old.Revision != "") {
 				continue
 			}
-			row, err := newMessageRow(m, ok && old.Handled, s.nowMicros())
+			m.Revision = "" // the edit itself has not been heard of
+			row, err := newMessageRow(m, false, s.nowMicros())
 			if err != nil {
 				return err
 			}

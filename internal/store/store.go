@@ -84,6 +84,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // cannot wait), and a commit that is on the disk when it returns. The write-ahead
 // log is the file's own setting, and Migrate's business.
 func openSQLite(path string) (*sql.DB, error) {
+	if err := private(path); err != nil {
+		return nil, err
+	}
 	db, err := driver.Open(fileURI(path) +
 		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {
@@ -96,6 +99,16 @@ func openSQLite(path string) (*sql.DB, error) {
 // (sqlite.org/uri.html). Of several leading slashes the first two would name a host.
 func fileURI(path string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(path)))
+}
+
+// private makes a file that nobody else on the machine may read, unless it is
+// there: it will hold what people said. SQLite's other files take its mode.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	return f.Close()
 }
 
 // Ping reports whether the database answers.

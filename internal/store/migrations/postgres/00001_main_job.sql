@@ -84,7 +84,7 @@ CREATE TABLE decisions (
     tokens_in      INTEGER NOT NULL DEFAULT 0,
     tokens_out     INTEGER NOT NULL DEFAULT 0,
     latency_us     BIGINT  NOT NULL DEFAULT 0,
-    outcome        TEXT    NOT NULL, -- pending, silent, posted, withdrawn, dropped, failed
+    outcome        TEXT    NOT NULL, -- pending, silent, posted, withdrawn, dropped, overruled, failed
     outcome_by     TEXT    NOT NULL DEFAULT '', -- message ts, operator, or error
     decided_us     BIGINT  NOT NULL,
     settled_us     BIGINT
