@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -55,8 +56,8 @@ const (
 const patient = 10 * time.Minute
 
 // classify tells Temporal what an error means: it cannot pass; it passes after
-// a time that the other side has named; or it may pass. Text of the other side
-// goes into the history, text of people never does.
+// a time that the other side has named; or it may pass. What it says goes into the
+// history: so a model provider's own words are left out, which may quote a prompt.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -66,25 +67,28 @@ func classify(err error) error {
 		l   *llm.Error
 		s   *slack.Error
 	)
-	after := time.Duration(0)
+	after, text := time.Duration(0), err.Error()
+	if errors.As(err, &l) {
+		text = strings.ReplaceAll(text, l.Error(), l.Brief())
+	}
 	switch {
 	case errors.As(err, &own):
-		return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
-	case errors.As(err, &l):
+		return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
+	case l != nil:
 		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > patient {
-			return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
+			return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 		}
 		after = l.RetryAfter
 	case errors.As(err, &s):
 		if s.Kind == slack.Final {
-			return temporal.NewNonRetryableApplicationError(err.Error(), typeFinal, nil)
+			return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 		}
 		after = s.RetryAfter
 	}
 	if after > 0 {
-		return temporal.NewApplicationErrorWithOptions(err.Error(), typeRateLimited, temporal.ApplicationErrorOptions{
+		return temporal.NewApplicationErrorWithOptions(text, typeRateLimited, temporal.ApplicationErrorOptions{
 			NextRetryDelay: after, Category: temporal.ApplicationErrorCategoryBenign,
 		})
 	}
-	return temporal.NewApplicationError(err.Error(), typeUnavailable)
+	return temporal.NewApplicationError(text, typeUnavailable)
 }

@@ -84,3 +84,12 @@ func TestPause(t *testing.T) {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }
+
+// A provider may quote the prompt in its refusal, and with it what people said.
+func TestAProvidersWordsStayOutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	err := classify(fmt.Errorf("compose: %w", &llm.Error{Kind: llm.ErrInvalid, Provider: "gemini", Status: 400, Message: "bad contents: PRIVATE"}))
+	if got, want := applicationError(t, err).Message(), "compose: gemini: invalid request (HTTP 400)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -13,9 +13,9 @@ import (
 	"myao/internal/store"
 )
 
-// acceptFor is how long an event may take. Slack itself waits three seconds, and
-// then sends it again.
-const acceptFor = 10 * time.Second
+// acceptFor is how long an event may take. Slack waits three seconds for its
+// answer: one that cannot be taken by then is refused in time.
+const acceptFor = 2500 * time.Millisecond
 
 // Directory is who tells the bot's identity, and what a channel is.
 type Directory interface {

@@ -19,7 +19,7 @@ func (d *Door) Events() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		env, err := slack.ParseEnvelope(body)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			d.refuse(w, r, http.StatusBadRequest, err)
 			return
 		}
 		if env.Type == slackevents.URLVerification {
@@ -40,31 +40,32 @@ func (d *Door) Quiet() http.Handler {
 	return d.verified(func(http.ResponseWriter, *http.Request, []byte) {})
 }
 
+func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
+	d.Metrics.refused(status)
+	d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
+	http.Error(w, why.Error(), status)
+}
+
 // verified lets only Slack's requests through, cheapest check first: headers,
 // then size, then signature.
 func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse := func(status int, why error) {
-			d.Metrics.refused(status)
-			d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
-			http.Error(w, why.Error(), status)
-		}
 		if err := slack.CheckHeaders(r.Header, d.Clock()); err != nil {
-			refuse(http.StatusUnauthorized, err)
+			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &large):
-			refuse(http.StatusRequestEntityTooLarge, errors.New("the body is larger than 1 MiB"))
+			d.refuse(w, r, http.StatusRequestEntityTooLarge, errors.New("the body is larger than 1 MiB"))
 			return
 		case err != nil:
-			refuse(http.StatusBadRequest, errors.New("the body ended early"))
+			d.refuse(w, r, http.StatusBadRequest, errors.New("the body ended early"))
 			return
 		}
 		if err := slack.Verify(r.Header, body, string(d.Config.Slack.SigningSecret), d.Clock()); err != nil {
-			refuse(http.StatusUnauthorized, err)
+			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
 		next(w, r, body)

@@ -71,6 +71,15 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Brief is Error without the provider's own words, which may quote the prompt.
+func (e *Error) Brief() string {
+	brief := *e
+	if e.Message != "" {
+		brief.Message, brief.Err = "", nil
+	}
+	return brief.Error()
+}
+
 // Unwrap shows the kind and the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() []error {
 	var all []error

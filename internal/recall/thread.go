@@ -15,7 +15,7 @@ const (
 	// threadPages bounds how far a thread is read: four thousand replies.
 	threadPages = 20
 	// threadFor is how long that may take; the answer waits for it.
-	threadFor = 15 * time.Second
+	threadFor = 8 * time.Second
 )
 
 var errLongThread = errors.New("the thread has more pages than are read")
