@@ -72,21 +72,18 @@ func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, foun
 	if activity.GetInfo(ctx).Attempt <= 1 {
 		return JudgeOutput{}, false, nil
 	}
-	decisions, err := a.Store.Decisions(ctx, t.Conversation.ID())
+	d, err := a.Store.Decision(ctx, t.Decision)
+	if errors.Is(err, store.ErrNotFound) {
+		return JudgeOutput{}, false, nil
+	}
 	if err != nil {
 		return JudgeOutput{}, false, fmt.Errorf("judge: %w", err)
 	}
-	for _, d := range decisions {
-		if d.Key != t.Decision {
-			continue
-		}
-		v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
-		if d.Confidence != nil {
-			v.Confidence = *d.Confidence
-		}
-		return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}, true, nil
+	v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
+	if d.Confidence != nil {
+		v.Confidence = *d.Confidence
 	}
-	return JudgeOutput{}, false, nil
+	return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}, true, nil
 }
 
 // verdict asks the model, and writes into d what that cost.

@@ -48,6 +48,11 @@ func (d *Door) Accept(ctx context.Context, body []byte) error {
 		d.Metrics.event("unreadable")
 		return err
 	}
+	return d.take(ctx, env)
+}
+
+// take is Accept of an envelope that has been read.
+func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(ctx, acceptFor)
 	defer cancel()
 	own, err := d.Directory.Identity(ctx)

@@ -27,7 +27,7 @@ func (d *Door) Events() http.Handler {
 			_ = json.NewEncoder(w).Encode(map[string]string{"challenge": env.Challenge})
 			return
 		}
-		if err := d.Accept(r.Context(), body); err != nil {
+		if err := d.take(r.Context(), env); err != nil {
 			d.Logger.Error("event not taken", "event", env.EventID, "error", err)
 			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
 		}

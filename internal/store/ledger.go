@@ -61,6 +61,18 @@ func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
 	return nil
 }
 
+// Decision is one decision, or ErrNotFound.
+func (s *Store) Decision(ctx context.Context, key string) (Decision, error) {
+	var rows []Decision
+	if err := s.db.WithContext(ctx).Where("key = ?", key).Find(&rows).Error; err != nil {
+		return Decision{}, fmt.Errorf("read decision %s: %w", key, err)
+	}
+	if len(rows) == 0 {
+		return Decision{}, fmt.Errorf("decision %s: %w", key, ErrNotFound)
+	}
+	return rows[0], nil
+}
+
 // Decisions is the decisions of a conversation, oldest first.
 func (s *Store) Decisions(ctx context.Context, workflowID string) ([]Decision, error) {
 	var rows []Decision
