@@ -75,6 +75,10 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	if !fault.fails() || fault.After {
 		c := &call{Workspace: w, Values: args, token: token, host: r.Host, hide: fault.Hide}
 		answer = c.do(method)
+		if fault.Alter != nil {
+			answer = decoded(answer)
+			fault.Alter(answer)
+		}
 	}
 	if fault.After && !pause(r, fault.Delay) {
 		entry.Status = 0
@@ -144,6 +148,19 @@ func write(rw http.ResponseWriter, status int, answer reply) {
 	json.NewEncoder(rw).Encode(answer)
 }
 
+// decoded is an answer as its reader will find it: JSON's own types throughout.
+func decoded(answer reply) reply {
+	var plain reply
+	raw, err := json.Marshal(answer)
+	if err == nil {
+		err = json.Unmarshal(raw, &plain)
+	}
+	if err != nil {
+		panic("sandbox: an answer that is no JSON: " + err.Error())
+	}
+	return plain
+}
+
 func (w *Workspace) record(entry Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,11 +171,17 @@ func (w *Workspace) record(entry Call) {
 	w.notify()
 }
 
-// Calls is the log of all calls that were answered, oldest first.
-func (w *Workspace) Calls() []Call {
+// Calls is the log of the calls that were answered, oldest first: of all, or of the methods named.
+func (w *Workspace) Calls(methods ...string) []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.calls)
+	var out []Call
+	for _, c := range w.calls {
+		if len(methods) == 0 || slices.Contains(methods, c.Method) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // pause waits, and reports whether the caller is still there.

@@ -42,7 +42,10 @@ func (c *call) conversationsHistory() (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(found)
+	forward := c.cfg.OldestPageFirst && c.Get("oldest") != "" && c.Get("latest") == ""
+	if !forward {
+		slices.Reverse(found)
+	}
 	limit, err := c.limit(100, 999)
 	if err != nil {
 		return nil, err
@@ -53,9 +56,17 @@ func (c *call) conversationsHistory() (reply, error) {
 	if cursor, err := c.cursor(); err != nil {
 		return nil, err
 	} else if cursor != "" {
-		start = slices.IndexFunc(found, func(m *Message) bool { return m.TS <= cursor })
+		start = slices.IndexFunc(found, func(m *Message) bool {
+			if forward {
+				return m.TS >= cursor
+			}
+			return m.TS <= cursor
+		})
 	}
 	page, next := cut(found, start, limit)
+	if forward {
+		slices.Reverse(page)
+	}
 	return c.messages(ch, page, next), nil
 }
 
@@ -216,7 +227,14 @@ func (c *call) usersConversations() (reply, error) {
 	if who == "" {
 		who = c.bot.UserID
 	}
-	return c.conversations(func(ch *Channel) bool { return slices.Contains(ch.Members, who) })
+	answer, err := c.conversations(func(ch *Channel) bool { return slices.Contains(ch.Members, who) })
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range answer["channels"].([]reply) {
+		delete(ch, "is_member") // as in the examples of its reference
+	}
+	return answer, nil
 }
 
 // conversationsList lists all that the bot could see (docs.slack.dev/reference/methods/conversations.list).
@@ -226,35 +244,73 @@ func (c *call) conversationsList() (reply, error) {
 
 // conversations filters by types, which are public channels alone unless told otherwise.
 func (c *call) conversations(in func(*Channel) bool) (reply, error) {
-	types := c.Get("types")
-	setDefault(&types, "public_channel")
-	var found []reply
+	wanted, err := c.types()
+	if err != nil {
+		return nil, err
+	}
+	limit, err := c.limit(100, 1000)
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := c.cursor()
+	if err != nil {
+		return nil, err
+	}
+	// The cursor names a channel, so that what is left or archived between two calls
+	// shifts nothing.
+	var found []*Channel
+	reached := cursor == ""
 	for _, ch := range c.channels {
-		kind := map[Kind]string{Public: "public_channel", Private: "private_channel", DM: "im"}[ch.Kind]
-		wanted := slices.Contains(strings.Split(types, ","), kind)
-		if wanted && in(ch) && !(ch.Archived && c.flag("exclude_archived")) {
-			found = append(found, c.describe(ch))
+		reached = reached || ch.ID == cursor
+		if reached && slices.Contains(wanted, ch.Kind) && in(ch) && !(ch.Archived && c.flag("exclude_archived")) {
+			found = append(found, ch)
 		}
 	}
-	return list(c, "channels", found)
+	page, next := cut(found, 0, limit)
+	out := make([]reply, 0, len(page))
+	for _, ch := range page {
+		out = append(out, c.describe(ch))
+	}
+	answer := reply{"channels": out, "response_metadata": reply{"next_cursor": ""}}
+	if next != nil {
+		answer["response_metadata"] = reply{"next_cursor": encodeCursor(next.ID)}
+	}
+	return answer, nil
+}
+
+func (c *call) types() ([]Kind, error) {
+	types := c.Get("types")
+	setDefault(&types, "public_channel")
+	var kinds []Kind
+	for name := range strings.SplitSeq(types, ",") {
+		kind, ok := map[string]Kind{"public_channel": Public, "private_channel": Private, "im": DM, "mpim": ""}[name]
+		if !ok {
+			return nil, apiError("invalid_types")
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
 }
 
 // describe is the channel object (docs.slack.dev/reference/objects/conversation-object).
 func (c *call) describe(ch *Channel) reply {
-	r := reply{
-		"id": ch.ID, "created": ch.Created, "is_im": ch.Kind == DM, "is_archived": ch.Archived,
-		"is_private": ch.Kind != Public, "is_channel": ch.Kind != DM, "is_group": ch.Kind == Private, "is_mpim": false,
-		"is_ext_shared": c.shared(ch), "context_team_id": c.cfg.Team,
-	}
 	if ch.Kind == DM {
-		// A DM has no name; it has the other user.
-		r["user"] = ch.Members[0]
-		return r
+		// A DM has no name and tells little: it has the other user.
+		u := c.user(ch.Members[0])
+		return reply{
+			"id": ch.ID, "created": ch.Created, "is_im": true, "is_org_shared": false, "context_team_id": c.cfg.Team,
+			"user": ch.Members[0], "is_user_deleted": u != nil && u.Deleted, "priority": 0,
+		}
 	}
-	r["name"], r["name_normalized"] = ch.Name, ch.Name
-	r["is_member"] = c.botIn(ch)
-	r["topic"], r["purpose"] = reply{"value": ""}, reply{"value": ""}
-	return r
+	// is_group is for the private channels of old, with ids that begin with G; the others are
+	// channels, and private.
+	return reply{
+		"id": ch.ID, "created": ch.Created, "name": ch.Name, "name_normalized": ch.Name,
+		"is_channel": true, "is_group": false, "is_im": false, "is_mpim": false,
+		"is_private": ch.Kind == Private, "is_archived": ch.Archived, "is_member": c.botIn(ch),
+		"is_ext_shared": c.shared(ch), "context_team_id": c.cfg.Team,
+		"topic": reply{"value": ""}, "purpose": reply{"value": ""},
+	}
 }
 
 func (c *call) conversationsInfo() (reply, error) {

@@ -32,7 +32,7 @@ func (c *call) profile(u *User) reply {
 		"display_name": u.Display, "display_name_normalized": u.Display, "team": u.Team,
 	}
 	r := reply{
-		"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.RealName, "deleted": false,
+		"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.RealName, "deleted": u.Deleted,
 		"tz": "Etc/UTC", "tz_label": "Coordinated Universal Time", "tz_offset": 0,
 		"is_bot": u.Bot, "is_app_user": false, "updated": 0, "profile": profile,
 	}

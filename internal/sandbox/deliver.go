@@ -92,7 +92,7 @@ func (d *dispatcher) setURL(url string) {
 func (d *dispatcher) enqueue(e Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.url == "" && !d.w.socket.used() {
+	if d.w.faults.deaf.Load() || d.url == "" && !d.w.socket.used() {
 		return
 	}
 	d.pending++

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,9 +43,15 @@ type Fault struct {
 	Lose bool
 	// Garble answers with something that is no JSON.
 	Garble bool
+	// Alter changes the call's own answer, as by leaving out a field. It may also make
+	// something happen in the workspace: between this page and the next, for example.
+	Alter func(answer map[string]any)
 	// Hide keeps a message posted by this call out of history and replies for so long.
 	Hide time.Duration
 }
+
+// LaterPage chooses every page of a listing but the first: a listing that fails halfway.
+func LaterPage(c Call) bool { return c.Args.Get("cursor") != "" }
 
 // fails reports whether the answer is other than the call's own.
 func (f *Fault) fails() bool { return f.Status != 0 || f.Error != "" || f.Lose || f.Garble }
@@ -64,10 +71,16 @@ type EventFault struct {
 
 // Faults holds what is switched on. Of several that fit, the one added first counts.
 type Faults struct {
+	deaf   atomic.Bool
 	mu     sync.Mutex
 	calls  []*Fault
 	events []*EventFault
 }
+
+// Deaf begins or ends a time in which nobody hears of what happens, neither then nor later:
+// what is said stands in history alone. Whatever was under way before arrives, which a Drop
+// would swallow: it meets an event when its turn has come, not when it happens.
+func (f *Faults) Deaf(on bool) { f.deaf.Store(on) }
 
 // Add switches a fault of the Web API on. The returned function switches it off.
 func (f *Faults) Add(fault Fault) (off func()) {
@@ -98,6 +111,7 @@ func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls, f.events = nil, nil
+	f.deaf.Store(false)
 }
 
 func (f *Faults) takeCall(call Call) *Fault {

@@ -19,6 +19,8 @@ type User struct {
 	Team  string `json:"team_id"`
 	Bot   bool   `json:"is_bot"`
 	BotID string `json:"bot_id,omitempty"`
+	// Deleted: the account is closed.
+	Deleted bool `json:"deleted,omitempty"`
 }
 
 // Kind is what sort of channel it is, in the words of channel_type.
@@ -45,6 +47,16 @@ type Channel struct {
 // AddUser adds a person with this name and returns them.
 func (w *Workspace) AddUser(name string) User {
 	return w.AddUserAs(User{Name: name, Display: name, RealName: capital(name)})
+}
+
+// Deactivate closes a person's account. What they said stays, and so do their DMs.
+func (w *Workspace) Deactivate(user string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if u := w.user(user); u != nil {
+		u.Deleted = true
+		w.hub.send(change{Kind: "members"})
+	}
 }
 
 func capital(name string) string {
@@ -106,6 +118,42 @@ func (w *Workspace) Archive(channel string, archived bool) {
 	}
 }
 
+// Rename gives a channel another name, in the name of its first member, and says so in the
+// channel (docs.slack.dev/reference/events/message/channel_name). A DM has no name to change.
+func (w *Workspace) Rename(channel, name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.channel(channel)
+	if c == nil || c.Kind == DM || c.Name == name {
+		return
+	}
+	m := &Message{Type: "message", Subtype: prefix(c) + "name", User: w.bot.UserID, OldName: c.Name, Name: name, TS: w.nextTS(),
+		Text: `has renamed the channel from "` + c.Name + `" to "` + name + `"`}
+	if len(c.Members) > 0 {
+		m.User = c.Members[0]
+	}
+	c.Name = name
+	w.insert(c, m)
+	w.emitMessage(c, m)
+	w.hub.send(change{Kind: "members"})
+}
+
+// SetPrivate makes a public channel private or a private one public. It keeps its id and its
+// members. A DM stays what it is.
+func (w *Workspace) SetPrivate(channel string, private bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.channel(channel)
+	if c == nil || c.Kind == DM {
+		return
+	}
+	c.Kind = Public
+	if private {
+		c.Kind = Private
+	}
+	w.hub.send(change{Kind: "members"})
+}
+
 func (w *Workspace) membership(channel, user string, joined bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,11 +166,7 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 		verb, event, text = "join", "member_joined_channel", " has joined the channel"
 		c.Members = append(c.Members, user)
 	}
-	prefix := "channel_"
-	if c.Kind == Private {
-		prefix = "group_" // docs.slack.dev/reference/events/message/group_join
-	}
-	m := &Message{Type: "message", Subtype: prefix + verb, User: user, Text: "<@" + user + ">" + text, TS: w.nextTS()}
+	m := &Message{Type: "message", Subtype: prefix(c) + verb, User: user, Text: "<@" + user + ">" + text, TS: w.nextTS()}
 	w.insert(c, m)
 	w.emitMessage(c, m)
 	w.emit(c, event, m.TS, map[string]any{
@@ -133,6 +177,15 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 		c.Members = slices.DeleteFunc(c.Members, func(id string) bool { return id == user })
 	}
 	w.hub.send(change{Kind: "members"})
+}
+
+// prefix begins the subtypes of what happens to a channel
+// (docs.slack.dev/reference/events/message/group_join).
+func prefix(c *Channel) string {
+	if c.Kind == Private {
+		return "group_"
+	}
+	return "channel_"
 }
 
 // channelLetter is what member_joined_channel carries as channel_type: C or G,

@@ -32,6 +32,8 @@ type Message struct {
 	Metadata     *Metadata       `json:"metadata,omitempty"`
 	ThreadTS     string          `json:"thread_ts,omitempty"`
 	ParentUserID string          `json:"parent_user_id,omitempty"`
+	OldName      string          `json:"old_name,omitempty"` // of a renamed channel
+	Name         string          `json:"name,omitempty"`
 	Root         *Message        `json:"root,omitempty"`
 
 	// What a thread's parent carries besides, once it has replies.

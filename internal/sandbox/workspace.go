@@ -53,6 +53,12 @@ type Config struct {
 	// RepeatRoot makes every page of conversations.replies begin with the root.
 	// Slack's reference does not say whether it does; accounts differ, so callers must bear both.
 	RepeatRoot bool
+	// OldestPageFirst makes conversations.history, told oldest and not latest, begin with
+	// the page next to oldest and go forward in time; each page is newest first all the
+	// same. So did channels.history, which it replaced
+	// (api.slack.com/methods/channels.history); of itself Slack's reference does not
+	// say, so callers must bear both.
+	OldestPageFirst bool
 }
 
 // Bot is the app's own user.

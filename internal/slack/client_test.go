@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"myao/internal/chat"
 )
 
 const token = "xoxb-1-secret"
@@ -165,29 +163,6 @@ func TestUser(t *testing.T) {
 	_, err := c.User(t.Context(), "U1")
 	if e := asError(t, err); e.Kind != Final || e.Code != "user_not_found" || e.Method != "users.info" {
 		t.Errorf("got %+v", e)
-	}
-}
-
-func TestChannel(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		body string
-		want Channel
-	}{
-		{`{"id":"C1","name":"general","is_channel":true,"is_member":true}`, Channel{ID: "C1", Name: "general", Member: true}},
-		{`{"id":"C1","name":"old","is_channel":true,"is_archived":true}`, Channel{ID: "C1", Name: "old", Archived: true}},
-		{`{"id":"C1","name":"secret","is_private":true,"is_member":true}`, Channel{ID: "C1", Name: "secret", Private: true, Member: true}},
-		{`{"id":"C1","name":"mpdm-a--b-1","is_mpim":true,"is_member":true}`, Channel{ID: "C1", Name: "mpdm-a--b-1", Private: true, Member: true}},
-		{`{"id":"D1","is_im":true,"user":"U1"}`, Channel{ID: "C1", Private: true, Direct: true, Member: true}},
-	} {
-		_, c := newFake(t, says(`{"ok":true,"channel":`+tc.body+`}`))
-		if got, err := c.Channel(t.Context(), "C1"); err != nil || got != tc.want {
-			t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
-		}
-	}
-	_, c := newFake(t, says(`{"ok":true}`))
-	if _, err := c.Channel(t.Context(), "C1"); asError(t, err).Code != "unreadable_answer" {
-		t.Errorf("no channel: got %v", err)
 	}
 }
 
@@ -426,35 +401,6 @@ func TestFindPost(t *testing.T) {
 	_, c := newFake(t, page(""))
 	if _, _, err := c.FindPost(t.Context(), "C1", "", "", "k1", Identity{}); asError(t, err).Kind != Final {
 		t.Errorf("without an identity: %v", err)
-	}
-}
-
-func TestHistoryAndReplies(t *testing.T) {
-	t.Parallel()
-	f, c := newFake(t, page("c1",
-		`{"type":"message","user":"U1","text":"a","ts":"1700000003.000100","thread_ts":"1700000003.000100","reply_count":1,"blocks":[{"type":7}]}`,
-		`{"type":"message","subtype":"channel_join","user":"U1","ts":"1700000002.000100"}`,
-		`7`,
-		`{"type":"message","user":"UBOT","bot_id":"BBOT","text":"b","ts":"1700000001.000100","edited":{"ts":"1700000009.000000"}}`))
-	want := Page{Skipped: 2, Next: "c1", Messages: []chat.Message{
-		{Team: "T1", Channel: "C1", TS: "1700000003.000100", UserID: "U1", Text: "a"},
-		{Team: "T1", Channel: "C1", TS: "1700000001.000100", UserID: "UBOT", BotID: "BBOT", Own: true, Text: "b", Revision: "1700000009.000000"},
-	}}
-	got, err := c.History(t.Context(), "C1", Range{Oldest: "1700000000.000000", Limit: 15}, me)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("history: got %+v, %v", got, err)
-	}
-	got, err = c.Replies(t.Context(), "C1", "1700000003.000100", Range{Cursor: "c0"}, me)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("replies: got %+v, %v", got, err)
-	}
-	calls := f.seen()
-	if calls[0].method != "conversations.history" || calls[0].form.Get("limit") != "15" ||
-		calls[1].method != "conversations.replies" || calls[1].form.Get("limit") != "200" || calls[1].form.Get("cursor") != "c0" {
-		t.Errorf("calls %v", calls)
-	}
-	if _, err := c.Replies(t.Context(), "C1", "", Range{}, me); asError(t, err).Kind != Final {
-		t.Errorf("no thread: %v", err)
 	}
 }
 

@@ -31,10 +31,16 @@ type Range struct {
 // Page is a page of messages.
 type Page struct {
 	// Messages are normalised as events are, in Slack's order: newest first in a channel,
-	// oldest first in a thread. The parent of a thread can come again on later pages.
+	// oldest first in a thread. The parent of a thread can come again on later pages. Slack
+	// does not say at which end of a Range without Latest a channel's first page lies:
+	// only all pages together are the whole of it.
 	Messages []chat.Message
 	// Skipped counts what is no message anybody said: joins, topics, tombstones.
 	Skipped int
+	// Threads has an entry for each message on this page that has replies: by its ts, the ts of
+	// the newest reply, "" where Slack does not tell that. The message itself can be one of the
+	// Skipped: people reply to joins, and a deleted message keeps its thread.
+	Threads map[string]string
 	// Next is the cursor of the following page; empty on the last.
 	Next string
 }
@@ -65,6 +71,12 @@ func readPage(raw []json.RawMessage, next, channel string, own Identity) Page {
 	page := Page{Next: next}
 	for _, message := range raw {
 		o, _ := parseObject(message)
+		if parent, newest := thread(o); parent != "" {
+			if page.Threads == nil {
+				page.Threads = map[string]string{}
+			}
+			page.Threads[parent] = newest
+		}
 		event, err := reader{id: own, channel: channel}.posted(o)
 		if err != nil {
 			page.Skipped++
@@ -106,10 +118,42 @@ func (c *Client) page(ctx context.Context, channel, thread string, r Range) (mes
 	if err != nil {
 		return nil, "", c.fail(method, err)
 	}
-	if answer.flag("has_more") && next == "" {
-		return nil, "", unreadable(method, errors.New("has_more without next_cursor"))
+	if messages, err = answer.items(method, "messages", next); err != nil {
+		return nil, "", err
 	}
-	return answer.list("messages"), next, nil
+	return messages, next, nil
+}
+
+// items is the list of a paged answer. An answer without one, or one that tells of more and
+// not how to ask for it, must not pass for the last page.
+func (o object) items(method, key, next string) ([]json.RawMessage, error) {
+	items := o.list(key)
+	switch {
+	case items == nil:
+		return nil, unreadable(method, errors.New("no list of "+key))
+	case o.flag("has_more") && next == "":
+		return nil, unreadable(method, errors.New("has_more without next_cursor"))
+	}
+	return items, nil
+}
+
+// thread is the ts of a message that has replies, and of the newest of them where that is told
+// (docs.slack.dev/messaging/retrieving-messages). In doubt a message has some: to look for
+// them in vain costs a call, and not to look loses them.
+func thread(o object) (parent, newest string) {
+	ts, root := firstTS(o, "ts"), firstTS(o, "thread_ts")
+	if ts == "" || root != "" && root != ts {
+		return "", ""
+	}
+	newest = firstTS(o, "latest_reply")
+	if !chat.Time(newest).After(chat.Time(ts)) {
+		newest = ""
+	}
+	count, told := o.count("reply_count")
+	if told && count == 0 || !told && root == "" && newest == "" {
+		return "", ""
+	}
+	return ts, newest
 }
 
 // FindPost looks for the message that a Post with key has made, in the thread or, where

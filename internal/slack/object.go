@@ -54,6 +54,21 @@ func (o object) flag(key string) bool {
 	return json.Unmarshal(o[key], &b) == nil && b
 }
 
+// count is a field that counts something; not told when it is absent or no count.
+func (o object) count(key string) (n int, told bool) {
+	var c *int
+	if json.Unmarshal(o[key], &c) != nil || c == nil || *c < 0 {
+		return 0, false
+	}
+	return *c, true
+}
+
+// says reports whether a field is there and is this very boolean.
+func (o object) says(key string, value bool) bool {
+	var b *bool
+	return json.Unmarshal(o[key], &b) == nil && b != nil && *b == value
+}
+
 // unix is a field of seconds since 1970, as a number or in quotes; else the zero time.
 func (o object) unix(key string) time.Time {
 	digits, _, _ := strings.Cut(strings.Trim(string(o[key]), `"`), ".")

@@ -1,0 +1,311 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+)
+
+// listed is what users.conversations tells of the bot's channels, in pages of one.
+func (b *bench) listed(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	found := map[string]map[string]any{}
+	for cursor := ""; ; {
+		answer := b.raw(t, "users.conversations", url.Values{"types": {"public_channel,private_channel,im"}, "limit": {"1"}, "cursor": {cursor}})
+		for _, c := range answer["channels"].([]any) {
+			c := c.(map[string]any)
+			found[c["id"].(string)] = c
+		}
+		if cursor = answer["response_metadata"].(map[string]any)["next_cursor"].(string); cursor == "" {
+			return found
+		}
+	}
+}
+
+func TestListingFollowsWhatBecomesOfChannels(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	bot := b.Bot().UserID
+	secret := b.AddChannel(Private, "secret", b.alice, bot)
+	old := b.AddChannel(Public, "old", bot)
+	dm := b.AddChannel(DM, "", b.bob)
+	lobby := b.AddChannel(Public, "lobby", b.alice)
+
+	got := b.listed(t)
+	if len(got) != 4 || got[lobby] != nil {
+		t.Fatalf("listed %v", got)
+	}
+	for id, private := range map[string]bool{b.general: false, old: false, secret: true} {
+		_, member := got[id]["is_member"]
+		if got[id]["is_private"] != private || got[id]["is_channel"] != true || got[id]["is_group"] != false || got[id]["is_archived"] != false || member {
+			t.Errorf("%s = %v", id, got[id])
+		}
+	}
+	for _, key := range []string{"name", "is_private", "is_archived", "is_member"} {
+		if value, told := got[dm][key]; told {
+			t.Errorf("the DM tells %s: %v", key, value)
+		}
+	}
+	if got[dm]["is_im"] != true || got[dm]["user"] != b.bob || got[dm]["is_user_deleted"] != false {
+		t.Errorf("DM = %v", got[dm])
+	}
+
+	b.Rename(b.general, "commons")
+	b.SetPrivate(old, true)
+	b.SetPrivate(secret, false)
+	b.Archive(secret, true)
+	b.Deactivate(b.bob)
+	b.Join(lobby, bot)
+	got = b.listed(t)
+	if len(got) != 5 || got[b.general]["name"] != "commons" || got[old]["is_private"] != true || got[secret]["is_private"] != false ||
+		got[secret]["is_archived"] != true || got[dm]["is_user_deleted"] != true || got[lobby]["name"] != "lobby" {
+		t.Errorf("listed %v", got)
+	}
+	if u, err := b.api.GetUserInfo(b.bob); err != nil || !u.Deleted {
+		t.Errorf("users.info = %+v, %v", u, err)
+	}
+	for _, id := range []string{b.general, old, dm, lobby} {
+		b.Leave(id, bot)
+	}
+	if got = b.listed(t); len(got) != 1 || got[secret] == nil {
+		t.Errorf("listed %v, want the archived one alone", got)
+	}
+	b.SetPrivate(dm, false)
+	b.Rename(dm, "x")
+	if c := b.channel(dm); c.Kind != DM || c.Name != "" {
+		t.Errorf("DM = %+v", c)
+	}
+	if answer := b.raw(t, "users.conversations", url.Values{"types": {"public_channel,im,rooms"}}); answer["error"] != "invalid_types" {
+		t.Errorf("unknown type: %v", answer)
+	}
+}
+
+func TestListingMissesNothingThatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{PageSize: 2})
+	bot := b.Bot().UserID
+	want := []string{b.general}
+	for i := range 6 {
+		want = append(want, b.AddChannel(Public, fmt.Sprint("c", i), bot))
+	}
+	b.Faults().Add(Fault{Method: "users.conversations", Times: 1, Alter: func(map[string]any) {
+		b.Leave(want[0], bot)
+		b.Leave(want[2], bot) // where the next page would have begun
+	}})
+	var got []string
+	for cursor := ""; ; {
+		page, next, err := b.api.GetConversationsForUser(&slack.GetConversationsForUserParameters{Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range page {
+			got = append(got, c.ID)
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if want = slices.Delete(want, 2, 3); !slices.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
+	}
+}
+
+func TestRenameIsSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	secret := b.AddChannel(Private, "secret", b.alice, b.Bot().UserID)
+	b.Rename(b.general, "commons")
+	b.Rename(b.general, "commons")
+	b.Rename(secret, "hidden")
+	events := b.events(t)
+	if got, want := kinds(events), []string{"message/channel_name", "message/group_name"}; !slices.Equal(got, want) {
+		t.Fatalf("events = %v, want %v", got, want)
+	}
+	if e := events[0].Event; e["old_name"] != "general" || e["name"] != "commons" || e["user"] != b.alice || e["channel"] != b.general {
+		t.Errorf("event = %v", e)
+	}
+	if m := b.Messages(b.general); len(m) != 1 || m[0].Subtype != "channel_name" {
+		t.Errorf("messages = %+v", m)
+	}
+}
+
+func TestHistoryIsForMembers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	secret := b.AddChannel(Private, "secret", b.alice, b.Bot().UserID)
+	for channel, want := range map[string]any{b.general: "not_in_channel", secret: "channel_not_found"} {
+		root := b.Say(channel, b.alice, "root")
+		for _, method := range []string{"conversations.history", "conversations.replies"} {
+			b.Join(channel, b.Bot().UserID)
+			args := url.Values{"channel": {channel}, "ts": {root}}
+			b.Archive(channel, true)
+			if got := b.raw(t, method, args); got["ok"] != true {
+				t.Errorf("%s of an archived channel: %v", method, got["error"])
+			}
+			b.Archive(channel, false)
+			b.Leave(channel, b.Bot().UserID)
+			if got := b.raw(t, method, args); got["error"] != want {
+				t.Errorf("%s from outside: %v, want %v", method, got, want)
+			}
+		}
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+	b := setup(t, Config{Clock: func() time.Time { return now }})
+	hook := Speaker{BotID: "B0HOOK", Name: "deploys"}
+	ago := func(d time.Duration) SayOption { return At(now.Add(-d)) }
+	fresh := b.Say(b.general, b.alice, "now")
+	b.events(t)
+
+	b.Faults().Deaf(true)
+	root := b.Say(b.general, b.alice, "root", ago(72*time.Hour))
+	other := b.SayAsBot(b.general, hook, "deployed", ago(48*time.Hour))
+	late := b.SayAsBot(b.general, hook, "late", ago(time.Hour), InThread(root))
+	early := b.Say(b.general, b.bob, "early", ago(24*time.Hour), InThread(root))
+	b.Say(b.general, b.alice, "meanwhile <@"+b.Bot().UserID+">", ago(time.Minute))
+	b.Edit(b.general, root, "Root")
+	b.Delete(b.general, other)
+	b.Faults().Deaf(false)
+	if events := b.events(t); len(events) != 0 {
+		t.Errorf("heard %v", kinds(events))
+	}
+	if want := "1767787200.000000"; root != want {
+		t.Errorf("ts = %s, want %s", root, want)
+	}
+	answer, err := b.api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: b.general})
+	if err != nil || len(answer.Messages) != 3 || answer.Messages[0].Timestamp != fresh {
+		t.Fatalf("history = %+v, %v", answer, err)
+	}
+	if parent := answer.Messages[2]; parent.Timestamp != root || parent.ReplyCount != 2 || parent.LatestReply != late || parent.Edited == nil {
+		t.Errorf("parent = %+v", parent.Msg)
+	}
+	thread, _, _, err := b.api.GetConversationReplies(&slack.GetConversationRepliesParameters{ChannelID: b.general, Timestamp: root})
+	if err != nil || len(thread) != 3 || thread[1].Timestamp != early || thread[2].Timestamp != late || thread[2].BotID != "B0HOOK" {
+		t.Errorf("thread = %+v, %v", thread, err)
+	}
+	if next := b.Say(b.general, b.alice, "again"); next <= fresh || len(b.events(t)) != 1 {
+		t.Errorf("after the silence: ts %s after %s", next, fresh)
+	}
+}
+
+func TestDeafSparesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	b.Faults().AddEvent(EventFault{Times: 1, Hold: 1})
+	b.Say(b.general, b.alice, "before")
+	b.Faults().Deaf(true)
+	b.Say(b.general, b.alice, "unheard")
+	b.Faults().Clear()
+	b.Say(b.general, b.alice, "after")
+	var got []any
+	for _, e := range b.events(t) {
+		got = append(got, e.Event["text"])
+	}
+	if !slices.Contains(got, "before") || !slices.Contains(got, "after") || len(got) != 2 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+func TestHistoryFromTheOldestPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{PageSize: 2, OldestPageFirst: true})
+	var said []string
+	for i := range 6 {
+		said = append(said, b.Say(b.general, b.alice, fmt.Sprint(i)))
+	}
+	read := func(oldest, latest string) (all []string) {
+		p := slack.GetConversationHistoryParameters{ChannelID: b.general, Oldest: oldest, Latest: latest}
+		for {
+			answer, err := b.api.GetConversationHistory(&p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range answer.Messages {
+				all = append(all, m.Timestamp)
+			}
+			if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
+				return all
+			}
+		}
+	}
+	if got, want := read(said[0], ""), []string{said[2], said[1], said[4], said[3], said[5]}; !slices.Equal(got, want) {
+		t.Errorf("since = %v, want %v", got, want)
+	}
+	if got := read(said[0], said[4]); !slices.Equal(got, reversed(said[1:4])) {
+		t.Errorf("between two = %v", got)
+	}
+	if got := read("", ""); !slices.Equal(got, reversed(said)) {
+		t.Errorf("all = %v", got)
+	}
+}
+
+func TestFaultsOfReadings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		fault Fault
+		// want is the error of the first and of the second page.
+		want [2]any
+	}{
+		{"one page", Fault{Times: 1, Error: "missing_scope"}, [2]any{"missing_scope", nil}},
+		{"two pages", Fault{Times: 2, Error: "internal_error"}, [2]any{"internal_error", "internal_error"}},
+		{"until cleared", Fault{Status: 503}, [2]any{"internal_error", "internal_error"}},
+		{"limited", Fault{Times: 1, Status: 429, RetryAfter: "1"}, [2]any{"ratelimited", nil}},
+		{"the second page", Fault{When: LaterPage, Error: "fatal_error"}, [2]any{nil, "fatal_error"}},
+	} {
+		for _, method := range []string{"users.conversations", "conversations.history", "conversations.replies"} {
+			t.Run(c.name+"/"+method, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, Config{})
+				b.AddChannel(Public, "other", b.Bot().UserID)
+				root := b.Say(b.general, b.alice, "root")
+				b.Say(b.general, b.alice, "reply", InThread(root), Broadcast())
+				args := url.Values{"limit": {"1"}, "channel": {b.general}, "ts": {root}}
+				cursor := b.raw(t, method, args)["response_metadata"].(map[string]any)["next_cursor"].(string)
+
+				fault := c.fault
+				fault.Method = method
+				b.Faults().Add(fault)
+				for i, cursor := range []string{"", cursor} {
+					args.Set("cursor", cursor)
+					if got := b.raw(t, method, args); got["error"] != c.want[i] {
+						t.Errorf("page %d: %v, want %v", i+1, got["error"], c.want[i])
+					}
+				}
+				b.Faults().Clear()
+				if got := b.raw(t, method, args); got["ok"] != true {
+					t.Errorf("cleared: %v", got)
+				}
+				if calls := b.Calls(method); len(calls) != 4 || calls[1].Args.Get("cursor") != "" || calls[2].Args.Get("cursor") != cursor {
+					t.Errorf("calls = %+v", calls)
+				}
+				if all, others := b.Calls(), b.Calls("chat.postMessage", "auth.test"); len(all) != 4 || len(others) != 0 {
+					t.Errorf("%d calls, %d of other methods", len(all), len(others))
+				}
+			})
+		}
+	}
+}
+
+func TestAlteredAnswers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	b.Faults().Add(Fault{Method: "users.conversations", Times: 1, Alter: func(answer map[string]any) {
+		answer["channels"].([]any)[0].(map[string]any)["is_private"] = "perhaps"
+		delete(answer, "response_metadata")
+	}})
+	got := b.raw(t, "users.conversations", url.Values{})
+	if got["ok"] != true || got["channels"].([]any)[0].(map[string]any)["is_private"] != "perhaps" || got["response_metadata"] != nil {
+		t.Errorf("answer = %v", got)
+	}
+	if got = b.raw(t, "users.conversations", url.Values{}); got["response_metadata"] == nil {
+		t.Errorf("after the fault: %v", got)
+	}
+}

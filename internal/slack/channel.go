@@ -1,0 +1,111 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	slackapi "github.com/slack-go/slack"
+)
+
+// Channel is what Slack tells of a channel or direct message.
+type Channel struct {
+	ID string
+	// Name is without the "#"; empty for a direct message.
+	Name string
+	// Private is set for whatever Slack does not say that everybody in the workspace can
+	// read it, direct messages included.
+	Private bool
+	// Direct is set for the direct message of one person with the bot.
+	Direct bool
+	Member bool
+	// Archived is set for a channel that is closed, and for the direct message of
+	// somebody whose account is.
+	Archived bool
+}
+
+// Channel looks up a channel (docs.slack.dev/reference/methods/conversations.info).
+func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
+	const method = "conversations.info"
+	if !validID(id) {
+		return Channel{}, argument(method, "malformed channel id")
+	}
+	ctx, answer := withAnswer(ctx)
+	if _, err := c.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id}); err != nil {
+		return Channel{}, c.fail(method, err)
+	}
+	o, ok := answer.object("channel")
+	if !ok {
+		// Taking an unknown channel for a public one would open a private one's memory.
+		return Channel{}, unreadable(method, errors.New("no channel"))
+	}
+	return readChannel(o, id), nil
+}
+
+// ChannelPage is a page of channels.
+type ChannelPage struct {
+	Channels []Channel
+	// Next is the cursor of the following page; empty on the last.
+	Next string
+}
+
+// Conversations reads a page of the channels and direct messages that the bot is in, archived
+// ones among them (docs.slack.dev/reference/methods/users.conversations); the cursor of the
+// first page is "". A page with an entry that names no channel is an error as a whole: to pass
+// over it would make a channel look as if the bot had left it.
+func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage, error) {
+	const method = "users.conversations"
+	ctx, answer := withAnswer(ctx)
+	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
+		Cursor: cursor, Limit: pageSize, Types: []string{"public_channel", "private_channel", "im"},
+	})
+	if err != nil {
+		return ChannelPage{}, c.fail(method, err)
+	}
+	entries, err := answer.items(method, "channels", next)
+	if err != nil {
+		return ChannelPage{}, err
+	}
+	page := ChannelPage{Next: next}
+	for i, raw := range entries {
+		o, _ := parseObject(raw)
+		id, err := o.id("id")
+		if err != nil || id == "" {
+			return ChannelPage{}, unreadable(method, fmt.Errorf("channel %d of the page has no valid id", i))
+		}
+		channel := readChannel(o, id)
+		channel.Member = true // to be listed is to be in it; Slack leaves is_member out here
+		page.Channels = append(page.Channels, channel)
+	}
+	return page, nil
+}
+
+// readChannel reads a channel object (docs.slack.dev/reference/objects/conversation-object).
+func readChannel(o object, id string) Channel {
+	direct := o.flag("is_im") || strings.HasPrefix(id, "D")
+	channel := Channel{
+		ID:       id,
+		Name:     label(o.text("name")),
+		Private:  direct || !public(o),
+		Direct:   direct,
+		Member:   direct || o.flag("is_member"),
+		Archived: o.flag("is_archived") || direct && o.flag("is_user_deleted"),
+	}
+	if direct {
+		channel.Name = ""
+	}
+	return channel
+}
+
+// public reports whether Slack says that everybody in the workspace can read a channel. What it
+// leaves open, or says in a way that cannot be read, is not said. is_channel counts only where
+// is_private is absent: private channels are channels, too.
+func public(o object) bool {
+	for _, key := range []string{"is_private", "is_group", "is_mpim", "is_im"} {
+		if _, told := o[key]; told && !o.says(key, false) {
+			return false
+		}
+	}
+	return o.says("is_private", false) || o.says("is_channel", true)
+}
