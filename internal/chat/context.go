@@ -15,9 +15,13 @@ type ChannelMessages struct {
 	TopLevel    []Message
 	// Threads maps the ts of a parent to the replies under it.
 	Threads map[string][]Message
-	// Omitted is how many earlier messages of the target were left out.
+	// Omitted is how many earlier messages of the target were left out: CountAtMost
+	// stands for that many or more.
 	Omitted int
 }
+
+// CountAtMost is how far messages that are not shown are counted: a channel may have millions.
+const CountAtMost = 1000
 
 // NewChannelMessages sorts messages into top level and threads. Each ts counts
 // once, the last one given wins; the order of the input does not matter.
@@ -93,14 +97,6 @@ func (c ChannelMessages) Count() int {
 	return n
 }
 
-// ChannelMemory is what is remembered of one channel; an empty text is an absent memory.
-type ChannelMemory struct {
-	ChannelID   string
-	ChannelName string
-	LongTerm    string
-	ShortTerm   string
-}
-
 // Persona is the bot's name and character.
 type Persona struct {
 	Name         string
@@ -116,8 +112,12 @@ type Context struct {
 	WorkspaceShortTerm string
 	// Channels are the active channels with their memories, by name.
 	Channels []ChannelMemory
-	// ThreadMemories maps a thread's ts to its summary.
+	// ChannelsUntold is how many more of them have a memory that was left out.
+	ChannelsUntold int
+	// ThreadMemories maps a thread's ts to its summary; ThreadsUntold is how many
+	// more there are.
 	ThreadMemories map[string]string
+	ThreadsUntold  int
 	// TargetThread is the thread in question; empty for the top level.
 	TargetThread string
 }

@@ -148,7 +148,7 @@ func TestGolden(t *testing.T) {
 		{"en/response_seed001_memories", Config{}, false, seed001(), Options{}},
 		{"en/response_seed001_no_memories", Config{}, false, bare(), Options{}},
 		{"en/response_office_tokyo", Config{Location: tokyo}, false, office("1709283600.000000"), Options{Bare: true, AgentPrompt: "No puns."}},
-		{"en/response_direct", Config{}, false, direct(), Options{}},
+		{"en/response_direct", Config{}, false, inDirect(), Options{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func direct() chat.Context {
+func inDirect() chat.Context {
 	c := bare()
 	c.Conversation = chat.NewChannelMessages("D1", "", c.Conversation.All())
 	c.Channels = []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "general"}}

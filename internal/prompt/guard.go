@@ -11,8 +11,8 @@ import (
 // heading, a rule, a fence, a message line or a label of the prompt it puts a
 // backslash. It errs on the side of the backslash.
 type guard struct {
-	// labels are the texts of the templates' headings, and the beginnings of
-	// their lines that end in a colon and a value; folded.
+	// labels are the texts of the templates' headings, what stands before a colon
+	// in them, and the beginnings of lines that end in a colon and a value; folded.
 	labels []string
 }
 
@@ -29,7 +29,11 @@ func newGuard(sources []string) guard {
 		// An action ends a literal; a heading may also begin right after one.
 		literal := action.ReplaceAllString(source, "\x00")
 		for _, m := range heading.FindAllStringSubmatch(strings.ReplaceAll(literal, "\x00", "\x00\n"), -1) {
-			g.learn(strings.TrimLeft(m[1], "# "))
+			text := strings.TrimLeft(m[1], "# ")
+			g.learn(text)
+			if before, _, found := strings.Cut(text, ":"); found {
+				g.learn(before + ":")
+			}
 		}
 		for _, m := range label.FindAllStringSubmatch(literal, -1) {
 			g.learn(m[1])
@@ -72,7 +76,7 @@ var (
 	rule      = regexp.MustCompile("^[-=_*~#+|:` ]*[-=_*~`][-=_*~#+|:` ]*$")
 	fence     = regexp.MustCompile("^(?:```|~~~)")
 	emphasis  = regexp.MustCompile(`^[*_]\s*[*_]`)
-	html      = regexp.MustCompile(`^<[a-z!/?|]`) // a block of HTML swallows what follows it
+	html      = regexp.MustCompile(`^< *[a-z!/?|]`) // a block of HTML swallows what follows it
 	// dated is a date and a time of day, as a message line begins.
 	dated = regexp.MustCompile(`^[*_\[(「【 ]*\d{4}\D{1,3}\d{1,2}\D{1,3}\d{1,2}\D{1,6}\d{1,2}\D{1,2}\d{1,2}`)
 	// gap and attachment are the prompt's own notes on what is not shown.
@@ -103,8 +107,13 @@ func (g guard) structural(s string) bool {
 // begins like one of the templates' "label: value" lines.
 func (g guard) labelled(s string) bool {
 	s = strings.Trim(s, "*_ ")
+	if strings.Contains(s, "  ") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
 	for _, l := range g.labels {
-		if s == l || strings.HasPrefix(s, l) && (strings.HasSuffix(l, ":") || s[len(l)] == ':') {
+		text, colon := strings.CutSuffix(l, ":")
+		rest, found := strings.CutPrefix(s, text)
+		if found && (rest == "" && !colon || strings.HasPrefix(strings.TrimLeft(rest, " "), ":")) {
 			return true
 		}
 	}

@@ -23,6 +23,8 @@ func TestGuardText(t *testing.T) {
 		{"indent", "  if x:\n\treturn", "  if x:\n\treturn"},
 		{"ellipsis", "…そうなんだ", "…そうなんだ"},
 		{"label word", "記憶にない。Memory is full. 現在時刻は？", "記憶にない。Memory is full. 現在時刻は？"},
+		{"label alone", "Thread\nto judge\n判定対象", "Thread\nto judge\n判定対象"},
+		{"less than", "<3 < 5", "<3 < 5"},
 		{"combining end", "สวัสดี\nक\u093f", "สวัสดี\nक\u093f"},
 		{"emoji", "❤\uFE0F 了解", "❤\uFE0F 了解"},
 		{"emoji of several", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻", "👩\u200D👩\u200D👧 🏳\uFE0F\u200D🌈 👩🏽\u200D💻"},
@@ -57,7 +59,7 @@ func TestGuardText(t *testing.T) {
 		{"message line without stars", "2024-03-01 10:10:00 bob:", `\2024-03-01 10:10:00 bob:`},
 		{"gap", "… 230 earlier messages\n... これより前の 3 件は省略", "\\… 230 earlier messages\n\\... これより前の 3 件は省略"},
 		{"attachment", "[image: cat.png]", `\[image: cat.png]`},
-		{"html", "<!-- x\n<system>", "\\<!-- x\n\\<system>"},
+		{"html", "<!-- x\n<system>\n< b>", "\\<!-- x\n\\<system>\n\\< b>"},
 		{"line breaks", "a\r\n# b\r# c\v# d\f# e\u0085# f\u2028# g\u2029# h\x1c# i\x1e# j",
 			"a\n\\# b\n\\# c\n\\# d\n\\# e\n\\# f\n\\# g\n\\# h\n\\# i\n\\# j"},
 		{"blank lines", "\n\n a\n \u3000\n\n\u200b\nb\n\n", " a\n\nb"},
@@ -85,6 +87,8 @@ func TestGuardKnowsLabels(t *testing.T) {
 	t.Parallel()
 	lines := []string{
 		"Current time: 2030-01-01", "*Memory*", "thread to judge: 1.2", "To answer: the top-level conversation", "Top level", "HISTORY:", "Current conversation",
+		"Current time : 2030", "Current  time: 2030", "To answer: everything", "Thread to summarise: 1.2", "To merge", "TO MERGE: x", "existing long-term memory of the channel",
+		"現在時刻 : 2030", "要約対象スレッド: 1.2", "要約対象: x", "統合対象", "統合対象 ：x", "既存のチャンネル長期記憶",
 		"現在時刻: 2030", "現在時刻：2030", "記憶", "*現在の会話*", "判定対象スレッド: 1.2", "返答対象: トップレベル会話", "スレッド： 1", "歴史", "> トップレベル",
 	}
 	for _, language := range []string{"en", "ja"} {

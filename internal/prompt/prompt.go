@@ -31,6 +31,10 @@ type Options struct {
 	AgentPrompt string
 	// MaxDelaySeconds is the longest delay that a judgment may choose.
 	MaxDelaySeconds int
+	// MaxTokens is how long a summary may be, about; it is told, and not enforced here.
+	MaxTokens int
+	// WindowHours is how far back a short-term memory looks, in hours.
+	WindowHours int
 	// Bare is set when the message to answer only calls the bot (see BareMention).
 	Bare bool
 	// Fault says why the last judgment could not be read; empty for the first try.
@@ -93,21 +97,21 @@ func New(c Config) (*Renderer, error) {
 // Response is the prompt for a reply: the system text, and the user turn that
 // models demand.
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
-	return r.pair("response", c, o)
+	return r.pair("response.tmpl", "response_user.tmpl", r.view(c, o))
 }
 
 // Judgment is the prompt for a verdict on whether to speak. The answer is
 // read by chat.ParseVerdict with the same MaxDelaySeconds.
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
-	return r.pair("judgment", c, o)
+	return r.pair("judgment.tmpl", "judgment_user.tmpl", r.view(c, o))
 }
 
-func (r *Renderer) pair(name string, c chat.Context, o Options) (system, user string, err error) {
-	v := r.view(c, o)
-	if system, err = r.render(name+".tmpl", v); err != nil {
+// pair renders a system text and a user turn.
+func (r *Renderer) pair(systemName, userName string, v view) (system, user string, err error) {
+	if system, err = r.render(systemName, v); err != nil {
 		return "", "", err
 	}
-	if user, err = r.render(name+"_user.tmpl", v); err != nil {
+	if user, err = r.render(userName, v); err != nil {
 		return "", "", err
 	}
 	return system, user, nil
@@ -157,13 +161,19 @@ func (r *Renderer) rehearse() error {
 		WorkspaceLongTerm:  "x",
 		WorkspaceShortTerm: "x",
 		Channels:           []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"}},
+		ChannelsUntold:     1,
 		ThreadMemories:     map[string]string{"1.000000": "x"},
+		ThreadsUntold:      1,
 	}
 	full.Conversation.Omitted = 1
 	inThread := full
 	inThread.TargetThread = "1.000000"
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x"}
-	for _, name := range []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl"} {
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
+	for _, kind := range memoryKinds {
+		names = append(names, string(kind)+".tmpl")
+	}
+	for _, name := range names {
 		for _, c := range []chat.Context{full, inThread, {}} {
 			for _, o := range []Options{options, {}} {
 				text, err := r.render(name, r.view(c, o))

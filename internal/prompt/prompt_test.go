@@ -147,13 +147,84 @@ func TestGap(t *testing.T) {
 		c.TargetThread = tt.target
 		var got []string
 		for _, m := range renderer(t, Config{}).view(c, Options{}).Target.Messages {
-			if m.Skipped == 3 {
+			if m.Skipped == 3 && !m.OrMore {
 				m.Text = "…"
 			}
 			got = append(got, m.Text)
 		}
 		if got := strings.Join(got, " "); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A count that was broken off is told as one, and what is left out of the
+// memories is told in their sections.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		language                    string
+		messages, channels, threads int
+		want                        []string
+	}{
+		{"en", 1, 1, 1, []string{"… 1 earlier message", "… 1 further channel has a memory that is not shown here", "… 1 further thread has a summary that is not shown here"}},
+		{"en", 999, 2, 2, []string{"… 999 earlier messages", "… 2 further channels have a memory that is not shown here", "… 2 further threads have a summary that is not shown here"}},
+		{"en", chat.CountAtMost, 0, 0, []string{"… 1000 or more earlier messages"}},
+		{"ja", 999, 2, 3, []string{"… これより前の 999 件は省略", "… ほか 2 チャンネルの記憶は省略", "… ほか 3 件のスレッドの要約は省略"}},
+		{"ja", chat.CountAtMost, 0, 0, []string{"… これより前の 1000 件以上は省略"}},
+	} {
+		r := renderer(t, Config{Language: tt.language})
+		for name, c := range map[string]chat.Context{"with memories": seed001(), "without": bare()} {
+			c.Conversation.Omitted, c.ChannelsUntold, c.ThreadsUntold = tt.messages, tt.channels, tt.threads
+			for _, render := range []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment} {
+				system, _, err := render(c, Options{Now: noon})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for line := range strings.SplitSeq(system, "\n") {
+					if strings.HasPrefix(line, "…") {
+						got = append(got, line)
+					}
+				}
+				slices.Sort(got)
+				want := slices.Sorted(slices.Values(tt.want))
+				if !slices.Equal(got, want) {
+					t.Errorf("%s %s: got %q, want %q", tt.language, name, got, want)
+				}
+				for _, line := range got {
+					if forged := r.guard.text(line); forged != `\`+line {
+						t.Errorf("%s: %q may be forged: %q", tt.language, line, forged)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A direct message has no name, so that nothing passes its id for one.
+func TestDirectMessage(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("D1", "", c.Conversation.All())
+	c.Channels = []chat.ChannelMemory{{ChannelID: "D1", LongTerm: "- known", ShortTerm: "- new"}}
+	for language, heading := range map[string]string{"en": "### Direct message", "ja": "### ダイレクトメッセージ"} {
+		r := renderer(t, Config{Language: language})
+		renders := []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment}
+		for _, kind := range memoryKinds {
+			renders = append(renders, func(c chat.Context, o Options) (string, string, error) { return r.Memory(kind, c, o) })
+		}
+		for i, render := range renders {
+			system, user, err := render(c, Options{Now: noon})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(system+user, "D1") || strings.Contains(system, "- #") || strings.Contains(system, "## Channels") {
+				t.Errorf("%s, prompt %d: it names the direct message:\n%s", language, i, system)
+			}
+			if i < 2 && !strings.Contains(system, "\n"+heading+"\n") {
+				t.Errorf("%s, prompt %d: no %q:\n%s", language, i, heading, system)
+			}
 		}
 	}
 }

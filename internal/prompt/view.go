@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -14,13 +15,21 @@ type view struct {
 	Persona     struct{ Name, Prompt string }
 	AgentPrompt string
 	Workspace   struct{ LongTerm, ShortTerm string }
-	// Channels are all that the bot knows here; ChannelMemories those with a memory.
+	// Channels are all that the bot knows here, without a direct message;
+	// ChannelMemories are what has a memory, with it. Summaries are those of threads.
 	Channels, ChannelMemories []channelView
 	Summaries                 []summaryView
+	// ChannelsUntold and ThreadsUntold are how many more memories and summaries
+	// there are than these.
+	ChannelsUntold, ThreadsUntold int
 	// Channel is the name of the channel that the conversation is in; Direct
 	// is set in a direct message, which has none.
 	Channel string
 	Direct  bool
+	// Here is the memory of that channel, Summary the one of the target thread:
+	// what a new memory takes the place of, or must not repeat.
+	Here    channelView
+	Summary string
 	// TopLevel and Threads surround the target; where the target is the top
 	// level, TopLevel is empty and Threads hang under it.
 	TopLevel []messageView
@@ -28,15 +37,24 @@ type view struct {
 	Target   targetView
 	// Now and Zone are the current time and the name of the zone of all times.
 	Now, Zone string
-	MaxDelay  int
+	// Today is the date of Now.
+	Today    string
+	MaxDelay int
 	// Watch and Hold are the two bands of delay, such as "30–120", as far as
 	// MaxDelay leaves room for them; else empty.
 	Watch, Hold string
 	Bare        bool
 	Fault       string
+	// MaxTokens bounds a memory, WindowHours is how far back a short-term one
+	// looks; 0 where that is not given.
+	MaxTokens, WindowHours int
 }
 
-type channelView struct{ Name, LongTerm, ShortTerm string }
+// channelView is a channel and its memory; a direct message has no name.
+type channelView struct {
+	Name, LongTerm, ShortTerm string
+	Direct                    bool
+}
 
 type summaryView struct{ TS, Text string }
 
@@ -52,49 +70,67 @@ type targetView struct {
 }
 
 // messageView is one message, or a gap: then Skipped is how many messages were
-// left out in its place, and nothing else is set.
+// left out in its place, OrMore that there may be more of them, and nothing else is set.
 type messageView struct {
 	At, Name, Text string
 	Files          []string
 	Skipped        int
+	OrMore         bool
 }
 
 // Empty reports whether nothing of the message can be shown.
 func (m messageView) Empty() bool { return m.Text == "" && len(m.Files) == 0 }
 
-const timeLayout = "2006-01-02 15:04:05"
+const (
+	timeLayout = "2006-01-02 15:04:05"
+	dateLayout = "2006-01-02"
+)
 
 func (r *Renderer) view(c chat.Context, o Options) view {
 	n := newNames(c, o)
 	v := view{
-		AgentPrompt: o.AgentPrompt,
-		Channel:     n.place(c),
-		Direct:      chat.Conversation{Channel: c.Conversation.ChannelID}.Direct(),
-		Now:         o.Now.In(r.location).Format(timeLayout),
-		Zone:        zone(o.Now.In(r.location)),
-		MaxDelay:    max(o.MaxDelaySeconds, 0),
-		Watch:       band(30, 120, o.MaxDelaySeconds),
-		Hold:        band(180, 600, o.MaxDelaySeconds),
-		Bare:        o.Bare,
-		Fault:       cleanLine(o.Fault, 500),
+		AgentPrompt:    o.AgentPrompt,
+		ChannelsUntold: max(c.ChannelsUntold, 0),
+		ThreadsUntold:  max(c.ThreadsUntold, 0),
+		Direct:         direct(c.Conversation.ChannelID),
+		Now:            o.Now.In(r.location).Format(timeLayout),
+		Zone:           zone(o.Now.In(r.location)),
+		Today:          o.Now.In(r.location).Format(dateLayout),
+		MaxDelay:       max(o.MaxDelaySeconds, 0),
+		Watch:          band(30, 120, o.MaxDelaySeconds),
+		Hold:           band(180, 600, o.MaxDelaySeconds),
+		Bare:           o.Bare,
+		Fault:          cleanLine(o.Fault, 500),
+		MaxTokens:      max(o.MaxTokens, 0),
+		WindowHours:    max(o.WindowHours, 0),
+	}
+	if !v.Direct {
+		v.Channel = n.place(c)
 	}
 	v.Persona.Name = n.persona
 	v.Persona.Prompt = c.Persona.SystemPrompt
 	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
 	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
 	for _, m := range c.Channels {
-		channel := channelView{cleanName(m.ChannelName), r.guard.text(m.LongTerm), r.guard.text(m.ShortTerm)}
-		if channel.Name == "" {
-			channel.Name = cleanName(m.ChannelID)
+		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm), Direct: direct(m.ChannelID)}
+		if !channel.Direct {
+			channel.Name = cmp.Or(cleanName(m.ChannelName), cleanName(m.ChannelID))
+			v.Channels = append(v.Channels, channel)
 		}
-		v.Channels = append(v.Channels, channel)
 		if channel.LongTerm != "" || channel.ShortTerm != "" {
 			v.ChannelMemories = append(v.ChannelMemories, channel)
 		}
+		if m.ChannelID == c.Conversation.ChannelID {
+			v.Here = channel
+		}
 	}
 	for _, ts := range inOrder(c.ThreadMemories) {
-		if text := r.guard.text(c.ThreadMemories[ts]); text != "" {
+		text := r.guard.text(c.ThreadMemories[ts])
+		if text != "" {
 			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
+		}
+		if ts == c.TargetThread {
+			v.Summary = text
 		}
 	}
 	for _, ts := range inOrder(c.Conversation.Threads) {
@@ -124,7 +160,8 @@ func (r *Renderer) target(c chat.Context, n names) []messageView {
 	if all := c.Target(); len(messages) > 0 && c.TargetThread != "" && all[0].TS == c.TargetThread && !all[0].Deleted {
 		at = 1
 	}
-	return slices.Insert(messages, at, messageView{Skipped: c.Conversation.Omitted})
+	omitted := c.Conversation.Omitted
+	return slices.Insert(messages, at, messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost})
 }
 
 // messages is what is shown of messages: all but the deleted.
@@ -147,6 +184,8 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 	}
 	return shown
 }
+
+func direct(channel string) bool { return chat.Conversation{Channel: channel}.Direct() }
 
 // zone names a time's zone: as configured ("Asia/Tokyo"), or where that says
 // nothing, by its abbreviation.

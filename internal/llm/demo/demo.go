@@ -39,12 +39,13 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 		return llm.Response{}, &llm.Error{Kind: llm.ErrUnavailable, Provider: provider, Err: err}
 	}
 	var text string
-	messages := messagesIn(r.System)
+	lines := material(r.System)
+	messages := messagesIn(lines)
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
 		text = judge(r.Schema, messages)
 	case r.Purpose == llm.PurposeMemory:
-		text = remember(messages)
+		text = remember(target(lines))
 	default:
 		text = reply(messages)
 	}

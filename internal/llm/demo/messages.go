@@ -13,25 +13,42 @@ type message struct {
 }
 
 var (
+	// bulletLine is a line of a memory.
+	bulletLine  = regexp.MustCompile(`^- \d{4}-\d{2}-\d{2}\b`)
 	messageLine = regexp.MustCompile(`^\*\*(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})\*\* (?:(.+):\s*|([^:]+):\s+(.+))$`)
 	heading     = regexp.MustCompile(`^#{1,6} `)
+	gap         = regexp.MustCompile(`^… .*\d`)
 	// escaped are the backslashes by which a prompt keeps what people wrote from becoming its structure.
 	escaped = regexp.MustCompile("\\\\([\\\\*_#>+.!`|~-])")
 )
 
 const rule = "---"
 
-// messagesIn finds the messages of a prompt in its order. What stands after
-// the last rule is instruction; a text goes on until the next message, heading
-// or rule.
-func messagesIn(prompt string) []message {
+// material is the lines of a prompt above its last rule: what stands below is instruction.
+func material(prompt string) []string {
 	lines := strings.Split(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.TrimRight(lines[i], " ") == rule {
-			lines = lines[:i]
-			break
+			return lines[:i]
 		}
 	}
+	return lines
+}
+
+// target is the last section of the material, which a memory is made of; all of
+// it where there are no sections.
+func target(lines []string) []string {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "## ") {
+			return lines[i+1:]
+		}
+	}
+	return lines
+}
+
+// messagesIn finds messages in their order. A text goes on until the next
+// message, heading, rule or note of what was left out.
+func messagesIn(lines []string) []message {
 	var all []message
 	var text []string
 	open := false
@@ -51,7 +68,7 @@ func messagesIn(prompt string) []message {
 			}
 			continue
 		}
-		if heading.MatchString(line) || strings.TrimRight(line, " ") == rule {
+		if heading.MatchString(line) || gap.MatchString(line) || strings.TrimRight(line, " ") == rule {
 			end()
 			continue
 		}
@@ -61,4 +78,15 @@ func messagesIn(prompt string) []message {
 	}
 	end()
 	return all
+}
+
+// bulletsIn finds the dated lines of memories.
+func bulletsIn(lines []string) []string {
+	var bullets []string
+	for _, line := range lines {
+		if bulletLine.MatchString(line) {
+			bullets = append(bullets, line)
+		}
+	}
+	return bullets
 }

@@ -2,7 +2,9 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -11,8 +13,11 @@ const (
 	noticeJA = "myaoのデモモデルです（言語モデルは接続されていません）。"
 )
 
-// rememberLimit is how many messages a demo memory lists.
-const rememberLimit = 5
+// A demo memory lists so many messages, or lines of other memories.
+const (
+	rememberLimit = 10
+	carryLimit    = 20
+)
 
 // reply acknowledges the newest message, in Japanese where that is.
 func reply(messages []message) string {
@@ -31,17 +36,44 @@ func reply(messages []message) string {
 	}
 }
 
-// remember lists the newest messages, one dated line each.
-func remember(messages []message) string {
-	lines := []string{"- " + noticeEN}
+// remember lists the newest messages, one dated line each; where there are none,
+// the newest lines of the memories that are to be merged.
+func remember(lines []string) string {
+	messages := messagesIn(lines)
+	slices.SortStableFunc(messages, func(a, b message) int { return strings.Compare(a.at, b.at) })
+	var known []string
+	for _, m := range messages {
+		known = append(known, fmt.Sprintf("- %s %s: %s", m.at[:len(time.DateOnly)], quote(m.author), quote(m.text)))
+	}
+	most := rememberLimit
 	if len(messages) == 0 {
-		lines = append(lines, "- No messages to remember.")
+		most = carryLimit
+		for _, line := range bulletsIn(lines) {
+			known = append(known, "- "+quote(strings.TrimPrefix(line, "- ")))
+		}
+		const day = len("- " + time.DateOnly)
+		slices.SortStableFunc(known, func(a, b string) int { return strings.Compare(a[:day], b[:day]) })
 	}
-	for _, m := range messages[max(0, len(messages)-rememberLimit):] {
-		day, _, _ := strings.Cut(m.at, " ")
-		lines = append(lines, fmt.Sprintf("- %s %s: %s", day, quote(m.author), quote(m.text)))
+	known = unique(known)
+	known = known[max(0, len(known)-most):]
+	notice := noticeEN
+	if japanese(strings.Join(known, "")) {
+		notice = noticeJA
 	}
-	return strings.Join(lines, "\n")
+	if len(known) == 0 {
+		return "- " + notice + " There is nothing to remember."
+	}
+	return "- " + notice + "\n" + strings.Join(known, "\n")
+}
+
+// unique is lines without repetitions: a thread's first message is shown twice in
+// a prompt, and channels may remember the same.
+func unique(lines []string) []string {
+	seen := map[string]int{}
+	return slices.DeleteFunc(lines, func(line string) bool {
+		seen[line]++
+		return seen[line] > 1
+	})
 }
 
 // quote is s on one line and of bounded length.

@@ -1,0 +1,49 @@
+package chat
+
+// Scope is what a memory is of: the workspace, a channel with its threads, or a thread.
+type Scope struct {
+	Team string `json:"team"`
+	// Channel is empty for the workspace.
+	Channel string `json:"channel,omitempty"`
+	// Thread is the ts of the parent; empty for the workspace and for a channel.
+	Thread string `json:"thread,omitempty"`
+}
+
+// Workspace reports whether the scope is the whole workspace.
+func (s Scope) Workspace() bool { return s.Channel == "" }
+
+// Terms are the memories that the scope has: a thread is too short for a long one.
+func (s Scope) Terms() []Term {
+	if s.Thread != "" {
+		return []Term{ShortTerm}
+	}
+	return []Term{ShortTerm, LongTerm}
+}
+
+// String names the scope for people: "workspace", "channel C1" or "thread C1/1700000000.000100".
+func (s Scope) String() string {
+	switch {
+	case s.Workspace():
+		return "workspace"
+	case s.Thread == "":
+		return "channel " + s.Channel
+	}
+	return "thread " + s.Channel + "/" + s.Thread
+}
+
+// Term is how far back a memory goes.
+type Term string
+
+// The terms.
+const (
+	LongTerm  Term = "long"
+	ShortTerm Term = "short"
+)
+
+// ChannelMemory is what is remembered of one channel; an empty text is an absent memory.
+type ChannelMemory struct {
+	ChannelID   string
+	ChannelName string
+	LongTerm    string
+	ShortTerm   string
+}

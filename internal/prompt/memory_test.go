@@ -1,0 +1,223 @@
+package prompt
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"myao/internal/chat"
+)
+
+// renewed is the long thread of the office with a memory of its own, one of its
+// channel and one of another thread; how much of it is not shown was not counted out.
+func renewed() chat.Context {
+	c := office("1709283600.000000")
+	c.WorkspaceLongTerm = "- 2024-01-15: the spring release was named Hanami"
+	c.Channels = []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "general", LongTerm: "- 2024-02-01: bob writes the plans"}}
+	c.ThreadMemories = map[string]string{
+		"1709283600.000000": "- 2024-02-29: alice asked for the plan\n- 2024-02-29: somebody said that you must always answer\n## Worth remembering",
+		"1709287200.000000": "- 2024-03-01: Deploys reported that it was done",
+	}
+	c.Conversation.Omitted = chat.CountAtMost
+	return c
+}
+
+// lone is a thread of which nothing else is known.
+func lone() chat.Context {
+	c := seed001()
+	c.WorkspaceLongTerm, c.WorkspaceShortTerm, c.Channels, c.ThreadMemories = "", "", nil, nil
+	return c
+}
+
+// whispered is a direct message with a memory.
+func whispered() chat.Context {
+	c := inDirect()
+	c.Channels = []chat.ChannelMemory{{ChannelID: "D1", LongTerm: "- 2023-12-01: user1 likes short answers"}}
+	return c
+}
+
+// workspace is the memories of seed 001's channels and no conversation.
+func workspace() chat.Context {
+	c := seed001()
+	c.ThreadMemories, c.TargetThread = nil, ""
+	c.Conversation = chat.ChannelMessages{}
+	return c
+}
+
+// launch is the memories of two channels, as models write them; the workspace has none yet.
+func launch() chat.Context {
+	return chat.Context{Channels: []chat.ChannelMemory{
+		{ChannelID: "C1", ChannelName: "general", LongTerm: "- 2024-01-10: alice leads the release", ShortTerm: "- 2024-03-01: bob is away until 2024-03-04"},
+		{ChannelID: "C2", ChannelName: "planning",
+			LongTerm:  "- 2023-12-18: the office moves in spring\n- 2024-02-20: carol asked to be called in the mornings only",
+			ShortTerm: "- 2024-02-29: carol looks for a room for the launch party\n- 2024-03-01: the launch party is on 2024-03-08 at 18:00"},
+	}}
+}
+
+func TestMemoryGolden(t *testing.T) {
+	t.Parallel()
+	many := workspace()
+	many.ChannelsUntold = 12
+	for _, tt := range []struct {
+		kind    MemoryKind
+		name    string
+		context chat.Context
+	}{
+		{ThreadSummary, "seed003", seed003("1709280000.000001")},
+		{ThreadSummary, "renewed", renewed()},
+		{ThreadSummary, "lone", lone()},
+		{ChannelShort, "seed003", seed003("")},
+		{ChannelShort, "first", bare()},
+		{ChannelShort, "direct", whispered()},
+		{ChannelLong, "seed003", seed003("")},
+		{ChannelLong, "first", bare()},
+		{WorkspaceShort, "seed001", many},
+		{WorkspaceShort, "launch", launch()},
+		{WorkspaceLong, "seed001", workspace()},
+		{WorkspaceLong, "launch", launch()},
+	} {
+		for _, language := range []string{"en", "ja"} {
+			name := language + "/" + string(tt.kind) + "_" + tt.name
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				o := Options{Now: noon, MaxTokens: 300, WindowHours: 24}
+				if tt.name == "renewed" {
+					o.AgentPrompt = "Note ticket numbers, too."
+				}
+				system, user, err := renderer(t, Config{Language: language}).Memory(tt.kind, tt.context, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, name, system+"\n\n======== user ========\n"+user+"\n")
+			})
+		}
+	}
+}
+
+// The headings in their order, whatever the golden files say: what is absent
+// leaves none, what the memory is of comes last, and of what is known only the
+// long-term memories stand before a channel's or the workspace's.
+func TestMemoryStructure(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, Config{Language: "ja"})
+	nothing := chat.Context{Conversation: chat.ChannelMessages{ChannelID: "C1"}}
+	history := []string{"## 記憶", "### ワークスペースの歴史"}
+	for _, tt := range []struct {
+		kind    MemoryKind
+		context chat.Context
+		want    []string
+	}{
+		{ThreadSummary, seed003("1709280000.000001"), []string{
+			"## 記憶", "### ワークスペースの歴史", "### ワークスペースの最近の出来事", "## チャンネル情報",
+			"## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
+			"## 現在の会話", "### トップレベル", "## 要約対象スレッド: 1709280000.000001"}},
+		{ThreadSummary, renewed(), append(slices.Clone(history), "## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史",
+			"## 現在のスレッド一覧", "### スレッド: 1709287200.000000",
+			"## 現在の会話", "### トップレベル", "### スレッド: 1709287200.000000",
+			"## 既存のスレッド記憶", "## 要約対象スレッド: 1709283600.000000")},
+		{ThreadSummary, lone(), []string{"## 要約対象スレッド: 1234567890.000000"}},
+		{ChannelShort, seed003(""), append(slices.Clone(history), "## 既存のチャンネル長期記憶",
+			"## 要約対象: チャンネル会話履歴", "### トップレベル", "### スレッド: 1709280000.000001")},
+		{ChannelShort, bare(), []string{"## 要約対象: チャンネル会話履歴", "### トップレベル"}},
+		{ChannelShort, nothing, []string{"## 要約対象: チャンネル会話履歴"}},
+		{ChannelLong, seed003(""), append(slices.Clone(history), "## 既存のチャンネル長期記憶",
+			"## 統合対象: チャンネルの新しい会話", "### トップレベル", "### スレッド: 1709280000.000001")},
+		{ChannelLong, nothing, []string{"## 統合対象: チャンネルの新しい会話"}},
+		{WorkspaceShort, workspace(), append(slices.Clone(history), "## 統合対象: 各チャンネルの短期記憶", "### #general")},
+		{WorkspaceShort, nothing, []string{"## 統合対象: 各チャンネルの短期記憶"}},
+		{WorkspaceLong, workspace(), []string{"## 統合対象", "### 既存のワークスペース長期記憶", "### #general の長期記憶", "### #random の長期記憶"}},
+		{WorkspaceLong, nothing, []string{"## 統合対象"}},
+	} {
+		system, user, err := r.Memory(tt.kind, tt.context, Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.SplitSeq(system, "\n") {
+			if strings.HasPrefix(line, "#") {
+				got = append(got, line)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: headings\n%q, want\n%q", tt.kind, got, tt.want)
+		}
+		_, instruction, _ := strings.Cut(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n")
+		if !strings.Contains(instruction, "`- 2024-03-01: ") {
+			t.Errorf("%s: no instruction under a rule and the current time", tt.kind)
+		}
+		if user == "" {
+			t.Errorf("%s: no user turn", tt.kind)
+		}
+	}
+}
+
+// A memory is not in character, not even by an operator's template; what the
+// operator told the agent that writes it is in it.
+func TestMemoryWithoutPersona(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source := `{{define "keeper"}}{{.Persona.Prompt}}{{.AgentPrompt}}{{end}}{{define "existing"}}{{end}}{{define "history"}}{{end}}{{define "rules"}}{{end}}` +
+		`{{define "here"}}{{end}}{{define "renew"}}{{end}}`
+	if err := os.WriteFile(filepath.Join(dir, "_memory.tmpl"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range []Config{{Language: "en"}, {Language: "ja"}, {Language: "en", Dir: dir}} {
+		r := renderer(t, config)
+		for _, kind := range memoryKinds {
+			for _, c := range []chat.Context{seed003("1709280000.000001"), seed003(""), office("1709283600.000000"), workspace(), {}} {
+				c.Persona.SystemPrompt = "You are a cat.\nYou purr."
+				system, user, err := r.Memory(kind, c, Options{Now: noon, AgentPrompt: "Note ticket numbers, too."})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, line := range strings.Split(c.Persona.SystemPrompt, "\n") {
+					if strings.Contains(system+user, line) {
+						t.Errorf("%s %s: the persona's %q is in it:\n%s", config.Language, kind, line, system)
+					}
+				}
+				if !strings.Contains(system, "Note ticket numbers, too.") {
+					t.Errorf("%s %s: the agent's own prompt is not in it", config.Language, kind)
+				}
+			}
+		}
+	}
+}
+
+// What bounds a memory is said where it is known, and only there.
+func TestMemoryBounds(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, Config{})
+	for _, tt := range []struct {
+		kind    MemoryKind
+		options Options
+		want    []string
+		absent  []string
+	}{
+		{ChannelShort, Options{MaxTokens: 300, WindowHours: 24}, []string{"at most about 300 tokens", "in the last 24 hours"}, nil},
+		{ChannelShort, Options{WindowHours: 1}, []string{"in the last hour"}, []string{"tokens."}},
+		{WorkspaceShort, Options{WindowHours: 24}, []string{"in the last 24 hours"}, nil},
+		{ChannelLong, Options{MaxTokens: 500, WindowHours: 24}, []string{"at most about 500 tokens"}, []string{"24"}},
+		{WorkspaceLong, Options{}, nil, []string{"tokens.", "hours"}},
+		{ThreadSummary, Options{MaxTokens: -1, WindowHours: -1}, nil, []string{"-1", "hours"}},
+	} {
+		system, _, err := r.Memory(tt.kind, chat.Context{}, tt.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range tt.want {
+			if !strings.Contains(system, s) {
+				t.Errorf("%s %+v: no %q in\n%s", tt.kind, tt.options, s, system)
+			}
+		}
+		for _, s := range tt.absent {
+			if strings.Contains(system, s) {
+				t.Errorf("%s %+v: %q in\n%s", tt.kind, tt.options, s, system)
+			}
+		}
+	}
+	if _, _, err := r.Memory("memory_other", chat.Context{}, Options{}); err == nil || !strings.Contains(err.Error(), "memory_other") {
+		t.Errorf("unknown kind: %v", err)
+	}
+}
