@@ -29,39 +29,3 @@ func TestUsers(t *testing.T) {
 		}
 	})
 }
-
-func TestChannels(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		get := func() map[string]Channel {
-			t.Helper()
-			got, err := db.Channels(t.Context(), team, []string{channel, "C2"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return got
-		}
-		if got := get(); len(got) != 0 {
-			t.Errorf("of an empty database: %v", got)
-		}
-		slot := func(want time.Duration) {
-			t.Helper()
-			if wait, err := db.Slot(t.Context(), team, channel, time.Minute); err != nil || wait != want {
-				t.Errorf("slot in %v, %v; want %v", wait, err, want)
-			}
-		}
-		// A channel that is only posted to has no name that anybody told.
-		slot(0)
-		if got, want := get(), map[string]Channel{channel: {ID: channel}}; !reflect.DeepEqual(got, want) {
-			t.Errorf("after a slot: %+v, want %+v", got, want)
-		}
-		for _, c := range []Channel{{ID: channel, Name: "secret", Private: true, Refreshed: noon}, {ID: channel, Name: "general", Refreshed: noon.Add(time.Hour)}} {
-			if err := db.SaveChannel(t.Context(), team, c); err != nil {
-				t.Fatal(err)
-			}
-			if got := get(); !reflect.DeepEqual(got, map[string]Channel{channel: c}) {
-				t.Errorf("saved %+v, got %+v", c, got)
-			}
-		}
-		slot(time.Minute)
-	})
-}

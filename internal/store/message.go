@@ -48,6 +48,13 @@ func (r messageRow) message() chat.Message {
 	return m
 }
 
+// says reports whether both rows of one message say the same, so that the newer
+// one is no news to who has read the older.
+func (r messageRow) says(old messageRow) bool {
+	r.StoredUS, r.Handled = old.StoredUS, old.Handled
+	return r == old
+}
+
 func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) {
 	r := messageRow{
 		TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, SentUS: micros(m.Time()), ThreadTS: m.ThreadTS,
@@ -153,8 +160,13 @@ func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) E
 				if created.RowsAffected == 0 {
 					return errOvertaken
 				}
-			} else if err := tx.Save(&row).Error; err != nil {
-				return err
+			} else {
+				if row.says(rows[0]) {
+					row.StoredUS = rows[0].StoredUS
+				}
+				if err := tx.Save(&row).Error; err != nil {
+					return err
+				}
 			}
 		}
 		var err error
@@ -233,9 +245,11 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 			if err != nil {
 				return err
 			}
-			if ok {
+			switch {
+			case ok && row.says(old):
+			case ok:
 				err = tx.Save(&row).Error
-			} else {
+			default:
 				// An event of the message may have come since the look above.
 				err = tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
 			}
@@ -267,56 +281,68 @@ func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Mes
 // Recent is the newest messages of a conversation, at most limit, the newest of
 // its channel, threads included, at most around, and the parents of their
 // threads, in no order and some of them twice; deleted ones are left out. omitted
-// is how many earlier ones of the conversation there are.
+// is how many earlier ones of the conversation there are, up to chat.CountAtMost.
 func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit, around int) (recent []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
-	rows, err := latest(db, c, math.MaxInt64, limit)
-	if err != nil {
+	var rows []messageRow
+	if err := db.Raw(`
+		SELECT * FROM (SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted
+			ORDER BY sent_us DESC LIMIT ?) own
+		UNION ALL
+		SELECT * FROM (SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND NOT deleted
+			ORDER BY sent_us DESC LIMIT ?) around`,
+		c.Team, c.Channel, c.Thread, limit, c.Team, c.Channel, around).Scan(&rows).Error; err != nil {
 		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
 	}
-	long := len(rows) == limit
-	var others []messageRow
-	if err := db.Where("team_id = ? AND channel_id = ? AND NOT deleted", c.Team, c.Channel).
-		Order("sent_us DESC").Limit(around).Find(&others).Error; err != nil {
-		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
-	}
-	rows = append(rows, others...)
-	if absent := absentParents(rows); len(absent) > 0 {
+	if absent := absentParents(rows, c.Thread); len(absent) > 0 {
 		parents, err := byTS(db, c, absent...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", c.ID(), err)
 		}
 		rows = append(rows, parents...)
 	}
-	if long {
-		var all int64
-		if err := db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
-			c.Team, c.Channel, c.Thread).Count(&all).Error; err != nil {
+	shown := map[string]bool{}
+	for _, r := range rows {
+		if r.ThreadTS == c.Thread {
+			shown[r.TS] = true
+		}
+	}
+	if len(shown) >= limit {
+		all, err := countAtMost(db, db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+			c.Team, c.Channel, c.Thread), chat.CountAtMost+len(shown))
+		if err != nil {
 			return nil, 0, fmt.Errorf("count messages of %s: %w", c.ID(), err)
 		}
-		shown := map[string]bool{}
-		for _, r := range rows {
-			if r.ThreadTS == c.Thread {
-				shown[r.TS] = true
-			}
-		}
-		omitted = max(0, int(all)-len(shown)) // what is said meanwhile is counted and not read
+		omitted = max(0, all-len(shown)) // what is said meanwhile is counted and not read
 	}
 	return messages(rows), omitted, nil
 }
 
-// absentParents is the ts of threads whose replies are among the rows, and whose parents are not.
-func absentParents(rows []messageRow) []string {
-	there := map[string]bool{}
+// countAtMost is how many messages a query finds, counted from the newest and no
+// further than limit.
+func countAtMost(db, query *gorm.DB, limit int) (n int, err error) {
+	newest := query.Select("sent_us").Order("sent_us DESC").Limit(limit)
+	err = db.Raw("SELECT COUNT(*) FROM (?) newest", newest).Scan(&n).Error
+	return n, err
+}
+
+// absentParents is the ts of threads whose replies are among the rows, and of one
+// more unless it is "", as far as the parents are not among them.
+func absentParents(rows []messageRow, thread string) []string {
+	there := map[string]bool{"": true}
 	for _, r := range rows {
 		there[r.TS] = true
 	}
 	var absent []string
-	for _, r := range rows {
-		if r.ThreadTS != "" && !there[r.ThreadTS] {
-			there[r.ThreadTS] = true
-			absent = append(absent, r.ThreadTS)
+	add := func(ts string) {
+		if !there[ts] {
+			there[ts] = true
+			absent = append(absent, ts)
 		}
+	}
+	add(thread)
+	for _, r := range rows {
+		add(r.ThreadTS)
 	}
 	return absent
 }

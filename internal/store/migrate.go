@@ -48,11 +48,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []string, err error) {
 }
 
 func up(ctx context.Context, dialect goose.Dialect, dir string, pool *sql.DB, opts ...goose.ProviderOption) ([]string, error) {
-	files, err := fs.Sub(migrations, "migrations/"+dir)
-	if err != nil {
-		return nil, fmt.Errorf("migrate database: %w", err)
-	}
-	provider, err := goose.NewProvider(dialect, pool, files, opts...)
+	provider, err := migrator(dialect, dir, pool, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("migrate database: %w", err)
 	}
@@ -65,6 +61,14 @@ func up(ctx context.Context, dialect goose.Dialect, dir string, pool *sql.DB, op
 		applied = append(applied, r.Source.Path)
 	}
 	return applied, nil
+}
+
+func migrator(dialect goose.Dialect, dir string, pool *sql.DB, opts ...goose.ProviderOption) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations/"+dir)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(dialect, pool, files, opts...)
 }
 
 // lockSQLite holds a lock beside the database: goose has none for SQLite. The

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
@@ -150,7 +151,7 @@ func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
 func TestModelsAreTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
-		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}} {
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}} {
 			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
 			if err != nil {
 				t.Fatal(err)
@@ -185,6 +186,65 @@ func TestModelsAreTheTables(t *testing.T) {
 		for _, table := range all {
 			if !tables[table] && !strings.HasPrefix(table, "sqlite_") {
 				t.Errorf("no model for table %s", table)
+			}
+		}
+	})
+}
+
+// A database of the first version keeps what is in it, there and back.
+func TestMemoryComesToADatabaseInUse(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		pool, err := db.db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dialect, dir := goose.DialectPostgres, "postgres"
+		if db.sqlite != "" {
+			dialect, dir = goose.DialectSQLite3, "sqlite"
+		}
+		m, err := migrator(dialect, dir, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(sql string) {
+			t.Helper()
+			if err := db.db.Exec(sql).Error; err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+		down := func() {
+			t.Helper()
+			if _, err := m.DownTo(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		down()
+		exec("INSERT INTO channels (team_id, channel_id, name, refreshed_us) VALUES ('T1', 'C1', 'general', 7), ('T1', 'C2', '', 0)")
+		row, err := newMessageRow(said(at(1), ""), true, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.db.Create(&row).Error; err != nil {
+			t.Fatal(err)
+		}
+		for _, when := range []string{"at first", "again"} {
+			if applied, err := db.Migrate(t.Context()); err != nil || len(applied) != len(files(t, dir))-1 {
+				t.Fatalf("%s: applied %v, %v", when, applied, err)
+			}
+			known := instant(7)
+			if got, want := db.channel(t, "C1"), (Channel{ID: "C1", Name: "general", Member: true, Refreshed: known, KnownSince: known}); got != want {
+				t.Errorf("%s: a channel that Slack was asked about is %+v, want %+v", when, got, want)
+			}
+			if got, want := db.channel(t, "C2"), (Channel{ID: "C2"}); got != want {
+				t.Errorf("%s: another channel is %+v, want %+v", when, got, want)
+			}
+			if got, err := db.Message(t.Context(), team, channel, at(1)); err != nil || got.Text != said(at(1), "").Text {
+				t.Errorf("%s: the message is %+v, %v", when, got, err)
+			}
+			db.remember(t, noon, theChannel, aThread, workspace)
+			down()
+			if got := db.count(t, "channels", "name = 'general' AND refreshed_us = 7"); got != 1 {
+				t.Errorf("%s: back again there are %d channels", when, got)
 			}
 		}
 	})
@@ -263,7 +323,7 @@ func TestInstantsAreUTC(t *testing.T) {
 	// TZ is read once: the test binary is run again where it is something else.
 	if os.Getenv("MYAO_TEST_TZ") == "" {
 		t.Parallel()
-		again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestAttemptHolds.*)$", "-test.v")
+		again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestLook|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
 		again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ=Asia/Tokyo")
 		out, err := again.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "zone is JST") {

@@ -52,6 +52,47 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
 		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
 		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
+		"ChannelNames": func(ctx context.Context) error {
+			_, err := s.ChannelNames(ctx, team, channel, []string{channel})
+			return err
+		},
+		"SyncChannels": func(ctx context.Context) error {
+			_, err := s.SyncChannels(ctx, team, []Channel{{ID: channel}})
+			return err
+		},
+		"Memberships":   func(ctx context.Context) error { _, err := s.Memberships(ctx, team); return err },
+		"CaughtUp":      func(ctx context.Context) error { return s.CaughtUp(ctx, team, channel, m.TS, "", noon) },
+		"Remember":      func(ctx context.Context) error { return s.Remember(ctx, []chat.Message{said(at(3), "")}) },
+		"Unhandled":     func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
+		"ActiveThreads": func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
+		"Stored":        func(ctx context.Context) error { _, err := s.Stored(ctx, team, channel, []string{m.TS}); return err },
+		"ChangedThreads": func(ctx context.Context) error {
+			_, err := s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5)
+			return err
+		},
+		"ChangedChannels": func(ctx context.Context) error {
+			_, err := s.ChangedChannels(ctx, team, noon, chat.Scope{}, 5)
+			return err
+		},
+		"Look":      func(ctx context.Context) error { _, err := s.Look(ctx, theChannel, noon); return err },
+		"Standing":  func(ctx context.Context) error { _, err := s.Standing(ctx, theChannel); return err },
+		"SaidSince": func(ctx context.Context) error { _, _, err := s.SaidSince(ctx, team, channel, noon, 5); return err },
+		"Draft":     func(ctx context.Context) error { _, err := s.Draft(ctx, aThread, chat.ShortTerm, Cursor{}); return err },
+		"PutDraft": func(ctx context.Context) error {
+			return s.PutDraft(ctx, Memory{Scope: aThread, Text: "text"}, Cursor{})
+		},
+		"SaveMemories": func(ctx context.Context) error {
+			return s.SaveMemories(ctx, Remembered{Scope: aThread, Short: Withdraw})
+		},
+		"Memories": func(ctx context.Context) error {
+			_, err := s.Memories(ctx, theChannel, chat.ShortTerm, 5)
+			return err
+		},
+		"Knowledge": func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5); return err },
+		"ThreadMemories": func(ctx context.Context) error {
+			_, _, err := s.ThreadMemories(ctx, team, channel, noon, 5)
+			return err
+		},
 	}
 }
 

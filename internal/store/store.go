@@ -1,10 +1,14 @@
 // Package store keeps what must not be lost: what was said, what of it has yet to
-// reach a conversation's workflow, what the bot means to post, and what it decided
-// and why. Postgres and SQLite do the same; one suite of tests runs on both.
+// reach a conversation's workflow, what the bot means to post, what it decided and
+// why, and what it remembers. Postgres and SQLite do the same; one suite of tests
+// runs on both.
 //
 // A message passes through here three times: the door records it with its changes
 // (Record), the relay sends the changes on (Claim, Waiting, Relayed), and the
-// worker reads it as context (Recent) and writes the reply (the outbox).
+// worker reads it as context (Recent) and writes the reply (the outbox). What was
+// missed comes through Remember and Unhandled instead. Later it goes into the memory of its
+// thread and channel (Look, SaidSince, SaveMemories), which other conversations read
+// as far as they may (Knowledge).
 package store
 
 import (
@@ -144,5 +148,21 @@ func (s *Store) locked(tx *gorm.DB) *gorm.DB {
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// stamp is micros, and 0 for the zero time.
+func stamp(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t)
+}
+
+// moment is the inverse of stamp.
+func moment(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return instant(us)
+}
 
 func (s *Store) nowMicros() int64 { return micros(s.now()) }

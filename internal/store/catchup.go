@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// Synced counts what a listing of channels changed.
+type Synced struct {
+	Joined, Left, Renamed, Archived int
+}
+
+// SyncChannels takes in a complete listing of the channels that the bot is in. What is
+// not among them is left: its row stays, and its memories. A channel that is new, or
+// was left and is joined again, is known since it was listed, or since the first of
+// its messages that an event brought, if that is earlier and the channel is new.
+// Listed is when Slack was asked (Refreshed), or now.
+func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (Synced, error) {
+	fresh := make(map[string]channelRow, len(listed)) // a page may repeat what the one before had
+	for _, c := range listed {
+		c.Member = true
+		fresh[c.ID] = s.refreshed(team, c)
+	}
+	var synced Synced
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		synced = Synced{}
+		var rows []channelRow
+		if err := s.locked(tx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {
+			return err
+		}
+		known := make(map[string]channelRow, len(rows))
+		var left []string
+		for _, old := range rows {
+			known[old.ChannelID] = old
+			if _, there := fresh[old.ChannelID]; old.Member && !there {
+				left = append(left, old.ChannelID)
+			}
+		}
+		synced.Left = len(left)
+		var met, others []channelRow
+		for _, id := range slices.Sorted(maps.Keys(fresh)) { // one order for all who write
+			row, old := fresh[id], known[id]
+			switch {
+			case old.RefreshedUS == 0:
+				synced.Joined++
+				met = append(met, row)
+				continue
+			case !old.Member:
+				synced.Joined++
+			default:
+				row.KnownSinceUS = old.KnownSinceUS
+			}
+			if row.Name != "" && old.Name != "" && row.Name != old.Name {
+				synced.Renamed++
+			}
+			if row.Archived && !old.Archived {
+				synced.Archived++
+			}
+			others = append(others, row)
+		}
+		if err := describe(tx, others); err != nil {
+			return err
+		}
+		if err := meet(tx, met); err != nil || len(left) == 0 {
+			return err
+		}
+		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id IN ?", team, left).Update("member", false).Error
+	})
+	if err != nil {
+		return Synced{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
+	}
+	return synced, nil
+}
+
+// Memberships is the channels that the bot is in and that are not archived, the most
+// recently active first.
+func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error) {
+	var rows []channelRow
+	if err := s.db.WithContext(ctx).Raw(`
+		SELECT c.* FROM channels c WHERE c.team_id = ? AND c.member AND NOT c.archived
+		ORDER BY COALESCE((
+			SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = c.team_id AND m.channel_id = c.channel_id AND NOT m.deleted
+		), 0) DESC, c.channel_id`, team).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read memberships: %w", err)
+	}
+	channels := make([]Channel, len(rows))
+	for i, r := range rows {
+		channels[i] = r.channel()
+	}
+	return channels, nil
+}
+
+// CaughtUp moves the marks of a channel; an empty ts leaves a mark, and none moves back.
+// threadsRead is when the threads were read; the zero time leaves that, too. A channel
+// that is not known is ErrNotFound.
+func (s *Store) CaughtUp(ctx context.Context, team, channel, to, threadsTo string, threadsRead time.Time) error {
+	later := func(column string, value any) any {
+		return gorm.Expr("CASE WHEN "+column+" < ? THEN ? ELSE "+column+" END", value, value)
+	}
+	moved := s.db.WithContext(ctx).Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", team, channel).
+		Updates(map[string]any{
+			"caught_up_to":         later("caught_up_to", to),
+			"threads_caught_up_to": later("threads_caught_up_to", threadsTo),
+			"threads_read_us":      later("threads_read_us", stamp(threadsRead)),
+		})
+	if moved.Error != nil {
+		return fmt.Errorf("move marks of %s: %w", channel, moved.Error)
+	}
+	if moved.RowsAffected == 0 {
+		return fmt.Errorf("move marks of %s: %w", channel, ErrNotFound)
+	}
+	return nil
+}
+
+// Unhandled is messages of a channel that were seen in Slack's history and whose own event
+// has not come, sent at or after a time, the oldest first, at most limit: those that follow
+// the ts after, or with after empty from the first. Deleted ones are left out.
+func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.Time, after string, limit int) ([]chat.Message, error) {
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT handled AND NOT deleted",
+		team, channel, max(stamp(since), stamp(chat.Time(after))+1)).
+		Order("sent_us").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read unhandled messages of %s: %w", channel, err)
+	}
+	return messages(rows), nil
+}
+
+// ActiveThreads is the ts of the parents of a channel's threads that have a reply sent since a
+// time, the most recently active first.
+func (s *Store) ActiveThreads(ctx context.Context, team, channel string, since time.Time) ([]string, error) {
+	var threads []string
+	if err := s.db.WithContext(ctx).Model(&messageRow{}).
+		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND thread_ts <> '' AND NOT deleted", team, channel, stamp(since)).
+		Group("thread_ts").Order("MAX(sent_us) DESC").Pluck("thread_ts", &threads).Error; err != nil {
+		return nil, fmt.Errorf("read active threads of %s: %w", channel, err)
+	}
+	return threads, nil
+}
+
+// Stored is those of a channel's messages that are known, by ts, deleted ones among
+// them, and whether an event of theirs has been recorded. Nothing else of Known is told.
+func (s *Store) Stored(ctx context.Context, team, channel string, ts []string) (map[string]Known, error) {
+	stored := make(map[string]Known, len(ts))
+	if len(ts) == 0 {
+		return stored, nil
+	}
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts IN ?", team, channel, ts).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read %d messages of %s: %w", len(ts), channel, err)
+	}
+	for _, r := range rows {
+		m := r.message()
+		stored[r.TS] = Known{Message: &m, Handled: r.Handled}
+	}
+	return stored, nil
+}

@@ -1,0 +1,290 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+func (db database) sync(t *testing.T, listed ...Channel) Synced {
+	t.Helper()
+	synced, err := db.SyncChannels(t.Context(), team, listed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return synced
+}
+
+func TestSyncChannels(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		hour := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Hour) }
+		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: channel, Name: "elsewhere", Member: true, Refreshed: noon}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Slot(t.Context(), team, "C4", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			name   string
+			listed []Channel
+			synced Synced
+			want   map[string]Channel // of those that the step is about
+		}{
+			{"the first listing", []Channel{
+				{ID: "C1", Name: "one"}, {ID: "C2", Name: "two", Private: true}, {ID: "C3", Name: "three"}, {ID: "C1", Name: "one"}, {ID: "D1", Private: true},
+			}, Synced{Joined: 4}, map[string]Channel{
+				"C1": {ID: "C1", Name: "one", Member: true, Refreshed: hour(0), KnownSince: hour(0)},
+				"C2": {ID: "C2", Name: "two", Private: true, Member: true, Refreshed: hour(0), KnownSince: hour(0)},
+				"D1": {ID: "D1", Private: true, Member: true, Refreshed: hour(0), KnownSince: hour(0)},
+				"C4": {ID: "C4"},
+			}},
+			{"the same again", []Channel{{ID: "D1", Private: true}, {ID: "C3", Name: "three"}, {ID: "C2", Name: "two", Private: true}, {ID: "C1", Name: "one"}},
+				Synced{}, map[string]Channel{
+					"C1": {ID: "C1", Name: "one", Member: true, Refreshed: hour(1), KnownSince: hour(0)},
+				}},
+			{"renamed, made public, archived, left, and one that was only posted to", []Channel{
+				{ID: "C1", Name: "uno"}, {ID: "C2", Name: "two"}, {ID: "C3", Name: "three", Archived: true}, {ID: "C4", Name: "four"},
+			}, Synced{Joined: 1, Left: 1, Renamed: 1, Archived: 1}, map[string]Channel{
+				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(2), KnownSince: hour(0)},
+				"C2": {ID: "C2", Name: "two", Member: true, Refreshed: hour(2), KnownSince: hour(0)},
+				"C3": {ID: "C3", Name: "three", Member: true, Archived: true, Refreshed: hour(2), KnownSince: hour(0)},
+				"C4": {ID: "C4", Name: "four", Member: true, Refreshed: hour(2), KnownSince: hour(2)},
+				"D1": {ID: "D1", Private: true, Refreshed: hour(1), KnownSince: hour(0)},
+			}},
+			{"names that Slack leaves out", []Channel{{ID: "C1"}, {ID: "C2"}, {ID: "C3", Archived: true}, {ID: "C4"}}, Synced{}, map[string]Channel{
+				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(3), KnownSince: hour(0)},
+			}},
+			{"nothing", nil, Synced{Left: 4}, map[string]Channel{
+				"C1": {ID: "C1", Name: "uno", Refreshed: hour(3), KnownSince: hour(0)},
+				"C3": {ID: "C3", Name: "three", Archived: true, Refreshed: hour(3), KnownSince: hour(0)},
+			}},
+			{"nothing again", nil, Synced{}, map[string]Channel{"C1": {ID: "C1", Name: "uno", Refreshed: hour(3), KnownSince: hour(0)}}},
+			{"joined again", []Channel{{ID: "C1", Name: "uno"}, {ID: "C3", Name: "drei"}}, Synced{Joined: 2, Renamed: 1}, map[string]Channel{
+				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(6), KnownSince: hour(6)},
+				"C3": {ID: "C3", Name: "drei", Member: true, Refreshed: hour(6), KnownSince: hour(6)},
+			}},
+		} {
+			if got := db.sync(t, step.listed...); got != step.synced {
+				t.Errorf("%s: %+v, want %+v", step.name, got, step.synced)
+			}
+			for id, want := range step.want {
+				if got := db.channel(t, id); got != want {
+					t.Errorf("%s:\ngot  %+v\nwant %+v", step.name, got, want)
+				}
+			}
+			db.clock.advance(time.Hour)
+		}
+		elsewhere, err := db.Channels(t.Context(), "T2", []string{channel})
+		if err != nil || !elsewhere[channel].Member || elsewhere[channel].Name != "elsewhere" {
+			t.Errorf("of another team: %+v, %v", elsewhere, err)
+		}
+	})
+}
+
+// What a channel was caught up to survives that the bot leaves and comes back, and so
+// does the pace of posts.
+func TestSyncLeavesMarksAlone(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: channel, Name: "general"})
+		if _, err := db.Slot(t.Context(), team, channel, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.CaughtUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
+			t.Fatal(err)
+		}
+		db.sync(t)
+		db.sync(t, Channel{ID: channel, Name: "general"})
+		got := db.channel(t, channel)
+		if got.CaughtUpTo != at(1) || got.ThreadsCaughtUpTo != at(2) || got.ThreadsRead != noon {
+			t.Errorf("got %+v", got)
+		}
+		if wait, err := db.Slot(t.Context(), team, channel, time.Minute); err != nil || wait != time.Minute {
+			t.Errorf("slot in %v, %v", wait, err)
+		}
+	})
+}
+
+func TestSyncsAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := open(t, db.url)
+		other.now = db.clock.now
+		var listed []Channel
+		for _, id := range []string{"C5", "C1", "C4", "C2", "C3"} {
+			listed = append(listed, Channel{ID: id, Name: "name of " + id})
+		}
+		backwards := slices.Clone(listed)
+		slices.Reverse(backwards)
+		noErrors(t, atOnce(8, func(i int) (err error) {
+			switch i % 4 {
+			case 0:
+				_, err = db.SyncChannels(t.Context(), team, listed)
+			case 1:
+				_, err = other.SyncChannels(t.Context(), team, backwards)
+			case 2:
+				err = other.SaveChannel(t.Context(), team, Channel{ID: "C3", Name: "name of C3", Member: true})
+			default:
+				_, err = db.Slot(t.Context(), team, "C1", time.Second)
+			}
+			return err
+		}))
+		if got := db.sync(t, listed...); got != (Synced{}) {
+			t.Errorf("afterwards %+v is left to do", got)
+		}
+	})
+}
+
+func TestMemberships(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3", Archived: true}, Channel{ID: "C4"}, Channel{ID: "C5"}, Channel{ID: "D1", Private: true})
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3", Archived: true}, Channel{ID: "C4"}, Channel{ID: "D1", Private: true})
+		gone := in("C1", said(at(60), ""))
+		gone.Deleted = true
+		db.store(t, in("C1", said(at(1), "")), gone, in("C2", said(at(3), "")), in("D1", said(at(2), "")), in("C3", said(at(4), "")), in("C5", said(at(5), "")), in("C9", said(at(6), "")))
+		got, err := db.Memberships(t.Context(), team)
+		var ids []string
+		for _, c := range got {
+			ids = append(ids, c.ID)
+		}
+		if want := "C2 D1 C1 C4"; err != nil || strings.Join(ids, " ") != want {
+			t.Errorf("got %v, %v; want %s", ids, err, want)
+		}
+		if got[1] != db.channel(t, "D1") {
+			t.Errorf("got %+v", got[1])
+		}
+	})
+}
+
+func TestCaughtUpNeverMovesBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: channel}, Channel{ID: "C2"})
+		later := noon.Add(time.Minute)
+		for _, step := range []struct {
+			to, threadsTo string
+			read          time.Time
+			want          [2]string
+			wantRead      time.Time
+		}{
+			{"", "", time.Time{}, [2]string{}, time.Time{}},
+			{at(2), "", time.Time{}, [2]string{at(2), ""}, time.Time{}},
+			{at(1), at(5), later, [2]string{at(2), at(5)}, later},
+			{"", at(4), noon, [2]string{at(2), at(5)}, later},
+			{at(3), at(6), later.Add(time.Second), [2]string{at(3), at(6)}, later.Add(time.Second)},
+			{"", "", time.Time{}, [2]string{at(3), at(6)}, later.Add(time.Second)},
+		} {
+			if err := db.CaughtUp(t.Context(), team, channel, step.to, step.threadsTo, step.read); err != nil {
+				t.Fatal(err)
+			}
+			got := db.channel(t, channel)
+			if got.CaughtUpTo != step.want[0] || got.ThreadsCaughtUpTo != step.want[1] || got.ThreadsRead != step.wantRead {
+				t.Errorf("after %+v: %+v", step, got)
+			}
+		}
+		if got := db.channel(t, "C2"); got.CaughtUpTo != "" || got.ThreadsCaughtUpTo != "" || !got.ThreadsRead.IsZero() {
+			t.Errorf("another channel: %+v", got)
+		}
+		if err := db.CaughtUp(t.Context(), team, "C9", at(1), "", noon); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of an unknown channel: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestUnhandled(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		var read []chat.Message
+		for _, n := range []int{9, 3, 5, 1, 7, 4} {
+			read = append(read, said(at(n), ""))
+		}
+		read[1].ThreadTS = at(1)
+		db.store(t, said(at(2), ""))
+		if err := db.Remember(t.Context(), read); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Remember(t.Context(), []chat.Message{in("C2", said(at(6), ""))}); err != nil {
+			t.Fatal(err)
+		}
+		unhandled := func(since int, after string, limit int) string {
+			t.Helper()
+			got, err := db.Unhandled(t.Context(), team, channel, noon.Add(time.Duration(since)*time.Second), after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return seconds(got)
+		}
+		for _, test := range []struct {
+			since int
+			after string
+			limit int
+			want  string
+		}{
+			{0, "", 10, "01 03 04 05 07 09 "},
+			{3, "", 10, "03 04 05 07 09 "},
+			{0, "", 2, "01 03 "},
+			{0, at(3), 2, "04 05 "},
+			{0, at(5), 2, "07 09 "},
+			{0, at(9), 2, ""},
+			{6, at(3), 2, "07 09 "},
+			{0, at(6), 1, "07 "},
+		} {
+			if got := unhandled(test.since, test.after, test.limit); got != test.want {
+				t.Errorf("since %d, after %q, at most %d: %s, want %s", test.since, test.after, test.limit, got, test.want)
+			}
+		}
+		// An event, or a deletion, takes a message out; history that tells it again does not bring it back.
+		gone := said(at(4), "")
+		gone.Deleted = true
+		db.store(t, said(at(3), at(1)), gone)
+		if err := db.Remember(t.Context(), read); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := unhandled(0, "", 10), "01 05 07 09 "; got != want {
+			t.Errorf("after their events: %s, want %s", got, want)
+		}
+	})
+}
+
+func TestActiveThreads(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		gone := said(at(50), at(3))
+		gone.Deleted = true
+		db.store(t, said(at(1), ""), said(at(2), ""), said(at(3), ""), said(at(10), at(1)), said(at(11), at(2)), said(at(12), at(1)), said(at(20), at(3)), gone,
+			said(at(30), ""), in("C2", said(at(40), at(4))))
+		for since, want := range map[int]string{0: "03 01 02 ", 11: "03 01 02 ", 12: "03 01 ", 13: "03 ", 21: ""} {
+			threads, err := db.ActiveThreads(t.Context(), team, channel, noon.Add(time.Duration(since)*time.Second))
+			var parents []chat.Message
+			for _, ts := range threads {
+				parents = append(parents, chat.Message{TS: ts})
+			}
+			if got := seconds(parents); err != nil || got != want {
+				t.Errorf("since %d: %s, %v; want %s", since, got, err, want)
+			}
+		}
+	})
+}
+
+func TestStored(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		gone := said(at(3), "")
+		gone.Deleted = true
+		db.store(t, said(at(1), ""), gone, in("C2", said(at(4), "")))
+		if err := db.Remember(t.Context(), []chat.Message{said(at(2), at(1))}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Stored(t.Context(), team, channel, []string{at(1), at(2), at(3), at(4)})
+		if err != nil || len(got) != 3 {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		for n, want := range map[int]Known{1: {Handled: true}, 2: {}, 3: {Handled: true}} {
+			known := got[at(n)]
+			if known.Message == nil || known.Message.TS != at(n) || known.Handled != want.Handled || known.Message.Deleted != (n == 3) {
+				t.Errorf("of message %d is known %+v", n, known)
+			}
+		}
+		if got, err := db.Stored(t.Context(), team, channel, nil); err != nil || len(got) != 0 {
+			t.Errorf("of none: %v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// Cursor is what a scope looked like when its memories were made. An equal one
+// means that there is nothing new.
+//
+// It tells every message that is said or deleted, and every edit that is newer than
+// those before it. What makes up for each other is not told: one message deleted, and
+// another one, not the newest, come late.
+type Cursor struct {
+	// Since is the time from which on messages are counted; the zero time counts all.
+	Since time.Time
+	// Newest is when the newest of them was sent; the zero time if there is none. Of the
+	// workspace it is when the newest memory in force of a public channel was made.
+	Newest time.Time
+	// Revision is the ts of their newest edit.
+	Revision string
+	Count    int
+}
+
+func (r scopeRow) cursor() Cursor {
+	return Cursor{Since: moment(r.SinceUS), Newest: moment(r.NewestUS), Revision: r.Revision, Count: r.Count}
+}
+
+// stored is the cursor as the database gives it back.
+func (c Cursor) stored() Cursor {
+	c.Since, c.Newest = moment(stamp(c.Since)), moment(stamp(c.Newest))
+	return c
+}
+
+// key is the cursor in one word.
+func (c Cursor) key() string {
+	return fmt.Sprintf("%d/%d/%s/%d", stamp(c.Since), stamp(c.Newest), c.Revision, c.Count)
+}
+
+// looks is what a cursor holds of some messages, but for Since.
+const looks = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') AS revision FROM "
+
+// Looks of a channel and a thread; the thread's is of its replies and its parent. What
+// stands in braces is to be filled in: a column, or a question mark.
+const (
+	channelLooks = looks + `messages
+		WHERE team_id = {team} AND channel_id = {channel} AND sent_us >= {since} AND NOT deleted`
+	threadLooks = looks + `(
+		SELECT sent_us, revision FROM messages
+		WHERE team_id = {team} AND channel_id = {channel} AND thread_ts = {thread} AND NOT deleted
+		UNION ALL SELECT sent_us, revision FROM messages
+		WHERE team_id = {team} AND channel_id = {channel} AND ts = {thread} AND NOT deleted) said`
+)
+
+// looked is what a scope looked like when it was remembered; one that never was looks empty.
+func looked(scope string) string {
+	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}", scope)
+}
+
+// Look is the cursor of a scope as it is now, counted from since on (a thread is
+// always counted whole; the workspace ignores it).
+func (s *Store) Look(ctx context.Context, scope chat.Scope, since time.Time) (Cursor, error) {
+	db := s.db.WithContext(ctx)
+	var query *gorm.DB
+	var from int64
+	switch {
+	case scope.Workspace():
+		query = db.Raw(`
+			SELECT COUNT(*) AS count, COALESCE(MAX(m.made_us), 0) AS newest_us
+			FROM channels c JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+			JOIN memories m ON m.id IN (s.long_id, s.short_id)
+			WHERE c.team_id = ? AND `+present+` AND ?`, scope.Team, seenFrom(""))
+	case scope.Thread != "":
+		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadLooks),
+			scope.Team, scope.Channel, scope.Thread, scope.Team, scope.Channel, scope.Thread)
+	default:
+		from = stamp(since)
+		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{since}", "?").Replace(channelLooks),
+			scope.Team, scope.Channel, from)
+	}
+	var row scopeRow
+	if err := query.Scan(&row).Error; err != nil {
+		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
+	}
+	row.SinceUS = from
+	return row.cursor(), nil
+}
+
+// ChangedThreads is the threads that look different from when they were remembered,
+// or never were, in order of channel and thread, from after on (the zero Scope: from the
+// first), at most limit. window is how far back messages of a scope that was never
+// remembered matter. Archived channels, and those the bot is not in, are left out.
+//
+// A thread is looked at if it has a reply in the window, or in the time since its channel was
+// remembered, or if it was itself remembered since recalled.
+func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadLooks)
+	// They are sorted before they are looked at: those beyond the limit never are.
+	return s.changed(ctx, "threads", `
+		SELECT t.team_id AS team, t.channel_id AS channel, t.thread_ts AS thread FROM (
+			SELECT t.team_id, t.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
+				SELECT c.team_id, c.channel_id, m.thread_ts FROM channels c
+				LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+				`+s.threadsOfEach("m.sent_us >= COALESCE(s.since_us, ?)")+`
+				WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+`
+				UNION SELECT c.team_id, c.channel_id, r.thread_ts FROM channels c
+				JOIN memory_scopes r ON r.team_id = c.team_id AND r.channel_id = c.channel_id
+				WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` AND r.thread_ts <> '' AND r.updated_us >= ?
+			) t LEFT JOIN memory_scopes s ON s.team_id = t.team_id AND s.channel_id = t.channel_id AND s.thread_ts = t.thread_ts
+			WHERE (t.channel_id, t.thread_ts) > (?, ?)
+			ORDER BY t.channel_id, t.thread_ts
+		) t
+		WHERE `+looked("t")+` <> (`+now+`)
+		ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
+		stamp(window), team, after.Channel, team, after.Channel, stamp(recalled), after.Channel, after.Thread, limit)
+}
+
+// ChangedChannels is ChangedThreads of channels.
+func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}", "COALESCE(s.since_us, ?)").Replace(channelLooks)
+	return s.changed(ctx, "channels", `
+		SELECT c.team_id AS team, c.channel_id AS channel FROM channels c
+		LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+		WHERE c.team_id = ? AND c.channel_id > ? AND `+present+` AND `+looked("s")+` <> (`+now+`)
+		ORDER BY c.channel_id LIMIT ?`,
+		team, after.Channel, stamp(window), limit)
+}
+
+// changed asks for changed scopes. Postgres would compile so large a query, which takes
+// longer than to answer it.
+func (s *Store) changed(ctx context.Context, what, query string, args ...any) (scopes []chat.Scope, err error) {
+	ask := func(db *gorm.DB) error { return db.Raw(query, args...).Scan(&scopes).Error }
+	if db := s.db.WithContext(ctx); s.sqlite != "" {
+		err = ask(db)
+	} else {
+		err = db.Transaction(func(tx *gorm.DB) error {
+			if err := tx.Exec("SET LOCAL jit = off").Error; err != nil {
+				return err
+			}
+			return ask(tx)
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for changed %s: %w", what, err)
+	}
+	return scopes, nil
+}
+
+// threadsOfEach joins the channels c with the threads m of those of their replies that
+// a condition chooses, channel by channel along the index. Postgres has to be told so: where
+// the condition depends on the channel, it takes it for true of a third of all messages,
+// and reads the whole table.
+func (s *Store) threadsOfEach(condition string) string {
+	replies := "m.team_id = c.team_id AND m.channel_id = c.channel_id AND m.thread_ts <> '' AND NOT m.deleted AND " + condition
+	if s.sqlite != "" {
+		return "CROSS JOIN messages m ON " + replies
+	}
+	return "CROSS JOIN LATERAL (SELECT m.thread_ts FROM messages m WHERE " + replies + " GROUP BY m.thread_ts) m"
+}
+
+// Said is a message, and when the newest news of it was stored.
+type Said struct {
+	chat.Message
+	Stored time.Time
+}
+
+// SaidSince is the messages of a channel, threads included, sent since a time, the
+// newest limit of them, and the parents of their threads, in no order; deleted ones
+// are left out. omitted is how many earlier ones there are, up to chat.CountAtMost.
+func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.Time, limit int) (said []Said, omitted int, err error) {
+	db := s.db.WithContext(ctx)
+	c := chat.Conversation{Team: team, Channel: channel}
+	sent := func() *gorm.DB {
+		return db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, stamp(since))
+	}
+	var rows []messageRow
+	if err := sent().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, 0, fmt.Errorf("read what was said in %s: %w", channel, err)
+	}
+	full := len(rows) == limit
+	if absent := absentParents(rows, ""); len(absent) > 0 {
+		parents, err := byTS(db, c, absent...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", channel, err)
+		}
+		rows = append(rows, parents...)
+	}
+	shown := 0
+	for _, r := range rows {
+		said = append(said, Said{Message: r.message(), Stored: instant(r.StoredUS)})
+		if r.SentUS >= stamp(since) {
+			shown++
+		}
+	}
+	if full {
+		all, err := countAtMost(db, sent(), chat.CountAtMost+shown)
+		if err != nil {
+			return nil, 0, fmt.Errorf("count what was said in %s: %w", channel, err)
+		}
+		omitted = max(0, all-shown)
+	}
+	return said, omitted, nil
+}

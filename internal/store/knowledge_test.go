@@ -1,0 +1,256 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Of every channel there is a message, a memory of its own and one of a thread. Who
+// reads where finds out what is public, and what is its own.
+func TestVisibility(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		listing := []Channel{
+			{ID: "C1", Name: "public"}, {ID: "C2", Name: "another"}, {ID: "G1", Name: "secret", Private: true}, {ID: "G2", Name: "hidden", Private: true},
+			{ID: "D1", Private: true}, {ID: "CLEFT", Name: "left"}, {ID: "GLEFT", Name: "left secret", Private: true},
+			{ID: "CARCH", Name: "archived"}, {ID: "GARCH", Name: "archived secret", Private: true},
+		}
+		db.sync(t, listing...)
+		listing = slices.DeleteFunc(listing, func(c Channel) bool { return strings.HasSuffix(c.ID, "LEFT") })
+		for i, c := range listing {
+			listing[i].Archived = strings.HasSuffix(c.ID, "ARCH")
+		}
+		db.sync(t, listing...)
+		// Slack was never asked about it, though the bot posts there: whatever the row says, it may be private.
+		if _, err := db.Slot(t.Context(), team, "CUNKNOWN", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error; err != nil {
+			t.Fatal(err)
+		}
+		// The same channel in another team is another one.
+		if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "CT2", Name: "elsewhere"}, {ID: "G1", Name: "public elsewhere"}}); err != nil {
+			t.Fatal(err)
+		}
+		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNOROW", "CT2"}
+		for i, id := range all {
+			thread := chat.Scope{Team: team, Channel: id, Thread: at(i)}
+			db.store(t, in(id, said(at(i), "")))
+			db.remember(t, noon, chat.Scope{Team: team, Channel: id}, thread)
+		}
+		names := map[string]string{
+			"C1": "public", "C2": "another", "G1": "secret", "G2": "hidden", "CLEFT": "left", "GLEFT": "left secret",
+			"CARCH": "archived", "GARCH": "archived secret", "CUNKNOWN": "unknown",
+		}
+		everywhere, named := []string{"C1", "C2"}, []string{"C1", "C2", "CARCH", "CLEFT"}
+		for _, here := range append([]string{""}, all...) {
+			who := "reader in " + here
+			known, spoken := slices.Clone(everywhere), slices.Clone(named)
+			if here != "" && here != "CNOROW" && here != "CT2" {
+				known = append(known, here)
+			}
+			if names[here] != "" {
+				spoken = append(spoken, here)
+			}
+			want := map[string]string{}
+			for _, id := range spoken {
+				want[id] = names[id]
+			}
+			got, err := db.ChannelNames(t.Context(), team, here, all)
+			if err != nil || !maps.Equal(got, want) {
+				t.Errorf("%s is told the names %v, %v; want %v", who, got, err, want)
+			}
+
+			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100)
+			if err != nil || k.Untold != 0 || k.WorkspaceLong != "" || k.WorkspaceShort != "" {
+				t.Errorf("%s: %+v, %v", who, k, err)
+			}
+			slices.Sort(known)
+			known = slices.Compact(known)
+			var ids []string
+			for _, c := range k.Channels {
+				ids = append(ids, c.ChannelID)
+				scope := chat.Scope{Team: team, Channel: c.ChannelID}
+				if c.LongTerm != text(scope, chat.LongTerm) || c.ShortTerm != text(scope, chat.ShortTerm) || c.ChannelName != names[c.ChannelID] {
+					t.Errorf("%s is told %+v", who, c)
+				}
+			}
+			slices.Sort(ids)
+			if !slices.Equal(ids, known) {
+				t.Errorf("%s knows of %v, want %v", who, ids, known)
+			}
+
+			if here != "" {
+				threads, _, err := db.ThreadMemories(t.Context(), team, here, noon.Add(-time.Hour), 100)
+				if err != nil || len(threads) != 1 || !strings.Contains(fmt.Sprint(threads), "thread "+here+"/") {
+					t.Errorf("%s is told of threads %v, %v", who, threads, err)
+				}
+			}
+		}
+		if got := db.look(t, workspace, time.Time{}).Count; got != 2*len(everywhere) {
+			t.Errorf("the workspace is made of %d memories, want %d", got, 2*len(everywhere))
+		}
+	})
+}
+
+func TestKnowledge(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}, Channel{ID: "C3", Name: "three"}, Channel{ID: "C4", Name: "four"}, Channel{ID: "C5", Name: "five"})
+		gone := in("C1", said(at(50), ""))
+		gone.Deleted = true
+		db.store(t, in("C1", said(at(1), "")), gone, in("C2", said(at(2), "")), in("C3", said(at(3), "")), in("C3", said(at(4), at(3))), in("C4", said(at(0), "")))
+		scope := func(id string) chat.Scope { return chat.Scope{Team: team, Channel: id} }
+		db.remember(t, noon, scope("C1"), scope("C4"), workspace)
+		db.draft(t, scope("C2"), chat.LongTerm, "draft", Cursor{})
+		c := db.look(t, scope("C3"), noon)
+		db.draft(t, scope("C3"), chat.ShortTerm, "superseded", c)
+		db.save(t, Remembered{Scope: scope("C3"), Short: Renew, Cursor: c, Read: noon})
+		db.clock.advance(time.Minute)
+		c.Count++
+		db.draft(t, scope("C3"), chat.ShortTerm, "in force", c)
+		db.save(t, Remembered{Scope: scope("C3"), Short: Renew, Cursor: c, Read: noon})
+
+		after := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
+		for _, test := range []struct {
+			here   string
+			active time.Time
+			most   int
+			want   string
+			untold int
+		}{
+			{"", after(0), 10, "C3:in force C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
+			{"", time.Time{}, 10, "C3:in force C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
+			{"", after(1), 10, "C3:in force C2: C1:short memory of channel C1", 0},
+			{"", after(2), 10, "C3:in force C2:", 0},
+			{"", after(5), 10, "", 0},
+			{"", after(0), 2, "C3:in force C2: C1: C4:", 2},
+			{"", after(0), 0, "C3: C2: C1: C4:", 3},
+			{"C4", after(0), 2, "C3:in force C2: C1: C4:short memory of channel C4", 1},
+			{"C4", after(9), 0, "C4:short memory of channel C4", 0},
+			{"C3", after(0), 0, "C3:in force C2: C1: C4:", 2},
+			{"C5", after(3), 1, "C3:in force C5:", 0}, // where nothing was ever said
+		} {
+			k, err := db.Knowledge(t.Context(), team, test.here, test.active, test.most)
+			var got []string
+			for _, c := range k.Channels {
+				got = append(got, c.ChannelID+":"+c.ShortTerm)
+			}
+			if err != nil || strings.Join(got, " ") != test.want || k.Untold != test.untold {
+				t.Errorf("in %q since %v, %d told: %s, %d untold, %v;\nwant %s, %d", test.here, test.active, test.most, strings.Join(got, " "), k.Untold, err, test.want, test.untold)
+			}
+			if k.WorkspaceLong != text(workspace, chat.LongTerm) || k.WorkspaceShort != text(workspace, chat.ShortTerm) {
+				t.Errorf("of the workspace: %q, %q", k.WorkspaceLong, k.WorkspaceShort)
+			}
+		}
+		k, err := db.Knowledge(t.Context(), team, "C5", noon, 1)
+		if err != nil || len(k.Channels) != 5 {
+			t.Fatalf("%+v, %v", k, err)
+		}
+		standing := db.standing(t, scope("C3"))
+		want := ChannelKnowledge{
+			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "in force"},
+			ShortID:       standing.Short.ID, ShortMade: noon.Add(time.Minute), Active: after(4),
+		}
+		if k.Channels[0] != want {
+			t.Errorf("got %+v\nwant %+v", k.Channels[0], want)
+		}
+		if got, want := k.Channels[4], (ChannelKnowledge{ChannelMemory: chat.ChannelMemory{ChannelID: "C5", ChannelName: "five"}}); got != want {
+			t.Errorf("got %+v\nwant %+v", got, want)
+		}
+		// Of what is left out nothing is told.
+		if got, want := k.Channels[2], (ChannelKnowledge{ChannelMemory: chat.ChannelMemory{ChannelID: "C1", ChannelName: "one"}, Active: after(1)}); got != want {
+			t.Errorf("got %+v\nwant %+v", got, want)
+		}
+		if none, err := db.Knowledge(t.Context(), "T2", "C1", noon, 10); err != nil || len(none.Channels) != 0 || none.WorkspaceLong != "" {
+			t.Errorf("in another team: %+v, %v", none, err)
+		}
+	})
+}
+
+// The newest message is the newest that there is, whatever was there when the channel was remembered.
+func TestActiveFollowsTheNewestMessage(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: channel})
+		active := func(what string, want time.Time) {
+			t.Helper()
+			k, err := db.Knowledge(t.Context(), team, channel, noon, 0)
+			if err != nil || len(k.Channels) != 1 || k.Channels[0].Active != want {
+				t.Errorf("%s: %+v, %v; want it active at %v", what, k.Channels, err, want)
+			}
+		}
+		first, second, third := said(at(1), ""), said(at(2), ""), said(at(3), "")
+		active("before anything is said", time.Time{})
+		db.store(t, first, second)
+		active("before it is remembered", second.Time())
+		db.remember(t, noon, theChannel)
+		active("remembered", second.Time())
+		db.store(t, third)
+		active("since then", third.Time())
+		for _, m := range []*chat.Message{&third, &second, &first} {
+			m.Deleted = true
+		}
+		db.store(t, third)
+		active("what came since is gone", second.Time())
+		db.store(t, second)
+		active("what was remembered is gone", first.Time())
+		db.store(t, first)
+		active("all is gone", time.Time{})
+	})
+}
+
+func TestThreadMemories(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread := func(n int) chat.Scope { return chat.Scope{Team: team, Channel: channel, Thread: at(n)} }
+		for n := range 4 {
+			db.store(t, said(at(n), ""))
+			db.remember(t, noon, thread(n))
+			db.clock.advance(time.Minute)
+		}
+		db.remember(t, noon, theChannel, chat.Scope{Team: team, Channel: "C2", Thread: at(9)})
+		db.remember(t, noon, thread(1))
+		db.save(t, Remembered{Scope: thread(2), Short: Withdraw, Read: noon})
+		db.draft(t, thread(5), chat.ShortTerm, "draft", Cursor{})
+		for _, test := range []struct {
+			since  int // minutes
+			most   int
+			want   []int
+			untold int
+		}{
+			{0, 10, []int{0, 1, 3}, 0},
+			{1, 10, []int{1, 3}, 0},
+			{4, 10, []int{1}, 0},
+			{5, 10, nil, 0},
+			{0, 2, []int{1, 3}, 1},
+			{0, 1, []int{1}, 2},
+			{0, 0, nil, 3},
+		} {
+			got, untold, err := db.ThreadMemories(t.Context(), team, channel, noon.Add(time.Duration(test.since)*time.Minute), test.most)
+			want := map[string]string{}
+			for _, n := range test.want {
+				want[at(n)] = text(thread(n), chat.ShortTerm)
+			}
+			if err != nil || !maps.Equal(got, want) || untold != test.untold {
+				t.Errorf("since minute %d, at most %d: %v, %d untold, %v; want %v, %d", test.since, test.most, got, untold, err, want, test.untold)
+			}
+		}
+	})
+}
+
+// A memory is as old as it says, though the clock of who made it is ahead of the one of who saved it.
+func TestThreadMemoriesOfAClockAhead(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		c := Cursor{Newest: noon, Count: 1}
+		if err := db.PutDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
+			t.Fatal(err)
+		}
+		db.save(t, Remembered{Scope: aThread, Short: Renew, Cursor: c, Read: noon})
+		if got, _, err := db.ThreadMemories(t.Context(), team, channel, noon.Add(time.Hour), 1); err != nil || got[at(1)] != "ahead" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,301 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+var (
+	workspace  = chat.Scope{Team: team}
+	theChannel = chat.Scope{Team: team, Channel: channel}
+	aThread    = chat.Scope{Team: team, Channel: channel, Thread: at(1)}
+)
+
+// text is the text of a scope's memory that the tests make.
+func text(s chat.Scope, term chat.Term) string { return fmt.Sprintf("%s memory of %s", term, s) }
+
+func (db database) draft(t *testing.T, s chat.Scope, term chat.Term, text string, c Cursor) {
+	t.Helper()
+	if err := db.PutDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Made: db.clock.now()}, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (db database) look(t *testing.T, s chat.Scope, since time.Time) Cursor {
+	t.Helper()
+	c, err := db.Look(t.Context(), s, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (db database) standing(t *testing.T, s chat.Scope) Standing {
+	t.Helper()
+	standing, err := db.Standing(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return standing
+}
+
+func (db database) save(t *testing.T, r Remembered) {
+	t.Helper()
+	if err := db.SaveMemories(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remember makes the memories of scopes anew, as the memory run does.
+func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope) {
+	t.Helper()
+	for _, s := range scopes {
+		r := Remembered{Scope: s, Cursor: db.look(t, s, since), Read: db.clock.now()}
+		for _, term := range s.Terms() {
+			db.draft(t, s, term, text(s, term), r.Cursor)
+			if term == chat.LongTerm {
+				r.Long = Renew
+			} else {
+				r.Short = Renew
+			}
+		}
+		db.save(t, r)
+	}
+}
+
+// inForce is the texts in force of a scope; "" for none.
+func (db database) inForce(t *testing.T, s chat.Scope) (long, short string) {
+	t.Helper()
+	standing := db.standing(t, s)
+	if standing.Long != nil {
+		long = standing.Long.Text
+	}
+	if standing.Short != nil {
+		short = standing.Short.Text
+	}
+	return long, short
+}
+
+func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for _, scope := range []chat.Scope{workspace, theChannel, aThread} {
+			if got := db.standing(t, scope); !reflect.DeepEqual(got, Standing{}) {
+				t.Errorf("of a %s never remembered: %+v", scope, got)
+			}
+			want := Memory{
+				Scope: scope, Term: chat.ShortTerm, Text: "言葉 with 'quotes' and $1 ?\nlines", Origin: "model", Model: "m-1",
+				TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Sources: []string{at(1), at(2)}, Made: noon.Add(-time.Minute),
+			}
+			c := Cursor{Since: noon.Add(-time.Hour), Newest: noon.Add(time.Microsecond), Revision: at(3), Count: 2}
+			if err := db.PutDraft(t.Context(), want, c); err != nil {
+				t.Fatal(err)
+			}
+			got, err := db.Draft(t.Context(), scope, chat.ShortTerm, c)
+			want.ID = got.ID
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("draft %+v, %v\nwant  %+v", got, err, want)
+			}
+			// A draft is not in force.
+			if got := db.standing(t, scope); got.Known {
+				t.Errorf("with a draft: %+v", got)
+			}
+			if got, err := db.Memories(t.Context(), scope, chat.ShortTerm, 10); err != nil || len(got) != 0 {
+				t.Errorf("versions with a draft: %+v, %v", got, err)
+			}
+			db.save(t, Remembered{Scope: scope, Short: Renew, Cursor: c, Read: noon})
+			want.Version = 1
+			if got, want := db.standing(t, scope), (Standing{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
+				t.Errorf("standing %+v\nwant     %+v", got, want)
+			}
+			if got, err := db.Memories(t.Context(), scope, chat.ShortTerm, 10); err != nil || !reflect.DeepEqual(got, []Memory{want}) {
+				t.Errorf("versions %+v, %v", got, err)
+			}
+		}
+	})
+}
+
+func TestDraftsAreOfOneCursor(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		c := Cursor{Since: noon, Newest: noon.Add(time.Second), Revision: at(3), Count: 2}
+		db.draft(t, theChannel, chat.LongTerm, "one", c)
+		with := func(change func(c *Cursor)) Cursor { d := c; change(&d); return d }
+		for name, other := range map[string]struct {
+			chat.Scope
+			chat.Term
+			Cursor
+		}{
+			"another since":      {theChannel, chat.LongTerm, with(func(c *Cursor) { c.Since = noon.Add(time.Microsecond) })},
+			"no since":           {theChannel, chat.LongTerm, with(func(c *Cursor) { c.Since = time.Time{} })},
+			"another newest":     {theChannel, chat.LongTerm, with(func(c *Cursor) { c.Newest = noon })},
+			"another revision":   {theChannel, chat.LongTerm, with(func(c *Cursor) { c.Revision = at(4) })},
+			"another count":      {theChannel, chat.LongTerm, with(func(c *Cursor) { c.Count++ })},
+			"another term":       {theChannel, chat.ShortTerm, c},
+			"another channel":    {chat.Scope{Team: team, Channel: "C2"}, chat.LongTerm, c},
+			"the workspace":      {workspace, chat.LongTerm, c},
+			"another team":       {chat.Scope{Team: "T2", Channel: channel}, chat.LongTerm, c},
+			"one of its threads": {aThread, chat.LongTerm, c},
+		} {
+			if _, err := db.Draft(t.Context(), other.Scope, other.Term, other.Cursor); !errors.Is(err, ErrNotFound) {
+				t.Errorf("of %s: %v, want ErrNotFound", name, err)
+			}
+		}
+		later := c
+		later.Count++
+		db.draft(t, theChannel, chat.LongTerm, "two", later)
+		if _, err := db.Draft(t.Context(), theChannel, chat.LongTerm, c); !errors.Is(err, ErrNotFound) {
+			t.Errorf("the draft that was replaced: %v, want ErrNotFound", err)
+		}
+		if got, err := db.Draft(t.Context(), theChannel, chat.LongTerm, later); err != nil || got.Text != "two" {
+			t.Errorf("got %q, %v", got.Text, err)
+		}
+		if got := db.count(t, "memories", "TRUE"); got != 1 {
+			t.Errorf("%d drafts, want 1", got)
+		}
+		// What was made of another cursor does not come into force.
+		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+		if got := db.standing(t, theChannel); got.Known {
+			t.Errorf("a failed save left %+v", got)
+		}
+	})
+}
+
+func TestEmptyMemoryIsRefused(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for _, text := range []string{"", " \n\t"} {
+			if err := db.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: text}, Cursor{}); err == nil {
+				t.Errorf("%q is kept", text)
+			}
+		}
+	})
+}
+
+func TestSaveMemories(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		cursor := func(n int) Cursor { return Cursor{Since: noon, Newest: noon, Count: n} }
+		for n, step := range []struct {
+			drafts      string // terms
+			long, short Fate
+			wantLong    string // the step whose memory is in force, "" for none
+			wantShort   string
+			fails       bool
+		}{
+			{"long short", Renew, Renew, "0", "0", false},
+			{"short", Keep, Renew, "0", "1", false},
+			{"long short", Keep, Renew, "0", "2", false}, // the long draft is dropped
+			{"", Renew, Keep, "0", "2", true},
+			{"short", Renew, Renew, "0", "2", true}, // all or nothing
+			{"", "", Withdraw, "0", "", false},
+			{"long short", Renew, Renew, "6", "6", false},
+			{"", Withdraw, Keep, "", "6", false},
+			{"", "make", Keep, "", "6", true},
+		} {
+			for _, term := range []chat.Term{chat.LongTerm, chat.ShortTerm} {
+				if len(step.drafts) > 0 && (step.drafts == string(term) || step.drafts == "long short") {
+					db.draft(t, theChannel, term, fmt.Sprint(n), cursor(n))
+				}
+			}
+			before := db.standing(t, theChannel)
+			err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: step.long, Short: step.short, Cursor: cursor(n), Read: noon.Add(time.Duration(n))})
+			if (err != nil) != step.fails {
+				t.Errorf("step %d: %v", n, err)
+			}
+			if long, short := db.inForce(t, theChannel); long != step.wantLong || short != step.wantShort {
+				t.Errorf("step %d: in force are %q and %q, want %q and %q", n, long, short, step.wantLong, step.wantShort)
+			}
+			after := db.standing(t, theChannel)
+			if step.fails && !reflect.DeepEqual(after, before) {
+				t.Errorf("step %d failed, and left\n%+v\nafter %+v", n, after, before)
+			}
+			if !step.fails && (after.Cursor != cursor(n) || db.count(t, "memories", "version = 0") != 0) {
+				t.Errorf("step %d: cursor %+v, %d drafts", n, after.Cursor, db.count(t, "memories", "version = 0"))
+			}
+		}
+		for term, want := range map[chat.Term]string{chat.LongTerm: "2:6 1:0 ", chat.ShortTerm: "4:6 3:2 2:1 1:0 "} {
+			versions, err := db.Memories(t.Context(), theChannel, term, 10)
+			got := ""
+			for _, m := range versions {
+				got += fmt.Sprintf("%d:%s ", m.Version, m.Text)
+			}
+			if err != nil || got != want {
+				t.Errorf("versions of %s: %s, %v; want %s", term, got, err, want)
+			}
+		}
+		if got, err := db.Memories(t.Context(), theChannel, chat.ShortTerm, 2); err != nil || len(got) != 2 || got[0].Version != 4 {
+			t.Errorf("the newest two: %+v, %v", got, err)
+		}
+	})
+}
+
+// Two workers have remembered the same: one saves, the other finds it done.
+func TestSaveMemoriesTwice(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		c := Cursor{Since: noon, Newest: noon, Count: 1}
+		db.draft(t, theChannel, chat.LongTerm, "one", c)
+		r := Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}
+		db.save(t, r)
+		db.save(t, r)
+		if got := db.count(t, "memories", "TRUE"); got != 1 {
+			t.Errorf("%d rows, want 1", got)
+		}
+		c.Count++
+		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of another cursor: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestConcurrentSaversLoseNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		other := open(t, db.url)
+		stores := []*Store{db.Store, other}
+		const rounds = 10
+		for n := range rounds {
+			c := Cursor{Since: noon, Newest: noon, Count: n}
+			db.draft(t, theChannel, chat.LongTerm, fmt.Sprint(n), c)
+			db.draft(t, theChannel, chat.ShortTerm, fmt.Sprint(n), c)
+			noErrors(t, atOnce(6, func(i int) error {
+				return stores[i%2].SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Short: Renew, Cursor: c, Read: noon})
+			}))
+			if long, short := db.inForce(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
+				t.Errorf("round %d: in force are %q and %q", n, long, short)
+			}
+		}
+		if got := db.count(t, "memories", "version > 0"); got != 2*rounds {
+			t.Errorf("%d versions, want %d", got, 2*rounds)
+		}
+		// Each of two workers drafts and saves for itself. Whatever comes of it, what is
+		// in force is the newest version, and belongs to the cursor.
+		noErrors(t, atOnce(6, func(i int) error {
+			s := stores[i%2]
+			for n := range rounds {
+				c := Cursor{Since: noon, Newest: noon.Add(time.Duration(i+1) * time.Second), Count: n}
+				if err := s.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.ShortTerm, Text: c.key()}, c); err != nil {
+					return err
+				}
+				err := s.SaveMemories(t.Context(), Remembered{Scope: theChannel, Short: Renew, Cursor: c, Read: noon})
+				if err != nil && !errors.Is(err, ErrNotFound) { // another one's draft has taken its place
+					return err
+				}
+			}
+			return nil
+		}))
+		standing := db.standing(t, theChannel)
+		versions, err := db.Memories(t.Context(), theChannel, chat.ShortTerm, 1)
+		if err != nil || !reflect.DeepEqual(*standing.Short, versions[0]) || standing.Short.Text != standing.Cursor.key() {
+			t.Errorf("in force is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
+		}
+		if long, _ := db.inForce(t, theChannel); long != fmt.Sprint(rounds-1) {
+			t.Errorf("the long memory has become %q", long)
+		}
+		if gaps := db.count(t, "memories", "version > 0 AND term = 'short'"); gaps != versions[0].Version {
+			t.Errorf("%d versions, the newest of which is %d", gaps, versions[0].Version)
+		}
+	})
+}
