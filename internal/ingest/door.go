@@ -8,20 +8,12 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/slack"
-	"myao/internal/store"
 )
 
 // acceptFor is how long an event may take. Slack waits three seconds for its
 // answer: one that cannot be taken by then is refused in time.
 const acceptFor = 2500 * time.Millisecond
-
-// Directory is who tells the bot's identity, and what a channel is.
-type Directory interface {
-	Identity(ctx context.Context) (slack.Identity, error)
-	Channel(ctx context.Context, id string) (slack.Channel, error)
-}
 
 // Relay is told of conversations that have something new.
 type Relay interface {
@@ -30,13 +22,9 @@ type Relay interface {
 
 // Door takes events in. All fields are required.
 type Door struct {
-	Store     *store.Store
-	Directory Directory
-	Relay     Relay
-	Config    config.Config
-	Clock     func() time.Time
-	Logger    *slog.Logger
-	Metrics   *Metrics
+	Recorder
+	Relay   Relay
+	Metrics *Metrics
 }
 
 // Accept takes in one envelope of the Events API: when it returns nil the event
@@ -65,10 +53,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.leaveOut(env, err)
 		return nil
 	}
-	settings := d.settings(ctx, event.Message)
-	targets, err := d.Store.Record(ctx, event.Message, func(known store.Known) store.Entry {
-		return plan(event, known, settings)
-	})
+	targets, err := d.Record(ctx, event)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err
@@ -90,33 +75,4 @@ func (d *Door) leaveOut(env slack.Envelope, why error) {
 	}
 	d.Metrics.event(result)
 	d.Logger.Log(context.Background(), level, "event not stored", "event", env.EventID, "type", env.Type, "reason", why)
-}
-
-// settings is the effective settings of a message's channel. Its name matters
-// only where the configuration calls channels by name; then Slack is asked once.
-func (d *Door) settings(ctx context.Context, m chat.Message) config.ChannelSettings {
-	if !d.Config.NamesChannels() {
-		return d.Config.Channel(m.Channel, "")
-	}
-	known, err := d.Store.Channels(ctx, m.Team, []string{m.Channel})
-	if err != nil {
-		d.Logger.Warn("name of channel not read", "channel", m.Channel, "error", err)
-	}
-	if c, ok := known[m.Channel]; ok && !c.Refreshed.IsZero() {
-		return d.Config.Channel(m.Channel, c.Name)
-	}
-	// Slack waits three seconds for its answer.
-	ask, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	fresh, err := d.Directory.Channel(ask, m.Channel)
-	if err != nil {
-		d.Logger.Warn("name of channel not learnt", "channel", m.Channel, "error", err)
-		return d.Config.Channel(m.Channel, "")
-	}
-	if err := d.Store.SaveChannel(ctx, m.Team, store.Channel{
-		ID: m.Channel, Name: fresh.Name, Private: fresh.Private, Refreshed: d.Clock(),
-	}); err != nil {
-		d.Logger.Warn("name of channel not kept", "channel", m.Channel, "error", err)
-	}
-	return d.Config.Channel(m.Channel, fresh.Name)
 }

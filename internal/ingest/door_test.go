@@ -118,10 +118,12 @@ func setup(t testing.TB) *bundle {
 	}
 	b := &bundle{directory: &directory{}, kicks: &kicks{}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
-		Store: db, Directory: b.directory, Relay: b.kicks, Clock: func() time.Time { return noon },
-		Config:  config.Config{Slack: config.Slack{SigningSecret: secret}},
-		Logger:  slog.New(slog.DiscardHandler),
-		Metrics: NewMetrics(b.counters),
+		Recorder: Recorder{
+			Store: db, Directory: b.directory, Clock: func() time.Time { return noon },
+			Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
+			Logger: slog.New(slog.DiscardHandler),
+		},
+		Relay: b.kicks, Metrics: NewMetrics(b.counters),
 	}
 	server := httptest.NewServer(b.Events())
 	t.Cleanup(server.Close)
