@@ -1,0 +1,11 @@
+// Package catchup reads from Slack what the door did not hear: what was said while it
+// was closed, and events that never came. It lists the channels that the bot is in,
+// reads the history of one from where the last pass ended, and the replies of its
+// threads, and stores what it finds as seen. What of it is unhandled, and young enough
+// to be answered, is then recorded as its event would have been, the oldest first. The
+// relay's sweep carries it on from there.
+//
+// How far a channel has been read stands in its marks, which only a finished pass
+// moves. They are never derived from what is stored: a message that an event brings
+// after a gap must not hide the gap.
+package catchup

@@ -1,0 +1,71 @@
+package catchup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/slack"
+)
+
+const (
+	// recentPages bounds how much of the top level one call reads: forty thousand
+	// messages. Slack allows about fifty calls a minute, so that takes some minutes.
+	recentPages = 200
+	// olderPages is the same of what is read each hour for the sake of old threads.
+	olderPages = 50
+	// ahead is how far in the future history is asked for to the end of it, since Slack's
+	// clock and ours may differ: without an end, Slack does not say which page comes first.
+	ahead = 24 * time.Hour
+)
+
+// errLong says that there is more of something than is read at once.
+var errLong = errors.New("more pages than are read at once")
+
+// span is a part of the top level that is yet to be read, the bounds included. Its end
+// comes nearer page by page.
+type span struct {
+	from, to time.Time
+	done     bool
+}
+
+// history reads a span, the newest page first, and stores each page as it comes. An
+// error, errLong among them, leaves the rest in the span.
+func (p *pass) history(ctx context.Context, s *span, pages int) error {
+	if s.done || !s.from.Before(s.to) {
+		return nil
+	}
+	end := s.to
+	r := slack.Range{Oldest: chat.TS(s.from), Latest: chat.TS(end)}
+	var c cursor
+	for range pages {
+		r.Cursor = c.at
+		page, err := p.Slack.History(ctx, p.channel.ID, r, p.own)
+		if err != nil {
+			return fmt.Errorf("read history: %w", err)
+		}
+		if err := p.keep(ctx, page); err != nil {
+			return err
+		}
+		for _, m := range page.Messages {
+			s.to = earlier(s.to, m.Time())
+			if s == &p.recent {
+				p.newest = later(p.newest, m.Time())
+			}
+		}
+		more, err := c.next(page.Next)
+		if err != nil {
+			return fmt.Errorf("read history: %w", err)
+		}
+		if !more {
+			s.done = true
+			return nil
+		}
+	}
+	if s.to.Equal(end) {
+		return fmt.Errorf("read history: %w", errEndless) // of nothing: it would be the same again
+	}
+	return errLong
+}

@@ -1,0 +1,164 @@
+package catchup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Slack is who tells what was said, and where. Errors are *slack.Error.
+type Slack interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
+	History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error)
+	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
+}
+
+// Recorder is who commits events, and knows the settings of a channel.
+type Recorder interface {
+	Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error)
+	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+}
+
+// Reader reads what the door did not hear. All exported fields are required. It is safe
+// for concurrent use, and several may read the same channel.
+type Reader struct {
+	Store    *store.Store
+	Slack    Slack
+	Recorder Recorder
+	// First is how far back a channel is read that never was.
+	First time.Duration
+	// ActiveThreads is how far back a thread must have spoken to be read.
+	ActiveThreads time.Duration
+	Clock         func() time.Time
+	Logger        *slog.Logger
+
+	mu sync.Mutex
+	// unfinished is the passes, by channel, that broke off. They are not worth a table:
+	// a process that does not know them begins anew.
+	unfinished map[string]*pass
+}
+
+// Result counts what a pass came upon.
+type Result struct {
+	// Read is messages that Slack listed; New those that were not known.
+	Read, New int
+	// Taken is messages of which a change was made now.
+	Taken int
+	// Unfinished is set when there is more than is read at once: the next call goes on
+	// where this one ended.
+	Unfinished bool
+}
+
+const (
+	// overlap is read again: Slack shows some messages a little late.
+	overlap = 2 * time.Minute
+	// threadsEvery is how often threads of which the newest history tells nothing are looked at.
+	threadsEvery = time.Hour
+	// listPages bounds a listing: a hundred thousand channels.
+	listPages = 500
+)
+
+// Sync lists the channels the bot is in, and takes the listing in when it is complete.
+// One that breaks off changes nothing: a channel that it did not come to would look left.
+func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
+	own, err := r.Slack.Identity(ctx)
+	if err != nil {
+		return store.Synced{}, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	now := r.Clock()
+	var listed []store.Channel
+	var c cursor
+	for range listPages {
+		page, err := r.Slack.Conversations(ctx, c.at)
+		if err != nil {
+			return store.Synced{}, fmt.Errorf("list channels: %w", err)
+		}
+		for _, ch := range page.Channels {
+			if ch.ID == "" {
+				return store.Synced{}, fmt.Errorf("list channels: %w", errNonsense)
+			}
+			listed = append(listed, store.Channel{
+				ID: ch.ID, Name: ch.Name, Private: ch.Private, Refreshed: now, Member: true, Archived: ch.Archived,
+			})
+		}
+		more, err := c.next(page.Next)
+		if err != nil {
+			return store.Synced{}, fmt.Errorf("list channels: %w", err)
+		}
+		if !more {
+			return r.Store.SyncChannels(ctx, own.TeamID, listed)
+		}
+	}
+	return store.Synced{}, fmt.Errorf("list channels: %w", errEndless)
+}
+
+// Channels is the ids of the channels to be caught up with, the most recently active first.
+func (r *Reader) Channels(ctx context.Context) ([]string, error) {
+	own, err := r.Slack.Identity(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	members, err := r.Store.Memberships(ctx, own.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(members))
+	for i, c := range members {
+		ids[i] = c.ID
+	}
+	return ids, nil
+}
+
+// Channel catches up with one channel. Its threads are read once an hour, or now with
+// threads set; those that have something unheard, as far as the newest history tells,
+// always. What was read before an error stays stored, the result counts it, and the
+// next call goes on from there. Errors of Slack are wrapped as they are; a channel that
+// was never listed is store.ErrNotFound.
+func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
+	var all Result
+	for {
+		p, resumed, err := r.pass(ctx, channel, threads)
+		if err != nil {
+			return all, err
+		}
+		err = p.run(ctx)
+		all.Read, all.New, all.Taken = all.Read+p.result.Read, all.New+p.result.New, all.Taken+p.result.Taken
+		all.Unfinished = p.result.Unfinished
+		if err != nil || all.Unfinished {
+			r.breakOff(p)
+			return all, err
+		}
+		if !resumed {
+			return all, nil
+		}
+		threads = false // what was said since that pass began
+	}
+}
+
+// breakOff keeps a pass to be gone on with.
+func (r *Reader) breakOff(p *pass) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unfinished == nil {
+		r.unfinished = map[string]*pass{}
+	}
+	r.unfinished[p.channel.ID] = p
+}
+
+// resume is the pass of a channel that broke off, or nil. It is the caller's now. That
+// others may have finished one since does no harm: no mark moves back.
+func (r *Reader) resume(channel string) *pass {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.unfinished[channel]
+	delete(r.unfinished, channel)
+	return p
+}

@@ -1,0 +1,269 @@
+package catchup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/ingest"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is Slack's and ours.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+}
+
+// recorder is the real one; it notes what it was given, and can be made to fail.
+type recorder struct {
+	*ingest.Recorder
+	mu    sync.Mutex
+	texts []string
+	fail  func(n int) error // before the event number n, from 0
+}
+
+func (r *recorder) Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error) {
+	r.mu.Lock()
+	n, fail := len(r.texts), r.fail
+	r.mu.Unlock()
+	if fail != nil {
+		if err := fail(n); err != nil {
+			return nil, err
+		}
+	}
+	targets, err := r.Recorder.Record(ctx, e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts = append(r.texts, e.Message.Text)
+	return targets, err
+}
+
+// taken is what was recorded since it was asked last.
+func (r *recorder) taken() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.texts = nil }()
+	return strings.Join(r.texts, ", ")
+}
+
+// bundle is a workspace in which nobody hears anything: alice talks in a channel that
+// the bot has known for a month, and that was read at noon minus a day.
+type bundle struct {
+	*testing.T
+	*Reader
+	w        *sandbox.Workspace
+	clock    *clock
+	recorder *recorder
+	log      *strings.Builder
+	alice    string
+	channel  string
+}
+
+// options change what setup makes.
+type options struct {
+	sandbox.Config
+	url      string // of the database; SQLite if empty
+	response config.Response
+}
+
+func setup(t *testing.T, o options) *bundle {
+	t.Helper()
+	b := prepare(t, o)
+	b.clock.set(noon.AddDate(0, 0, -30))
+	b.sync()
+	b.clock.set(noon.AddDate(0, 0, -1))
+	b.catchUp(true)
+	b.recorder.taken()
+	b.clock.set(noon)
+	return b
+}
+
+// prepare is setup of a channel that is not known yet, at noon.
+func prepare(t *testing.T, o options) *bundle {
+	t.Helper()
+	if o.url == "" {
+		o.url = "sqlite:" + filepath.Join(t.TempDir(), "myao.db")
+	}
+	db, err := store.Open(t.Context(), o.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{T: t, clock: &clock{at: noon}, log: &strings.Builder{}}
+	o.Team, o.BotToken, o.Clock = "T1", "xoxb-catchup", b.clock.now
+	b.w = sandbox.New(o.Config)
+	t.Cleanup(b.w.Close)
+	api := httptest.NewServer(b.w.Handler())
+	t.Cleanup(api.Close)
+	b.alice = b.w.AddUser("alice").ID
+	b.channel = b.w.AddChannel(sandbox.Public, "general", b.w.Bot().UserID, b.alice)
+
+	if o.response.MaxMessageAgeSeconds == 0 {
+		o.response.MaxMessageAgeSeconds = 12 * 3600
+	}
+	client := slack.New(slack.Config{Token: o.BotToken, APIURL: api.URL + "/api/"})
+	b.recorder = &recorder{Recorder: &ingest.Recorder{
+		Store: db, Directory: client, Config: config.Config{Response: o.response}, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler),
+	}}
+	b.Reader = &Reader{
+		Store: db, Slack: client, Recorder: b.recorder, First: 24 * time.Hour, ActiveThreads: 7 * 24 * time.Hour,
+		Clock: b.clock.now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
+	}
+	return b
+}
+
+func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, testserver.Postgres(t))
+	})
+}
+
+func (b *bundle) sync() store.Synced {
+	b.Helper()
+	s, err := b.Sync(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func (b *bundle) catchUp(threads bool) Result {
+	b.Helper()
+	r, err := b.Channel(b.Context(), b.channel, threads)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// say says something so long before noon, and nobody hears it.
+func (b *bundle) say(before time.Duration, text string, opts ...sandbox.SayOption) string {
+	return b.w.Say(b.channel, b.alice, text, append(opts, sandbox.At(noon.Add(-before)))...)
+}
+
+func (b *bundle) mention(text string) string { return "<@" + b.w.Bot().UserID + "> " + text }
+
+// standing is a message as Slack holds it.
+func (b *bundle) standing(ts string) chat.Message {
+	b.Helper()
+	for _, m := range b.w.Messages(b.channel) {
+		if m.TS == ts {
+			out := chat.Message{Team: "T1", Channel: b.channel, TS: ts, ThreadTS: m.ThreadTS, UserID: m.User, Text: m.Text}
+			if m.Edited != nil {
+				out.Revision = m.Edited.TS
+			}
+			if !m.Reply() {
+				out.ThreadTS = ""
+			}
+			return out
+		}
+	}
+	b.Fatalf("no message %s", ts)
+	return chat.Message{}
+}
+
+// hear is the event of a message as it stands, come by the door; it returns how many
+// conversations heard something new.
+func (b *bundle) hear(m chat.Message) int {
+	b.Helper()
+	targets, err := b.recorder.Recorder.Record(b.Context(), slack.Event{
+		Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.w.Bot().UserID),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return len(targets)
+}
+
+// marks is the channel as it is known.
+func (b *bundle) marks() store.Channel {
+	b.Helper()
+	known, err := b.Store.Channels(b.Context(), "T1", []string{b.channel})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return known[b.channel]
+}
+
+// changes is what waits to be relayed, each as the conversation, the kind and the text.
+func (b *bundle) changes() []string {
+	b.Helper()
+	ids, err := b.Store.Backlog(b.Context(), 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out []string
+	for _, id := range ids {
+		waiting, err := b.Store.Waiting(b.Context(), id, 1000)
+		if err != nil {
+			b.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(id, "/")
+		for _, c := range waiting {
+			m, err := b.Store.Message(b.Context(), "T1", b.channel, c.TS)
+			if err != nil {
+				b.Fatal(err)
+			}
+			out = append(out, fmt.Sprintf("%s %s %q", kind, c.Kind, strings.TrimPrefix(m.Text, b.mention(""))))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (b *bundle) wantChanges(want ...string) {
+	b.Helper()
+	slices.Sort(want)
+	if got := b.changes(); !slices.Equal(got, want) {
+		b.Errorf("changes\n got %q\nwant %q", got, want)
+	}
+}
+
+func (b *bundle) wantTaken(want string) {
+	b.Helper()
+	if got := strings.ReplaceAll(b.recorder.taken(), b.mention(""), "@"); got != want {
+		b.Errorf("taken\n got %q\nwant %q", got, want)
+	}
+}
+
+// calls is how often a method was called.
+func (b *bundle) calls(method string) int { return len(b.w.Calls(method)) }

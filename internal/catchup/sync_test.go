@@ -1,0 +1,138 @@
+package catchup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+func (b *bundle) channels() []string {
+	b.Helper()
+	ids, err := b.Channels(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ids
+}
+
+func TestSync(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url string) {
+		b := prepare(t, options{url: url, Config: sandbox.Config{PageSize: 2}})
+		bot := b.w.Bot().UserID
+		var ids []string
+		for i := range 4 {
+			ids = append(ids, b.w.AddChannel(sandbox.Private, fmt.Sprintf("c%d", i), bot, b.alice))
+		}
+		dm := b.w.AddChannel(sandbox.DM, "", b.alice)
+		b.w.AddChannel(sandbox.Public, "elsewhere", b.alice)
+		if got, want := b.sync(), (store.Synced{Joined: 6}); got != want {
+			t.Errorf("first: got %+v, want %+v", got, want)
+		}
+		if got := b.sync(); got != (store.Synced{}) {
+			t.Errorf("again: got %+v", got)
+		}
+		b.w.Leave(ids[0], bot)
+		b.w.Archive(ids[1], true)
+		b.w.Rename(ids[2], "renamed")
+		joined := b.w.AddChannel(sandbox.Public, "joined", bot, b.alice)
+		if got, want := b.sync(), (store.Synced{Joined: 1, Left: 1, Renamed: 1, Archived: 1}); got != want {
+			t.Errorf("changed: got %+v, want %+v", got, want)
+		}
+		known, err := b.Store.Channels(t.Context(), "T1", append(ids, dm))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := known[ids[2]]; c.Name != "renamed" || !c.Private || !c.Member {
+			t.Errorf("got %+v", c)
+		}
+		if c := known[dm]; !c.Private || !c.Member || c.Name != "" {
+			t.Errorf("direct message: got %+v", c)
+		}
+		// The most recently active first, and neither what was left nor what is archived.
+		for i, id := range []string{ids[3], b.channel} {
+			if err := b.Store.Remember(t.Context(), []chat.Message{{Team: "T1", Channel: id, UserID: b.alice, TS: chat.TS(noon.Add(time.Duration(i) * time.Second))}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []string{b.channel, ids[3]}
+		rest := []string{ids[2], dm, joined}
+		slices.Sort(rest)
+		if got := b.channels(); !slices.Equal(got, append(want, rest...)) {
+			t.Errorf("channels: got %q, want %q", got, append(want, rest...))
+		}
+	})
+}
+
+func TestAListingThatFailsRemovesNothing(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.Fault{
+		"at once":                {Error: "missing_scope"},
+		"429 on the second page": {When: sandbox.LaterPage, Status: 429, RetryAfter: "3"},
+		"lost":                   {When: sandbox.LaterPage, Lose: true},
+		"no list":                {When: sandbox.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
+		"a channel without id": {When: sandbox.LaterPage, Alter: func(a map[string]any) {
+			a["channels"] = []any{map[string]any{"name": "nameless"}}
+		}},
+		"the same page again": {Alter: func(a map[string]any) {
+			a["response_metadata"] = map[string]any{"next_cursor": "bmV4dDo="}
+		}},
+	} {
+		fault.Method = "users.conversations"
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := prepare(t, options{Config: sandbox.Config{PageSize: 2}})
+			for i := range 3 {
+				b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.w.Bot().UserID)
+			}
+			b.sync()
+			before := b.channels()
+			b.w.Rename(before[0], "renamed")
+			b.w.Faults().Add(fault)
+			_, err := b.Sync(t.Context())
+			var e *slack.Error
+			if err == nil || !errors.As(err, &e) && !errors.Is(err, errLoop) {
+				t.Errorf("got %v", err)
+			}
+			if got := b.channels(); !slices.Equal(got, before) {
+				t.Errorf("channels: got %q, want %q", got, before)
+			}
+			known, err := b.Store.Channels(t.Context(), "T1", before)
+			if err != nil || known[before[0]].Name == "renamed" {
+				t.Errorf("a part of the listing was taken in: %+v, %v", known, err)
+			}
+		})
+	}
+}
+
+func TestAChannelThatIsJoinedAgainIsKnownSinceThen(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	bot := b.w.Bot().UserID
+	b.w.Leave(b.channel, bot)
+	b.sync()
+	if got := b.channels(); len(got) != 0 {
+		t.Errorf("still to be read: %q", got)
+	}
+	_, err := b.Channel(t.Context(), b.channel, false)
+	var e *slack.Error
+	if !errors.As(err, &e) || e.Code != "not_in_channel" {
+		t.Errorf("got %v", err)
+	}
+	b.say(-minutes, b.mention("while it was away"))
+	b.clock.set(noon.Add(2 * minutes))
+	b.w.Join(b.channel, bot)
+	b.sync()
+	b.clock.set(noon.Add(4 * minutes))
+	b.say(-3*minutes, "after")
+	if got := b.catchUp(true); got.New != 2 {
+		t.Errorf("got %+v, want both stored", got)
+	}
+	b.wantTaken("after")
+}

@@ -1,0 +1,89 @@
+package catchup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"myao/internal/chat"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// batch is how many unhandled messages are read from the database at once.
+const batch = 200
+
+// take records what was listed and is unhandled, and edits that were missed, the oldest
+// message first. The bot's own messages are recorded like all others: the planner knows
+// that they set nothing off, and then they are handled.
+func (p *pass) take(ctx context.Context) error {
+	slices.SortFunc(p.edits, func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
+	err := p.unhandled(ctx, func(m chat.Message) error {
+		if !p.listed[m.TS] {
+			return nil
+		}
+		for len(p.edits) > 0 && p.edits[0].Time().Before(m.Time()) {
+			if err := p.takeEdit(ctx); err != nil {
+				return err
+			}
+		}
+		return p.record(ctx, slack.Event{Kind: slack.Posted, Message: m, At: m.Time()})
+	})
+	for err == nil && len(p.edits) > 0 {
+		err = p.takeEdit(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("take what was missed: %w", err)
+	}
+	return nil
+}
+
+// unhandled calls do for each unhandled message that is young enough, the oldest first.
+func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error {
+	for after := ""; ; {
+		messages, err := p.Store.Unhandled(ctx, p.own.TeamID, p.channel.ID, p.since, after, batch)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if err := do(m); err != nil {
+				return err
+			}
+			after = m.TS
+		}
+		if len(messages) < batch {
+			return nil
+		}
+	}
+}
+
+// takeEdit records the first of the edits. One of a message that is too old to be
+// answered is kept without effect.
+func (p *pass) takeEdit(ctx context.Context) error {
+	m := p.edits[0]
+	if m.Time().Before(p.since) {
+		if _, err := p.Store.Record(ctx, m, func(known store.Known) store.Entry {
+			if known.Message == nil || !missedEdit(*known.Message, m) {
+				return store.Entry{}
+			}
+			stands := *known.Message
+			stands.Text, stands.Files, stands.Revision = m.Text, m.Files, m.Revision
+			return store.Entry{Message: &stands, Handled: known.Handled}
+		}); err != nil {
+			return err
+		}
+	} else if err := p.record(ctx, slack.Event{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
+		return err
+	}
+	p.edits = p.edits[1:]
+	return nil
+}
+
+func (p *pass) record(ctx context.Context, e slack.Event) error {
+	e.Mention = chat.Mentions(e.Message.Text, p.own.UserID)
+	targets, err := p.Recorder.Record(ctx, e)
+	if err == nil && len(targets) > 0 {
+		p.result.Taken++
+	}
+	return err
+}

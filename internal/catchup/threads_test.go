@@ -1,0 +1,138 @@
+package catchup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+)
+
+func TestWhichThreadsAreRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	quiet := b.say(5*days, "quiet")
+	b.say(4*days, "long ago", sandbox.InThread(quiet))
+	fresh := b.say(6*days, "nobody had replied to this")
+	ancient := b.say(20*days, "ancient")
+	b.hear(b.standing(b.say(3*days, "known", sandbox.InThread(ancient))))
+	unknown := b.say(20*days, "too old to be looked for")
+	near := b.say(3*hours, "near")
+	b.say(3*hours, b.mention("in fresh"), sandbox.InThread(fresh))
+	b.say(2*hours, b.mention("in ancient"), sandbox.InThread(ancient))
+	b.say(2*hours, b.mention("in unknown"), sandbox.InThread(unknown))
+	b.say(1*hours, b.mention("in near"), sandbox.InThread(near))
+
+	b.clock.set(noon.Add(-23*hours - minutes)) // an hour since the last time they were read has not passed
+	b.catchUp(false)
+	b.wantTaken("near, @in near")
+	if got := b.calls("conversations.replies"); got != 1 {
+		t.Errorf("%d threads were read, want 1", got)
+	}
+	b.clock.set(noon)
+	b.catchUp(false)
+	b.wantTaken("@in fresh, @in ancient")
+	if got := b.calls("conversations.replies"); got != 1+3 {
+		t.Errorf("%d threads were read, want 3 more", got-1)
+	}
+	if got := b.marks(); got.ThreadsRead != noon || chat.Time(got.ThreadsCaughtUpTo) != noon.Add(-hours) {
+		t.Errorf("marks %+v", got)
+	}
+	b.clock.set(noon.Add(59 * minutes))
+	b.catchUp(false)
+	b.catchUp(true)
+	b.wantTaken("")
+}
+
+// TestNewestRepliesThatSlackDoesNotTell has every thread read, however quiet.
+func TestNewestRepliesThatSlackDoesNotTell(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	root := b.say(5*days, "root")
+	b.say(hours, b.mention("hello"), sandbox.InThread(root))
+	b.Slack = untold{b.Slack}
+	b.catchUp(true)
+	b.wantTaken("@hello")
+}
+
+type untold struct{ Slack }
+
+func (u untold) History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error) {
+	page, err := u.Slack.History(ctx, channel, r, own)
+	for parent := range page.Threads {
+		page.Threads[parent] = ""
+	}
+	return page, err
+}
+
+func TestAThreadThatIsGone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	gone, there := b.say(20*days, "gone"), b.say(20*days, "there")
+	for _, root := range []string{gone, there} {
+		b.hear(b.standing(b.say(2*days, "known", sandbox.InThread(root))))
+	}
+	b.say(hours, "missed", sandbox.InThread(there))
+	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "thread_not_found",
+		When: func(c sandbox.Call) bool { return c.Args.Get("ts") == gone }})
+	b.catchUp(true)
+	b.wantTaken("missed")
+	if got := b.marks().ThreadsRead; got != noon {
+		t.Errorf("threads read %s", got)
+	}
+}
+
+// TestARefusalWhileThreadsAreRead has Slack refuse after ten threads: what was read is
+// taken, the marks stay, and the next call reads the rest alone.
+func TestARefusalWhileThreadsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		parent    time.Duration
+		markMoves bool
+	}{
+		"under new messages": {parent: 10 * hours},
+		"under old messages": {parent: 3 * days, markMoves: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{})
+			for i := range 20 {
+				root := b.say(tc.parent-time.Duration(i)*minutes, "root")
+				b.say(2*hours-time.Duration(i)*minutes, fmt.Sprint(i), sandbox.InThread(root))
+			}
+			b.say(hours, "top")
+			before := b.marks()
+			calls := 0
+			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
+				When: func(sandbox.Call) bool { calls++; return calls > 10 }})
+			r, err := b.Channel(t.Context(), b.channel, true)
+			var e *slack.Error
+			if !errors.As(err, &e) || e.RetryAfter != 9*time.Second {
+				t.Fatalf("got %v", err)
+			}
+			if r.Taken < 11 {
+				t.Errorf("got %+v, want what was read taken", r)
+			}
+			after := b.marks()
+			if moved := after.CaughtUpTo != before.CaughtUpTo; moved != tc.markMoves || after.ThreadsCaughtUpTo != before.ThreadsCaughtUpTo || after.ThreadsRead != before.ThreadsRead {
+				t.Errorf("marks from %+v to %+v", before, after)
+			}
+			off()
+			history := b.calls("conversations.history")
+			b.catchUp(true)
+			if got := b.calls("conversations.replies"); got != 10+1+10 {
+				t.Errorf("%d calls, want 10, the refused one, and 10 more", got)
+			}
+			if got := b.calls("conversations.history") - history; got > 2 {
+				t.Errorf("history was read again: %d calls", got)
+			}
+			if got := len(b.changes()); got != 20+1+map[bool]int{false: 20}[tc.markMoves] {
+				t.Errorf("%d changes: %q", got, b.changes())
+			}
+		})
+	}
+}
