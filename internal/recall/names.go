@@ -97,37 +97,56 @@ func unknown(err error) bool {
 }
 
 // channels is the names of the conversation's channel and of those that Slack
-// itself names in the text; the name of another channel is not looked up, since
-// it may be private.
-func (b *Builder) channels(ctx context.Context, c chat.Conversation, messages []chat.Message) map[string]string {
+// itself names in the text, as far as they may be known there. Only the former is
+// asked of Slack. label reports of which others the name may be shown that Slack wrote
+// into the text: a channel that the bot has never been in has no other. Slack names none
+// that not everybody may read, but it may have been closed since.
+func (b *Builder) channels(ctx context.Context, c chat.Conversation, messages []chat.Message) (names map[string]string, label func(id string) bool) {
 	which := ids{seen: map[string]bool{}}
 	which.add(c.Channel)
 	for _, m := range messages {
 		which.addAll(mentionedChannel, m.Text)
 	}
-	known, err := b.Store.Channels(ctx, c.Team, which.list)
+	known, readErr := b.Store.Channels(ctx, c.Team, which.list)
+	if readErr != nil {
+		b.Logger.Warn("channels not read", "channel", c.Channel, "error", readErr)
+	}
+	b.refresh(ctx, c, known[c.Channel])
+	names, err := b.Store.ChannelNames(ctx, c.Team, c.Channel, which.list)
 	if err != nil {
 		b.Logger.Warn("names of channels not read", "error", err)
-		known = map[string]store.Channel{}
+		names = map[string]string{}
 	}
-	if here := known[c.Channel]; b.Clock().Sub(here.Refreshed) > freshFor {
-		ask, cancel := context.WithTimeout(ctx, askFor)
-		defer cancel()
-		if fresh, err := b.Directory.Channel(ask, c.Channel); err != nil {
-			b.Logger.Warn("name of channel not learnt", "channel", c.Channel, "error", err)
-		} else {
-			here = store.Channel{ID: c.Channel, Name: fresh.Name, Private: fresh.Private, Refreshed: b.Clock()}
-			known[c.Channel] = here
-			if err := b.Store.SaveChannel(ctx, c.Team, here); err != nil {
-				b.Logger.Warn("name of channel not kept", "channel", c.Channel, "error", err)
-			}
+	return names, func(id string) bool {
+		return names[id] != "" || which.seen[id] && readErr == nil && known[id].Refreshed.IsZero()
+	}
+}
+
+// unlabelled is a text without those names of channels that may not be shown.
+func unlabelled(text string, label func(id string) bool) string {
+	return mentionedChannel.ReplaceAllStringFunc(text, func(mention string) string {
+		if id := mentionedChannel.FindStringSubmatch(mention)[1]; !label(id) {
+			return "<#" + id + ">"
 		}
+		return mention
+	})
+}
+
+// refresh asks Slack for what it says of a channel, if that is a day old.
+func (b *Builder) refresh(ctx context.Context, c chat.Conversation, known store.Channel) {
+	if b.Clock().Sub(known.Refreshed) <= freshFor {
+		return
 	}
-	names := map[string]string{}
-	for id, channel := range known {
-		if channel.Name != "" && (id == c.Channel || !channel.Private) {
-			names[id] = channel.Name
-		}
+	ask, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	fresh, err := b.Directory.Channel(ask, c.Channel)
+	if err != nil {
+		b.Logger.Warn("name of channel not learnt", "channel", c.Channel, "error", err)
+		return
 	}
-	return names
+	if err := b.Store.SaveChannel(ctx, c.Team, store.Channel{
+		ID: c.Channel, Name: fresh.Name, Private: fresh.Private, Member: fresh.Member, Archived: fresh.Archived, Refreshed: b.Clock(),
+	}); err != nil {
+		b.Logger.Warn("name of channel not kept", "channel", c.Channel, "error", err)
+	}
 }

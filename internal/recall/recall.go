@@ -1,12 +1,16 @@
-// Package recall builds the context that judging and composing share: what was
-// said, by whom, with names instead of ids. It reads the database, and asks Slack
-// for names that are unknown or a day old, and for a thread that the bot is called into.
+// Package recall builds the context that judging, composing and remembering share:
+// what was said, by whom, with names instead of ids, and what is remembered. It
+// reads the database, and asks Slack for names that are unknown or a day old, and
+// for a thread that the bot is called into.
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -37,9 +41,19 @@ type Builder struct {
 	// ThreadLimit is how many of a thread's newest replies are read from Slack, and
 	// shown, where the bot was addressed in it.
 	ThreadLimit int
-	Clock       func() time.Time
-	Logger      *slog.Logger
+	// ActiveChannel is within what time a channel must have spoken to be told of,
+	// ThreadMemory how old the summary of a thread may be.
+	ActiveChannel, ThreadMemory time.Duration
+	Clock                       func() time.Time
+	Logger                      *slog.Logger
 }
+
+const (
+	// channelTexts and threadTexts bound how many memories a context holds, the most
+	// recently active first: of a thousand channels they would be a million tokens.
+	channelTexts = 50
+	threadTexts  = 50
+)
 
 // Recollection is a context with the names that occur in its texts.
 type Recollection struct {
@@ -55,7 +69,7 @@ type Recollection struct {
 // Build reads what there is to know for one conversation. Where the bot was
 // addressed in a thread, Slack is asked for the thread first, since the bot may
 // have been called into the middle of it. Names that cannot be had are ids;
-// messages that cannot be read are an error.
+// messages and memories that cannot be read are an error.
 func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool) (Recollection, error) {
 	own, err := b.Directory.Identity(ctx)
 	if err != nil {
@@ -73,30 +87,87 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	r := Recollection{Names: b.users(ctx, c.Team, own, messages), Channels: b.channels(ctx, c, messages)}
-	for i, m := range messages {
-		switch name := r.Names[m.UserID]; {
-		case m.Own:
-			messages[i].Name = b.Persona.Name
-		case name != "" && m.Name == "":
-			messages[i].Name = name
-		case m.Name == "" && m.UserID != "":
-			messages[i].Name = m.UserID
-		case m.Name == "":
-			messages[i].Name = m.BotID
-		}
+	now := b.Clock()
+	knowledge, err := b.Store.Knowledge(ctx, c.Team, c.Channel, now.Add(-b.ActiveChannel), channelTexts)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	history := chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], messages)
-	history.Omitted = omitted
+	long, short, err := b.Workspace(ctx, c.Team, c.Channel)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context: %w", err)
+	}
+	r := b.recollect(ctx, c, own, messages, omitted, knowledge)
+	if long != nil {
+		r.WorkspaceLongTerm = long.Text
+	}
+	if short != nil {
+		r.WorkspaceShortTerm = short.Text
+	}
+	if r.ThreadMemories, r.ThreadsUntold, err = b.Store.ThreadMemories(ctx, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts); err != nil {
+		return Recollection{}, fmt.Errorf("build context: %w", err)
+	}
 	if inThread {
-		history = history.Trim(c.Thread, b.ThreadLimit)
-		history.Omitted = max(history.Omitted, unread)
+		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
+		r.Conversation.Omitted = max(r.Conversation.Omitted, unread)
 	}
-	r.Context = chat.Context{Persona: b.Persona, Conversation: history, TargetThread: c.Thread}
 	for _, m := range r.Target() {
 		if at := m.Time(); at.After(r.Saw) {
 			r.Saw = at
 		}
 	}
 	return r, nil
+}
+
+// Material is the context for a memory of a channel or thread that is made of the
+// given messages: what is remembered of the channel itself, and nothing of what was
+// said elsewhere, which would go from memory to memory and could never be taken back.
+// omitted is how many earlier messages there are.
+func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection, error) {
+	own, err := b.Directory.Identity(ctx)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
+	}
+	knowledge, err := b.Store.Knowledge(ctx, s.Team, s.Channel, b.Clock(), 0)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
+	}
+	knowledge.Channels = slices.DeleteFunc(knowledge.Channels, func(c store.ChannelKnowledge) bool { return c.ChannelID != s.Channel })
+	knowledge.Untold = 0
+	c := chat.Conversation{Team: s.Team, Channel: s.Channel, Thread: s.Thread}
+	return b.recollect(ctx, c, own, messages, omitted, knowledge), nil
+}
+
+// recollect puts a context together, and the names into it.
+func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, omitted int, k store.Knowledge) Recollection {
+	r := Recollection{Names: b.users(ctx, c.Team, own, messages)}
+	var label func(id string) bool
+	r.Channels, label = b.channels(ctx, c, messages)
+	named := slices.Clone(messages)
+	for i, m := range named {
+		switch name := r.Names[m.UserID]; {
+		case m.Own:
+			named[i].Name = b.Persona.Name
+		case m.Name == "":
+			named[i].Name = cmp.Or(name, m.UserID, m.BotID)
+		}
+		named[i].Text = unlabelled(m.Text, label)
+	}
+	r.Context = chat.Context{
+		Persona:        b.Persona,
+		Conversation:   chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], named),
+		ChannelsUntold: k.Untold,
+		TargetThread:   c.Thread,
+	}
+	r.Conversation.Omitted = omitted
+	for _, known := range k.Channels {
+		memory := known.ChannelMemory
+		if memory.ChannelID == c.Channel {
+			memory.ChannelName = cmp.Or(r.Channels[c.Channel], memory.ChannelName)
+		}
+		r.Context.Channels = append(r.Context.Channels, memory)
+	}
+	slices.SortFunc(r.Context.Channels, func(a, b chat.ChannelMemory) int {
+		return cmp.Or(strings.Compare(a.ChannelName, b.ChannelName), strings.Compare(a.ChannelID, b.ChannelID))
+	})
+	return r
 }

@@ -78,7 +78,14 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	return setupIn(t, sqliteURL(t))
+}
+
+func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+
+func setupIn(t *testing.T, url string) *bundle {
+	t.Helper()
+	db, err := store.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,107 @@
+package mind
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/demo"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/openai"
+)
+
+// Agent is one use of a model.
+type Agent struct {
+	Model llm.Model
+	config.Agent
+}
+
+// question fills in what the agent's settings say.
+func (a Agent) question(r llm.Request) Question {
+	r.Model, r.MaxOutputTokens, r.Temperature = a.Agent.Model, max(r.MaxOutputTokens, a.MaxOutputTokens), a.Temperature
+	return Question{Request: r, agent: a}
+}
+
+// ask makes one attempt. An answer without a text is llm.ErrEmpty.
+func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
+	answer, err := a.Model.Generate(ctx, r)
+	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none
+	if err == nil && strings.TrimSpace(answer.Text) == "" {
+		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
+	}
+	return answer, err
+}
+
+// Agents are the three uses of a model.
+type Agents struct {
+	Response, Judgment, Memory Agent
+}
+
+// OpenAgents makes one client for each provider in use. close ends their connections.
+func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (agents Agents, close func(), err error) {
+	m := models{config: c, clock: clock, logger: logger, made: map[config.Provider]llm.Model{}}
+	for _, use := range []struct {
+		agent *Agent
+		as    config.Agent
+	}{
+		{&agents.Response, c.Agents.Response},
+		{&agents.Judgment, c.Agents.Judgment},
+		{&agents.Memory, c.Agents.Memory},
+	} {
+		model, err := m.of(ctx, use.as.Provider)
+		if err != nil {
+			m.close()
+			return Agents{}, nil, err
+		}
+		*use.agent = Agent{Model: model, Agent: use.as}
+	}
+	return agents, m.close, nil
+}
+
+// models makes one client a provider, when it is first wanted.
+type models struct {
+	config config.Config
+	clock  func() time.Time
+	logger *slog.Logger
+	made   map[config.Provider]llm.Model
+	opened []io.Closer
+}
+
+func (m *models) of(ctx context.Context, p config.Provider) (llm.Model, error) {
+	if model, ok := m.made[p]; ok {
+		return model, nil
+	}
+	bare, err := m.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := bare.(io.Closer); ok {
+		m.opened = append(m.opened, c)
+	}
+	m.made[p] = llm.Logged(bare, string(p), m.logger, m.clock)
+	return m.made[p], nil
+}
+
+func (m *models) open(ctx context.Context, p config.Provider) (llm.Model, error) {
+	c := m.config.LLM
+	switch p {
+	case config.ProviderGemini:
+		return gemini.New(ctx, gemini.Config{APIKey: string(c.Gemini.APIKey), Endpoint: c.Gemini.Endpoint})
+	case config.ProviderOpenAI:
+		return openai.New(openai.Config{APIKey: string(c.OpenAI.APIKey), BaseURL: c.OpenAI.BaseURL})
+	case config.ProviderDemo:
+		return demo.New(), nil
+	}
+	return nil, fmt.Errorf("unknown provider %q", p)
+}
+
+func (m *models) close() {
+	for _, c := range m.opened {
+		_ = c.Close() // it only lets go of connections
+	}
+}

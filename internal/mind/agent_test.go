@@ -1,0 +1,115 @@
+package mind
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+)
+
+func openAgents(t *testing.T, c config.Config, response, judgment, memory config.Provider) (Agents, func(), error) {
+	t.Helper()
+	c.Agents = config.Agents{
+		Response: config.Agent{Provider: response, Model: "large", SystemPrompt: "be brief"},
+		Judgment: config.Agent{Provider: judgment, Model: "small"},
+		Memory:   config.Agent{Provider: memory, Model: "keeper"},
+	}
+	return OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+}
+
+func TestEachProviderIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, nil)
+	var c config.Config
+	c.LLM.Gemini = config.Gemini{APIKey: "key", Endpoint: server.URL}
+	c.LLM.OpenAI = config.OpenAI{BaseURL: server.URL + "/v1"}
+	agents, stop, err := openAgents(t, c, config.ProviderGemini, config.ProviderOpenAI, config.ProviderGemini)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if agents.Response.Model != agents.Memory.Model || agents.Response.Model == agents.Judgment.Model {
+		t.Error("not one client a provider")
+	}
+	for _, use := range []struct {
+		agent           Agent
+		provider, model string
+	}{{agents.Response, "gemini", "large"}, {agents.Judgment, "openai", "small"}, {agents.Memory, "gemini", "keeper"}} {
+		server.Forget()
+		if _, err := use.agent.question(llm.Request{Prompt: "hello"}).Ask(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if calls := server.Calls(); len(calls) != 1 || calls[0].Provider != use.provider || calls[0].Model != use.model {
+			t.Errorf("calls %+v, want one of %s at %s", calls, use.model, use.provider)
+		}
+	}
+}
+
+func TestDemoNeedsNoNetwork(t *testing.T) {
+	t.Parallel()
+	agents, stop, err := openAgents(t, config.Config{}, config.ProviderDemo, config.ProviderDemo, config.ProviderDemo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	answer, err := agents.Memory.question(llm.Request{Purpose: llm.PurposeMemory, Prompt: "hello"}).Ask(t.Context())
+	if err != nil || !strings.Contains(answer.Text, "demo") || answer.Model != "keeper" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+func TestProvidersThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	for name, memory := range map[string]config.Provider{"unknown": "oracle", "none": "", "without a key": config.ProviderGemini} {
+		if _, _, err := openAgents(t, config.Config{}, config.ProviderDemo, config.ProviderDemo, memory); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, _, err := openAgents(t, config.Config{}, "oracle", config.ProviderDemo, config.ProviderDemo); err == nil || !strings.Contains(err.Error(), `"oracle"`) {
+		t.Errorf("%v, want an error that names the provider", err)
+	}
+}
+
+func TestQuestionsAreAsTheAgentIsSet(t *testing.T) {
+	t.Parallel()
+	warm := 0.5
+	for _, c := range []struct{ agent, asked, want int }{{800, 0, 800}, {800, 500, 800}, {100, 500, 500}, {0, 300, 300}, {0, 0, 0}} {
+		a := Agent{Agent: config.Agent{Model: "large", MaxOutputTokens: c.agent, Temperature: &warm}}
+		q := a.question(llm.Request{Purpose: llm.PurposeMemory, System: "s", Prompt: "p", MaxOutputTokens: c.asked})
+		if q.MaxOutputTokens != c.want || q.Model != "large" || q.Temperature != &warm || q.System != "s" || q.Prompt != "p" || q.Purpose != llm.PurposeMemory {
+			t.Errorf("%+v: %+v", c, q.Request)
+		}
+	}
+}
+
+// scripted answers as it is told.
+type scripted struct {
+	llm.Response
+	err error
+}
+
+func (s scripted) Generate(context.Context, llm.Request) (llm.Response, error) {
+	return s.Response, s.err
+}
+
+func TestAnswersWithoutATextAreErrors(t *testing.T) {
+	t.Parallel()
+	down := &llm.Error{Kind: llm.ErrUnavailable}
+	for _, c := range []struct {
+		text string
+		err  error
+		want error
+		kept string
+	}{{"yes", nil, nil, "yes"}, {" ", nil, llm.ErrEmpty, " "}, {"\x00", nil, llm.ErrEmpty, ""}, {"a\x00b", nil, nil, "ab"}, {"", down, llm.ErrUnavailable, ""}} {
+		answer, err := Agent{Model: scripted{llm.Response{Text: c.text}, c.err}}.question(llm.Request{}).Ask(t.Context())
+		if !errors.Is(err, c.want) || answer.Text != c.kept {
+			t.Errorf("%q: %q, %v; want %v", c.text, answer.Text, err, c.want)
+		}
+	}
+}

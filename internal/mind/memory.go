@@ -1,0 +1,259 @@
+package mind
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/store"
+)
+
+const (
+	// saidAtMost bounds how many messages one memory is made of.
+	saidAtMost = 1000
+	// repliesAtMost is the same of a thread, besides its parent.
+	repliesAtMost = 100
+	// channelsAtMost bounds how many channels' memories one of the workspace is made of.
+	channelsAtMost = 200
+	// late is how long a message may take from being given its time of storage to being
+	// there to be read, and how far the clocks of who stores it and who reads it may differ.
+	late = 5 * time.Minute
+)
+
+// Memory is a question for a summary, and what the answer will be made of.
+type Memory struct {
+	Question
+	Term chat.Term
+	// Sources are the ts of messages, and for the workspace channels' memories as
+	// recall.Source names them. Of a long-term memory they are, too, those that it has by way of the one
+	// that it replaces, as far as they may come before it again.
+	Sources []string
+}
+
+// Memories is what would be asked to remember a scope, as of a time, whether it has
+// changed or not. There is no question of a term where there is nothing to ask about.
+func (m *Mind) Memories(ctx context.Context, s chat.Scope, at time.Time) ([]Memory, error) {
+	standing, err := m.Store.Standing(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.plan(ctx, s, standing, at)
+	return p.ask, err
+}
+
+// plan is what is to be asked to remember a scope. A term that nothing is asked about
+// stays as it is, if it is the long one, or else is withdrawn.
+type plan struct {
+	ask []Memory
+	// forget is set if not even the long-term memory may stay.
+	forget bool
+}
+
+// fate is what becomes of a term once all that is asked has been answered.
+func (p plan) fate(t chat.Term) store.Fate {
+	switch {
+	case slices.ContainsFunc(p.ask, func(q Memory) bool { return q.Term == t }):
+		return store.Renew
+	case t == chat.LongTerm && !p.forget:
+		return store.Keep
+	}
+	return store.Withdraw
+}
+
+func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.Standing, at time.Time) (plan, error) {
+	switch {
+	case s.Workspace():
+		return m.ofWorkspace(ctx, s, at)
+	case s.Thread != "":
+		return m.ofThread(ctx, s, standing)
+	}
+	return m.ofChannel(ctx, s, standing, at)
+}
+
+func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.Standing) (plan, error) {
+	c := chat.Conversation{Team: s.Team, Channel: s.Channel, Thread: s.Thread}
+	said, omitted, err := m.Store.Recent(ctx, c, repliesAtMost, 0)
+	if err != nil {
+		return plan{}, err
+	}
+	if !slices.ContainsFunc(said, func(m chat.Message) bool { return m.ThreadTS == s.Thread }) {
+		return plan{}, nil // a parent alone is no thread
+	}
+	q, err := m.ofMessages(ctx, s, prompt.ThreadSummary, chat.ShortTerm, said, omitted, standing)
+	return plan{ask: q}, err
+}
+
+// ofChannel makes the short-term memory of what is in the window, and the long-term
+// memory of what is new.
+func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.Standing, at time.Time) (plan, error) {
+	window := m.window(at)
+	since := window
+	if standing.Known {
+		since = earlier(since, standing.Cursor.Since)
+	}
+	said, omitted, err := m.Store.SaidSince(ctx, s.Team, s.Channel, since, saidAtMost)
+	if err != nil {
+		return plan{}, err
+	}
+	lately, before := choose(said, since, omitted, func(m store.Said) bool { return !m.Time().Before(window) })
+	short, err := m.ofMessages(ctx, s, prompt.ChannelShort, chat.ShortTerm, lately, before, standing)
+	if err != nil {
+		return plan{}, err
+	}
+	known := knownOf(said, standing)
+	news, before := choose(said, since, omitted, func(m store.Said) bool { return isNews(m, known, standing) })
+	long, err := m.ofMessages(ctx, s, prompt.ChannelLong, chat.LongTerm, news, before, standing)
+	if err != nil {
+		return plan{}, err
+	}
+	for i, q := range long {
+		for _, ts := range q.Sources {
+			known[ts] = true
+		}
+		long[i].Sources = slices.Sorted(maps.Keys(known))
+	}
+	return plan{ask: append(short, long...)}, nil
+}
+
+// knownOf is the ts of what was said that is in the standing long-term memory.
+func knownOf(said []store.Said, standing store.Standing) map[string]bool {
+	known := map[string]bool{}
+	if standing.Long == nil {
+		return known
+	}
+	for _, m := range said {
+		if slices.Contains(standing.Long.Sources, m.TS) {
+			known[m.TS] = true
+		}
+	}
+	return known
+}
+
+// isNews reports whether the standing memory may not know a message yet. What was
+// stored about when that was made is told by its sources, unless it was edited: then
+// nobody knows which text that memory was made of.
+func isNews(m store.Said, known map[string]bool, standing store.Standing) bool {
+	switch {
+	case !standing.Known || !m.Stored.Before(standing.Read.Add(late)):
+		return true
+	case m.Stored.Before(standing.Read.Add(-late)):
+		return false
+	}
+	return m.Revision != "" || !known[m.TS]
+}
+
+// choose is the wanted ones of what was said since a time, and the parents of their
+// threads; and how many still earlier ones are missing, which are taken to be wanted
+// if the earliest is that was read.
+func choose(said []store.Said, since time.Time, omitted int, wanted func(store.Said) bool) (chosen []chat.Message, before int) {
+	parents := map[string]bool{}
+	var first store.Said
+	for _, m := range said {
+		if m.Time().Before(since) {
+			continue
+		}
+		if first.TS == "" || m.Time().Before(first.Time()) {
+			first = m
+		}
+		if wanted(m) {
+			parents[m.ThreadTS] = true
+		}
+	}
+	for _, m := range said {
+		if parents[m.TS] || !m.Time().Before(since) && wanted(m) {
+			chosen = append(chosen, m.Message)
+		}
+	}
+	if first.TS != "" && wanted(first) {
+		before = omitted
+	}
+	return chosen, before
+}
+
+// ofMessages is the question that messages make, if there are any.
+func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, standing store.Standing) ([]Memory, error) {
+	if len(said) == 0 {
+		return nil, nil
+	}
+	r, err := m.Recall.Material(ctx, s, said, omitted)
+	if err != nil {
+		return nil, err
+	}
+	if s.Thread != "" && standing.Short != nil {
+		r.ThreadMemories = map[string]string{s.Thread: standing.Short.Text}
+	}
+	var sources []string
+	for _, m := range r.Conversation.All() {
+		sources = append(sources, m.TS)
+	}
+	return m.memory(kind, term, r.Context, m.options(m.Agents.Memory, r), sources)
+}
+
+// ofWorkspace merges what is remembered of the channels that everybody may read.
+func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
+	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, channelsAtMost)
+	if err != nil {
+		return plan{}, err
+	}
+	if k.Untold > 0 {
+		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", channelsAtMost, "left_out", k.Untold)
+	}
+	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
+	existing, _, err := m.Recall.Workspace(ctx, s.Team, "")
+	if err != nil {
+		return plan{}, err
+	}
+	var merged chat.Context
+	told := map[string]string{} // by channel
+	if existing != nil {
+		merged.WorkspaceLongTerm = existing.Text
+		for _, source := range existing.Sources {
+			told[recall.SourceChannel(source)] = source
+		}
+	}
+	var lately chat.Context
+	var sources []string
+	for _, c := range k.Channels {
+		if c.ShortTerm != "" && !c.Active.Before(m.window(at)) {
+			lately.Channels = append(lately.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
+			sources = append(sources, recall.Source(c.ChannelID, c.ShortID))
+		}
+		if source := recall.Source(c.ChannelID, c.LongID); c.LongTerm != "" && told[c.ChannelID] != source {
+			merged.Channels = append(merged.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, LongTerm: c.LongTerm})
+			told[c.ChannelID] = source
+		}
+	}
+	p := plan{forget: existing == nil}
+	o := prompt.Options{Now: m.Clock(), AgentPrompt: m.Agents.Memory.SystemPrompt}
+	if len(lately.Channels) > 0 {
+		if p.ask, err = m.memory(prompt.WorkspaceShort, chat.ShortTerm, lately, o, sources); err != nil {
+			return plan{}, err
+		}
+	}
+	if len(merged.Channels) > 0 {
+		long, err := m.memory(prompt.WorkspaceLong, chat.LongTerm, merged, o, slices.Sorted(maps.Values(told)))
+		if err != nil {
+			return plan{}, err
+		}
+		p.ask = append(p.ask, long...)
+	}
+	return p, nil
+}
+
+// memory is one question for a summary, in a list of its own.
+func (m *Mind) memory(kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]Memory, error) {
+	o.MaxTokens, o.WindowHours = m.tokens(term), m.Memory.ShortTermWindowHours
+	system, user, err := m.Prompts.Memory(kind, c, o)
+	if err != nil {
+		return nil, &Unaskable{err}
+	}
+	return []Memory{{Term: term, Sources: sources, Question: m.Agents.Memory.question(llm.Request{
+		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term),
+	})}}, nil
+}

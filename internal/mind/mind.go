@@ -1,0 +1,112 @@
+package mind
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Identity is who tells who the bot is.
+type Identity interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+}
+
+// Mind is all that questions are made of. All fields are required.
+type Mind struct {
+	Store   *store.Store
+	Slack   Identity
+	Recall  *recall.Builder
+	Prompts *prompt.Renderer
+	Agents  Agents
+	Memory  config.Memory
+	Clock   func() time.Time
+	Logger  *slog.Logger
+}
+
+// Question is exactly what one model is asked.
+type Question struct {
+	llm.Request
+	agent Agent
+}
+
+// Ask makes one attempt.
+func (q Question) Ask(ctx context.Context) (llm.Response, error) { return q.agent.ask(ctx, q.Request) }
+
+func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
+	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, ChannelNames: r.Channels}
+}
+
+// Reply is the question for a reply.
+type Reply struct {
+	Question
+	// Saw is the newest message of the conversation that the model is shown.
+	Saw time.Time
+}
+
+// Reply is what is asked for a reply to a message. In a thread that an addressed
+// message does not begin, Slack is asked for the thread.
+func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (Reply, error) {
+	r, err := m.Recall.Build(ctx, c, addressed && trigger != c.Thread)
+	if err != nil {
+		return Reply{}, err
+	}
+	own, err := m.Slack.Identity(ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	o := m.options(m.Agents.Response, r)
+	for _, said := range r.Target() {
+		o.Bare = o.Bare || (said.TS == trigger && prompt.BareMention(said.Text, own.UserID))
+	}
+	system, user, err := m.Prompts.Response(r.Context, o)
+	if err != nil {
+		return Reply{}, &Unaskable{err}
+	}
+	return Reply{
+		Question: m.Agents.Response.question(llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}),
+		Saw:      r.Saw,
+	}, nil
+}
+
+// Judgment is the question whether to speak, which may have to be put again.
+type Judgment struct {
+	mind     *Mind
+	read     recall.Recollection
+	maxDelay int
+}
+
+// Judgment reads what there is to judge by; maxDelay, in seconds, is the longest delay that may be chosen.
+func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, maxDelay int) (Judgment, error) {
+	r, err := m.Recall.Build(ctx, c, false)
+	return Judgment{mind: m, read: r, maxDelay: maxDelay}, err
+}
+
+// Question is what is asked; fault says why the last answer could not be read, or is empty.
+func (j Judgment) Question(fault string) (Question, error) {
+	agent := j.mind.Agents.Judgment
+	o := j.mind.options(agent, j.read)
+	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
+	system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
+	if err != nil {
+		return Question{}, &Unaskable{err}
+	}
+	return agent.question(llm.Request{
+		Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay),
+	}), nil
+}
+
+// Unaskable is a question that no further attempt would bring about: its template is broken.
+type Unaskable struct{ Err error }
+
+func (e *Unaskable) Error() string { return e.Err.Error() }
+
+// Unwrap is the template's error.
+func (e *Unaskable) Unwrap() error { return e.Err }

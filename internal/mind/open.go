@@ -1,0 +1,38 @@
+package mind
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Open makes a mind as the configuration says. close ends the connections to the
+// models' providers.
+func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, logger *slog.Logger) (m *Mind, close func(), err error) {
+	prompts, err := prompt.New(prompt.Config{Language: string(c.Language), Dir: c.TemplatesDir, Location: c.Location()})
+	if err != nil {
+		return nil, nil, err
+	}
+	agents, close, err := OpenAgents(ctx, c, time.Now, logger)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Mind{
+		Store: s, Slack: client,
+		Recall: &recall.Builder{
+			Store: s, Directory: client, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
+			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
+			MessagesLimit: c.Response.ChannelMessagesLimit,
+			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
+			Clock: time.Now, Logger: logger,
+		},
+		Prompts: prompts, Agents: agents, Memory: c.Memory, Clock: time.Now, Logger: logger,
+	}, close, nil
+}

@@ -1,0 +1,132 @@
+package mind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+// Survey is the scopes of one kind, threads or channels, that have something new, after
+// a scope in order, at most limit.
+func (m *Mind) Survey(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+	own, err := m.Slack.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if threads {
+		return m.Store.ChangedThreads(ctx, own.TeamID, m.window(at), at.Add(-m.Recall.ThreadMemory), after, limit)
+	}
+	return m.Store.ChangedChannels(ctx, own.TeamID, m.window(at), after, limit)
+}
+
+// window is the beginning of what short-term memory holds.
+func (m *Mind) window(at time.Time) time.Time { return at.Add(-m.Memory.ShortTermWindow()) }
+
+// Made says what Remember did.
+type Made struct {
+	// Calls is how many times a model was asked: 0 where nothing was new.
+	Calls int
+	// Changed is set if the memory is another one now.
+	Changed bool
+}
+
+// Remember makes the memories of a scope anew, as of a time, if anything in it has
+// changed since they were made. What a model has answered is kept as a draft at
+// once, so that who tries again after a crash does not pay for it again; all of it
+// comes into force together, in the end.
+//
+// The scope is looked at before it is read: what is stored in between is read, and
+// read again the next time, and never missed.
+func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, error) {
+	at = at.UTC().Truncate(time.Microsecond) // as the database keeps it
+	standing, err := m.Store.Standing(ctx, s)
+	if err != nil {
+		return Made{}, err
+	}
+	if standing.Known {
+		now, err := m.Store.Look(ctx, s, standing.Cursor.Since)
+		if err != nil || now == standing.Cursor {
+			return Made{}, err
+		}
+	}
+	since, err := m.since(ctx, s, at)
+	if err != nil {
+		return Made{}, err
+	}
+	read := m.Clock()
+	cursor, err := m.Store.Look(ctx, s, since)
+	if err != nil {
+		return Made{}, err
+	}
+	p, err := m.plan(ctx, s, standing, at)
+	if err != nil {
+		return Made{}, err
+	}
+	made := Made{Changed: true}
+	for _, q := range p.ask {
+		asked, err := m.draft(ctx, s, q, cursor)
+		made.Calls += asked
+		if err != nil {
+			return made, fmt.Errorf("remember %s, %s term: %w", s, q.Term, err)
+		}
+	}
+	return made, m.Store.SaveMemories(ctx, store.Remembered{
+		Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read,
+	})
+}
+
+// since is from when on the next run shall look for what is new in a scope: from the
+// beginning of the window, or from earlier on where Slack's history has not been read
+// so far, since what is stored late may be older than the window by then.
+func (m *Mind) since(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
+	since := m.window(at)
+	if s.Workspace() || s.Thread != "" {
+		return since, nil
+	}
+	known, err := m.Store.Channels(ctx, s.Team, []string{s.Channel})
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, mark := range []string{known[s.Channel].CaughtUpTo, known[s.Channel].ThreadsCaughtUpTo} {
+		if mark != "" {
+			since = earlier(since, chat.Time(mark))
+		}
+	}
+	return since, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// draft has a memory written, unless that was done before a crash.
+func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.Cursor) (asked int, err error) {
+	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
+		return 0, err
+	}
+	began := m.Clock()
+	answer, err := q.Ask(ctx)
+	text, err := summary(answer.Text, err, m.tokens(q.Term))
+	if err != nil {
+		return 1, err
+	}
+	made := m.Clock()
+	return 1, m.Store.PutDraft(ctx, store.Memory{
+		Scope: s, Term: q.Term, Text: text, Origin: "model", Model: answer.Model,
+		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: made.Sub(began), Sources: q.Sources, Made: made,
+	}, cursor)
+}
+
+func (m *Mind) tokens(t chat.Term) int {
+	if t == chat.LongTerm {
+		return m.Memory.LongTermSummaryMaxTokens
+	}
+	return m.Memory.ShortTermSummaryMaxTokens
+}

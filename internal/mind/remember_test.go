@@ -1,0 +1,383 @@
+package mind
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+)
+
+func TestFirstMemoryOfAChannel(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.say("C1", 25*time.Hour, "too old")
+		parent := b.say("C1", 30*time.Hour, "an old parent")
+		first, second := b.say("C1", 2*time.Hour, "the launch is on Friday"), b.reply(parent, time.Hour, "a late reply")
+		calls := b.remember(channel("C1"), 0)
+		b.asked("at first", calls, channelShort, channelLong)
+		for _, c := range calls {
+			b.holds("prompt", material(c), "the launch is on Friday", "a late reply", "an old parent", "name of UALICE", "!too old", "!You are myao.")
+		}
+		long, short := b.inForce(channel("C1"))
+		sources := []string{parent.TS, first.TS, second.TS}
+		for i, m := range []struct {
+			got  string
+			want string
+		}{{short.Text, "- 2026-03-01: note 1 of short-term memory of"}, {long.Text, "- 2026-03-01: note 2 of long-term memory of"}} {
+			if m.got != m.want {
+				t.Errorf("memory %d: %q, want %q", i, m.got, m.want)
+			}
+		}
+		for _, m := range []struct {
+			got    []string
+			model  string
+			tokens bool
+			made   time.Time
+		}{
+			{short.Sources, short.Model, short.TokensIn > 0 && short.TokensOut > 0 && short.Latency > 0, short.Made},
+			{long.Sources, long.Model, long.TokensIn > 0 && long.TokensOut > 0 && long.Latency > 0, long.Made},
+		} {
+			if !slices.Equal(m.got, sources) || m.model != "keeper" || !m.tokens || m.made.Before(b.now) || m.made.After(time.Now()) {
+				t.Errorf("provenance %+v, want sources %q", m, sources)
+			}
+		}
+		if long.Version != 1 || short.Version != 1 || long.Origin != "model" || short.Origin != "model" {
+			t.Errorf("versions %d and %d, of %q and %q", long.Version, short.Version, long.Origin, short.Origin)
+		}
+		b.asked("nothing new", b.remember(channel("C1"), time.Second))
+		b.asked("nothing but age", b.remember(channel("C1"), 23*time.Hour+30*time.Minute))
+		b.asked("nothing in the window any more", b.remember(channel("C1"), 72*time.Hour))
+		if again, _ := b.inForce(channel("C1")); again.ID != long.ID {
+			t.Errorf("memory %d in force, want %d as before", again.ID, long.ID)
+		}
+	})
+}
+
+func TestWhatMakesAMemoryAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b *bundle, old, other chat.Message)
+		want   []string
+		long   []string // of what the long-term memory is made
+	}{
+		"a message":             {func(b *bundle, _, _ chat.Message) { b.say("C1", 0, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "!the old", "!the other"}},
+		"a reply":               {func(b *bundle, old, _ chat.Message) { b.reply(old, 0, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "the old", "!the other"}},
+		"the bot's own message": {func(b *bundle, _, _ chat.Message) { b.keep(own(b, "brand new")) }, []string{channelShort, channelLong}, []string{"brand new", "myao:", "!the old"}},
+		"an edit":               {func(b *bundle, old, _ chat.Message) { b.edit(old, "brand new") }, []string{channelShort, channelLong}, []string{"brand new", "!the old", "!the other"}},
+		"a deletion":            {func(b *bundle, old, _ chat.Message) { b.remove(old) }, []string{channelShort}, nil},
+		"two deletions":         {func(b *bundle, old, other chat.Message) { b.remove(old); b.remove(other) }, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, b *bundle) {
+				b.meet(public("C1", "general"))
+				old, other := b.say("C1", 2*time.Hour, "the old"), b.say("C1", time.Hour, "the other")
+				b.remember(channel("C1"), 0)
+				before, _ := b.inForce(channel("C1"))
+				c.change(b, old, other)
+				calls := b.remember(channel("C1"), time.Minute)
+				b.asked("changed", calls, c.want...)
+				long, short := b.inForce(channel("C1"))
+				if withdrawn := short.Text == ""; withdrawn != (c.want == nil) {
+					t.Errorf("short-term memory %q", short.Text)
+				}
+				if c.long == nil {
+					if long.ID != before.ID {
+						t.Errorf("long-term memory %+v, want %+v as before", long, before)
+					}
+				} else {
+					b.holds("long", material(calls[1]), append(c.long, before.Text)...)
+					if long.Version != 2 {
+						t.Errorf("long-term memory %+v, want the second version", long)
+					}
+				}
+				b.asked("again", b.remember(channel("C1"), time.Hour))
+			})
+		})
+	}
+}
+
+func own(b *bundle, text string) chat.Message {
+	return chat.Message{Team: "T1", Channel: "C1", TS: b.ts(0), UserID: "UBOT", BotID: "BBOT", Own: true, Text: text}
+}
+
+// Nobody remembered anything for three days.
+func TestALongPauseIsMadeUpFor(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.say("C1", 100*time.Hour, "told before")
+		b.remember(channel("C1"), -99*time.Hour)
+		b.say("C1", 50*time.Hour, "told meanwhile")
+		b.say("C1", time.Hour, "told lately")
+		calls := b.remember(channel("C1"), 0)
+		b.asked("after the pause", calls, channelShort, channelLong)
+		b.holds("short", material(calls[0]), "told lately", "!told meanwhile", "!told before")
+		b.holds("long", material(calls[1]), "told lately", "told meanwhile", "!told before")
+	})
+}
+
+// The door was closed for three days. A live message comes first, and memory is made
+// before catch-up has read what lies between, and again while it still reads.
+func TestWhatCatchUpBringsLateIsRemembered(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		read := func(to time.Duration) {
+			ts := chat.TS(b.now.Add(-to))
+			if err := b.Store.CaughtUp(t.Context(), "T1", "C1", ts, ts, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := func(ago time.Duration, text string) {
+			if err := b.Store.Remember(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: b.ts(ago), UserID: "UALICE", Text: text}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.say("C1", 72*time.Hour, "before the door closed")
+		read(72 * time.Hour)
+		b.remember(channel("C1"), -71*time.Hour)
+		b.say("C1", time.Hour, "live")
+		b.asked("live", b.remember(channel("C1"), 0), channelShort, channelLong)
+		for hour, ago := range []time.Duration{30 * time.Hour, 40 * time.Hour, 70 * time.Hour} {
+			seen(ago, "read late")
+			calls := b.remember(channel("C1"), time.Duration(hour+1)*time.Hour)
+			b.asked("read "+ago.String()+" late", calls, channelShort, channelLong)
+			b.holds("long", material(calls[1]), "read late", "!live", "!before the door")
+			b.holds("short", material(calls[0]), "!read late", "live")
+		}
+		read(0)
+		b.asked("caught up", b.remember(channel("C1"), 5*time.Hour))
+		b.say("C1", -5*time.Hour, "as always")
+		b.asked("as always", b.remember(channel("C1"), 6*time.Hour), channelShort, channelLong)
+		standing, err := b.Store.Standing(t.Context(), channel("C1"))
+		if err != nil || !standing.Cursor.Since.Equal(b.now.Add(-18*time.Hour)) {
+			t.Errorf("looks back to %v, %v; want the window", standing.Cursor.Since, err)
+		}
+	})
+}
+
+func TestWhatIsSaidWhileTheModelWritesIsNotMissed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.say("C1", time.Hour, "first")
+		b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+			b.say("C1", 0, "in between "+kindOf(c))
+			return note(c)
+		})
+		b.remember(channel("C1"), 0)
+		b.model.Handle(note)
+		calls := b.remember(channel("C1"), 0)
+		b.asked("afterwards", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "in between "+channelShort, "in between "+channelLong, "!first")
+		b.asked("again", b.remember(channel("C1"), 0))
+	})
+}
+
+// The host that remembers is ahead of the one that stores, or a transaction took long:
+// what comes to light later was stored before the memory was made, it seems.
+func TestClocksMayDiffer(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.ahem = 3 * time.Minute
+		first, second := b.say("C1", time.Hour, "first"), b.say("C1", time.Hour, "second")
+		b.remember(channel("C1"), 0)
+		b.say("C1", 0, "third")
+		calls := b.remember(channel("C1"), time.Minute)
+		b.asked("a message", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "third", "!first", "!second")
+		b.edit(second, "edited")
+		calls = b.remember(channel("C1"), time.Minute)
+		b.asked("an edit", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "edited")
+		b.remove(first)
+		if calls = b.remember(channel("C1"), time.Minute); len(calls) == 0 {
+			t.Error("a deletion: nothing was asked")
+		}
+		b.ahem = -3 * time.Minute
+		b.say("C1", 0, "fourth")
+		calls = b.remember(channel("C1"), time.Minute)
+		b.asked("behind", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "fourth")
+	})
+}
+
+func TestEmptyAnswersAreNotKept(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.say("C1", time.Hour, "first")
+		b.remember(channel("C1"), 0)
+		long, short := b.inForce(channel("C1"))
+		b.say("C1", 0, "second")
+		for _, answer := range []string{"", " \n\t", "\u200b\ufeff", "- …\n- ---", "\x00"} {
+			b.model.Handle(llmtest.Script(llmtest.Text(answer)))
+			if _, err := b.Remember(t.Context(), channel("C1"), b.now); err == nil {
+				t.Errorf("answer %q: no error", answer)
+			}
+			if l, s := b.inForce(channel("C1")); l.ID != long.ID || s.ID != short.ID {
+				t.Errorf("answer %q: in force are %q and %q", answer, l.Text, s.Text)
+			}
+		}
+		b.model.Handle(note)
+		b.asked("at last", b.remember(channel("C1"), 0), channelShort, channelLong)
+	})
+}
+
+// The worker dies between the two memories of a channel: what was paid for is used, and
+// nothing is in force before all is.
+func TestACrashIsNotPaidForTwice(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		b.say("C1", time.Hour, "first")
+		b.remember(channel("C1"), 0)
+		long, short := b.inForce(channel("C1"))
+		b.say("C1", 0, "second")
+		at := b.now.Add(time.Minute)
+		b.model.Forget()
+		b.model.Handle(llmtest.Script(llmtest.Text("- the short one"), llmtest.Fail(503)))
+		made, err := b.Remember(t.Context(), channel("C1"), at)
+		if err == nil || made.Calls != 2 {
+			t.Errorf("%+v, %v; want an error after 2 calls", made, err)
+		}
+		if l, s := b.inForce(channel("C1")); l.ID != long.ID || s.ID != short.ID {
+			t.Errorf("after the crash %q and %q are in force", l.Text, s.Text)
+		}
+		b.model.Handle(note)
+		b.asked("again", b.remember(channel("C1"), time.Minute), channelLong)
+		if l, s := b.inForce(channel("C1")); l.Version != 2 || s.Version != 2 || s.Text != "- the short one" {
+			t.Errorf("at last %+v and %+v are in force", l, s)
+		}
+		// A draft of what has changed since is of no use.
+		b.say("C1", 0, "third")
+		b.model.Handle(llmtest.Script(llmtest.Text("- outdated"), llmtest.Fail(503)))
+		if _, err := b.Remember(t.Context(), channel("C1"), at); err == nil {
+			t.Error("no error")
+		}
+		b.say("C1", 0, "fourth")
+		b.model.Handle(note)
+		calls := b.remember(channel("C1"), time.Minute)
+		b.asked("changed since", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "third", "fourth", "!first", "!second")
+	})
+}
+
+func TestTwoWorkersAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		const workers = 4
+		for round := range 5 {
+			b.say("C1", 0, "hello")
+			var group sync.WaitGroup
+			errs := make([]error, workers)
+			for i := range workers {
+				group.Go(func() {
+					_, errs[i] = b.Remember(t.Context(), channel("C1"), b.now.Add(time.Duration(round)*time.Minute))
+				})
+			}
+			group.Wait()
+			for _, err := range errs {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			b.asked("afterwards", b.remember(channel("C1"), time.Hour))
+			long, short := b.inForce(channel("C1"))
+			if long.Version <= round || short.Version <= round {
+				t.Errorf("round %d: versions %d and %d are in force", round, long.Version, short.Version)
+			}
+			if said := b.said; len(long.Sources) != said || len(short.Sources) != said {
+				t.Errorf("round %d: made of %d and %d messages", round, len(long.Sources), len(short.Sources))
+			}
+		}
+	})
+}
+
+func TestThread(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		parent := b.say("C1", 60*time.Hour, "the parent")
+		b.say("C1", time.Hour, "elsewhere")
+		b.asked("a parent alone", b.remember(thread(parent), 0))
+		first := b.reply(parent, 50*time.Hour, "first reply")
+		second := b.reply(parent, time.Hour, "second reply")
+		calls := b.remember(thread(parent), 0)
+		b.asked("at first", calls, ofThread)
+		b.holds("prompt", material(calls[0]), "the parent", "first reply", "second reply", "!elsewhere", "!earlier message", "!note 1")
+		_, before := b.inForce(thread(parent))
+		if want := []string{parent.TS, first.TS, second.TS}; !slices.Equal(before.Sources, want) || before.Version != 1 {
+			t.Errorf("made of %q, want %q: %+v", before.Sources, want, before)
+		}
+		b.asked("nothing new", b.remember(thread(parent), 0))
+		b.reply(parent, 0, "third reply")
+		calls = b.remember(thread(parent), 0)
+		b.asked("a reply", calls, ofThread)
+		b.holds("prompt", material(calls[0]), before.Text, "the parent", "first reply", "third reply")
+		b.edit(first, "first reply, edited")
+		b.asked("an edit", b.remember(thread(parent), 0), ofThread)
+		b.remove(first)
+		calls = b.remember(thread(parent), 0)
+		b.asked("a deletion", calls, ofThread)
+		b.holds("prompt", material(calls[0]), "!first reply")
+		for _, m := range b.replies(parent) {
+			b.remove(m)
+		}
+		b.asked("without replies", b.remember(thread(parent), 0))
+		if long, short := b.inForce(thread(parent)); long.Text != "" || short.Text != "" {
+			t.Errorf("%q and %q are in force of what is no thread any more", long.Text, short.Text)
+		}
+		b.asked("again", b.remember(thread(parent), 0))
+	})
+}
+
+// replies is the replies to a message as they stand.
+func (b *bundle) replies(to chat.Message) []chat.Message {
+	b.t.Helper()
+	tail, err := b.Store.Tail(b.t.Context(), chat.Conversation{Team: "T1", Channel: to.Channel, Thread: to.TS}, 1000)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return slices.DeleteFunc(tail, func(m chat.Message) bool { return m.TS == to.TS })
+}
+
+func TestALongThreadShowsItsEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	parent := b.say("C1", time.Hour, "the parent")
+	for range repliesAtMost + 7 {
+		b.reply(parent, 0, "reply")
+	}
+	calls := b.remember(thread(parent), 0)
+	b.holds("prompt", material(calls[0]), "the parent", "… 7 earlier messages")
+	if _, short := b.inForce(thread(parent)); len(short.Sources) != repliesAtMost+1 {
+		t.Errorf("made of %d messages", len(short.Sources))
+	}
+}
+
+// What lies before the newest thousand is told of where it belongs, and not otherwise.
+func TestABusyChannelShowsItsEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	var many []chat.Message
+	for range saidAtMost + 5 {
+		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(40 * time.Hour), UserID: "UALICE", Text: "chatter"})
+	}
+	if err := b.Store.Remember(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	calls := b.remember(channel("C1"), -39*time.Hour)
+	b.asked("at first", calls, channelShort, channelLong)
+	for _, c := range calls {
+		b.holds("prompt", c.System[:2000]+"…", "!earlier messages that", "Top level")
+		if !strings.Contains(material(c), "… 5 earlier messages") {
+			t.Errorf("%s: nothing is told of the first 5", kindOf(c))
+		}
+	}
+	b.say("C1", time.Hour, "and now")
+	calls = b.remember(channel("C1"), 0)
+	b.asked("later", calls, channelShort, channelLong)
+	for _, c := range calls {
+		b.holds(kindOf(c), material(c), "and now", "!chatter", "!… 6 earlier", "!… 5 earlier")
+	}
+}

@@ -1,0 +1,298 @@
+package mind
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	// These tests wait more than they work: more of them run side by side than there are cores.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	testserver.Main(m)
+}
+
+// directory is a Slack that knows some users and channels, and nothing of others.
+type directory struct {
+	mu       sync.Mutex
+	channels map[string]slack.Channel
+}
+
+func (d *directory) Identity(context.Context) (slack.Identity, error) {
+	return slack.Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT", Name: "myao"}, nil
+}
+
+func (d *directory) User(_ context.Context, id string) (slack.User, error) {
+	return slack.User{ID: id, Name: "name of " + id}, nil
+}
+
+var errUnknown = errors.New("no such channel")
+
+func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok := d.channels[id]
+	if !ok {
+		return slack.Channel{}, errUnknown
+	}
+	return c, nil
+}
+
+// nothing is a Slack whose threads have nothing that the database lacks.
+type nothing struct{}
+
+func (nothing) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
+	return slack.Page{}, nil
+}
+
+// bundle is a mind with a real database and a model behind HTTP.
+type bundle struct {
+	*Mind
+	t     *testing.T
+	slack *directory
+	model *llmtest.Running
+	// now is the time of the test's beginning; messages are said, and memories made,
+	// so long before or after it.
+	now  time.Time
+	ahem time.Duration // how far the mind's clock goes wrong
+	said int
+}
+
+// eachDatabase runs a test on both databases.
+func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, setup(t, sqliteURL(t)))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, setup(t, testserver.Postgres(t)))
+	})
+}
+
+func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
+
+// note is what the model answers unless it is told otherwise: each time something new.
+func note(c llmtest.Call) llmtest.Reply {
+	if c.Judgment() {
+		return llmtest.No("nothing to say")
+	}
+	return llmtest.Text(fmt.Sprintf("- 2026-03-01: note %d of %s", c.N, kindOf(c)))
+}
+
+// kinds are what the prompts of memory ask for.
+var kinds = []string{
+	"short-term memory of the workspace", "long-term memory of the workspace", "memory of the thread", "short-term memory of", "long-term memory of",
+}
+
+// kindOf is which memory a call asks for.
+func kindOf(c llmtest.Call) string {
+	for _, kind := range kinds {
+		if strings.Contains(c.System, "\nWrite the "+kind) {
+			return kind
+		}
+	}
+	return "?"
+}
+
+func setup(t *testing.T, url string) *bundle {
+	t.Helper()
+	b := &bundle{t: t, now: time.Now().UTC().Truncate(time.Microsecond), slack: &directory{channels: map[string]slack.Channel{}}}
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.model = llmtest.New(t, note)
+	prompts, err := prompt.New(prompt.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	discard := slog.New(slog.DiscardHandler)
+	clock := func() time.Time { return time.Now().Add(b.ahem) }
+	b.Mind = &Mind{
+		Store: s, Slack: b.slack,
+		Recall: &recall.Builder{
+			Store: s, Directory: b.slack, Threads: nothing{}, ThreadLimit: 20,
+			Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."}, MessagesLimit: 50,
+			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: discard,
+		},
+		Prompts: prompts, Memory: config.Default().Memory, Clock: clock, Logger: discard,
+	}
+	b.use(config.ProviderOpenAI)
+	return b
+}
+
+// use has the questions go to a provider.
+func (b *bundle) use(p config.Provider) {
+	b.t.Helper()
+	c := config.Config{LLM: config.LLM{
+		OpenAI: config.OpenAI{APIKey: "key", BaseURL: b.model.URL + "/v1"},
+		Gemini: config.Gemini{APIKey: "key", Endpoint: b.model.URL},
+	}}
+	for agent, model := range map[*config.Agent]string{&c.Agents.Response: "large", &c.Agents.Judgment: "small", &c.Agents.Memory: "keeper"} {
+		*agent = config.Agent{Provider: p, Model: model, MaxOutputTokens: 400}
+	}
+	agents, stop, err := OpenAgents(b.t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(stop)
+	b.Agents = agents
+}
+
+// meet makes channels known as Slack describes them; those beginning with C are public.
+func (b *bundle) meet(channels ...slack.Channel) {
+	b.t.Helper()
+	for _, c := range channels {
+		c.Member = true
+		b.slack.mu.Lock()
+		b.slack.channels[c.ID] = c
+		b.slack.mu.Unlock()
+		if err := b.Store.SaveChannel(b.t.Context(), "T1", store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: true, Refreshed: time.Now()}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func public(id, name string) slack.Channel  { return slack.Channel{ID: id, Name: name} }
+func private(id, name string) slack.Channel { return slack.Channel{ID: id, Name: name, Private: true} }
+
+// ts is that of a message so long before the test's beginning; no two are the same.
+func (b *bundle) ts(ago time.Duration) string {
+	b.said++
+	return chat.TS(b.now.Add(-ago + time.Duration(b.said)*time.Microsecond))
+}
+
+// say has alice say something that the store knows at once.
+func (b *bundle) say(channel string, ago time.Duration, text string) chat.Message {
+	b.t.Helper()
+	return b.keep(chat.Message{Team: "T1", Channel: channel, TS: b.ts(ago), UserID: "UALICE", Text: text})
+}
+
+// reply has bob answer in a message's thread.
+func (b *bundle) reply(to chat.Message, ago time.Duration, text string) chat.Message {
+	b.t.Helper()
+	return b.keep(chat.Message{Team: "T1", Channel: to.Channel, TS: b.ts(ago), ThreadTS: to.TS, UserID: "UBOB", Text: text})
+}
+
+func (b *bundle) edit(m chat.Message, text string) {
+	b.t.Helper()
+	m.Text, m.Revision = text, chat.TS(time.Now())
+	b.keep(m)
+}
+
+func (b *bundle) remove(m chat.Message) {
+	b.t.Helper()
+	m.Text, m.Deleted = "", true
+	b.keep(m)
+}
+
+func (b *bundle) keep(m chat.Message) chat.Message {
+	b.t.Helper()
+	if _, err := b.Store.Record(b.t.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+func channel(id string) chat.Scope { return chat.Scope{Team: "T1", Channel: id} }
+func thread(m chat.Message) chat.Scope {
+	return chat.Scope{Team: "T1", Channel: m.Channel, Thread: m.TS}
+}
+
+var workspace = chat.Scope{Team: "T1"}
+
+// remember remembers a scope as of so long after the test's beginning, and returns the
+// model's calls: how many there are is what Remember says.
+func (b *bundle) remember(s chat.Scope, after time.Duration) []llmtest.Call {
+	b.t.Helper()
+	b.model.Forget()
+	made, err := b.Remember(b.t.Context(), s, b.now.Add(after))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	calls := b.model.Calls()
+	if made.Calls != len(calls) {
+		b.t.Errorf("%s: says that it made %d calls, and made %d", s, made.Calls, len(calls))
+	}
+	return calls
+}
+
+// asked demands what the calls ask for, in order.
+func (b *bundle) asked(when string, calls []llmtest.Call, want ...string) {
+	b.t.Helper()
+	var got []string
+	for _, c := range calls {
+		got = append(got, kindOf(c))
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("%s: asked for %q, want %q", when, got, want)
+	}
+}
+
+const (
+	ofThread       = "memory of the thread"
+	channelShort   = "short-term memory of"
+	channelLong    = "long-term memory of"
+	workspaceShort = "short-term memory of the workspace"
+	workspaceLong  = "long-term memory of the workspace"
+)
+
+// inForce is what is in force of a scope; what is absent is empty.
+func (b *bundle) inForce(s chat.Scope) (long, short store.Memory) {
+	b.t.Helper()
+	standing, err := b.Store.Standing(b.t.Context(), s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if standing.Long != nil {
+		long = *standing.Long
+	}
+	if standing.Short != nil {
+		short = *standing.Short
+	}
+	return long, short
+}
+
+// material is what a prompt holds above its instruction.
+func material(c llmtest.Call) string {
+	above, _, _ := strings.Cut(c.System, "\n---\n")
+	_, above, _ = strings.Cut(above, "\n## ")
+	return above
+}
+
+// holds demands that a text has some words in it and lacks others, which begin with a "!".
+func (b *bundle) holds(what, text string, words ...string) {
+	b.t.Helper()
+	for _, w := range words {
+		w, absent := strings.CutPrefix(w, "!")
+		if strings.Contains(text, w) == absent {
+			b.t.Errorf("%s: %q in it is %v, in\n%s", what, w, !absent, text)
+		}
+	}
+}

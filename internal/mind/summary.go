@@ -1,0 +1,55 @@
+package mind
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"myao/internal/llm"
+)
+
+// bytesPerToken is the rule of thumb by which a text is measured: four letters of
+// English, or one and a third characters of Japanese.
+const bytesPerToken = 4
+
+// summary is what a model's answer says. One that ran into the model's limit ends with
+// its last whole line, and so does one that is half as long again as it was to be. An
+// answer without a word in it is llm.ErrEmpty.
+func summary(text string, err error, tokens int) (string, error) {
+	var cut *llm.Error
+	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) {
+		whole, ok := withoutLastLine(trim(cut.Text))
+		if !ok {
+			return "", err
+		}
+		text, err = whole, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text = trim(text)
+	for most := tokens * bytesPerToken * 3 / 2; len(text) > most; {
+		whole, ok := withoutLastLine(text)
+		if !ok {
+			text = strings.ToValidUTF8(text[:most], "")
+			break
+		}
+		text = whole
+	}
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		return "", &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote no word"}
+	}
+	return text, nil
+}
+
+// trim takes away what surrounds a text, and what Postgres takes none of.
+func trim(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")) }
+
+// withoutLastLine is the lines of a trimmed text but for the last; false if it has only one.
+func withoutLastLine(text string) (string, bool) {
+	i := strings.LastIndexByte(text, '\n')
+	if i < 0 {
+		return "", false
+	}
+	return strings.TrimSpace(text[:i]), true
+}

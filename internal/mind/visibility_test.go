@@ -1,0 +1,127 @@
+package mind
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/slack"
+)
+
+// Whatever is said or remembered in a place that not everybody may read is told there
+// and nowhere else, whichever way a text may go: in any prompt for any place, and in
+// any memory, made by a model that repeats all it is told.
+func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 1e6, 1e6
+		b.model.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("- all I know:\n" + c.System + "\n" + c.User) })
+
+		// CODD is a channel that Slack was never asked about, and does not tell of.
+		b.meet(public("C1", "general"), public("C2", "random"), private("G1", "zebra-merger"), private("G2", "quokka-layoffs"), private("D1", ""), public("CCLOSED", "gecko-lounge"))
+		if _, err := b.Store.Slot(t.Context(), "T1", "CODD", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		private := []string{"G1", "G2", "D1", "CODD", "CCLOSED"}
+		places := append([]string{"C1", "C2"}, private...)
+		secrets := map[string][]string{"G1": {"zebra"}, "G2": {"quokka"}, "CCLOSED": {"gecko"}}
+		parents := map[string]chat.Message{}
+		say := func(round string) {
+			for _, place := range places {
+				top, reply := fmt.Sprintf("top%s%s", round, place), fmt.Sprintf("thread%s%s", round, place)
+				if place != "C1" && place != "C2" {
+					secrets[place] = append(secrets[place], top, reply)
+				}
+				m := b.say(place, time.Hour, top+" see <#G1> <#G1|> <#G2|quokka-layoffs> <#CCLOSED|gecko-lounge> <#D1> <#CODD> <#C2|random>")
+				b.reply(m, time.Hour, reply+" see <#G1> <#G2|quokka-layoffs>, says <@UALICE>")
+				parents[place] = m
+			}
+		}
+		say("before")
+		b.meet(slack.Channel{ID: "CCLOSED", Name: "gecko-lounge", Private: true})
+		remember := func(after time.Duration) {
+			for _, place := range places {
+				b.remember(thread(parents[place]), after)
+				b.remember(channel(place), after)
+			}
+			b.run(after)
+		}
+		remember(0)
+		b.everyPrompt(places, parents, secrets)
+		say("after")
+		b.everyPrompt(places, parents, secrets)
+		remember(time.Minute)
+		say("again")
+		remember(2 * time.Minute)
+		b.everyPrompt(places, parents, secrets)
+
+		if long, short := b.inForce(workspace); !strings.Contains(long.Text, "topbeforeC1") || !strings.Contains(short.Text, "threadagainC2") {
+			t.Errorf("the workspace's memory lacks what is public:\n%s\n%s", long.Text, short.Text)
+		}
+	})
+}
+
+// everyPrompt looks for the secrets in every prompt that there is, and in every memory.
+func (b *bundle) everyPrompt(places []string, parents map[string]chat.Message, secrets map[string][]string) {
+	b.t.Helper()
+	look := func(what, in, text string) {
+		b.t.Helper()
+		for place, words := range secrets {
+			for _, word := range words {
+				if place != in && strings.Contains(text, word) {
+					b.t.Errorf("%s in %q tells of %q, which is a secret of %s", what, in, word, place)
+				}
+			}
+		}
+	}
+	ask := func(what, in string, q llm.Request, err error) {
+		b.t.Helper()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		look(what, in, q.System+q.Prompt)
+	}
+	ctx := b.t.Context()
+	for _, place := range places {
+		known := ""
+		for _, in := range []string{"", parents[place].TS} {
+			c := chat.Conversation{Team: "T1", Channel: place, Thread: in}
+			for _, addressed := range []bool{true, false} {
+				r, err := b.Reply(ctx, c, "1.000000", addressed)
+				ask("a reply", place, r.Request, err)
+				known += r.System
+			}
+			j, err := b.Judgment(ctx, c, 600)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			q, err := j.Question("a fault")
+			ask("a judgment", place, q.Request, err)
+		}
+		for _, word := range secrets[place] {
+			if !strings.Contains(known, word) {
+				b.t.Errorf("%q is not known in %s, where it was said", word, place)
+			}
+		}
+	}
+	for _, place := range append(places, "") {
+		for _, scope := range []chat.Scope{channel(place), {Team: "T1", Channel: place, Thread: parents[place].TS}} {
+			questions, err := b.Memories(ctx, scope, b.now.Add(time.Hour))
+			for _, q := range questions {
+				ask("the question for a memory", place, q.Request, err)
+			}
+			for _, term := range scope.Terms() {
+				versions, err := b.Store.Memories(ctx, scope, term, 1000)
+				if err != nil {
+					b.t.Fatal(err)
+				}
+				for _, v := range versions {
+					look("a memory", place, v.Text)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorm.io/gorm/logger"
+
+	"myao/internal/chat"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	// It is what the store logs with: nothing but the context knows who asks.
+	logger.Discard = statements{logger.Discard}
+	testserver.Main(m)
+}
+
+// statements counts the statements of a context that has a counter in it.
+type statements struct{ logger.Interface }
+
+type counterKey struct{}
+
+func (s statements) Trace(ctx context.Context, _ time.Time, _ func() (string, int64), _ error) {
+	if n, ok := ctx.Value(counterKey{}).(*atomic.Int64); ok {
+		n.Add(1)
+	}
+}
+
+// meet makes a channel known as Slack describes it.
+func (b *bundle) meet(c slack.Channel) {
+	b.Helper()
+	if err := b.Store.SaveChannel(b.Context(), "T1", store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: true, Refreshed: noon}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// remember makes memories of a scope; an empty text is none.
+func (b *bundle) remember(s chat.Scope, made time.Time, long, short string, sources ...string) {
+	b.Helper()
+	r := store.Remembered{Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.Withdraw, Short: store.Withdraw}
+	for _, m := range []struct {
+		chat.Term
+		text string
+		fate *store.Fate
+	}{{chat.LongTerm, long, &r.Long}, {chat.ShortTerm, short, &r.Short}} {
+		if m.text == "" {
+			continue
+		}
+		*m.fate = store.Renew
+		if err := b.Store.PutDraft(b.Context(), store.Memory{Scope: s, Term: m.Term, Text: m.text, Made: made, Sources: sources}, r.Cursor); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := b.Store.SaveMemories(b.Context(), r); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func channel(id string) chat.Scope      { return chat.Scope{Team: "T1", Channel: id} }
+func threadOf(id, ts string) chat.Scope { return chat.Scope{Team: "T1", Channel: id, Thread: ts} }
+
+// remembered is a bundle with two public channels, a private one and a direct message, all
+// of which are remembered, and so is the workspace.
+func remembered(t *testing.T) *bundle {
+	t.Helper()
+	return rememberedIn(t, sqliteURL(t))
+}
+
+func rememberedIn(t *testing.T, url string) *bundle {
+	t.Helper()
+	b := setupIn(t, url)
+	b.ActiveChannel, b.ThreadMemory = 7*24*time.Hour, 7*24*time.Hour
+	b.directory.channels["C0"] = slack.Channel{ID: "C0", Name: "zoo"}
+	for _, c := range b.directory.channels {
+		b.meet(c)
+		b.say(chat.Message{Channel: c.ID, TS: at(1), UserID: "U1", Text: "hello"})
+		b.remember(channel(c.ID), noon, "long of "+c.ID, "short of "+c.ID)
+		b.remember(threadOf(c.ID, at(1)), noon, "", "thread of "+c.ID)
+	}
+	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "short of all", Source("C1", 1), Source("C0", 3))
+	return b
+}
+
+// eachDatabase runs a test of what is remembered on both databases.
+func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, remembered(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, rememberedIn(t, testserver.Postgres(t)))
+	})
+}
+
+func TestWhatIsRememberedIsInTheContext(t *testing.T) {
+	eachDatabase(t, whatIsRememberedIsInTheContext)
+}
+
+func whatIsRememberedIsInTheContext(t *testing.T, b *bundle) {
+	memory := func(id, name string) chat.ChannelMemory {
+		return chat.ChannelMemory{ChannelID: id, ChannelName: name, LongTerm: "long of " + id, ShortTerm: "short of " + id}
+	}
+	general, zoo := memory("C1", "general"), memory("C0", "zoo")
+	for here, want := range map[string][]chat.ChannelMemory{
+		"C1": {general, zoo}, "C0": {general, zoo},
+		"G1": {general, memory("G1", "secret"), zoo},
+		"D1": {memory("D1", ""), general, zoo},
+		"C9": {general, zoo},
+	} {
+		r := b.build(here, "")
+		if !slices.Equal(r.Context.Channels, want) || r.ChannelsUntold != 0 || r.WorkspaceLongTerm != "long of all" || r.WorkspaceShortTerm != "short of all" {
+			t.Errorf("in %s: %+v, %d untold, %q, %q", here, r.Context.Channels, r.ChannelsUntold, r.WorkspaceLongTerm, r.WorkspaceShortTerm)
+		}
+		threads := map[string]string{at(1): "thread of " + here}
+		if here == "C9" {
+			threads = map[string]string{}
+		}
+		if !maps.Equal(r.ThreadMemories, threads) || r.ThreadsUntold != 0 {
+			t.Errorf("in %s: threads %v, %d untold", here, r.ThreadMemories, r.ThreadsUntold)
+		}
+	}
+	// A thread is told of as its channel is.
+	if r := b.build("G1", at(1)); len(r.Context.Channels) != 3 || r.ThreadMemories[at(1)] != "thread of G1" {
+		t.Errorf("in a thread: %+v", r.Context)
+	}
+}
+
+func TestWhatIsLongAgoIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := remembered(t)
+	b.now = noon.Add(7*24*time.Hour + time.Minute)
+	b.say(chat.Message{Channel: "C0", TS: at(3600), UserID: "U1", Text: "hello"})
+	b.remember(threadOf("C1", at(2)), noon.Add(time.Hour), "", "later")
+	r := b.build("C1", "")
+	if got := len(r.Context.Channels); got != 2 || r.Context.Channels[0].LongTerm == "" {
+		t.Errorf("%+v, want the own channel, and the one that is active", r.Context.Channels)
+	}
+	if !maps.Equal(r.ThreadMemories, map[string]string{at(2): "later"}) {
+		t.Errorf("threads %v", r.ThreadMemories)
+	}
+	if r = b.build("C0", ""); len(r.Context.Channels) != 1 {
+		t.Errorf("%+v, want the own channel alone", r.Context.Channels)
+	}
+}
+
+// The workspace's memory was made when a channel was public: it is not told any more
+// but where that channel is known.
+func TestMemoryOfWhatIsPrivateNowIsNotTold(t *testing.T) {
+	t.Parallel()
+	b := remembered(t)
+	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "", Source("C1", 1), Source("C0", 3))
+	b.meet(slack.Channel{ID: "C0", Name: "zoo", Private: true})
+	for here, want := range map[string]string{"C1": "", "D1": "", "G1": "", "C0": "long of all"} {
+		if r := b.build(here, ""); r.WorkspaceLongTerm != want || r.WorkspaceShortTerm != "" {
+			t.Errorf("in %s: %q and %q", here, r.WorkspaceLongTerm, r.WorkspaceShortTerm)
+		}
+	}
+}
+
+func TestMaterialIsOfTheChannelAlone(t *testing.T) {
+	t.Parallel()
+	b := remembered(t)
+	said := []chat.Message{{Team: "T1", Channel: "G1", TS: at(1), UserID: "U1", Text: "see <#C1>"}, {Team: "T1", Channel: "G1", TS: at(2), Own: true, Text: "mine"}}
+	for _, s := range []chat.Scope{channel("G1"), threadOf("G1", at(1))} {
+		r, err := b.Material(t.Context(), s, said, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := []chat.ChannelMemory{{ChannelID: "G1", ChannelName: "secret", LongTerm: "long of G1", ShortTerm: "short of G1"}}
+		if !slices.Equal(r.Context.Channels, own) || r.WorkspaceLongTerm+r.WorkspaceShortTerm != "" || r.ThreadMemories != nil || r.ChannelsUntold != 0 {
+			t.Errorf("%s: %+v", s, r.Context)
+		}
+		if r.Conversation.Omitted != 3 || r.TargetThread != s.Thread || r.Conversation.Count() != 2 || r.Names["U1"] != "alice" || r.Channels["C1"] != "general" {
+			t.Errorf("%s: %+v", s, r)
+		}
+		if all := r.Conversation.All(); all[0].Name != "alice" || all[1].Name != "myao" || said[0].Name != "" {
+			t.Errorf("%s: %+v of %+v", s, all, said)
+		}
+	}
+}
+
+// Slack writes the names of channels into the text that everybody may read. That of one
+// which has been closed since is not shown.
+func TestNamesThatSlackWrote(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, c := range b.directory.channels {
+		b.meet(c)
+	}
+	const text = "<#C1|general> <#G1|secret> <#G1> <#C77|elsewhere> <#D1|>"
+	for here, want := range map[string]string{
+		"C1": "<#C1|general> <#G1> <#G1> <#C77|elsewhere> <#D1>",
+		"G1": "<#C1|general> <#G1|secret> <#G1> <#C77|elsewhere> <#D1>",
+	} {
+		b.say(chat.Message{Channel: here, TS: at(1), UserID: "U1", Text: text})
+		if got := b.build(here, "").Target()[0].Text; got != want {
+			t.Errorf("in %s: %s, want %s", here, got, want)
+		}
+	}
+	// Nobody hides a name behind a heap of others.
+	var crowd strings.Builder
+	for n := range 2 * nameAtMost {
+		fmt.Fprintf(&crowd, "<#X%d>", n)
+	}
+	b.say(chat.Message{Channel: "C1", TS: at(2), UserID: "U1", Text: crowd.String() + text})
+	if got := b.build("C1", "").Target()[1].Text; strings.Contains(got, "secret") {
+		t.Error("a crowd of channels shows a private one's name")
+	}
+}
+
+// A context takes the same statements, however much there is to know.
+func TestStatementsDoNotGrow(t *testing.T) { eachDatabase(t, statementsDoNotGrow) }
+
+func statementsDoNotGrow(t *testing.T, b *bundle) {
+	b.MessagesLimit = 20
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			id := fmt.Sprintf("C%d", 100+i)
+			b.meet(slack.Channel{ID: id, Name: "channel" + id, Private: i%3 == 0})
+			b.say(chat.Message{Channel: id, TS: at(i), UserID: "U1", Text: "hello"})
+			b.say(chat.Message{TS: at(i), UserID: "U1", Text: "hello <@U2> <#" + id + ">"})
+			b.say(chat.Message{TS: at(1000 + i), ThreadTS: at(i), UserID: "U2", Text: "hello"})
+			b.remember(channel(id), noon, "long", "short")
+			b.remember(threadOf("C1", at(i)), noon, "", "summary")
+		}
+	}
+	count := func() int64 {
+		var n atomic.Int64
+		ctx := context.WithValue(t.Context(), counterKey{}, &n)
+		if _, err := b.Build(ctx, chat.Conversation{Team: "T1", Channel: "C1", Thread: at(11)}, false); err != nil {
+			t.Fatal(err)
+		}
+		return n.Load()
+	}
+	fill(10, 40)
+	b.build("C1", "") // Slack is asked for names
+	few := count()
+	fill(40, 40+2*channelTexts)
+	b.build("C1", "")
+	many := count()
+	if few != many || few == 0 || few > 15 {
+		t.Errorf("%d statements of a little, %d of much", few, many)
+	}
+	r := b.build("C1", "")
+	told := len(slices.DeleteFunc(slices.Clone(r.Context.Channels), func(c chat.ChannelMemory) bool { return c.LongTerm == "" }))
+	if told < channelTexts || told > channelTexts+1 || r.ChannelsUntold == 0 || told+r.ChannelsUntold != len(r.Context.Channels) {
+		t.Errorf("%d channels with a memory, %d without, of %d", told, r.ChannelsUntold, len(r.Context.Channels))
+	}
+	if len(r.ThreadMemories) != threadTexts || r.ThreadsUntold != 30+2*channelTexts+1-threadTexts {
+		t.Errorf("%d threads told, %d not", len(r.ThreadMemories), r.ThreadsUntold)
+	}
+}
+
+func TestMemoriesThatCannotBeReadAreAnError(t *testing.T) {
+	t.Parallel()
+	b := remembered(t)
+	// Slack's silence is none.
+	b.now, b.directory.err = noon.Add(48*time.Hour), errors.New("away")
+	if r := b.build("C1", ""); len(r.Context.Channels) != 2 || r.Channels["C1"] != "general" {
+		t.Errorf("while Slack is away: %+v", r.Context.Channels)
+	}
+	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err != nil {
+		t.Error(err)
+	}
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err == nil {
+		t.Error("material without a database")
+	}
+	if _, _, err := b.Workspace(t.Context(), "T1", ""); err == nil {
+		t.Error("the workspace's memory without a database")
+	}
+	b.Directory = &nobody{b.directory}
+	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); !errors.Is(err, errNobody) {
+		t.Errorf("%v, want %v", err, errNobody)
+	}
+}
