@@ -1,7 +1,8 @@
-// Package activities is what a conversation's workflow has done for it: judge,
-// compose, post, settle, silence. Each may be tried any number of times and by
-// several workers at once, and takes effect once. What people said, and what the
-// bot will say, stays in the database: inputs and outputs carry ids.
+// Package activities is what workflows have done for them. A conversation's: judge,
+// compose, post, settle, silence; the memory's: survey, remember; and to hear what
+// the door did not: sync channels, catch up. Each may be tried any number of times
+// and by several workers at once, and takes effect once. What people said, and what
+// the bot will say, stays in the database: inputs and outputs carry ids.
 package activities
 
 import (
@@ -10,12 +11,11 @@ import (
 	"log/slog"
 	"time"
 
+	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/llm"
-	"myao/internal/prompt"
-	"myao/internal/recall"
+	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -27,20 +27,13 @@ type Slack interface {
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
 }
 
-// Agent is one use of a model.
-type Agent struct {
-	Model llm.Model
-	config.Agent
-}
-
 // Activities holds what they all need. All fields are required.
 type Activities struct {
-	Store    *store.Store
-	Slack    Slack
-	Recall   *recall.Builder
-	Prompts  *prompt.Renderer
-	Response Agent
-	Judgment Agent
+	Store *store.Store
+	Slack Slack
+	Mind  *mind.Mind
+	// Missed reads what the door did not hear.
+	Missed *catchup.Reader
 	// Channel is the settings of a channel, by id and name.
 	Channel func(id, name string) config.ChannelSettings
 	Clock   func() time.Time

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"myao/internal/llm"
+	"myao/internal/mind"
 	"myao/internal/slack"
 )
 
@@ -64,6 +65,7 @@ func classify(err error) error {
 	}
 	var (
 		own errFinal
+		bad *mind.Unaskable
 		l   *llm.Error
 		s   *slack.Error
 	)
@@ -72,7 +74,7 @@ func classify(err error) error {
 		text = strings.ReplaceAll(text, l.Error(), l.Brief())
 	}
 	switch {
-	case errors.As(err, &own):
+	case errors.As(err, &own), errors.As(err, &bad):
 		return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 	case l != nil:
 		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > patient {

@@ -15,10 +15,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/ingest"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
+	"myao/internal/mind"
 	"myao/internal/prompt"
 	"myao/internal/recall"
 	"myao/internal/sandbox"
@@ -117,15 +120,27 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: b.api.URL + "/api/", HTTPClient: &http.Client{Timeout: o.timeout}})
 	b.Activities = &Activities{
 		Store: s, Slack: client,
-		Recall: &recall.Builder{
-			Store: s, Directory: client, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
-			MessagesLimit: 50, Clock: time.Now, Logger: discard,
+		Mind: &mind.Mind{
+			Store: s, Slack: client,
+			Recall: &recall.Builder{
+				Store: s, Directory: client, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: discard,
+			},
+			Prompts: prompts,
+			Agents: mind.Agents{
+				Response: mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 1000}},
+				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
+				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
+			},
+			Memory: config.Default().Memory, Clock: time.Now, Logger: discard,
 		},
-		Prompts:  prompts,
-		Response: Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 1000}},
-		Judgment: Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
-		Channel:  func(string, string) config.ChannelSettings { return b.settings },
-		Clock:    time.Now, Logger: discard,
+		Missed: &catchup.Reader{
+			Store: s, Slack: client,
+			Recorder: &ingest.Recorder{Store: s, Directory: client, Config: config.Default(), Clock: time.Now, Logger: discard},
+			First:    24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
+		},
+		Channel: func(string, string) config.ChannelSettings { return b.settings },
+		Clock:   time.Now, Logger: discard,
 	}
 	return b
 }

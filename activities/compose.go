@@ -68,7 +68,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		}
 		return conversation.Silenced, a.Store.Settle(ctx, in.Decision, "silent", string(rule))
 	}
-	text, saw := a.Prompts.Notice(prompt.Unanswered), a.Clock()
+	text, saw := a.Mind.Prompts.Notice(prompt.Unanswered), a.Clock()
 	if !in.Notice {
 		if text, saw, err = a.write(ctx, in, &d); err != nil {
 			return "", err
@@ -83,22 +83,12 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 
 // write has the model write the reply.
 func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
-	r, err := a.Recall.Build(ctx, in.Conversation, in.Addressed && in.Trigger != in.Conversation.Thread)
+	q, err := a.Mind.Reply(ctx, in.Conversation, in.Trigger, in.Addressed)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	o := prompt.Options{Now: a.Clock(), AgentPrompt: a.Response.SystemPrompt, Names: r.Names, ChannelNames: r.Channels}
-	if own, err := a.Slack.Identity(ctx); err == nil {
-		for _, m := range r.Target() {
-			o.Bare = o.Bare || (m.TS == in.Trigger && prompt.BareMention(m.Text, own.UserID))
-		}
-	}
-	system, user, err := a.Prompts.Response(r.Context, o)
-	if err != nil {
-		return "", time.Time{}, final(err)
-	}
 	began := a.Clock()
-	answer, err := a.Response.generate(ctx, llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user})
+	answer, err := ask(ctx, q.Question)
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = strings.TrimSpace(answer.Text)
@@ -107,7 +97,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	return text, r.Saw, err
+	return text, q.Saw, err
 }
 
 // parts cuts a reply into messages that Slack takes.

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"go.temporal.io/sdk/activity"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/llm"
-	"myao/internal/prompt"
+	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -88,22 +87,17 @@ func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, foun
 
 // verdict asks the model, and writes into d what that cost.
 func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decision) (chat.Verdict, error) {
-	r, err := a.Recall.Build(ctx, in.Conversation, false)
+	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
 	if err != nil {
 		return chat.Verdict{}, err
 	}
-	o := prompt.Options{
-		Now: a.Clock(), AgentPrompt: a.Judgment.SystemPrompt, MaxDelaySeconds: in.MaxDelay, Names: r.Names, ChannelNames: r.Channels,
-	}
-	began := a.Clock()
+	began, fault := a.Clock(), ""
 	for _, most := range []int{in.MaxDelay, anyDelay} {
-		system, user, err := a.Prompts.Judgment(r.Context, o)
+		q, err := judgment.Question(fault)
 		if err != nil {
-			return chat.Verdict{}, final(err)
+			return chat.Verdict{}, err
 		}
-		answer, err := a.Judgment.generate(ctx, llm.Request{
-			Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(in.MaxDelay),
-		})
+		answer, err := ask(ctx, q)
 		d.TokensIn += answer.Usage.Input
 		d.TokensOut += answer.Usage.Output
 		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
@@ -117,27 +111,27 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 			}
 			return v, nil
 		}
-		o.Fault = err.Error()
+		fault = err.Error()
 	}
-	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", o.Fault))
+	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", fault))
 }
 
 // anyDelay takes what a model insists on, when it is asked again, for the longest
 // delay that is allowed: that it wants to speak is clear enough.
 const anyDelay = math.MaxInt32
 
-// generate fills in the agent's settings and asks its model.
-func (g Agent) generate(ctx context.Context, r llm.Request) (llm.Response, error) {
-	r.Model, r.MaxOutputTokens, r.Temperature = g.Agent.Model, g.MaxOutputTokens, g.Temperature
-	answer, err := g.Model.Generate(ctx, r)
-	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none
-	if err == nil && strings.TrimSpace(answer.Text) == "" {
-		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
-	}
+// ask puts a question to its model.
+func ask(ctx context.Context, q mind.Question) (llm.Response, error) {
+	answer, err := q.Ask(ctx)
+	return answer, tired(ctx, err)
+}
+
+// tired makes one empty answer too many a final error.
+func tired(ctx context.Context, err error) error {
 	if errors.Is(err, llm.ErrEmpty) && activity.GetInfo(ctx).Attempt >= emptyAtMost {
-		err = final(err)
+		return final(err)
 	}
-	return answer, err
+	return err
 }
 
 // emptyAtMost is how often an empty answer is taken for an accident. Each costs

@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/activities"
-	"myao/internal/chat"
+	"myao/internal/catchup"
 	"myao/internal/conversation"
+	"myao/internal/ingest"
 	"myao/internal/launch"
-	"myao/internal/prompt"
-	"myao/internal/recall"
+	"myao/internal/mind"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
@@ -75,6 +75,9 @@ func newWorker(c client.Client, a *activities.Activities, fatal func(error)) wor
 		MaxHeartbeatThrottleInterval: 2 * time.Second,
 	})
 	w.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	w.RegisterWorkflow(workflows.Memory)
+	w.RegisterWorkflow(workflows.CatchUp)
+	w.RegisterWorkflow(workflows.ChannelSync)
 	w.RegisterActivity(a)
 	return w
 }
@@ -96,31 +99,19 @@ func start(ctx context.Context, p launch.Program, make func() worker.Worker) (wo
 }
 
 func newActivities(ctx context.Context, p launch.Program, s *store.Store) (*activities.Activities, func(), error) {
-	prompts, err := prompt.New(prompt.Config{
-		Language: string(p.Config.Language), Dir: p.Config.TemplatesDir, Location: p.Config.Location(),
-	})
+	client := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+	m, closeModels, err := mind.Open(ctx, p.Config, s, client, p.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &models{program: p}
-	response, err := m.agent(ctx, p.Config.Agents.Response)
-	if err != nil {
-		return nil, nil, err
-	}
-	judgment, err := m.agent(ctx, p.Config.Agents.Judgment)
-	if err != nil {
-		return nil, nil, err
-	}
-	slackClient := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
 	return &activities.Activities{
-		Store: s,
-		Slack: slackClient,
-		Recall: &recall.Builder{
-			Store: s, Directory: slackClient, Threads: slackClient, ThreadLimit: p.Config.Slack.ThreadHistoryLimit,
-			Persona:       chat.Persona{Name: p.Config.Persona.Name, SystemPrompt: p.Config.Persona.SystemPrompt},
-			MessagesLimit: p.Config.Response.ChannelMessagesLimit, Clock: time.Now, Logger: p.Logger,
+		Store: s, Slack: client, Mind: m,
+		Missed: &catchup.Reader{
+			Store: s, Slack: client,
+			Recorder: &ingest.Recorder{Store: s, Directory: client, Config: p.Config, Clock: time.Now, Logger: p.Logger},
+			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
+			Clock: time.Now, Logger: p.Logger,
 		},
-		Prompts: prompts, Response: response, Judgment: judgment,
 		Channel: p.Config.Channel, Clock: time.Now, Logger: p.Logger,
-	}, m.close, nil
+	}, closeModels, nil
 }

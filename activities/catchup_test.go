@@ -1,0 +1,142 @@
+package activities
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/sandbox"
+)
+
+// plain attempts an activity that takes no input.
+func plain[T any](do func(context.Context) (T, error)) (T, error) {
+	return attempt[T](func(ctx context.Context, _ struct{}) (T, error) { return do(ctx) }, struct{}{})
+}
+
+func TestSyncChannelsCounts(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		bot := b.workspace.Bot().UserID
+		other := b.workspace.AddChannel(sandbox.Public, "other", bot)
+		third := b.workspace.AddChannel(sandbox.Private, "third", bot)
+		for _, c := range []struct {
+			what    string
+			happens func()
+			want    SyncOutput
+		}{
+			{"at first", func() {}, SyncOutput{Joined: 3}},
+			{"and again", func() {}, SyncOutput{}},
+			{"after a change", func() {
+				b.workspace.Leave(other, bot)
+				b.workspace.Rename(third, "fourth")
+			}, SyncOutput{Left: 1, Renamed: 1}},
+			{"after another", func() {
+				b.workspace.Join(other, bot)
+				b.workspace.Archive(third, true)
+			}, SyncOutput{Joined: 1, Archived: 1}},
+		} {
+			c.happens()
+			if got, err := plain(b.SyncChannels); err != nil || got != c.want {
+				t.Errorf("%s: %+v, %v; want %+v", c.what, got, err, c.want)
+			}
+		}
+	})
+}
+
+func TestChannelsAreThoseTheBotIsIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bot := b.workspace.Bot().UserID
+	other := b.workspace.AddChannel(sandbox.Public, "other", bot)
+	left := b.workspace.AddChannel(sandbox.Public, "left", bot)
+	b.sync()
+	b.sayIn(b.general, "hello?", sandbox.At(time.Now().Add(-time.Hour)))
+	b.sayIn(other, "hello?")
+	b.workspace.Leave(left, bot)
+	b.sync()
+	got, err := plain(b.Channels)
+	if want := []string{other, b.general}; err != nil || !slices.Equal(got.Channels, want) {
+		t.Errorf("got %v, %v; want %v, the most recently active first", got.Channels, err, want)
+	}
+}
+
+func TestCatchUpReadsWhatWasMissed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		b.sync()
+		b.say("heard")
+		missed := b.workspace.Say(b.general, b.alice.ID, "<@"+b.workspace.Bot().UserID+"> are you there?")
+		reply := b.workspace.Say(b.general, b.alice.ID, "are you?", sandbox.InThread(missed))
+		got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general, Threads: true})
+		if err != nil || got.New != 2 || got.Taken != 2 || got.Read < 3 {
+			t.Errorf("got %+v, %v; want 2 new, and taken", got, err)
+		}
+		for _, ts := range []string{missed, reply} {
+			if m, err := b.Store.Message(t.Context(), "T1", b.general, ts); err != nil || m.UserID != b.alice.ID {
+				t.Errorf("%s: %+v, %v", ts, m, err)
+			}
+		}
+		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
+			t.Errorf("again: %+v, %v; want nothing new", got, err)
+		}
+	})
+}
+
+// Nothing in the newest history tells of a reply in an old thread: all of them are
+// read now and then, or when that is asked for.
+func TestCatchUpReadsOldThreadsWhenItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.sync()
+	parent := b.say("who comes to the party?", sandbox.At(time.Now().Add(-72*time.Hour)))
+	b.say("I do", sandbox.InThread(parent.TS), sandbox.At(time.Now().Add(-71*time.Hour)))
+	in := CatchUpInput{Channel: b.general, Threads: true}
+	for _, want := range []CatchUpOutput{{}, {New: 1, Taken: 1}} {
+		got, err := attempt[CatchUpOutput](b.CatchUp, in)
+		if got.Read = 0; err != nil || got != want {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+		b.workspace.Say(b.general, b.alice.ID, "me too", sandbox.InThread(parent.TS))
+		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general}); err != nil || got.New != 0 {
+			t.Errorf("without threads: %+v, %v; want nothing new", got, err)
+		}
+	}
+}
+
+func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.sync()
+	for name, c := range map[string]struct {
+		fault sandbox.Fault
+		kind  string
+		after time.Duration
+	}{
+		"rate limited":  {sandbox.Fault{Status: 429, RetryAfter: "30"}, typeRateLimited, 30 * time.Second},
+		"unavailable":   {sandbox.Fault{Status: 503}, typeUnavailable, 0},
+		"connection":    {sandbox.Fault{Lose: true}, typeUnavailable, 0},
+		"key refused":   {sandbox.Fault{Error: "invalid_auth"}, typeFinal, 0},
+		"scope missing": {sandbox.Fault{Error: "missing_scope"}, typeFinal, 0},
+	} {
+		for method, do := range map[string]func() error{
+			"users.conversations": func() error { _, err := plain(b.SyncChannels); return err },
+			"conversations.history": func() error {
+				_, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general})
+				return err
+			},
+		} {
+			c.fault.Method = method
+			off := b.workspace.Faults().Add(c.fault)
+			err := do()
+			off()
+			if err == nil {
+				t.Errorf("%s, %s: no error", name, method)
+				continue
+			}
+			if app := applicationError(t, err); app.Type() != c.kind || app.NextRetryDelay() != c.after {
+				t.Errorf("%s, %s: %s after %s: %v; want %s after %s", name, method, app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+			}
+		}
+	}
+}

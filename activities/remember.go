@@ -1,0 +1,101 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// SurveyInput asks for a part of what is to be remembered.
+type SurveyInput struct {
+	// Threads asks for threads, else channels.
+	Threads bool `json:"threads"`
+	// At is the time as of which is remembered.
+	At time.Time `json:"at"`
+	// After is the last scope of the part before; the zero Scope for the first part.
+	After chat.Scope `json:"after"`
+}
+
+// SurveyOutput is scopes that have something new.
+type SurveyOutput struct {
+	Scopes []chat.Scope `json:"scopes,omitempty"`
+	// Next is where the next part begins after; nil if there is none.
+	Next *chat.Scope `json:"next,omitempty"`
+	// Team is the workspace.
+	Team string `json:"team"`
+}
+
+// surveyAtOnce is how many scopes one part holds.
+const surveyAtOnce = 200
+
+// Survey finds what has changed since it was remembered. Channels in which the bot
+// is switched off are left out.
+func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	out, err := a.survey(ctx, in)
+	if err != nil {
+		return SurveyOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, error) {
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return SurveyOutput{}, err
+	}
+	out := SurveyOutput{Team: own.TeamID}
+	changed, err := a.Mind.Survey(ctx, in.Threads, in.At, in.After, surveyAtOnce)
+	if err != nil {
+		return SurveyOutput{}, err
+	}
+	if len(changed) == surveyAtOnce {
+		out.Next = &changed[len(changed)-1]
+	}
+	off := map[string]bool{}
+	for _, s := range changed {
+		if _, asked := off[s.Channel]; !asked {
+			settings, err := a.settings(ctx, chat.Conversation{Team: s.Team, Channel: s.Channel})
+			if err != nil {
+				return SurveyOutput{}, err
+			}
+			off[s.Channel] = settings.Mode == conversation.ModeOff
+		}
+		if !off[s.Channel] {
+			out.Scopes = append(out.Scopes, s)
+		}
+	}
+	return out, nil
+}
+
+// RememberInput asks for the memories of one scope.
+type RememberInput struct {
+	Scope chat.Scope `json:"scope"`
+	// At is the time as of which is remembered: the same for every attempt.
+	At time.Time `json:"at"`
+}
+
+// RememberOutput says what was done.
+type RememberOutput struct {
+	// Calls is how often a model was asked: 0 where nothing was new.
+	Calls   int  `json:"calls"`
+	Changed bool `json:"changed"`
+}
+
+// Remember makes the memories of one scope anew, if there is anything new in it.
+func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	made, err := a.Mind.Remember(ctx, in.Scope, in.At)
+	if err != nil {
+		return RememberOutput{}, classify(tired(ctx, err))
+	}
+	if made.Changed {
+		a.Logger.Info("remembered", "scope", in.Scope.String(), "calls", made.Calls)
+	}
+	return RememberOutput{Calls: made.Calls, Changed: made.Changed}, nil
+}

@@ -1,0 +1,337 @@
+package activities
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+)
+
+// sync has the store know the channels that the bot is in.
+func (b *bench) sync() {
+	b.t.Helper()
+	if _, err := plain(b.SyncChannels); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// threads stores n threads of one reply each, the oldest first.
+func (b *bench) threads(channel string, n int) (scopes []chat.Scope) {
+	b.t.Helper()
+	var said []chat.Message
+	began := time.Now().Add(-time.Hour)
+	for i := range n {
+		parent := chat.TS(began.Add(time.Duration(i) * time.Second))
+		reply := chat.TS(began.Add(time.Duration(i)*time.Second + time.Millisecond))
+		said = append(said,
+			chat.Message{Team: "T1", Channel: channel, TS: parent, UserID: b.alice.ID, Text: "does anybody know?"},
+			chat.Message{Team: "T1", Channel: channel, TS: reply, ThreadTS: parent, UserID: b.alice.ID, Text: "I do."})
+		scopes = append(scopes, chat.Scope{Team: "T1", Channel: channel, Thread: parent})
+	}
+	if err := b.Store.Remember(b.t.Context(), said); err != nil {
+		b.t.Fatal(err)
+	}
+	return scopes
+}
+
+func (b *bench) survey(in SurveyInput) SurveyOutput {
+	b.t.Helper()
+	out, err := attempt[SurveyOutput](b.Survey, in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if out.Team != "T1" {
+		b.t.Errorf("the workspace is %q", out.Team)
+	}
+	return out
+}
+
+func TestSurveyGoesOnAfterItsLast(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID)
+		b.sync()
+		at := time.Now()
+		first, second := b.threads(b.general, 150), b.threads(other, 100)
+		if other < b.general {
+			first, second = second, first
+		}
+		want := slices.Concat(first, second)
+
+		in := SurveyInput{Threads: true, At: at}
+		got := b.survey(in)
+		if !slices.Equal(got.Scopes, want[:surveyAtOnce]) || got.Next == nil || *got.Next != want[surveyAtOnce-1] {
+			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, surveyAtOnce)
+		}
+		in.After = *got.Next
+		if got := b.survey(in); !slices.Equal(got.Scopes, want[surveyAtOnce:]) || got.Next != nil {
+			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-surveyAtOnce)
+		}
+		got = b.survey(SurveyInput{At: at})
+		channels := []chat.Scope{{Team: "T1", Channel: first[0].Channel}, {Team: "T1", Channel: second[0].Channel}}
+		if !slices.Equal(got.Scopes, channels) || got.Next != nil {
+			t.Errorf("channels %v and then %v, want %v", got.Scopes, got.Next, channels)
+		}
+	})
+}
+
+// A part in which all is left out is not the last.
+func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bot := b.workspace.Bot().UserID
+	names := map[string]string{b.general: "general"}
+	for _, name := range []string{"off", "mention"} {
+		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
+	}
+	b.sync()
+	b.Channel = func(id, name string) config.ChannelSettings {
+		s := b.settings
+		if names[id] != name {
+			t.Errorf("asked for the settings of %s as %q", id, name)
+		}
+		s.Mode = map[string]config.Mode{"off": config.ModeOff, "mention": config.ModeMention}[name]
+		return s
+	}
+	at := time.Now()
+	var want []chat.Scope
+	for id, name := range names {
+		found := b.threads(id, map[string]int{"off": surveyAtOnce + 50}[name]+1)
+		if name != "off" {
+			want = append(want, found...)
+		}
+	}
+	var got []chat.Scope
+	parts := 0
+	for in := (SurveyInput{Threads: true, At: at}); ; parts++ {
+		out := b.survey(in)
+		got = append(got, out.Scopes...)
+		if out.Next == nil {
+			break
+		}
+		in.After = *out.Next
+	}
+	byID := func(a, b chat.Scope) int { return strings.Compare(a.Channel+a.Thread, b.Channel+b.Thread) }
+	slices.SortFunc(want, byID)
+	if !slices.Equal(got, want) || parts != 1 {
+		t.Errorf("%v after %d parts, want %v after one", got, parts, want)
+	}
+	for _, s := range b.survey(SurveyInput{At: at}).Scopes {
+		if names[s.Channel] == "off" {
+			t.Error("a channel where the bot is off")
+		}
+	}
+}
+
+func TestSurveyWithoutSlack(t *testing.T) {
+	t.Parallel()
+	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
+		b := newBench(t)
+		b.workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
+		_, err := attempt[SurveyOutput](b.Survey, SurveyInput{Threads: true, At: time.Now()})
+		if app := applicationError(t, err); app.Type() != kind {
+			t.Errorf("%s: %v, want %s", code, app, kind)
+		}
+	}
+}
+
+func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(llmtest.Script(llmtest.Text("2026-03-01 alice plans a party"))))
+		b.sync()
+		parent := b.say("shall we have a party?")
+		b.say("with cake", sandbox.InThread(parent.TS))
+		in := func(s chat.Scope) RememberInput { return RememberInput{Scope: s, At: time.Now()} }
+		for _, c := range []struct {
+			scope chat.Scope
+			calls int
+		}{
+			{chat.Scope{Team: "T1", Channel: b.general, Thread: parent.TS}, 1},
+			{chat.Scope{Team: "T1", Channel: b.general}, 2},
+			{chat.Scope{Team: "T1"}, 2},
+		} {
+			b.model.Forget()
+			for _, want := range []RememberOutput{{Calls: c.calls, Changed: true}, {}} {
+				if got, err := attempt[RememberOutput](b.Remember, in(c.scope)); err != nil || got != want {
+					t.Errorf("%s: %+v, %v; want %+v", c.scope, got, err, want)
+				}
+			}
+			if n := len(b.model.Calls()); n != c.calls {
+				t.Errorf("%s: the model was asked %d times, want %d", c.scope, n, c.calls)
+			}
+			for _, term := range c.scope.Terms() {
+				if m, err := b.Store.Memories(t.Context(), c.scope, term, 10); err != nil || len(m) != 1 || m[0].Text != "2026-03-01 alice plans a party" {
+					t.Errorf("%s, %s: %+v, %v", c.scope, term, m, err)
+				}
+			}
+		}
+	})
+}
+
+func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		kind  string
+		after time.Duration
+	}{
+		"unavailable":  {llmtest.Fail(503), typeUnavailable, 0},
+		"dropped":      {llmtest.Reply{Drop: true}, typeUnavailable, 0},
+		"rate limited": {llmtest.Reply{Status: 429, RetryAfter: "7"}, typeRateLimited, 7 * time.Second},
+		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
+		"blank":        {llmtest.Text(" \n\t"), typeUnavailable, 0},
+		"blocked":      {llmtest.Reply{Blocked: true}, typeFinal, 0},
+		"key refused":  {llmtest.Fail(401), typeFinal, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.reply)))
+			b.sync()
+			b.say("PRIVATE words")
+			scope := chat.Scope{Team: "T1", Channel: b.general}
+			_, err := attempt[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
+			app := applicationError(t, err)
+			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
+				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
+			}
+			if !strings.Contains(app.Message(), "remember "+scope.String()) || strings.Contains(app.Message(), "PRIVATE") {
+				t.Errorf("says %q", app.Message())
+			}
+			if n := len(b.model.Calls()); n != 1 {
+				t.Errorf("%d calls in one attempt", n)
+			}
+			for _, term := range scope.Terms() {
+				if m, err := b.Store.Memories(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
+					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
+				}
+			}
+		})
+	}
+}
+
+// retried runs an activity as a worker does, attempt after attempt, with the pauses skipped.
+func retried[T any](do any, in any) (out T, err error) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: "do"})
+	env.ExecuteWorkflow(func(ctx workflow.Context) (out T, err error) {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10},
+		})
+		err = workflow.ExecuteActivity(ctx, "do", in).Get(ctx, &out)
+		return out, err
+	})
+	err = env.GetWorkflowResult(&out)
+	return out, err
+}
+
+// Each empty answer costs what a full one does.
+func TestTheThirdEmptyAnswerIsTheLast(t *testing.T) {
+	t.Parallel()
+	empty := llmtest.Reply{}
+	for name, c := range map[string]struct {
+		replies []llmtest.Reply
+		calls   int
+		final   bool
+	}{
+		"always":      {[]llmtest.Reply{empty}, 3, true},
+		"three times": {[]llmtest.Reply{empty, empty, empty, llmtest.Text("a party")}, 3, true},
+		"twice":       {[]llmtest.Reply{empty, empty, llmtest.Text("a party")}, 4, false}, // short and long
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.replies...)))
+			b.sync()
+			b.say("shall we have a party?")
+			_, err := retried[RememberOutput](b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()})
+			if c.final {
+				if app := applicationError(t, err); app.Type() != typeFinal || !app.NonRetryable() {
+					t.Errorf("got %v", err)
+				}
+			} else if err != nil {
+				t.Error(err)
+			}
+			if n := len(b.model.Calls()); n != c.calls {
+				t.Errorf("the model was asked %d times, want %d", n, c.calls)
+			}
+		})
+	}
+}
+
+// What was answered before the attempt that failed is not paid for again.
+func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Text("first"), llmtest.Fail(503), llmtest.Text("second"))))
+	b.sync()
+	b.say("shall we have a party?")
+	scope := chat.Scope{Team: "T1", Channel: b.general}
+	got, err := retried[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
+	if want := (RememberOutput{Calls: 1, Changed: true}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	var texts []string
+	for _, term := range scope.Terms() {
+		m, err := b.Store.Memories(t.Context(), scope, term, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range m {
+			texts = append(texts, m.Text)
+		}
+	}
+	if want := []string{"first", "second"}; !slices.Equal(texts, want) || len(b.model.Calls()) != 3 {
+		t.Errorf("%q of %d calls, want %q of 3", texts, len(b.model.Calls()), want)
+	}
+}
+
+// A dead worker is noticed by the heartbeats that do not come.
+func TestBackgroundActivitiesHeartbeat(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.sync()
+	b.say("hello?")
+	for what, c := range map[string]struct {
+		do any
+		in []any
+	}{
+		"Survey":       {b.Survey, []any{SurveyInput{At: time.Now()}}},
+		"Remember":     {b.Remember, []any{RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()}}},
+		"SyncChannels": {b.SyncChannels, nil},
+		"Channels":     {b.Channels, nil},
+		"CatchUp":      {b.CatchUp, []any{CatchUpInput{Channel: b.general}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivity(c.do)
+			beats := make(chan struct{}, 10)
+			env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { beats <- struct{}{} })
+			if _, err := env.ExecuteActivity(c.do, c.in...); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-beats:
+			case <-time.After(10 * time.Second):
+				t.Error("no heartbeat")
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"myao/activities"
+	"myao/internal/chat"
+)
+
+const backgroundQueue = "background"
+
+// serveBackground has a worker of the server's serve what nobody waits for.
+// Remember fails once of a thread, for good of another, and of a third it goes on
+// until it is cancelled.
+func (s *server) serveBackground(of workspace) {
+	s.t.Helper()
+	w := worker.New(s.client, backgroundQueue, worker.Options{})
+	w.RegisterWorkflow(Memory)
+	w.RegisterWorkflow(CatchUp)
+	w.RegisterWorkflow(ChannelSync)
+	for name, do := range map[string]any{
+		"Survey": func(_ context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
+			out, _ := of.survey(in)
+			return out, nil
+		},
+		"Remember": func(ctx context.Context, in activities.RememberInput) (activities.RememberOutput, error) {
+			switch {
+			case in.Scope.Thread == "once" && activity.GetInfo(ctx).Attempt == 1:
+				return activities.RememberOutput{}, errors.New("not now")
+			case in.Scope.Thread == "never":
+				return activities.RememberOutput{}, temporal.NewNonRetryableApplicationError("refused", "Final", nil)
+			case in.Scope.Thread == "endless":
+				s.note(activities.Task{Conversation: topLevel}, "begun")
+				for ; ctx.Err() == nil; pause(100) {
+					activity.RecordHeartbeat(ctx)
+				}
+				return activities.RememberOutput{}, ctx.Err()
+			}
+			return activities.RememberOutput{Calls: 1, Changed: true}, nil
+		},
+		"SyncChannels": func(context.Context) (activities.SyncOutput, error) { return activities.SyncOutput{Left: 1}, nil },
+		"Channels": func(context.Context) (activities.ChannelsOutput, error) {
+			return activities.ChannelsOutput{Channels: of.members}, nil
+		},
+		"CatchUp": func(context.Context, activities.CatchUpInput) (activities.CatchUpOutput, error) {
+			return activities.CatchUpOutput{Read: 1}, nil
+		},
+	} {
+		w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	}
+	if err := w.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(w.Stop)
+}
+
+func (s *server) begin(id string, flow any, in ...any) client.WorkflowRun {
+	s.t.Helper()
+	run, err := s.client.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: backgroundQueue}, flow, in...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return run
+}
+
+// ended waits for a run's result.
+func ended[T comparable](s *server, run client.WorkflowRun, want T) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	var got T
+	if err := run.Get(ctx, &got); err != nil || got != want {
+		s.t.Errorf("%s returned %+v, %v; want %+v", run.GetID(), got, err, want)
+	}
+}
+
+// replayBackground returns the first objection.
+func replayBackground(t *testing.T, histories ...*historypb.History) error {
+	t.Helper()
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflow(Memory)
+	r.RegisterWorkflow(CatchUp)
+	r.RegisterWorkflow(ChannelSync)
+	for _, h := range histories {
+		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestBackgroundOnARealServer(t *testing.T) {
+	s := newServer(t)
+	of := workspace{
+		threads:  [][]chat.Scope{threads("C1", "1", "2", "once", "4", "never", "6", "7", "8", "9"), threads("C2", "1", "2")},
+		channels: [][]chat.Scope{channels("C1", "C2")},
+		members:  []string{"C1", "C2", "C3", "C4", "C5"},
+	}
+	s.serveBackground(of)
+	memory := s.begin("memory", Memory, MemoryInput{})
+	catchUp := s.begin("catch-up", CatchUp, CatchUpInput{Start: true})
+	ended(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
+	ended(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
+	ended(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})
+
+	histories := s.histories(3)
+	if err := replayBackground(t, histories...); err != nil {
+		t.Error(err)
+	}
+	var summaries []string
+	for _, h := range histories {
+		for _, e := range h.Events {
+			a := e.GetActivityTaskScheduledEventAttributes()
+			if a == nil {
+				continue
+			}
+			var summary string
+			if err := converter.GetDefaultDataConverter().FromPayload(e.GetUserMetadata().GetSummary(), &summary); err != nil {
+				t.Error(err)
+			}
+			summaries = append(summaries, summary)
+			if a.GetRetryPolicy().GetMaximumAttempts() != 10 || a.GetPriority().GetPriorityKey() != 5 {
+				t.Errorf("%s: at most %d attempts of priority %d, want 10 and 5", summary, a.GetRetryPolicy().GetMaximumAttempts(), a.GetPriority().GetPriorityKey())
+			}
+		}
+	}
+	for _, want := range []string{
+		"find what is new in threads", "find what is new in channels", "remember thread C2/1", "remember channel C1", "remember workspace",
+		"list channels at Slack", "list channels", "catch up with C5",
+	} {
+		if !slices.Contains(summaries, want) {
+			t.Errorf("no %q in %q", want, summaries)
+		}
+	}
+}
+
+func TestACancelledMemoryOnARealServer(t *testing.T) {
+	s := newServer(t)
+	s.serveBackground(workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}})
+	run := s.begin("memory", Memory, MemoryInput{})
+	if err := s.awaitLine(topLevel.ID() + " begun"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.CancelWorkflow(t.Context(), run.GetID(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Get(t.Context(), nil); !temporal.IsCanceledError(err) {
+		t.Errorf("ended with %v, want canceled", err)
+	}
+	d, err := s.client.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
+		t.Errorf("the server has it as %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
+	}
+	if err := replayBackground(t, s.histories(1)...); err != nil {
+		t.Error(err)
+	}
+}
+
+// A replay that cannot fail would prove nothing.
+func TestReplayOfMemoryNoticesAnotherCourse(t *testing.T) {
+	s := newServer(t)
+	s.serveBackground(workspace{threads: [][]chat.Scope{threads("C1", "1")}})
+	ended(s, s.begin("memory", Memory, MemoryInput{}), MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
+	h := s.histories(1)[0]
+	for _, e := range h.Events {
+		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil && a.GetActivityType().GetName() == "Remember" {
+			a.ActivityType.Name = "Survey"
+		}
+	}
+	if replayBackground(t, h) == nil {
+		t.Error("a history with another activity was taken for the workflow's own")
+	}
+}

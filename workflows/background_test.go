@@ -1,0 +1,253 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/chat"
+)
+
+// workspace is what there is to remember, and to catch up with.
+type workspace struct {
+	threads, channels [][]chat.Scope // what is new, in parts
+	members           []string       // the channels the bot is in
+	fails             func(what string, attempt int) error
+}
+
+// chore runs one workflow that nobody waits for with time skipped, and keeps a
+// record of what its activities are asked.
+type chore struct {
+	*testsuite.TestWorkflowEnvironment
+	t  *testing.T
+	of workspace
+
+	mu     sync.Mutex
+	record []line
+	open   map[string]int // activities under way, by type
+	most   map[string]int // the most of them at once
+	limits map[string]limits
+}
+
+type line struct {
+	at   time.Duration // since noon
+	what string
+}
+
+func newChore(t *testing.T, of workspace) *chore {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	c := &chore{
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, of: of,
+		open: map[string]int{}, most: map[string]int{}, limits: map[string]limits{},
+	}
+	c.SetTestTimeout(time.Minute)
+	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
+	c.SetStartTime(noon)
+	c.register("Survey", func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
+		out, what := of.survey(in)
+		return during(ctx, c, what+asOf(in.At), out, time.Second)
+	})
+	c.register("Remember", func(ctx context.Context, in activities.RememberInput) (activities.RememberOutput, error) {
+		out := activities.RememberOutput{Calls: len(in.Scope.Terms()), Changed: true}
+		if in.Scope.Workspace() && of.channels == nil { // which no channel gives anything new
+			out = activities.RememberOutput{}
+		}
+		return during(ctx, c, "remember "+in.Scope.Team+" "+in.Scope.String()+asOf(in.At), out, time.Minute)
+	})
+	c.register("SyncChannels", func(ctx context.Context) (activities.SyncOutput, error) {
+		return during(ctx, c, "sync", activities.SyncOutput{Joined: 1}, time.Second)
+	})
+	c.register("Channels", func(ctx context.Context) (activities.ChannelsOutput, error) {
+		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
+	})
+	c.register("CatchUp", func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
+		what := "catch up " + in.Channel
+		if in.Threads {
+			what += " and threads"
+		}
+		return during(ctx, c, what, activities.CatchUpOutput{Read: 3, New: 2, Taken: 1}, time.Minute)
+	})
+	return c
+}
+
+func (c *chore) register(name string, do any) {
+	c.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+}
+
+// survey finds the part after a scope.
+func (w workspace) survey(in activities.SurveyInput) (out activities.SurveyOutput, what string) {
+	parts, what := w.channels, "survey channels"
+	if in.Threads {
+		parts, what = w.threads, "survey threads"
+	}
+	if in.After != (chat.Scope{}) {
+		what += " after " + in.After.String()
+		parts = parts[1+slices.IndexFunc(parts, func(p []chat.Scope) bool { return slices.Contains(p, in.After) }):]
+	}
+	out.Team = "T1"
+	if len(parts) > 0 {
+		out.Scopes = parts[0]
+	}
+	if len(parts) > 1 {
+		out.Next = &parts[0][len(parts[0])-1]
+	}
+	return out, what
+}
+
+// asOf tells a time that is not that of the run's beginning.
+func asOf(at time.Time) string {
+	if at.Equal(noon) {
+		return ""
+	}
+	return " as of " + at.String()
+}
+
+// during writes down what an activity is asked, and ends it after a time.
+func during[T any](ctx context.Context, c *chore, what string, out T, takes time.Duration) (T, error) {
+	info := activity.GetInfo(ctx)
+	kind := info.ActivityType.Name
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.Now().Sub(noon).Round(time.Second) // while an activity runs, the clock runs
+	c.record = append(c.record, line{at, what})
+	c.limits[kind] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout}
+	if c.of.fails != nil {
+		if err := c.of.fails(what, int(info.Attempt)); err != nil {
+			return out, err
+		}
+	}
+	c.open[kind]++
+	c.most[kind] = max(c.most[kind], c.open[kind])
+	c.RegisterDelayedCallback(func() {
+		c.mu.Lock()
+		c.open[kind]--
+		c.mu.Unlock()
+		if err := c.CompleteActivity(info.TaskToken, out, nil); err != nil {
+			c.t.Error(err)
+		}
+	}, takes)
+	return out, activity.ErrResultPending
+}
+
+// refuses fails for good what begins with one of some words.
+func refuses(begins ...string) func(string, int) error {
+	return func(what string, _ int) error {
+		for _, b := range begins {
+			if strings.HasPrefix(what, b) {
+				return temporal.NewNonRetryableApplicationError("refused", "Final", nil)
+			}
+		}
+		return nil
+	}
+}
+
+// run plays the workflow to its end.
+func (c *chore) run(flow any, in ...any) error {
+	c.t.Helper()
+	c.ExecuteWorkflow(flow, in...)
+	if !c.IsWorkflowCompleted() {
+		c.t.Fatal("the workflow has not completed")
+	}
+	return c.GetWorkflowError()
+}
+
+// lines is the record in order: what began at one time, by name.
+func (c *chore) lines() []string {
+	slices.SortFunc(c.record, func(a, b line) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what)) })
+	var lines []string
+	for _, l := range c.record {
+		lines = append(lines, l.at.String()+" "+l.what)
+	}
+	return lines
+}
+
+func (c *chore) wants(want ...string) {
+	c.t.Helper()
+	if got := c.lines(); !slices.Equal(got, want) {
+		c.t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// returned compares what the workflow returned.
+func returned[T comparable](t *testing.T, c *chore, want T) {
+	t.Helper()
+	var got T
+	if err := c.GetWorkflowResult(&got); err != nil || got != want {
+		t.Errorf("returned %+v, %v; want %+v", got, err, want)
+	}
+}
+
+// goesOn is the input with which a run continues as new.
+func goesOn[T any](t *testing.T, err error, as string) (in T) {
+	t.Helper()
+	var anew *workflow.ContinueAsNewError
+	if !errors.As(err, &anew) {
+		t.Fatalf("ended with %v, want a run that continues as new", err)
+	}
+	if anew.WorkflowType.Name != as {
+		t.Errorf("continues as %s, want %s", anew.WorkflowType.Name, as)
+	}
+	if err := converter.GetDefaultDataConverter().FromPayloads(anew.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestEachComesToEveryItemOnce(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 2, 3, 4, 11} {
+		c := newChore(t, workspace{})
+		var items, got []int
+		for i := range n {
+			items = append(items, i)
+		}
+		open, most := 0, 0
+		err := c.run(func(ctx workflow.Context) error {
+			return each(ctx, items, 3, func(ctx workflow.Context, i int) {
+				open++
+				most = max(most, open)
+				_ = workflow.Sleep(ctx, time.Duration(1+i%4)*time.Second)
+				got = append(got, i)
+				open--
+			})
+		})
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, items) || most != min(3, n) {
+			t.Errorf("of %v: %v, %d at once, %v", items, got, most, err)
+		}
+	}
+}
+
+func TestEachBeginsNothingWhenItIsCancelled(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{})
+	c.RegisterDelayedCallback(c.CancelWorkflow, 90*time.Second)
+	begun, ended := 0, 0
+	err := c.run(func(ctx workflow.Context) error {
+		return each(ctx, make([]int, 10), 2, func(ctx workflow.Context, _ int) {
+			begun++
+			_ = workflow.Sleep(ctx, time.Minute)
+			ended++
+		})
+	})
+	if !temporal.IsCanceledError(err) || begun != 4 || ended != 4 {
+		t.Errorf("%d begun, %d ended, %v; want 4 of each, canceled", begun, ended, err)
+	}
+}

@@ -1,0 +1,172 @@
+package workflows
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+)
+
+func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C9", "C1", "C5", "C2", "C7"}})
+	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants(
+		"0s channels",
+		"1s catch up C1", "1s catch up C9",
+		"1m1s catch up C2", "1m1s catch up C5",
+		"2m1s catch up C7",
+	)
+	returned(t, c, CatchUpOutput{Channels: 5, Read: 15, New: 10, Taken: 5})
+	if c.most["CatchUp"] != channelsAtOnce {
+		t.Errorf("%d at once, want %d", c.most["CatchUp"], channelsAtOnce)
+	}
+	want := map[string]limits{"Channels": {minute, time.Hour, 10 * second}, "CatchUp": {10 * minute, time.Hour, 10 * second}}
+	if !reflect.DeepEqual(c.limits, want) {
+		t.Errorf("limits %v, want %v", c.limits, want)
+	}
+}
+
+func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C1", "C2"}})
+	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s sync", "1s channels", "2s catch up C1 and threads", "2s catch up C2 and threads")
+	returned(t, c, CatchUpOutput{Channels: 2, Read: 6, New: 4, Taken: 2})
+}
+
+func TestCatchUpGoesOnWithoutTheListing(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C1"}, fails: refuses("sync")})
+	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s channels", "0s sync", "1s catch up C1 and threads") // both at once, for this clock
+}
+
+func TestAChannelThatFailsStopsNoOther(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C1", "catch up C3")})
+	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s channels", "1s catch up C1", "1s catch up C2", "1s catch up C3", "1s catch up C4")
+	returned(t, c, CatchUpOutput{Channels: 4, Failed: 2, Read: 6, New: 4, Taken: 2})
+}
+
+func TestCatchUpWithNothingToReadEnds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		in   CatchUpInput
+		want []string
+	}{
+		"no channels":          {CatchUpInput{}, []string{"0s channels"}},
+		"no channels at start": {CatchUpInput{Start: true}, []string{"0s sync", "1s channels"}},
+		"an empty list":        {CatchUpInput{Left: []string{}}, []string{"0s channels"}}, // is as good as none
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newChore(t, workspace{})
+			if err := c.run(CatchUp, test.in); err != nil {
+				t.Fatal(err)
+			}
+			c.wants(test.want...)
+			returned(t, c, CatchUpOutput{})
+		})
+	}
+}
+
+func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	var members []string
+	for n := range 2*channelsInPart + 1 {
+		members = append(members, fmt.Sprintf("C%04d", n))
+	}
+	of := workspace{members: members, fails: refuses("catch up C0000", "catch up C1000")}
+	var got []string
+	in := CatchUpInput{Start: true}
+	for left := len(members) - channelsInPart; ; left -= channelsInPart {
+		c := newChore(t, of)
+		err := c.run(CatchUp, in)
+		for _, l := range c.record {
+			got = append(got, l.what)
+		}
+		if err == nil {
+			returned(t, c, CatchUpOutput{Channels: 1001, Failed: 2, Read: 3 * 999, New: 2 * 999, Taken: 999})
+			break
+		}
+		in = goesOn[CatchUpInput](t, err, "CatchUp")
+		if !in.Start || len(in.Left) != left {
+			t.Fatalf("goes on with start %v and %d channels, want true and %d", in.Start, len(in.Left), left)
+		}
+	}
+	want := []string{"sync", "channels"}
+	for _, m := range members {
+		want = append(want, "catch up "+m+" and threads")
+	}
+	if d := difference(got, want); d != nil {
+		t.Errorf("not as wanted: %q", d)
+	}
+	// Two go side by side; never is one begun long before its turn.
+	at := map[string]int{}
+	for i, what := range got {
+		at[what] = i
+	}
+	for i, what := range want {
+		if n := at[what] - i; n < -1 || n > 1 {
+			t.Errorf("%s has place %d, want %d", what, at[what], i)
+		}
+	}
+}
+
+func TestCatchUpFailsWhenTheChannelsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{fails: refuses("channels")})
+	if err := c.run(CatchUp, CatchUpInput{}); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[time.Duration]int{ // activities that have begun by then
+		500 * time.Millisecond:  1, // the listing
+		1500 * time.Millisecond: 2, // the channels
+		30 * time.Second:        4,
+	} {
+		t.Run(at.String(), func(t *testing.T) {
+			t.Parallel()
+			c := newChore(t, workspace{members: []string{"C1", "C2", "C3"}})
+			c.RegisterDelayedCallback(c.CancelWorkflow, at)
+			if err := c.run(CatchUp, CatchUpInput{Start: true}); !temporal.IsCanceledError(err) {
+				t.Errorf("ended with %v, want canceled", err)
+			}
+			if n := len(c.lines()); n != want {
+				t.Errorf("%d activities, want %d: %q", n, want, c.lines())
+			}
+		})
+	}
+}
+
+func TestChannelSync(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{})
+	if err := c.run(ChannelSync); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s sync")
+	if want := map[string]limits{"SyncChannels": {5 * minute, time.Hour, 10 * second}}; !reflect.DeepEqual(c.limits, want) {
+		t.Errorf("limits %v, want %v", c.limits, want)
+	}
+	c = newChore(t, workspace{fails: refuses("sync")})
+	if err := c.run(ChannelSync); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("ended with %v", err)
+	}
+}

@@ -1,0 +1,111 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/chat"
+)
+
+// MemoryInput says what a run of Memory is to do; the zero value: everything, as of now.
+type MemoryInput struct {
+	// At is the time as of which is remembered, the same for all parts of a run.
+	At time.Time `json:"at"`
+	// Channels is set when the threads are done, and After is the scope to go on after.
+	Channels bool       `json:"channels,omitempty"`
+	After    chat.Scope `json:"after"`
+	// Done is what earlier parts of the run did.
+	Done MemoryOutput `json:"done"`
+}
+
+// MemoryOutput counts scopes.
+type MemoryOutput struct {
+	Threads   int  `json:"threads"`  // that were remembered anew
+	Channels  int  `json:"channels"` // the same
+	Workspace bool `json:"workspace"`
+	// Failed is scopes that could not be remembered: the next run tries them again.
+	Failed int `json:"failed,omitempty"`
+	Calls  int `json:"calls"` // of the model
+}
+
+// memoriesAtOnce is how many scopes are remembered side by side: models have limits
+// that conversations need, too.
+const memoriesAtOnce = 4
+
+// Memory makes all memories anew in which something has changed: those of threads,
+// then of channels, then of the workspace. What is done is done: a run that is
+// begun again finds only what is left. A scope that fails stops no other.
+func Memory(ctx workflow.Context, in MemoryInput) (MemoryOutput, error) {
+	if in.At.IsZero() {
+		in.At = workflow.Now(ctx).UTC()
+	}
+	m := &memory{ctx: ctx, in: in}
+	return m.run()
+}
+
+type memory struct {
+	ctx  workflow.Context
+	in   MemoryInput
+	team string
+}
+
+func (m *memory) run() (MemoryOutput, error) {
+	for {
+		next, err := m.part()
+		if err != nil {
+			return m.in.Done, err
+		}
+		switch {
+		case next != nil:
+			m.in.After = *next
+		case !m.in.Channels:
+			m.in.Channels, m.in.After = true, chat.Scope{}
+		default:
+			m.remember(m.ctx, chat.Scope{Team: m.team})
+			return m.in.Done, m.ctx.Err()
+		}
+		if workflow.GetInfo(m.ctx).GetContinueAsNewSuggested() {
+			return m.in.Done, workflow.NewContinueAsNewError(m.ctx, Memory, m.in)
+		}
+	}
+}
+
+// part remembers the next scopes of one kind and returns where to go on after.
+func (m *memory) part() (next *chat.Scope, err error) {
+	kind := "threads"
+	if m.in.Channels {
+		kind = "channels"
+	}
+	in := activities.SurveyInput{Threads: !m.in.Channels, At: m.in.At, After: m.in.After}
+	var found activities.SurveyOutput
+	if err := workflow.ExecuteActivity(background(m.ctx, time.Minute, "find what is new in "+kind), do.Survey, in).
+		Get(m.ctx, &found); err != nil {
+		return nil, err
+	}
+	m.team = found.Team
+	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
+		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
+	return found.Next, each(m.ctx, found.Scopes, memoriesAtOnce, m.remember)
+}
+
+func (m *memory) remember(ctx workflow.Context, s chat.Scope) {
+	var out activities.RememberOutput
+	in := activities.RememberInput{Scope: s, At: m.in.At}
+	err := workflow.ExecuteActivity(background(ctx, 5*time.Minute, "remember "+s.String()), do.Remember, in).Get(ctx, &out)
+	m.in.Done.Calls += out.Calls
+	switch {
+	case err != nil:
+		workflow.GetLogger(ctx).Error("not remembered", "scope", s.String(), "error", err)
+		m.in.Done.Failed++
+	case !out.Changed:
+	case s.Workspace():
+		m.in.Done.Workspace = true
+	case s.Thread != "":
+		m.in.Done.Threads++
+	default:
+		m.in.Done.Channels++
+	}
+}
