@@ -199,17 +199,17 @@ func TestExitStatus(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"help", []string{"-h"}, 0, []string{"-config FILE"}},
-		{"unknown flag", []string{"--port=80"}, 2, []string{"-port"}},
-		{"unknown command", []string{"--config", good, "fly"}, 2, []string{`unexpected argument "fly"`}},
+		{"help", []string{"-h"}, 0, []string{"--config=FILE"}},
+		{"unknown flag", []string{"--port=80"}, 2, []string{"--port"}},
+		{"unknown command", []string{"--config", good, "fly"}, 2, []string{"unexpected argument fly"}},
 		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
 		{"two faults", []string{"--config", configuration(t, "127.0.0.1:0", "mysql:x", "ftp://slack", "")}, 1, []string{"database.url", "slack.api_url"}},
 		{"an address in use", []string{"--config", configuration(t, busy.Addr().String(), sqlite(t), "http://"+nowhere+"/api/", "")}, 1, []string{"address already in use"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var stderr bytes.Buffer
-			if status := run(t.Context(), c.args, &stderr); status != c.status {
+			var stderr bytes.Buffer // and what is asked for, as help is
+			if status := run(t.Context(), c.args, &stderr, &stderr); status != c.status {
 				t.Errorf("status %d, want %d\n%s", status, c.status, &stderr)
 			}
 			lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")

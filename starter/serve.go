@@ -38,9 +38,10 @@ type starter struct {
 
 	store      atomic.Pointer[store.Store]
 	door       atomic.Pointer[ingest.Door]
-	attributes atomic.Bool   // the server knows our search attributes
-	registered atomic.Bool   // the server has said whether it does
-	forgotten  chan struct{} // holds one when it knows them no more
+	attributes atomic.Bool // the server knows our search attributes
+	registered atomic.Bool // the server has said whether it does
+	// They hold one when the server was set up anew, and knows nothing of ours any more.
+	unregistered, unscheduled chan struct{}
 }
 
 // serve runs until the context ends.
@@ -56,7 +57,8 @@ func serve(ctx context.Context, p launch.Program) error {
 		temporal: c,
 		metrics:  prometheus.NewRegistry(),
 
-		forgotten: make(chan struct{}, 1),
+		unregistered: make(chan struct{}, 1),
+		unscheduled:  make(chan struct{}, 1),
 	}
 	if p.Config.Slack.SocketMode() {
 		s.socket = slack.NewSocket(slack.SocketConfig{
@@ -110,8 +112,8 @@ func (s *starter) work(ctx context.Context) error {
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	door := &ingest.Door{
-		Store: db, Directory: s.slack, Relay: r, Config: s.Config, Clock: time.Now, Logger: s.Logger,
-		Metrics: ingest.NewMetrics(s.metrics),
+		Recorder: ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger},
+		Relay:    r, Metrics: ingest.NewMetrics(s.metrics),
 	}
 	s.store.Store(db)
 	s.door.Store(door)
@@ -124,17 +126,12 @@ func (s *starter) work(ctx context.Context) error {
 		r.Run(ctx)
 		return ctx.Err()
 	})
+	group.Go(func() error { return again(ctx, s.unregistered, s.registerAttributes) })
 	group.Go(func() error {
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-s.forgotten:
-				if err := s.registerAttributes(ctx); err != nil {
-					return err
-				}
-			}
+		if err := s.schedule(ctx); err != nil {
+			return err
 		}
+		return again(ctx, s.unscheduled, s.schedule)
 	})
 	if s.socket != nil {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Accept) })
@@ -142,12 +139,28 @@ func (s *starter) work(ctx context.Context) error {
 	return group.Wait()
 }
 
-// forget has the search attributes registered again, by a server that was set up anew.
+// forget has a server that was set up anew told everything again.
 func (s *starter) forget() {
 	s.registered.Store(false)
-	select {
-	case s.forgotten <- struct{}{}:
-	default:
+	for _, untold := range []chan<- struct{}{s.unregistered, s.unscheduled} {
+		select {
+		case untold <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// again does something whenever it is asked to, until the context ends.
+func again(ctx context.Context, asked <-chan struct{}, do func(context.Context) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-asked:
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
 	}
 }
 

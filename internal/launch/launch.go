@@ -34,9 +34,9 @@ func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
 	os.Exit(status)
 }
 
-// Run reads flags and configuration and serves. It returns the exit status: 2 for
-// arguments that are not understood, 1 for a wrong configuration, with a line for
-// each fault, and for a program that could not go on; else 0.
+// Run reads the flag --config and the configuration, and serves: for a program that
+// has no commands. It returns the exit status: 2 for arguments that are not
+// understood, else Start's.
 func Run(ctx context.Context, name string, args []string, stderr io.Writer, serve func(context.Context, Program) error) int {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -50,17 +50,46 @@ func Run(ctx context.Context, name string, args []string, stderr io.Writer, serv
 		_, _ = fmt.Fprintf(stderr, "%s: unexpected argument %q: there are none but --config FILE\n", name, flags.Arg(0))
 		return 2
 	}
-	c, err := config.Load(*path, os.LookupEnv)
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
+	return Start(ctx, name, *path, stderr, serve)
+}
+
+// Start reads the configuration and serves. It returns the exit status: 1 for a wrong
+// configuration, with a line for each fault, and for a program that could not go on;
+// else 0.
+func Start(ctx context.Context, name, path string, stderr io.Writer, serve func(context.Context, Program) error) int {
+	p, ok := open(name, path, stderr)
+	if !ok {
 		return 1
 	}
-	logger := slog.New(slog.NewJSONHandler(stderr, nil)).With("program", name)
-	if err := serve(ctx, Program{Config: c, Logger: logger}); err != nil && ctx.Err() == nil {
-		logger.Error("stopped", "error", err)
+	if err := serve(ctx, p); err != nil && ctx.Err() == nil {
+		p.Logger.Error("stopped", "error", err)
 		return 1
 	}
 	return 0
+}
+
+// Command is Start of something that is done and over: what goes wrong is told in
+// one line, and of the log only what somebody should see.
+func Command(ctx context.Context, name, path string, stderr io.Writer, do func(context.Context, Program) error) int {
+	p, ok := open(name, path, stderr)
+	if !ok {
+		return 1
+	}
+	p.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := do(ctx, p); err != nil {
+		_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+func open(name, path string, stderr io.Writer) (Program, bool) {
+	c, err := config.Load(path, os.LookupEnv)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return Program{}, false
+	}
+	return Program{Config: c, Logger: slog.New(slog.NewJSONHandler(stderr, nil)).With("program", name)}, true
 }
 
 // openFor is how long the database may take to answer for the first time.
@@ -70,7 +99,7 @@ const openFor = 15 * time.Second
 // context ends: a database that is started after the program is no fault.
 func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
-		s, err := p.openStore(ctx)
+		s, err := p.OpenStore(ctx)
 		if err == nil {
 			return s, nil
 		}
@@ -81,7 +110,8 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	}
 }
 
-func (p Program) openStore(ctx context.Context) (*store.Store, error) {
+// OpenStore is one try of Store.
+func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 	// A server that does not answer at all is told of, too.
 	opening, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()

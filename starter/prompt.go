@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/llm"
+	"myao/internal/mind"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// promptCommand prints what a model would be sent about a conversation as it stands now.
+type promptCommand struct {
+	For     string `required:"" enum:"response,judgment,memory" placeholder:"PURPOSE" help:"What the model is for: response, judgment or memory."`
+	Channel string `placeholder:"ID" help:"The channel or direct message. Without it, --for memory is the workspace's."`
+	Thread  string `placeholder:"TS" help:"The ts of the thread's parent. Without it, the channel's top level; for memory the channel with its threads."`
+	Ask     bool   `help:"Ask the model, too, and print its answer. It costs what it costs."`
+}
+
+// Validate is kong's way to be told what does not go together.
+func (c *promptCommand) Validate() error {
+	switch {
+	case c.Thread != "" && !chat.ValidTS(c.Thread):
+		return fmt.Errorf("--thread %q: want the ts of a message, such as 1700000000.000100", c.Thread)
+	case c.Thread != "" && c.Channel == "":
+		return errors.New("--thread needs --channel")
+	case c.Channel == "" && (c.For == "response" || c.For == "judgment"):
+		return fmt.Errorf("--for %s needs --channel", c.For)
+	}
+	return nil
+}
+
+func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	db, err := p.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	client := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+	m, closeModels, err := mind.Open(ctx, p.Config, db, client, p.Logger)
+	if err != nil {
+		return err
+	}
+	defer closeModels()
+	own, err := client.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	questions, err := c.questions(ctx, p.Config, db, m, own)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if err := c.show(ctx, stdout, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// titled is a question with what it is for.
+type titled struct {
+	title string
+	mind.Question
+}
+
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, own slack.Identity) ([]titled, error) {
+	where := chat.Conversation{Team: own.TeamID, Channel: c.Channel, Thread: c.Thread}
+	known, err := db.Channels(ctx, own.TeamID, []string{c.Channel})
+	if err != nil {
+		return nil, err
+	}
+	settings := of.Channel(c.Channel, known[c.Channel].Name)
+	switch c.For {
+	case "response":
+		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := m.Reply(ctx, where, trigger, addressed)
+		return []titled{{"response to " + trigger, reply.Question}}, err
+	case "judgment":
+		judgment, err := m.Judgment(ctx, where, whole(settings.MaxDelay))
+		if err != nil {
+			return nil, err
+		}
+		q, err := judgment.Question("")
+		return []titled{{"judgment", q}}, err
+	}
+	scope := chat.Scope{Team: own.TeamID, Channel: c.Channel, Thread: c.Thread}
+	memories, err := m.Memories(ctx, scope, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if len(memories) == 0 {
+		return nil, fmt.Errorf("there is nothing to be remembered of %s", scope)
+	}
+	var questions []titled
+	for _, q := range memories {
+		questions = append(questions, titled{string(q.Term) + "-term memory of " + scope.String(), q.Question})
+	}
+	return questions, nil
+}
+
+// trigger is the message that a reply would answer: the newest that is not the bot's own.
+func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity, mode conversation.Mode) (ts string, addressed bool, err error) {
+	tail, err := db.Tail(ctx, where, 20)
+	if err != nil {
+		return "", false, err
+	}
+	for _, m := range tail {
+		if !m.Own {
+			ts = m.TS
+			addressed = chat.Mentions(m.Text, own.UserID) || where.Direct() || mode == conversation.ModeAll
+		}
+	}
+	if ts == "" {
+		return "", false, fmt.Errorf("there is nothing to answer in %s: the database holds no message of anybody", where.ID())
+	}
+	return ts, addressed, nil
+}
+
+// show prints one question as it is sent, and its answer if that is wanted.
+func (c *promptCommand) show(ctx context.Context, w io.Writer, q titled) error {
+	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", q.title, q.Model, q.System, q.Prompt)
+	if err != nil || !c.Ask {
+		return err
+	}
+	answer, err := q.Ask(ctx)
+	var cut *llm.Error
+	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) {
+		answer.Text, err = cut.Text+" …", nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n%s\n", answer.Model, answer.Usage.Input, answer.Usage.Output, strings.TrimSpace(answer.Text))
+	return err
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/temporal"
+	"myao/workflows"
+)
+
+const (
+	// catchUpEvery is how often the history of all channels is looked at for what the
+	// door did not hear. Slack itself sends an event again for some five minutes.
+	catchUpEvery = 5 * time.Minute
+	// channelSyncEvery is how long a channel may have been renamed, or left, before that is known.
+	channelSyncEvery = 10 * time.Minute
+)
+
+// schedules are what is done again and again.
+func (s *starter) schedules() []temporal.Schedule {
+	return []temporal.Schedule{
+		{
+			ID: "memory", Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
+			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{}}, Note: "remembers what was said since the last run",
+		},
+		{
+			ID: "catch-up", Every: catchUpEvery, CatchUp: catchUpEvery,
+			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{}}, Note: "reads what was said while the door was closed",
+		},
+		{
+			ID: "channel-sync", Every: channelSyncEvery, CatchUp: channelSyncEvery,
+			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
+		},
+	}
+}
+
+// schedule makes the schedules, and catches up at once. It tries until all of that is
+// done; what fails keeps nothing else from being done.
+func (s *starter) schedule(ctx context.Context) error {
+	var left []func(context.Context) error
+	for _, schedule := range s.schedules() {
+		left = append(left, func(ctx context.Context) error { return temporal.EnsureSchedule(ctx, s.temporal, schedule) })
+	}
+	left = append(left, s.catchUp)
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		var failed []func(context.Context) error
+		var errs []error
+		for _, do := range left {
+			if err := do(ctx); err != nil {
+				failed, errs = append(failed, do), append(errs, err)
+			}
+		}
+		if left = failed; len(left) == 0 {
+			return nil
+		}
+		s.Logger.Error("schedules not made; trying again", "error", errors.Join(errs...), "in", wait.String())
+		if err := launch.Pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// catchUp reads what was said before the starter was started. A run that is under way
+// begins again: what it has passed by already may have been missed since.
+func (s *starter) catchUp(ctx context.Context) error {
+	_, err := s.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: "catch-up-at-start", TaskQueue: conversation.TaskQueue, StaticSummary: "reads what was said before the starter was started",
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
+	}, workflows.CatchUp, workflows.CatchUpInput{Start: true})
+	if err != nil {
+		return fmt.Errorf("catch up: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/internal/config"
+	"myao/internal/launch"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+	"myao/internal/testserver"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// gate lets calls of a client through, or refuses some.
+type gate struct {
+	shut    atomic.Bool
+	refused atomic.Int32
+}
+
+// refuse is of calls that make schedules or change them.
+func (g *gate) refuse(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+	if g.shut.Load() && (strings.HasSuffix(method, "/CreateSchedule") || strings.HasSuffix(method, "/UpdateSchedule")) {
+		g.refused.Add(1)
+		return status.Error(codes.PermissionDenied, "not for you")
+	}
+	return invoke(ctx, method, req, reply, cc, o...)
+}
+
+func dial(t *testing.T, address, namespace string, g *gate) client.Client {
+	t.Helper()
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: address, Namespace: namespace, Logger: discard,
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(g.refuse)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// namespace makes a namespace of the test's own.
+func namespace(t *testing.T) string {
+	t.Helper()
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: testserver.Temporal(t), Logger: discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	name := "starter-" + strings.ToLower(rand.Text())
+	if err := admin.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, testserver.Temporal(t), name, &gate{})
+	eventually(t, "the namespace", func() bool {
+		_, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		return err == nil
+	})
+	return name
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	(&world{t: t}).await(what, done)
+}
+
+// scheduler is as much of a starter as makes schedules.
+func scheduler(c client.Client) *starter {
+	return &starter{
+		Program:  launch.Program{Config: config.Default(), Logger: discard},
+		temporal: c, metrics: prometheus.NewRegistry(),
+		unregistered: make(chan struct{}, 1), unscheduled: make(chan struct{}, 1),
+	}
+}
+
+// schedules is how often what is run, by the schedule's id.
+func schedules(t *testing.T, c client.Client) map[string]time.Duration {
+	t.Helper()
+	found := map[string]time.Duration{}
+	list, err := c.ScheduleClient().List(t.Context(), client.ScheduleListOptions{})
+	if err != nil {
+		return nil
+	}
+	for list.HasNext() {
+		entry, err := list.Next()
+		if err != nil {
+			return nil
+		}
+		if len(entry.Spec.Intervals) == 1 {
+			found[entry.ID+" "+entry.WorkflowType.Name] = entry.Spec.Intervals[0].Every
+		}
+	}
+	return found
+}
+
+var allSchedules = map[string]time.Duration{
+	"memory Memory": time.Hour, "catch-up CatchUp": 5 * time.Minute, "channel-sync ChannelSync": 10 * time.Minute,
+}
+
+// catchUps are the states of the runs that catch up at start.
+func catchUps(t *testing.T, c client.Client) (states []enumspb.WorkflowExecutionStatus) {
+	t.Helper()
+	list, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'catch-up-at-start'"})
+	if err != nil {
+		return nil
+	}
+	for _, e := range list.GetExecutions() {
+		states = append(states, e.GetStatus())
+	}
+	slices.Sort(states)
+	return states
+}
+
+const (
+	running    = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	terminated = enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+)
+
+func TestSeveralStartersMakeTheirSchedules(t *testing.T) {
+	t.Parallel()
+	c := dial(t, testserver.Temporal(t), namespace(t), &gate{})
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			if err := scheduler(c).schedule(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	eventually(t, "all schedules", func() bool { return maps.Equal(schedules(t, c), allSchedules) })
+	// Each that starts begins to catch up anew; one run goes on.
+	eventually(t, "the last to catch up", func() bool {
+		return slices.Equal(catchUps(t, c), []enumspb.WorkflowExecutionStatus{running, terminated, terminated})
+	})
+}
+
+// The configuration that is in force is that of the starter which was started last.
+func TestAScheduleFollowsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	c := dial(t, testserver.Temporal(t), namespace(t), &gate{})
+	for _, seconds := range []int{3600, 1, 7200} {
+		s := scheduler(c)
+		s.Config.Memory.IntervalSeconds = seconds
+		if err := s.schedule(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the interval", func() bool {
+			return schedules(t, c)["memory Memory"] == time.Duration(seconds)*time.Second
+		})
+	}
+}
+
+// What is refused keeps nothing else from being done, and is not done twice.
+func TestSchedulesThatAreRefusedAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	g := &gate{}
+	g.shut.Store(true)
+	c := dial(t, testserver.Temporal(t), namespace(t), g)
+	ended := make(chan error, 1)
+	go func() { ended <- scheduler(c).schedule(t.Context()) }()
+	eventually(t, "a third round", func() bool { return g.refused.Load() > 2*int32(len(allSchedules)) })
+	eventually(t, "catching up", func() bool { return slices.Equal(catchUps(t, c), []enumspb.WorkflowExecutionStatus{running}) })
+	g.shut.Store(false)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "all schedules", func() bool { return maps.Equal(schedules(t, c), allSchedules) })
+	if got := catchUps(t, c); !slices.Equal(got, []enumspb.WorkflowExecutionStatus{running}) {
+		t.Errorf("it caught up anew: %v", got)
+	}
+}
+
+func TestSchedulingEndsWithTheStarter(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := scheduler(dial(t, nowhere, "default", &gate{})).schedule(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// A server that lets nobody make schedules, and is set up anew, has the search
+// attributes registered again all the same.
+func TestAttributesDoNotWaitForSchedules(t *testing.T) {
+	t.Parallel()
+	g := &gate{}
+	g.shut.Store(true)
+	_, slackAPI := newWorkspace(t)
+	s := scheduler(dial(t, testserver.Temporal(t), "default", g))
+	s.Config.Database.URL = sqlite(t)
+	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.work(ctx) }()
+	for range 2 {
+		eventually(t, "the attributes", func() bool { return s.registered.Load() && s.attributes.Load() && g.refused.Load() > 0 })
+		s.attributes.Store(false) // so that it is seen when they are registered
+		s.forget()
+	}
+	eventually(t, "the attributes", s.attributes.Load)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if db := s.store.Load(); db != nil {
+		_ = db.Close()
+	}
+}
+
+// What a server that is set up anew has lost, it is told again: at the latest when
+// something is said.
+func TestTemporalSetUpAnewGetsItsSchedules(t *testing.T) {
+	t.Parallel()
+	files := filepath.Join(t.TempDir(), "temporal.db")
+	server := testserver.StartTemporal(t, files, 0)
+	workspace, slackAPI := newWorkspace(t)
+	alice := workspace.AddUser("alice")
+	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
+	w := start(t, server.Address, sqlite(t), slackAPI, "xapp-1")
+	c := dial(t, server.Address, "default", &gate{})
+	scheduled := func() bool {
+		return maps.Equal(schedules(t, c), allSchedules) && slices.Contains(catchUps(t, c), running)
+	}
+	w.await("the schedules", scheduled)
+	w.await("the starter to be ready", func() bool { return w.missing() == nil })
+	server.Kill()
+	old, err := filepath.Glob(files + "*")
+	if err != nil || len(old) == 0 {
+		t.Fatalf("no files of Temporal's: %v, %v", old, err)
+	}
+	for _, f := range old {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Restart()
+	if scheduled() {
+		t.Fatal("the server has lost nothing")
+	}
+	workspace.Say(general, alice.ID, "hello?")
+	w.await("the schedules again", scheduled)
+	w.await("the starter to be ready again", func() bool { return w.missing() == nil })
+	t.Logf("caught up: %v", catchUps(t, c))
+	w.stop()
+}
