@@ -15,6 +15,9 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m
 
+# Where times are read, compared and written: nothing there may depend on the machine's zone.
+ZONED := $(addprefix ./internal/,chat conversation prompt recall mind catchup store)
+
 .PHONY: help run build test lint verify fmt temporal postgres clean
 .NOTPARALLEL:
 
@@ -32,6 +35,10 @@ build: ## worker, starter and sandbox, into .bin
 test: temporal postgres ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
 	@echo "Testing$(if $(RACE), with the race detector,; no C compiler, hence without the race detector): some minutes the first time …"
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+	@for zone in Asia/Tokyo America/Los_Angeles; do \
+		echo "Testing in the time zone $$zone …"; \
+		TZ=$$zone go test -count=1 $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
+	done
 
 lint: ## formatting, go vet, staticcheck, workflowcheck
 	@scripts/tool staticcheck honnef.co/go/tools/cmd/staticcheck $(STATICCHECK_VERSION)

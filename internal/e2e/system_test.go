@@ -133,7 +133,7 @@ llm:
 agents:
   response: {provider: %[6]s, model: test}
   judgment: {provider: %[6]s, model: test-lite}
-  memory: {provider: %[6]s, model: test}
+  memory: {provider: %[6]s, model: test-memory}
 persona: {name: myao, system_prompt: "You are myao."}
 response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d}
 %[11]s
@@ -152,6 +152,7 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 	s.worker.start()
 	s.starter.start()
 	s.ready()
+	s.pauseSchedules()
 	db, err := store.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -174,6 +175,19 @@ func (s *system) namespace() string {
 	s.temporal = c
 	s.register(name)
 	return name
+}
+
+// pauseSchedules waits for what is done at start, and has nothing done again by the
+// clock: a test does that itself.
+func (s *system) pauseSchedules() {
+	s.t.Helper()
+	for _, id := range []string{"memory", "catch-up", "channel-sync"} {
+		handle := s.temporal.ScheduleClient().GetHandle(s.t.Context(), id)
+		s.await("the schedule "+id, 30*time.Second, func() bool { return handle.Pause(s.t.Context(), client.SchedulePauseOptions{}) == nil })
+	}
+	s.await("the catching up at start", 30*time.Second, func() bool {
+		return s.temporal.GetWorkflow(s.t.Context(), "catch-up-at-start", "").Get(s.t.Context(), nil) == nil
+	})
 }
 
 // register makes a namespace and waits until the server knows it everywhere.
@@ -243,7 +257,7 @@ func (s *system) story() string {
 		fmt.Fprintf(&b, "%s event %s/%s ts=%s retry=%d -> %d %v\n", d.At.Format("05.000"), d.Type, d.Subtype, d.TS, d.Retry, d.Status, d.Err)
 	}
 	for _, c := range s.model.Calls() {
-		fmt.Fprintf(&b, "%s model call %d judgment=%v\n", c.At.Format("05.000"), c.N, c.Judgment())
+		fmt.Fprintf(&b, "%s model call %d of %s\n", c.At.Format("05.000"), c.N, c.Model)
 	}
 	for _, p := range s.workspace.Posts() {
 		fmt.Fprintf(&b, "%s post thread=%s %q\n", p.At.Format("05.000"), p.ThreadTS, p.Text)
@@ -255,14 +269,22 @@ func (s *system) posts() []sandbox.Post { return s.workspace.Posts() }
 
 func (s *system) mention(text string) string { return "<@" + s.workspace.Bot().UserID + "> " + text }
 
-// judgments and replies are the calls of the model by purpose.
-func (s *system) judgments() []llmtest.Call { return s.calls(true) }
-func (s *system) replies() []llmtest.Call   { return s.calls(false) }
+// The models of the three agents.
+const (
+	responseModel = "test"
+	judgmentModel = "test-lite"
+	memoryModel   = "test-memory"
+)
 
-func (s *system) calls(judgment bool) []llmtest.Call {
+// judgments, replies and memories are the calls of the model by purpose.
+func (s *system) judgments() []llmtest.Call { return s.calls(judgmentModel) }
+func (s *system) replies() []llmtest.Call   { return s.calls(responseModel) }
+func (s *system) memories() []llmtest.Call  { return s.calls(memoryModel) }
+
+func (s *system) calls(model string) []llmtest.Call {
 	var calls []llmtest.Call
 	for _, c := range s.model.Calls() {
-		if c.Judgment() == judgment {
+		if c.Model == model {
 			calls = append(calls, c)
 		}
 	}

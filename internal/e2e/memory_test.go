@@ -1,0 +1,253 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/workflows"
+)
+
+// remembering answers as a summariser does that keeps the lines it is shown which hold
+// one of some words, and everything else with a text.
+func remembering(words ...string) llmtest.Handler {
+	keep := regexp.MustCompile(strings.Join(words, "|"))
+	return func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case c.Judgment():
+			return llmtest.No("nobody asked")
+		case c.Model != memoryModel:
+			return llmtest.Text("I see.")
+		}
+		lines := []string{"- 2026-01-01 The memory begins."}
+		for _, line := range strings.Split(c.System, "\n") {
+			if keep.MatchString(line) {
+				lines = append(lines, "- 2026-01-01 "+strings.TrimPrefix(line, "- 2026-01-01 "))
+			}
+		}
+		return llmtest.Text(strings.Join(lines, "\n"))
+	}
+}
+
+// remember runs the memory workflow now.
+func (s *system) remember() workflows.MemoryOutput {
+	s.t.Helper()
+	var out workflows.MemoryOutput
+	s.run("Memory", workflows.MemoryInput{}, &out)
+	return out
+}
+
+func (s *system) run(workflow string, in, out any) {
+	s.t.Helper()
+	run, err := s.temporal.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
+		ID: "test-" + uuid.NewString(), TaskQueue: "myao", WorkflowExecutionTimeout: 2 * time.Minute,
+	}, workflow, in)
+	if err == nil {
+		err = run.Get(s.t.Context(), out)
+	}
+	if err != nil {
+		s.t.Fatalf("%s: %v\n%s", workflow, err, s.story())
+	}
+}
+
+// heard waits until the database has what was said.
+func (s *system) heard(channel string, ts ...string) {
+	s.t.Helper()
+	for _, ts := range ts {
+		s.await("the database to have "+ts, 10*time.Second, func() bool {
+			_, err := s.store.Message(s.t.Context(), "T0E2E", channel, ts)
+			return err == nil
+		})
+	}
+}
+
+// ask mentions the bot and returns what the model was told.
+func (s *system) ask(channel, text string, options ...sandbox.SayOption) string {
+	s.t.Helper()
+	before := len(s.replies())
+	s.workspace.Say(channel, s.alice.ID, s.mention(text), options...)
+	s.await("the model to be asked for an answer", 20*time.Second, func() bool { return len(s.replies()) > before })
+	return s.replies()[before].System
+}
+
+// What is said in a thread of one channel is known in another, and what is said in
+// private is not.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(300), maxWait(600), answers(remembering("launch", "hush")))
+		bot := s.workspace.Bot().UserID
+		random := s.workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
+		secret := s.workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
+		direct := s.workspace.AddChannel(sandbox.DM, "", s.bob.ID)
+		s.run("ChannelSync", nil, nil)
+
+		root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
+		party := s.workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
+		hush := s.workspace.Say(secret, s.alice.ID, "hush: the merger is on")
+		own := s.workspace.Say(direct, s.bob.ID, "hush: I am leaving")
+		s.heard(s.general, root, party)
+		s.heard(secret, hush)
+		s.heard(direct, own)
+		s.await("the answer to the direct message", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+		s.heard(direct, s.posts()[0].TS)
+
+		got := s.remember()
+		// A thread; the short and long term of general, the secret channel and the direct message; the workspace.
+		if want := (workflows.MemoryOutput{Threads: 1, Channels: 3, Workspace: true, Calls: 1 + 3*2 + 2}); got != want {
+			t.Errorf("remembered %+v, want %+v", got, want)
+		}
+		calls := len(s.memories())
+		for _, c := range s.memories() {
+			if strings.Contains(c.System, "You are myao.") {
+				t.Errorf("a memory was asked for in character:\n%s", c.System)
+			}
+		}
+
+		prompt := s.ask(random, "when is the party?")
+		if !strings.Contains(prompt, "harbour") || !strings.Contains(prompt, "#general") {
+			t.Errorf("told in a thread of general, not known in random:\n%s", prompt)
+		}
+		if strings.Contains(prompt, "hush") || strings.Contains(prompt, "merger") || strings.Contains(prompt, "leaving") {
+			t.Errorf("told in private, known in random:\n%s", prompt)
+		}
+		if prompt := s.ask(secret, "what is on?"); !strings.Contains(prompt, "hush: the merger is on") || !strings.Contains(prompt, "harbour") {
+			t.Errorf("the private channel does not know its own memory, or that of the workspace:\n%s", prompt)
+		}
+		if n := len(s.memories()); n != calls {
+			t.Errorf("%d calls for memories, want the %d of the one run", n, calls)
+		}
+
+		// The answers are the news now, and then there is none.
+		s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+		for _, p := range s.posts()[1:] {
+			s.heard(p.Channel, p.TS)
+		}
+		if got := s.remember(); got.Channels != 2 || got.Threads != 2 || got.Failed != 0 {
+			t.Errorf("after two answers in threads of their own: %+v", got)
+		}
+		calls = len(s.memories())
+		if got, want := s.remember(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
+			t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
+		}
+		versions, err := s.store.Memories(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
+		if err != nil || len(versions) != 1 || versions[0].Model != memoryModel || len(versions[0].Sources) != 2 {
+			t.Errorf("versions of general's long-term memory: %+v, %v; want one, of two messages", versions, err)
+		}
+	})
+}
+
+// The schedule itself, and a worker killed in the middle of a run.
+func TestKilledWhileRemembering(t *testing.T) {
+	t.Parallel()
+	slow := make(chan struct{})
+	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(func(c llmtest.Call) llmtest.Reply {
+		if c.Model == memoryModel && c.N == 4 {
+			close(slow)
+			return llmtest.Reply{Text: "too late", Delay: time.Minute}
+		}
+		return llmtest.Text(fmt.Sprintf("- 2026-01-01 memory %d", c.N))
+	}))
+	for i := range 3 {
+		channel := s.workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.workspace.Bot().UserID, s.alice.ID)
+		s.heard(channel, s.workspace.Say(channel, s.alice.ID, "something to remember"))
+	}
+	s.run("ChannelSync", nil, nil)
+	handle := s.temporal.ScheduleClient().GetHandle(t.Context(), "memory")
+	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-slow:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the model was not asked\n%s", s.story())
+	}
+	s.worker.kill()
+	s.worker.start()
+	var out workflows.MemoryOutput
+	s.await("the run", time.Minute, func() bool {
+		d, err := handle.Describe(t.Context())
+		if err != nil || len(d.Info.RecentActions) == 0 {
+			return false
+		}
+		id := d.Info.RecentActions[0].StartWorkflowResult
+		return s.temporal.GetWorkflow(t.Context(), id.WorkflowID, id.FirstExecutionRunID).Get(t.Context(), &out) == nil
+	})
+	if out.Channels != 3 || !out.Workspace || out.Failed != 0 {
+		t.Errorf("remembered %+v", out)
+	}
+	// Three channels and the workspace, twice each; what was answered was not asked again, what was under way when the worker died was.
+	if n := len(s.memories()); n < 9 || n > 8+4 {
+		t.Errorf("%d calls, want 8 and those that were under way", n)
+	}
+}
+
+func TestPromptCommand(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour")))
+	root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
+	reply := s.workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
+	s.heard(s.general, root, reply)
+	command := func(args ...string) (string, error) {
+		cmd := exec.Command(bin+"/starter", append([]string{"prompt", "--config", s.config}, args...)...)
+		cmd.Env = append(cmd.Environ(), s.env...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, c := range []struct {
+		args  []string
+		calls int
+		has   []string
+	}{
+		{[]string{"--for", "response", "--channel", s.general, "--thread", root}, 0, []string{"You are myao.", "plans for friday?", "the harbour"}},
+		{[]string{"--for", "judgment", "--channel", s.general}, 0, []string{"should_respond", "plans for friday?"}},
+		{[]string{"--for", "memory", "--channel", s.general, "--thread", root}, 0, []string{"short-term memory of thread", "the harbour"}},
+		{[]string{"--for", "memory", "--channel", s.general}, 0, []string{"short-term memory of channel", "long-term memory of channel"}},
+		{[]string{"--for", "memory", "--channel", s.general, "--ask"}, 2, []string{"answer of " + memoryModel, "- 2026-01-01 the harbour"}},
+		{[]string{"--for", "response", "--channel", s.general, "--thread", root, "--ask"}, 1, []string{"I see."}},
+	} {
+		before := len(s.model.Calls())
+		out, err := command(c.args...)
+		if err != nil {
+			t.Fatalf("prompt %v: %v\n%s", c.args, err, out)
+		}
+		for _, want := range c.has {
+			if !strings.Contains(out, want) {
+				t.Errorf("prompt %v lacks %q:\n%s", c.args, want, out)
+			}
+		}
+		if calls := len(s.model.Calls()) - before; calls != c.calls {
+			t.Errorf("prompt %v: %d calls of the model, want %d", c.args, calls, c.calls)
+		}
+	}
+	if out, err := command("--for", "memory"); err == nil || !strings.Contains(out, "nothing to be remembered of workspace") {
+		t.Errorf("of a workspace without memories: %v, %s", err, out)
+	}
+	if out, err := command("--for", "dreams"); err == nil || !strings.Contains(out, "response") {
+		t.Errorf("for dreams: %v, %s", err, out)
+	}
+	if n := len(s.posts()); n != 0 {
+		t.Errorf("%d posts, want none", n)
+	}
+	// What is printed is what is sent.
+	printed, err := command("--for", "response", "--channel", s.general, "--thread", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := s.ask(s.general, "", sandbox.InThread(root))
+	for _, line := range strings.Split(sent, "\n") {
+		if asked := line == "@myao" || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "Current time"); !asked && !strings.Contains(printed, line) {
+			t.Errorf("sent and not printed: %q", line)
+		}
+	}
+}
