@@ -31,8 +31,8 @@ type Memory struct {
 	Question
 	Term chat.Term
 	// Sources are the ts of messages, and for the workspace channels' memories as
-	// recall.Source names them. Of a long-term memory they are, too, those that it has by way of the one
-	// that it replaces, as far as they may come before it again.
+	// recall.Source names them. Those of a long-term memory include what it has by way
+	// of the one that it replaces, as far as that may come before it again.
 	Sources []string
 }
 
@@ -77,8 +77,7 @@ func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.Standing, 
 }
 
 func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.Standing) (plan, error) {
-	c := chat.Conversation{Team: s.Team, Channel: s.Channel, Thread: s.Thread}
-	said, omitted, err := m.Store.Recent(ctx, c, repliesAtMost, 0)
+	said, omitted, err := m.Store.Recent(ctx, chat.Conversation(s), repliesAtMost, 0)
 	if err != nil {
 		return plan{}, err
 	}

@@ -199,6 +199,10 @@ func TestClocksMayDiffer(t *testing.T) {
 		calls = b.remember(channel("C1"), time.Minute)
 		b.asked("behind", calls, channelShort, channelLong)
 		b.holds("long", material(calls[1]), "fourth")
+		b.say("C1", 0, "fifth")
+		calls = b.remember(channel("C1"), time.Minute)
+		b.asked("and again", calls, channelShort, channelLong)
+		b.holds("long", material(calls[1]), "fifth", "!fourth", "!third")
 	})
 }
 

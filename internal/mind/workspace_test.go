@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,8 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
-	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // run is a whole memory run, as the workflow makes it: what is new in threads, then in
@@ -70,43 +72,43 @@ func (b *bundle) ran(when string, got, want map[string]int) {
 }
 
 func TestOnlyWhatHasChangedIsRemembered(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, b *bundle) {
-		const channels = 500
-		var said []chat.Message
-		for i := range channels {
-			c := public(fmt.Sprintf("C%03d", i), fmt.Sprintf("channel-%03d", i))
-			c.Private = i%10 == 3
-			b.meet(c)
-			said = append(said, b.say(c.ID, time.Hour, "hello"))
-		}
-		for i := range 10 {
-			b.reply(said[i*50], 30*time.Minute, "an answer")
-		}
-		b.ran("at first", b.run(0), map[string]int{ofThread: 10, channelShort: channels, channelLong: channels, workspaceShort: 1, workspaceLong: 1})
-		b.ran("nothing new", b.run(time.Minute), nil)
-		b.ran("nothing but age", b.run(23*time.Hour+30*time.Minute), nil)
+	t.Parallel()
+	b := setup(t, testserver.Postgres(t)) // SQLite does the same, and takes its time
+	const channels = 500
+	var said []chat.Message
+	for i := range channels {
+		c := public(fmt.Sprintf("C%03d", i), fmt.Sprintf("channel-%03d", i))
+		c.Private = i%10 == 3
+		b.meet(c)
+		said = append(said, b.say(c.ID, time.Hour, "hello"))
+	}
+	for i := range 10 {
+		b.reply(said[i*50], 30*time.Minute, "an answer")
+	}
+	b.ran("at first", b.run(0), map[string]int{ofThread: 10, channelShort: channels, channelLong: channels, workspaceShort: 1, workspaceLong: 1})
+	b.ran("nothing new", b.run(time.Minute), nil)
+	b.ran("nothing but age", b.run(23*time.Hour+30*time.Minute), nil)
 
-		// Seven channels, two of them private: three top-level messages, an answer in a thread, a new
-		// thread, an edit and a deletion.
-		b.say("C003", 0, "in private")
-		b.say("C010", 0, "in public")
-		b.say("C499", 0, "in the last")
-		b.reply(said[50], 0, "one more answer")
-		b.reply(said[33], 0, "the first answer, in private")
-		b.edit(said[77], "hello, edited")
-		b.say("C080", 0, "instead")
-		b.remove(said[80])
-		b.ran("seven changed", b.run(time.Hour), map[string]int{ofThread: 2, channelShort: 7, channelLong: 7, workspaceShort: 1, workspaceLong: 1})
-		b.ran("and again", b.run(2*time.Hour), nil)
+	// Seven channels, two of them private: three top-level messages, an answer in a thread, a new
+	// thread, an edit and a deletion.
+	b.say("C003", 0, "in private")
+	b.say("C010", 0, "in public")
+	b.say("C499", 0, "in the last")
+	b.reply(said[50], 0, "one more answer")
+	b.reply(said[33], 0, "the first answer, in private")
+	b.edit(said[77], "hello, edited")
+	b.say("C080", 0, "instead")
+	b.remove(said[80])
+	b.ran("seven changed", b.run(time.Hour), map[string]int{ofThread: 2, channelShort: 7, channelLong: 7, workspaceShort: 1, workspaceLong: 1})
+	b.ran("and again", b.run(2*time.Hour), nil)
 
-		b.say("C003", 0, "more in private")
-		b.say("C013", 0, "more in private")
-		before, _ := b.inForce(workspace)
-		b.ran("private channels changed", b.run(3*time.Hour), map[string]int{channelShort: 2, channelLong: 2})
-		if after, _ := b.inForce(workspace); after.ID != before.ID {
-			t.Error("the workspace has another memory, though nothing public has changed")
-		}
-	})
+	b.say("C003", 0, "more in private")
+	b.say("C013", 0, "more in private")
+	before, _ := b.inForce(workspace)
+	b.ran("private channels changed", b.run(3*time.Hour), map[string]int{channelShort: 2, channelLong: 2})
+	if after, _ := b.inForce(workspace); after.ID != before.ID {
+		t.Error("the workspace has another memory, though nothing public has changed")
+	}
 }
 
 func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
@@ -249,11 +251,21 @@ func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
 // More channels than fit are left out, the longest silent first, and not taken for told.
 func TestWorkspaceOfTooManyChannels(t *testing.T) {
 	t.Parallel()
-	b := setup(t, sqliteURL(t))
+	b := setup(t, testserver.Postgres(t))
 	for i := range channelsAtMost + 2 {
-		c := slack.Channel{ID: fmt.Sprintf("C%03d", i), Name: fmt.Sprintf("channel-%03d", i)}
-		b.meet(c)
-		b.say(c.ID, time.Hour, "hello")
+		id := fmt.Sprintf("C%03d", i)
+		b.meet(public(id, fmt.Sprintf("channel-%03d", i)))
+		b.say(id, time.Hour, "hello")
+		cursor, err := b.Store.Look(t.Context(), channel(id), b.window(b.now))
+		for _, term := range channel(id).Terms() {
+			err = errors.Join(err, b.Store.PutDraft(t.Context(), store.Memory{Scope: channel(id), Term: term, Text: "a memory"}, cursor))
+		}
+		err = errors.Join(err, b.Store.SaveMemories(t.Context(), store.Remembered{
+			Scope: channel(id), Long: store.Renew, Short: store.Renew, Cursor: cursor, Read: time.Now(),
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.run(0)
 	long, short := b.inForce(workspace)

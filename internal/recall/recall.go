@@ -96,13 +96,13 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	r := b.recollect(ctx, c, own, messages, omitted, knowledge)
-	if long != nil {
-		r.WorkspaceLongTerm = long.Text
+	channels := make([]chat.ChannelMemory, len(knowledge.Channels))
+	for i, known := range knowledge.Channels {
+		channels[i] = known.ChannelMemory
 	}
-	if short != nil {
-		r.WorkspaceShortTerm = short.Text
-	}
+	r := b.recollect(ctx, c, own, messages, omitted, channels)
+	r.ChannelsUntold = knowledge.Untold
+	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(long), textOf(short)
 	if r.ThreadMemories, r.ThreadsUntold, err = b.Store.ThreadMemories(ctx, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts); err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
@@ -127,18 +127,16 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
-	knowledge, err := b.Store.Knowledge(ctx, s.Team, s.Channel, b.Clock(), 0)
+	known, err := b.Store.Standing(ctx, chat.Scope{Team: s.Team, Channel: s.Channel})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
-	knowledge.Channels = slices.DeleteFunc(knowledge.Channels, func(c store.ChannelKnowledge) bool { return c.ChannelID != s.Channel })
-	knowledge.Untold = 0
-	c := chat.Conversation{Team: s.Team, Channel: s.Channel, Thread: s.Thread}
-	return b.recollect(ctx, c, own, messages, omitted, knowledge), nil
+	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
+	return b.recollect(ctx, chat.Conversation(s), own, messages, omitted, []chat.ChannelMemory{here}), nil
 }
 
 // recollect puts a context together, and the names into it.
-func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, omitted int, k store.Knowledge) Recollection {
+func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, omitted int, channels []chat.ChannelMemory) Recollection {
 	r := Recollection{Names: b.users(ctx, c.Team, own, messages)}
 	var label func(id string) bool
 	r.Channels, label = b.channels(ctx, c, messages)
@@ -153,18 +151,16 @@ func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.
 		named[i].Text = unlabelled(m.Text, label)
 	}
 	r.Context = chat.Context{
-		Persona:        b.Persona,
-		Conversation:   chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], named),
-		ChannelsUntold: k.Untold,
-		TargetThread:   c.Thread,
+		Persona:      b.Persona,
+		Conversation: chat.NewChannelMessages(c.Channel, r.Channels[c.Channel], named),
+		Channels:     channels,
+		TargetThread: c.Thread,
 	}
 	r.Conversation.Omitted = omitted
-	for _, known := range k.Channels {
-		memory := known.ChannelMemory
-		if memory.ChannelID == c.Channel {
-			memory.ChannelName = cmp.Or(r.Channels[c.Channel], memory.ChannelName)
+	for i, known := range channels {
+		if known.ChannelID == c.Channel {
+			channels[i].ChannelName = cmp.Or(r.Channels[c.Channel], known.ChannelName)
 		}
-		r.Context.Channels = append(r.Context.Channels, memory)
 	}
 	slices.SortFunc(r.Context.Channels, func(a, b chat.ChannelMemory) int {
 		return cmp.Or(strings.Compare(a.ChannelName, b.ChannelName), strings.Compare(a.ChannelID, b.ChannelID))

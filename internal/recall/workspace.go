@@ -48,3 +48,11 @@ func (b *Builder) Workspace(ctx context.Context, team, here string) (long, short
 	}
 	return open(standing.Long), open(standing.Short), nil
 }
+
+// textOf is a memory's text; empty where there is none.
+func textOf(m *store.Memory) string {
+	if m == nil {
+		return ""
+	}
+	return m.Text
+}

@@ -1,0 +1,123 @@
+package mind
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+)
+
+func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	b.say("C1", time.Hour, "hello")
+	bare := b.say("C1", 0, "<@UBOT>")
+	c := chat.Conversation{Team: "T1", Channel: "C1"}
+	r, err := b.Reply(t.Context(), c, bare.TS, true)
+	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	plain, err := b.Reply(t.Context(), c, "1.000000", true)
+	if err != nil || plain.System+plain.Prompt == r.System+r.Prompt {
+		t.Errorf("a bare mention is asked about as any other message, %v", err)
+	}
+	j, err := b.Judgment(t.Context(), c, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question("")
+	if err != nil || q.Purpose != llm.PurposeJudgment || q.Schema == nil {
+		t.Errorf("%+v, %v", q, err)
+	}
+	again, err := j.Question("no braces")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.holds("the second try", again.System+again.Prompt, "no braces")
+	b.holds("the first try", q.System+q.Prompt, "!no braces")
+	for _, q := range []Question{r.Question, q} {
+		if _, err := q.Ask(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	calls := b.model.Calls()
+	if len(calls) != 2 || calls[0].Model != "large" || calls[0].Judgment() || calls[1].Model != "small" || !calls[1].Judgment() {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
+// What a direct message remembers stands in its own prompt, though it has no name.
+func TestDirectMessageRemembers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(private("D1", ""))
+	b.say("D1", time.Hour, "hello")
+	b.remember(channel("D1"), 0)
+	r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "D1"}, "1.000000", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.holds("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
+	q, err := b.Memories(t.Context(), channel("D1"), b.now)
+	if err != nil || len(q) == 0 {
+		t.Fatal(q, err)
+	}
+	b.holds("a memory", q[0].System, "note 2 of long-term", "of this direct message", "!#D1")
+}
+
+// Nothing that is broken for good is told as if another attempt might help.
+func TestBrokenTemplatesAreUnaskable(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	m := b.say("C1", time.Hour, "hello")
+	b.reply(m, 0, "hello")
+	dir := t.TempDir()
+	for _, name := range []string{"memory_channel_short.tmpl", "memory_thread.tmpl"} { // in order, but for this channel
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(`x{{if eq .Channel "general"}}{{index .Channels 99}}{{end}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if b.Prompts, err = prompt.New(prompt.Config{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []chat.Scope{channel("C1"), thread(m)} {
+		var bad *Unaskable
+		if _, err := b.Remember(t.Context(), s, b.now); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// A database that fails is an error in every place.
+func TestWithoutADatabaseNothingIsRemembered(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.use(config.ProviderGemini)
+	b.model.Handle(func(llmtest.Call) llmtest.Reply { t.Error("a model was asked"); return llmtest.Text("ok") })
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []chat.Scope{workspace, channel("C1"), {Team: "T1", Channel: "C1", Thread: "1.000000"}} {
+		if made, err := b.Remember(t.Context(), s, b.now); err == nil || made.Changed {
+			t.Errorf("%s: %+v, %v", s, made, err)
+		}
+		if _, err := b.Memories(t.Context(), s, b.now); err == nil {
+			t.Errorf("%s: questions without a database", s)
+		}
+	}
+	for _, threads := range []bool{true, false} {
+		if _, err := b.Survey(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
+			t.Error("a survey without a database")
+		}
+	}
+}
