@@ -13,6 +13,9 @@ type CatchUpInput struct {
 	// Start is set when the door has just been opened: then the channels are listed
 	// first, and all of their threads are read.
 	Start bool `json:"start,omitempty"`
+	// PauseSeconds is left between two channels, so that a round which nobody waits for
+	// does not use up the calls that Slack allows.
+	PauseSeconds int `json:"pause_seconds,omitempty"`
 	// Left is the channels that an earlier part of the run has left; none: all.
 	Left []string `json:"left,omitempty"`
 	// Done is what earlier parts did.
@@ -64,6 +67,9 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		if err != nil {
 			workflow.GetLogger(ctx).Error("not caught up", "channel", channel, "error", err)
 			in.Done.Failed++
+		}
+		if in.PauseSeconds > 0 {
+			_ = workflow.Sleep(ctx, time.Duration(in.PauseSeconds)*time.Second) // each looks at the context
 		}
 	})
 	if err != nil || len(in.Left) == 0 {

@@ -32,6 +32,16 @@ func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 	}
 }
 
+// A round that nobody waits for leaves Slack in peace between two channels.
+func TestCatchUpPauses(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C1", "C2", "C3", "C4"}})
+	if err := c.run(CatchUp, CatchUpInput{PauseSeconds: 7}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s channels", "1s catch up C1", "1s catch up C2", "1m8s catch up C3", "1m8s catch up C4")
+}
+
 func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
 	t.Parallel()
 	c := newChore(t, workspace{members: []string{"C1", "C2"}})

@@ -13,14 +13,14 @@ import (
 const bytesPerToken = 4
 
 // summary is what a model's answer says. One that ran into the model's limit ends with
-// its last whole line, and so does one that is half as long again as it was to be. An
+// its last whole line, if it has one, and so does one that is half as long again as it was to be. An
 // answer without a word in it is llm.ErrEmpty.
 func summary(text string, err error, tokens int) (string, error) {
 	var cut *llm.Error
-	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) {
+	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && trim(cut.Text) != "" {
 		whole, ok := withoutLastLine(trim(cut.Text))
 		if !ok {
-			return "", err
+			whole += " …" // a part of one line is more than to pay for it again each hour
 		}
 		text, err = whole, nil
 	}
@@ -45,11 +45,11 @@ func summary(text string, err error, tokens int) (string, error) {
 // trim takes away what surrounds a text, and what Postgres takes none of.
 func trim(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")) }
 
-// withoutLastLine is the lines of a trimmed text but for the last; false if it has only one.
+// withoutLastLine is the lines of a trimmed text but for the last; or the text and false if it has only one.
 func withoutLastLine(text string) (string, bool) {
 	i := strings.LastIndexByte(text, '\n')
 	if i < 0 {
-		return "", false
+		return text, false
 	}
 	return strings.TrimSpace(text[:i]), true
 }

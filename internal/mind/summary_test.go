@@ -33,7 +33,7 @@ func TestSummary(t *testing.T) {
 		"cut":                        {err: cut("- a\n- b\n- half of"), tokens: 100, want: "- a\n- b"},
 		"cut at the end of a line":   {err: cut("- a\n- b\n"), tokens: 100, want: "- a"},
 		"cut with zero bytes":        {err: cut("- a\x00\n- b"), tokens: 100, want: "- a"},
-		"cut in the only line":       {err: cut("- half of"), tokens: 100, kind: llm.ErrCut},
+		"cut in the only line":       {err: cut("- half of"), tokens: 100, want: "- half of …"},
 		"cut before the first":       {err: cut(""), tokens: 100, kind: llm.ErrCut},
 		"cut after what is no word":  {err: cut("---\n- half of"), tokens: 100, kind: llm.ErrEmpty},
 		"not too long":               {text: line + "\n" + line, tokens: 5, want: line + "\n" + line},
