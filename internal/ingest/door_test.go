@@ -384,6 +384,46 @@ func TestDoorTakesAnEventOnce(t *testing.T) {
 	}
 }
 
+// A channel that is made private is closed by the first event that says so, whatever
+// that event does to its message; no event opens one.
+func TestEventsCloseTheirChannel(t *testing.T) {
+	t.Parallel()
+	const (
+		posted = `"user":"U1","ts":"100.000001","text":"hello"`
+		edited = `"subtype":"message_changed","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"hi","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}`
+		gone   = `"subtype":"message_deleted","ts":"102.1","deleted_ts":"100.000001","previous_message":{"user":"U1","ts":"100.000001","text":"hello"}`
+	)
+	for _, what := range []string{posted, edited, gone} {
+		for kind, want := range map[string]bool{"group": true, "mpim": true, "im": true, "channel": false, "": false} {
+			b := setup(t)
+			is := func(when string, private bool) {
+				t.Helper()
+				known, err := b.Store.Channels(t.Context(), "T1", []string{"C1", "C2"})
+				if err != nil || known["C1"].Private != private || known["C2"].Private {
+					t.Errorf("%s, %s %s: %+v, %v; want private %v", kind, what, when, known, err, private)
+				}
+			}
+			tell := func(what, kind string) {
+				t.Helper()
+				if status := b.deliver(t, callback(`{"type":"message","channel":"C1","channel_type":"`+kind+`",`+what+`}`)); status != 200 {
+					t.Errorf("status %d", status)
+				}
+			}
+			for _, id := range []string{"C1", "C2"} {
+				if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: id, Name: "lounge", Member: true, Refreshed: noon}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tell(what, "channel")
+			is("while public", false)
+			tell(what, kind) // again: there is nothing to keep of it
+			is("then", want)
+			tell(posted, "channel")
+			is("and after it", want)
+		}
+	}
+}
+
 func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

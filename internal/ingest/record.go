@@ -33,8 +33,20 @@ type Recorder struct {
 func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error) {
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
-		return plan(e, known, settings)
+		entry := plan(e, known, settings)
+		entry.Private = private(e)
+		return entry
 	})
+}
+
+// private reports whether an event tells that not everybody may read its channel. One
+// that does not tell says nothing of it.
+func private(e slack.Event) bool {
+	switch e.ChannelType {
+	case "group", "im", "mpim":
+		return true
+	}
+	return false
 }
 
 // Settings is the effective settings of a channel. Its name matters only where the
@@ -53,13 +65,14 @@ func (r *Recorder) Settings(ctx context.Context, team, channel string) config.Ch
 	// Slack waits three seconds for its answer.
 	ask, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
+	asked := r.Clock()
 	fresh, err := r.Directory.Channel(ask, channel)
 	if err != nil {
 		r.Logger.Warn("name of channel not learnt", "channel", channel, "error", err)
 		return r.Config.Channel(channel, "")
 	}
 	if err := r.Store.SaveChannel(ctx, team, store.Channel{
-		ID: channel, Name: fresh.Name, Private: fresh.Private, Refreshed: r.Clock(), Member: fresh.Member, Archived: fresh.Archived,
+		ID: channel, Name: fresh.Name, Private: fresh.Private, Refreshed: asked, Member: fresh.Member, Archived: fresh.Archived,
 	}); err != nil {
 		r.Logger.Warn("name of channel not kept", "channel", channel, "error", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/slack"
+	"myao/internal/store"
 )
 
 // Whatever is said or remembered in a place that not everybody may read is told there
@@ -25,9 +26,15 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 		if _, err := b.Store.Slot(t.Context(), "T1", "CODD", time.Second); err != nil {
 			t.Fatal(err)
 		}
-		private := []string{"G1", "G2", "D1", "CODD", "CCLOSED"}
+		// CSHUT has been made private, of which its events tell and no listing yet.
+		b.meet(public("CSHUT", "okapi-lounge"))
+		shut := chat.Message{Team: "T1", Channel: "CSHUT", TS: b.ts(2 * time.Hour)}
+		if _, err := b.Store.Record(t.Context(), shut, func(store.Known) store.Entry { return store.Entry{Private: true} }); err != nil {
+			t.Fatal(err)
+		}
+		private := []string{"G1", "G2", "D1", "CODD", "CCLOSED", "CSHUT"}
 		places := append([]string{"C1", "C2"}, private...)
-		secrets := map[string][]string{"G1": {"zebra"}, "G2": {"quokka"}, "CCLOSED": {"gecko"}}
+		secrets := map[string][]string{"G1": {"zebra"}, "G2": {"quokka"}, "CCLOSED": {"gecko"}, "CSHUT": {"okapi"}}
 		parents := map[string]chat.Message{}
 		say := func(round string) {
 			for _, place := range places {
@@ -35,7 +42,7 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 				if place != "C1" && place != "C2" {
 					secrets[place] = append(secrets[place], top, reply)
 				}
-				m := b.say(place, time.Hour, top+" see <#G1> <#G1|> <#G2|quokka-layoffs> <#CCLOSED|gecko-lounge> <#D1> <#CODD> <#C2|random>")
+				m := b.say(place, time.Hour, top+" see <#G1> <#G1|> <#G2|quokka-layoffs> <#CCLOSED|gecko-lounge> <#CSHUT|okapi-lounge> <#D1> <#CODD> <#C2|random>")
 				b.reply(m, time.Hour, reply+" see <#G1> <#G2|quokka-layoffs>, says <@UALICE>")
 				parents[place] = m
 			}

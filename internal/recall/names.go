@@ -139,13 +139,14 @@ func (b *Builder) refresh(ctx context.Context, c chat.Conversation, known store.
 	}
 	ask, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
+	asked := b.Clock() // an event may say later things before Slack's answer is here
 	fresh, err := b.Directory.Channel(ask, c.Channel)
 	if err != nil {
 		b.Logger.Warn("name of channel not learnt", "channel", c.Channel, "error", err)
 		return
 	}
 	if err := b.Store.SaveChannel(ctx, c.Team, store.Channel{
-		ID: c.Channel, Name: fresh.Name, Private: fresh.Private, Member: fresh.Member, Archived: fresh.Archived, Refreshed: b.Clock(),
+		ID: c.Channel, Name: fresh.Name, Private: fresh.Private, Member: fresh.Member, Archived: fresh.Archived, Refreshed: asked,
 	}); err != nil {
 		b.Logger.Warn("name of channel not kept", "channel", c.Channel, "error", err)
 	}

@@ -134,12 +134,10 @@ func (s *Store) fill(b *testing.B, n int) {
 				UNION ALL SELECT 'C' || i % @channels, ` + fmt.Sprintf(ts, "i") + ` FROM generate_series(0, @threads - 1) i
 			) s CROSS JOIN (VALUES ('long', 2000), ('short', 1200)) t(term, size) CROSS JOIN generate_series(1, 3) v
 			WHERE s.thread_ts = '' OR t.term = 'short'`, []any{map[string]any{"channels": benchChannels, "threads": benchThreads, "noon": micros(noon)}}},
-		// All is remembered as of an hour ago.
+		{`UPDATE channels SET active_us = (SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = 'T1' AND m.channel_id = channels.channel_id)`, nil},
 		{`INSERT INTO memory_scopes (team_id, channel_id, thread_ts, long_id, short_id, since_us, newest_us, revision, count, read_us, updated_us)
 			SELECT 'T1', channel_id, thread_ts, MAX(id) FILTER (WHERE term = 'long'), MAX(id) FILTER (WHERE term = 'short'),
-				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, COALESCE((
-					SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = 'T1' AND m.channel_id = memories.channel_id AND m.sent_us < @noon - 3600000000
-				), 0), '', 0, 0, MAX(made_us)
+				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, 0, '', 0, 0, MAX(made_us)
 			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`, []any{map[string]any{"noon": micros(noon)}}},
 		{"VACUUM ANALYZE", nil},
 	} {

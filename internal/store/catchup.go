@@ -19,8 +19,9 @@ type Synced struct {
 
 // SyncChannels takes in a complete listing of the channels that the bot is in. What is
 // not among them is left: its row stays, and its memories. A channel that is new, or
-// was left and is joined again, is known since it was listed, or since the first of
-// its messages that an event brought, if that is earlier and the channel is new.
+// was left and is joined again, is known since it was listed; one that is new, also
+// since the first of its messages that an event brought, if that is earlier, or if it
+// is a direct message, as long as any other channel is.
 // Listed is when Slack was asked (Refreshed), or now.
 func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (Synced, error) {
 	fresh := make(map[string]channelRow, len(listed)) // a page may repeat what the one before had
@@ -65,10 +66,11 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 			}
 			others = append(others, row)
 		}
-		if err := describe(tx, others); err != nil {
+		// First those that are new: of the others, some may be known since now.
+		if err := meet(tx, met); err != nil {
 			return err
 		}
-		if err := meet(tx, met); err != nil || len(left) == 0 {
+		if err := describe(tx, others); err != nil || len(left) == 0 {
 			return err
 		}
 		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id IN ?", team, left).Update("member", false).Error
@@ -80,14 +82,11 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 }
 
 // Memberships is the channels that the bot is in and that are not archived, the most
-// recently active first.
+// recently active first, as exactly as ChannelKnowledge.Active tells.
 func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error) {
 	var rows []channelRow
-	if err := s.db.WithContext(ctx).Raw(`
-		SELECT c.* FROM channels c WHERE c.team_id = ? AND c.member AND NOT c.archived
-		ORDER BY COALESCE((
-			SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = c.team_id AND m.channel_id = c.channel_id AND NOT m.deleted
-		), 0) DESC, c.channel_id`, team).Scan(&rows).Error; err != nil {
+	if err := s.db.WithContext(ctx).Table("channels c").Where("c.team_id = ? AND "+present, team).
+		Order("c.active_us DESC, c.channel_id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read memberships: %w", err)
 	}
 	channels := make([]Channel, len(rows))

@@ -7,6 +7,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
 )
 
 type channelRow struct {
@@ -18,10 +20,12 @@ type channelRow struct {
 	NextPostUS        int64 `gorm:"column:next_post_us"`
 	Member            bool
 	Archived          bool
+	ClosedUS          int64 `gorm:"column:closed_us"`
 	KnownSinceUS      int64 `gorm:"column:known_since_us"`
 	CaughtUpTo        string
 	ThreadsCaughtUpTo string
 	ThreadsReadUS     int64 `gorm:"column:threads_read_us"`
+	ActiveUS          int64 `gorm:"column:active_us"`
 }
 
 func (channelRow) TableName() string { return "channels" }
@@ -72,8 +76,10 @@ func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[st
 
 // SaveChannel writes down what Slack says of a channel. Of c, KnownSince and all that
 // tells how far it was read are ignored: a channel that Slack was never asked about
-// is known since then, or since the first of its messages that an event brought, and
-// one that is known stays so. An empty name leaves the one that is known.
+// is known since then, or since the first of its messages that an event brought, or
+// if it is a direct message, as long as any channel is; one that is known stays so. An
+// empty name leaves the one that is known. What Slack said before it said that not
+// everybody may read the channel does not open it.
 func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var known []channelRow
@@ -99,40 +105,55 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 	if at == 0 {
 		at = s.nowMicros()
 	}
-	return channelRow{
+	row := channelRow{
 		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, RefreshedUS: at,
 		Member: c.Member, Archived: c.Archived, KnownSinceUS: at,
 	}
+	if c.Private {
+		row.ClosedUS = at
+	}
+	return row
 }
 
 // describe writes channels down, each of them once and in order of id. It leaves alone
-// how far they were read and when they may be posted to.
+// how far they were read, when they were active and when they may be posted to.
 func describe(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	update := clause.AssignmentColumns([]string{"private", "refreshed_us", "member", "archived", "known_since_us"})
-	update = append(update, clause.Assignment{
-		Column: clause.Column{Name: "name"},
-		Value:  gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
-	})
+	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "known_since_us"})
+	update = append(update, clause.Assignments(map[string]any{
+		"name":      gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
+		"private":   gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
+		"closed_us": gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
+	})...)
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: update,
 	}).CreateInBatches(rows, 100).Error
 }
 
 // meet is describe for channels of one team that are new: they are known since the
-// first of their messages that an event brought, if that was earlier.
+// first of their messages that an event brought, if that was earlier. A direct message
+// is known as long as any channel is: nothing was said in it before the bot was there,
+// and who begins one while the programs are down shall be answered.
 func meet(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := describe(tx, rows); err != nil {
+	var first int64
+	if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us > 0", rows[0].TeamID).
+		Scan(&first).Error; err != nil {
 		return err
 	}
 	ids := make([]string, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ChannelID
+		if direct := (chat.Conversation{Channel: r.ChannelID}).Direct(); direct && first > 0 {
+			rows[i].KnownSinceUS = min(r.KnownSinceUS, first)
+		}
+	}
+	if err := describe(tx, rows); err != nil {
+		return err
 	}
 	return tx.Exec(`
 		UPDATE channels SET known_since_us = COALESCE((
@@ -140,4 +161,28 @@ func meet(tx *gorm.DB, rows []channelRow) error {
 			WHERE m.team_id = channels.team_id AND m.channel_id = channels.channel_id AND m.handled AND NOT m.deleted
 				AND m.sent_us < channels.known_since_us
 		), known_since_us) WHERE team_id = ? AND channel_id IN ?`, rows[0].TeamID, ids).Error
+}
+
+// activeWithin is how exactly it is kept when a channel was active. A busy channel's row
+// is written once in that time and else only read: who writes it waits for all others.
+const activeWithin = time.Minute
+
+// active keeps about when the newest message of a channel was sent, after one was
+// written: never later than that, nor activeWithin earlier. It does not move back when
+// messages are deleted.
+func active(tx *gorm.DB, r messageRow) error {
+	if r.Deleted {
+		return nil
+	}
+	return tx.Exec(`
+		INSERT INTO channels (team_id, channel_id, active_us) SELECT ?, ?, CAST(? AS BIGINT)
+		WHERE NOT EXISTS (SELECT 1 FROM channels WHERE team_id = ? AND channel_id = ? AND active_us > ?)
+		ON CONFLICT (team_id, channel_id) DO UPDATE SET active_us = excluded.active_us WHERE channels.active_us < excluded.active_us`,
+		r.TeamID, r.ChannelID, r.SentUS, r.TeamID, r.ChannelID, r.SentUS-activeWithin.Microseconds()).Error
+}
+
+// shut closes a channel that Slack says not everybody may read. One that is closed already is only read.
+func (s *Store) shut(tx *gorm.DB, team, channel string) error {
+	return tx.Exec("UPDATE channels SET private = TRUE, closed_us = ? WHERE team_id = ? AND channel_id = ? AND NOT private",
+		s.nowMicros(), team, channel).Error
 }

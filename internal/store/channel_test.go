@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -129,5 +131,201 @@ func TestKnownSince(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
+	hour := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Hour) }
+	for name, save := range map[string]func(t *testing.T, db database, known []Channel, c Channel){
+		"SaveChannel":  func(t *testing.T, db database, _ []Channel, c Channel) { c.Member = true; db.saveChannel(t, c) },
+		"SyncChannels": func(t *testing.T, db database, known []Channel, c Channel) { db.sync(t, append(known, c)...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, db database) {
+				since := func(id string, want time.Time) {
+					t.Helper()
+					if got := db.channel(t, id).KnownSince; got != want {
+						t.Errorf("%s is known since %v, want %v", id, got, want)
+					}
+				}
+				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.Slot(t.Context(), team, "D5", time.Second); err != nil { // of which Slack was never asked
+					t.Fatal(err)
+				}
+				save(t, db, nil, Channel{ID: "D1", Private: true, Refreshed: hour(1)})
+				since("D1", hour(1))
+				known := []Channel{{ID: "D1", Private: true}, {ID: "C1"}, {ID: "C2"}}
+				db.clock.advance(2 * time.Hour)
+				db.sync(t, known...)
+				since("C1", hour(2))
+				save(t, db, known, Channel{ID: "D2", Private: true, Refreshed: hour(3)})
+				since("D2", hour(1))
+				save(t, db, known, Channel{ID: "C3", Refreshed: hour(3)})
+				since("C3", hour(3))
+				save(t, db, known, Channel{ID: "D5", Private: true, Refreshed: hour(3)})
+				since("D5", hour(1))
+				// What came before the workspace was known still counts.
+				db.store(t, in("D3", said(at(5), "")))
+				save(t, db, known, Channel{ID: "D3", Private: true, Refreshed: hour(3)})
+				since("D3", chat.Time(at(5)))
+				since("D1", hour(1))
+				since("C1", hour(2))
+			})
+		})
+	}
+}
+
+// The first listing of all makes nothing known that was said before, and a channel that is
+// joined again at the same time does not hide how long the others were known.
+func TestDirectMessagesOfOneListing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "D1", Private: true})
+		if got := db.channel(t, "D1").KnownSince; got != noon {
+			t.Errorf("listed first, known since %v", got)
+		}
+		db.sync(t)
+		db.clock.advance(time.Hour)
+		db.sync(t, Channel{ID: "C1"}, Channel{ID: "D1", Private: true}, Channel{ID: "D2", Private: true})
+		if got := db.channel(t, "D2").KnownSince; got != noon {
+			t.Errorf("listed with those that are joined again, known since %v, want %v", got, noon)
+		}
+	})
+}
+
+// closing is an entry of an event by which Slack says that not everybody may read the channel.
+func closing(m *chat.Message) func(Known) Entry {
+	return func(Known) Entry { return Entry{Message: m, Handled: m != nil, Private: true} }
+}
+
+func TestAnEventClosesItsChannel(t *testing.T) {
+	gone := said(at(2), "")
+	gone.Deleted = true
+	message := said(at(1), "")
+	for name, m := range map[string]*chat.Message{"a message": &message, "a deletion": &gone, "nothing new": nil} {
+		t.Run(name, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, db database) {
+				db.sync(t, Channel{ID: channel, Name: "lounge"}, Channel{ID: "C2", Name: "another"})
+				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: channel}}); err != nil {
+					t.Fatal(err)
+				}
+				seen := func(when, from string, want bool) {
+					t.Helper()
+					k, err := db.Knowledge(t.Context(), team, from, time.Time{}, 10)
+					if err != nil {
+						t.Fatal(err)
+					}
+					told := slices.ContainsFunc(k.Channels, func(c ChannelKnowledge) bool { return c.ChannelID == channel && c.ShortTerm != "" })
+					names, err := db.ChannelNames(t.Context(), team, from, []string{channel})
+					if err != nil || told != want || (names[channel] != "") != want {
+						t.Errorf("%s: from %q its memory is told %v, its name %q, %v; want %v", when, from, told, names[channel], err, want)
+					}
+				}
+				db.store(t, said(at(0), ""))
+				db.remember(t, noon, theChannel)
+				seen("public", "C2", true)
+				db.clock.advance(time.Minute)
+				db.record(t, said(at(9), ""), closing(m))
+				for from, want := range map[string]bool{"": false, "C2": false, channel: true} {
+					seen("made private", from, want)
+				}
+				if got := db.look(t, workspace, time.Time{}).Count; got != 0 {
+					t.Errorf("the workspace is made of %d memories of it", got)
+				}
+				if other := db.count(t, "channels", "private"); other != 1 {
+					t.Errorf("%d channels are closed", other)
+				}
+				// No event opens it, nor what Slack said before; what it says now does.
+				db.store(t, said(at(3), ""))
+				seen("an event that does not tell", "C2", false)
+				db.sync(t, Channel{ID: channel, Refreshed: noon.Add(59 * time.Second)}, Channel{ID: "C2"})
+				db.saveChannel(t, Channel{ID: channel, Member: true, Refreshed: noon.Add(59 * time.Second)})
+				seen("listed before", "C2", false)
+				db.sync(t, Channel{ID: channel, Private: true, Refreshed: noon.Add(3 * time.Minute)}, Channel{ID: "C2"})
+				db.saveChannel(t, Channel{ID: channel, Member: true, Refreshed: noon.Add(2 * time.Minute)})
+				seen("two listings in disorder", "C2", false)
+				db.saveChannel(t, Channel{ID: channel, Member: true, Refreshed: noon.Add(4 * time.Minute)})
+				seen("made public", "C2", true)
+			})
+		})
+	}
+}
+
+// A channel that only events have told of is as closed as they say when a listing comes late.
+func TestAnEventClosesWhatIsNotListedYet(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		db.record(t, m, closing(&m))
+		for _, refreshed := range []time.Duration{-time.Second, time.Second} {
+			db.saveChannel(t, Channel{ID: channel, Refreshed: noon.Add(refreshed)})
+			if got, want := db.channel(t, channel).Private, refreshed < 0; got != want {
+				t.Errorf("described %v after the event, it is private: %v", refreshed, got)
+			}
+		}
+	})
+}
+
+// Whoever writes a busy channel's row waits for all others that do: most messages only read it.
+func TestMostMessagesLeaveTheChannelAlone(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		first := said(at(0), "")
+		db.record(t, first, closing(&first))
+		db.sync(t, Channel{ID: channel, Private: true})
+		db.untouched(t, func(ctx context.Context) error {
+			for n, decide := range []func(chat.Message) func(Known) Entry{
+				func(m chat.Message) func(Known) Entry { return keep(m) },
+				func(m chat.Message) func(Known) Entry { return closing(&m) },
+				func(chat.Message) func(Known) Entry { return closing(nil) },
+			} {
+				m := said(at(10+n), "")
+				if _, err := db.Record(ctx, m, decide(m)); err != nil {
+					return err
+				}
+			}
+			gone := said(at(300), "")
+			gone.Deleted = true
+			if _, err := db.Record(ctx, gone, keep(gone)); err != nil {
+				return err
+			}
+			if err := db.Remember(ctx, []chat.Message{said(at(20), ""), said(at(59), at(1))}); err != nil {
+				return err
+			}
+			return db.Posted(ctx, parts("r", "text")[0], said(at(30), ""))
+		})
+		db.store(t, said(at(60), ""))
+		if got := db.count(t, "channels", "active_us = ?", micros(chat.Time(at(60)))); got != 1 {
+			t.Error("a minute later its row is not written")
+		}
+	})
+}
+
+// untouched demands that something neither writes the rows of channels nor waits for them.
+func (db database) untouched(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if db.sqlite == "" {
+		tx := db.db.WithContext(ctx).Begin()
+		defer tx.Rollback()
+		if err := tx.Exec("SELECT 1 FROM channels FOR UPDATE").Error; err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		for _, event := range []string{"INSERT", "UPDATE"} {
+			if err := db.db.Exec("CREATE TRIGGER refuse_" + event + " BEFORE " + event + " ON channels BEGIN SELECT RAISE(ABORT, 'written'); END").Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer func() {
+			for _, event := range []string{"INSERT", "UPDATE"} {
+				if err := db.db.Exec("DROP TRIGGER refuse_" + event).Error; err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	if err := run(ctx); err != nil {
+		t.Errorf("a channel is written: %v", err)
 	}
 }

@@ -47,15 +47,15 @@ type ChannelKnowledge struct {
 	chat.ChannelMemory
 	LongID, ShortID     int64
 	LongMade, ShortMade time.Time
-	// Active is when the newest message in it was sent; the zero time for never.
+	// Active is about when the newest message in it was sent: up to a minute earlier,
+	// and though it may have been deleted since. The zero time for never.
 	Active time.Time
 }
 
 // Knowledge is what memory holds for a reader.
 type Knowledge struct {
-	WorkspaceLong, WorkspaceShort string
-	// Channels are those with a message since a time that the reader may know of, and
-	// the reader's own, the most recently active first; those that the bot has left and
+	// Channels are those Active since a time that the reader may know of, and the
+	// reader's own, the most recently active first; those that the bot has left and
 	// archived ones are not among them, but for the reader's own. Of all but the first
 	// most, and the reader's own, the memories are left out.
 	Channels []ChannelKnowledge
@@ -70,7 +70,7 @@ type knownRow struct {
 }
 
 // Knowledge is what a reader in a channel may know, or with here empty the workspace
-// itself: a private channel is known only inside it.
+// itself: a private channel is known only inside it. active is compared with Active.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, most int) (Knowledge, error) {
 	known, err := s.known(ctx, team, here, active)
 	if err != nil {
@@ -89,11 +89,11 @@ func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Ti
 			k.Untold++
 		}
 	}
+	if len(told) == 0 {
+		return k, nil
+	}
 	var memories []memoryRow
-	if err := s.db.WithContext(ctx).Raw(`
-		SELECT id, channel_id, term, text, made_us FROM memories WHERE id IN ?
-		UNION ALL SELECT m.id, m.channel_id, m.term, m.text, m.made_us FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
-		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = ''`, told, team).Scan(&memories).Error; err != nil {
+	if err := s.db.WithContext(ctx).Select("id", "channel_id", "term", "text", "made_us").Where("id IN ?", told).Find(&memories).Error; err != nil {
 		return Knowledge{}, fmt.Errorf("read memories: %w", err)
 	}
 	k.tell(memories)
@@ -102,26 +102,17 @@ func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Ti
 
 // known is the channels of Knowledge.
 func (s *Store) known(ctx context.Context, team, here string, active time.Time) (rows []knownRow, err error) {
-	// The newest message is looked for from the one on that was the newest when the channel
-	// was remembered, and only if that is gone among all: of the entries that match,
-	// Postgres reads a whole page of the index before it gives the first. And it would look
-	// twice for each channel, if it were not for MATERIALIZED.
-	const newest = "SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = c.team_id AND m.channel_id = c.channel_id AND NOT m.deleted"
 	found, err := s.db.WithContext(ctx).Raw(`
-		WITH seen AS MATERIALIZED (
-			SELECT c.channel_id, c.name, COALESCE(s.long_id, 0) AS long_id, COALESCE(s.short_id, 0) AS short_id,
-				COALESCE((`+newest+` AND m.sent_us >= s.newest_us), (`+newest+`), 0) AS active_us
-			FROM channels c
-			LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-			WHERE c.team_id = ? AND (`+present+` OR c.channel_id = ?) AND ?
-		)
-		SELECT * FROM seen WHERE active_us >= ? OR channel_id = ? ORDER BY active_us DESC, channel_id`,
-		team, here, seenFrom(here), max(1, stamp(active)), here).Rows()
+		SELECT c.channel_id, c.name, COALESCE(s.long_id, 0), COALESCE(s.short_id, 0), c.active_us
+		FROM channels c
+		LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+		WHERE c.team_id = ? AND (`+present+` AND c.active_us >= ? OR c.channel_id = ?) AND ?
+		ORDER BY c.active_us DESC, c.channel_id`, team, max(1, stamp(active)), here, seenFrom(here)).Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
-	for found.Next() { // gorm's way takes longer than Postgres
+	for found.Next() { // for so many rows gorm's own way takes longer than the database
 		var r knownRow
 		if err := found.Scan(&r.id, &r.name, &r.long, &r.short, &r.active); err != nil {
 			return nil, err
@@ -138,15 +129,10 @@ func (k *Knowledge) tell(memories []memoryRow) {
 		channels[k.Channels[i].ChannelID] = &k.Channels[i]
 	}
 	for _, m := range memories {
-		c, long := channels[m.ChannelID], chat.Term(m.Term) == chat.LongTerm
-		switch {
-		case m.ChannelID == "" && long:
-			k.WorkspaceLong = m.Text
-		case m.ChannelID == "":
-			k.WorkspaceShort = m.Text
-		case long:
+		c := channels[m.ChannelID]
+		if chat.Term(m.Term) == chat.LongTerm {
 			c.LongTerm, c.LongID, c.LongMade = m.Text, m.ID, instant(m.MadeUS)
-		default:
+		} else {
 			c.ShortTerm, c.ShortID, c.ShortMade = m.Text, m.ID, instant(m.MadeUS)
 		}
 	}

@@ -65,7 +65,7 @@ type Memory struct {
 	TokensIn, TokensOut int
 	Latency             time.Duration
 	// Sources are the ts of the messages that it was made of, and for the workspace
-	// the ids of the memories.
+	// the memories, each as its channel and id: "C1/57".
 	Sources []string
 	Made    time.Time
 }
@@ -254,24 +254,29 @@ func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
 	for _, d := range rows {
 		drafts[chat.Term(d.Term)] = d
 	}
-	updated := max(s.nowMicros(), stamp(r.Read))
-	for _, term := range []struct {
+	terms := []struct {
 		chat.Term
 		fate    Fate
 		inForce **int64
-	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}} {
+	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}}
+	// All drafts or none: one of them may be there though another worker was first.
+	for _, term := range terms {
+		if _, ok := drafts[term.Term]; term.fate != Renew || ok {
+			continue
+		}
+		if created.RowsAffected == 0 && row.cursor() == r.Cursor.stored() {
+			return nil
+		}
+		return fmt.Errorf("draft of the %s memory: %w", term.Term, ErrNotFound)
+	}
+	updated := max(s.nowMicros(), stamp(r.Read))
+	for _, term := range terms {
 		switch term.fate {
 		case Keep, "":
 		case Withdraw:
 			*term.inForce = nil
 		case Renew:
-			draft, ok := drafts[term.Term]
-			if done := created.RowsAffected == 0 && row.cursor() == r.Cursor.stored(); !ok && done {
-				return nil
-			}
-			if !ok {
-				return fmt.Errorf("draft of the %s memory: %w", term.Term, ErrNotFound)
-			}
+			draft := drafts[term.Term]
 			if err := promote(tx, r.Scope, draft); err != nil {
 				return err
 			}

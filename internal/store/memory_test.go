@@ -251,6 +251,33 @@ func TestSaveMemoriesTwice(t *testing.T) {
 	})
 }
 
+// The second of two workers has made one memory again when it finds that all is done:
+// what is in force stays the newest version.
+func TestSaveMemoriesOfWhomAnotherOvertook(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		c := Cursor{Since: noon, Newest: noon, Count: 1}
+		r := Remembered{Scope: theChannel, Long: Renew, Short: Renew, Cursor: c, Read: noon}
+		for _, term := range theChannel.Terms() {
+			db.draft(t, theChannel, term, "the first's", c)
+		}
+		db.save(t, r)
+		want := db.standing(t, theChannel)
+		for _, term := range theChannel.Terms() {
+			db.draft(t, theChannel, term, "the second's", c)
+			db.save(t, r)
+			if got := db.standing(t, theChannel); !reflect.DeepEqual(got, want) {
+				t.Errorf("with another %s draft: in force is %+v, want %+v", term, got, want)
+			}
+			if got := db.count(t, "memories", "version > 0"); got != 2 {
+				t.Errorf("with another %s draft: %d versions, want 2", term, got)
+			}
+			if err := ofScope(db.db, theChannel).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestConcurrentSaversLoseNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)

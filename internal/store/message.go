@@ -90,6 +90,9 @@ type Entry struct {
 	Message *chat.Message
 	Handled bool
 	Changes []Change
+	// Private is set where Slack says that not everybody may read the channel. That
+	// closes it; nothing that is recorded opens one.
+	Private bool
 }
 
 // Change is one change on its way to the workflow of a conversation.
@@ -147,6 +150,7 @@ func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) E
 			}
 		}
 		entry := decide(known)
+		var written *messageRow
 		if entry.Message != nil {
 			row, err := newMessageRow(*entry.Message, entry.Handled, s.nowMicros())
 			if err != nil {
@@ -168,10 +172,21 @@ func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) E
 					return err
 				}
 			}
+			written = &row
 		}
 		var err error
-		targets, err = s.addChanges(tx, entry.Changes)
-		return err
+		if targets, err = s.addChanges(tx, entry.Changes); err != nil {
+			return err
+		}
+		if written != nil {
+			if err := active(tx, *written); err != nil {
+				return err
+			}
+		}
+		if !entry.Private {
+			return nil
+		}
+		return s.shut(tx, m.Team, m.Channel)
 	})
 	return targets, err
 }
@@ -235,6 +250,7 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 		for _, r := range rows {
 			known[r.TS] = r
 		}
+		var newest messageRow
 		for _, m := range read {
 			old, ok := known[m.TS]
 			if ok && (old.Deleted || old.Handled || old.Revision != "") {
@@ -245,19 +261,27 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 			if err != nil {
 				return err
 			}
+			var written *gorm.DB
 			switch {
 			case ok && row.says(old):
+				continue
 			case ok:
-				err = tx.Save(&row).Error
+				written = tx.Save(&row)
 			default:
 				// An event of the message may have come since the look above.
-				err = tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
+				written = tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 			}
-			if err != nil {
-				return err
+			if written.Error != nil {
+				return written.Error
+			}
+			if written.RowsAffected > 0 && row.SentUS > newest.SentUS {
+				newest = row
 			}
 		}
-		return nil
+		if newest.TS == "" {
+			return nil
+		}
+		return active(tx, newest)
 	})
 	if err != nil {
 		return fmt.Errorf("keep %d messages of %s: %w", len(read), read[0].Channel, err)

@@ -16,6 +16,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"myao/internal/chat"
 	"myao/internal/testserver"
 )
 
@@ -220,12 +221,14 @@ func TestMemoryComesToADatabaseInUse(t *testing.T) {
 		}
 		down()
 		exec("INSERT INTO channels (team_id, channel_id, name, refreshed_us) VALUES ('T1', 'C1', 'general', 7), ('T1', 'C2', '', 0)")
-		row, err := newMessageRow(said(at(1), ""), true, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.db.Create(&row).Error; err != nil {
-			t.Fatal(err)
+		for _, m := range []chat.Message{said(at(1), ""), in("C3", said(at(3), ""))} {
+			row, err := newMessageRow(m, true, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.db.Create(&row).Error; err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, when := range []string{"at first", "again"} {
 			if applied, err := db.Migrate(t.Context()); err != nil || len(applied) != len(files(t, dir))-1 {
@@ -240,6 +243,12 @@ func TestMemoryComesToADatabaseInUse(t *testing.T) {
 			}
 			if got, err := db.Message(t.Context(), team, channel, at(1)); err != nil || got.Text != said(at(1), "").Text {
 				t.Errorf("%s: the message is %+v, %v", when, got, err)
+			}
+			for id, second := range map[string]int{"C1": 1, "C3": 3} {
+				k, err := db.Knowledge(t.Context(), team, id, time.Time{}, 0)
+				if want := chat.Time(at(second)); err != nil || len(k.Channels) == 0 || k.Channels[0].Active != want {
+					t.Errorf("%s: %s is %+v, %v; want it active at %v", when, id, k.Channels, err, want)
+				}
 			}
 			db.remember(t, noon, theChannel, aThread, workspace)
 			down()
@@ -323,16 +332,20 @@ func TestInstantsAreUTC(t *testing.T) {
 	// TZ is read once: the test binary is run again where it is something else.
 	if os.Getenv("MYAO_TEST_TZ") == "" {
 		t.Parallel()
-		again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestLook|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
-		again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ=Asia/Tokyo")
-		out, err := again.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "zone is JST") {
-			t.Errorf("%v\n%s", err, out)
+		for _, at := range []string{"Asia/Tokyo", "America/Los_Angeles"} {
+			again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestLook|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
+			again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ="+at)
+			out, err := again.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "zone is "+at) {
+				t.Errorf("%v\n%s", err, out)
+			}
 		}
 		return
 	}
-	zone, _ := time.Now().Zone()
-	t.Logf("zone is %s", zone)
+	t.Logf("zone is %s", os.Getenv("TZ"))
+	if _, offset := noon.Local().Zone(); offset == 0 {
+		t.Error("the zone is UTC")
+	}
 	if got := instant(micros(noon.Local())); got != noon {
 		t.Errorf("%v became %v", noon, got)
 	}

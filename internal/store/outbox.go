@@ -197,7 +197,11 @@ func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
 			return err
 		}
 		// Slack's own event of the message may have come first.
-		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
+		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		if created.Error != nil || created.RowsAffected == 0 {
+			return created.Error
+		}
+		return active(tx, row)
 	})
 	if err != nil {
 		return fmt.Errorf("write down that %s was posted as %s: %w", p.Key, m.TS, err)
