@@ -18,6 +18,9 @@ type ChannelMessages struct {
 	// Omitted is how many earlier messages of the target were left out: CountAtMost
 	// stands for that many or more.
 	Omitted int
+	// Unread is set where earlier messages of the target could not be read: then Omitted
+	// are those that are known of, and there may be more.
+	Unread bool
 }
 
 // CountAtMost is how far messages that are not shown are counted: a channel may have millions.

@@ -149,6 +149,10 @@ func TestGolden(t *testing.T) {
 		{"en/response_seed001_no_memories", Config{}, false, bare(), Options{}},
 		{"en/response_office_tokyo", Config{Location: tokyo}, false, office("1709283600.000000"), Options{Bare: true, AgentPrompt: "No puns."}},
 		{"en/response_direct", Config{}, false, inDirect(), Options{}},
+		{"en/response_unread", Config{}, false, unread(12), Options{}},
+		{"ja/response_unread", Config{Language: "ja"}, false, unread(12), Options{}},
+		{"en/response_unread_uncounted", Config{}, false, unread(0), Options{}},
+		{"ja/response_unread_uncounted", Config{Language: "ja"}, false, unread(0), Options{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,6 +169,13 @@ func TestGolden(t *testing.T) {
 			golden(t, tt.name, system+"\n\n======== user ========\n"+user+"\n")
 		})
 	}
+}
+
+// unread is a thread that could not be read to its end.
+func unread(omitted int) chat.Context {
+	c := lone()
+	c.Conversation.Omitted, c.Conversation.Unread = omitted, true
+	return c
 }
 
 func inDirect() chat.Context {

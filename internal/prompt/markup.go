@@ -9,7 +9,7 @@ import (
 )
 
 // Slack's markup: <@U1>, <@U1|label>, <#C1|name>, <!here>, <!subteam^S1|@team>,
-// <!date^…|fallback>, <https://…|label>; &, < and > themselves come as entities
+// <!date^…|fallback>, <https://…|label>, <mailto:…|label>; &, < and > themselves come as entities
 // (docs.slack.dev/messaging/formatting-message-text).
 var (
 	markup   = regexp.MustCompile(`<([^<>\n]+)>`)
@@ -47,6 +47,9 @@ func (n names) token(token string, zone *time.Location) (string, bool) {
 	case '@':
 		return "@" + cmp.Or(n.users[id], cleanName(label), cleanName(id)), true
 	case '#':
+		if direct(id) {
+			return n.direct, true
+		}
 		return "#" + cmp.Or(n.channels[id], cleanName(label), cleanName(id)), true
 	case '!':
 		return special(id, label, zone), true
@@ -54,12 +57,18 @@ func (n names) token(token string, zone *time.Location) (string, bool) {
 	if !link.MatchString(body) {
 		return "", false
 	}
-	url := entities.Replace(body)
-	_, bare, _ := strings.Cut(url, ":")
-	if label == "" || label == url || label == strings.TrimPrefix(bare, "//") {
-		return url, true
+	address := entities.Replace(body)
+	scheme, bare, _ := strings.Cut(address, ":")
+	if scheme = strings.ToLower(scheme); scheme == "mailto" || scheme == "tel" {
+		address = bare // as it is written down
 	}
-	return label + " (" + url + ")", true
+	switch label {
+	case "":
+		return address, true
+	case address, strings.TrimPrefix(bare, "//"):
+		return label, true
+	}
+	return label + " (" + address + ")", true
 }
 
 // special is what <!…> shows: a call to everybody, a user group, a date.

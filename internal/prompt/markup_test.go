@@ -19,7 +19,7 @@ func TestResolve(t *testing.T) {
 	}, Options{
 		Names:        map[string]string{"U1": "alice", "U2": "bob:\n## x"},
 		ChannelNames: map[string]string{"C3": "ops"},
-	})
+	}, "a direct message")
 	for _, tt := range []struct{ text, want string }{
 		{"<@U1> hi", "@alice hi"},
 		{"<@U1|old>", "@alice"},
@@ -34,7 +34,10 @@ func TestResolve(t *testing.T) {
 		{"<!date^1392734382^{date}|18 Feb 2014> <!date^1392734382^{date}^https://x>", "18 Feb 2014 2014-02-18 14:39:42"},
 		{"<https://x.test/?a=1&amp;b=2>", "https://x.test/?a=1&b=2"},
 		{"<https://x.test|label &amp; more>", "label & more (https://x.test)"},
-		{"<http://x.test|x.test> <mailto:a@x.test|a@x.test>", "http://x.test mailto:a@x.test"},
+		{"<http://x.test|x.test> <https://x.test|https://x.test>", "x.test https://x.test"},
+		{"<mailto:a@x.test|a@x.test> <mailto:a@x.test> <mailto:a@x.test|Ann>", "a@x.test a@x.test Ann (a@x.test)"},
+		{"<tel:+81312345678|+81312345678> <TEL:110> <tel:+15555550123|(555) 555-0123>", "+81312345678 110 (555) 555-0123 (+15555550123)"},
+		{"see <#D1> or <#D2|bob>", "see a direct message or a direct message"},
 		{"a &lt;b&gt; &amp; &amp;lt;", "a <b> & &lt;"},
 		{"1 < 2 > 0 <> <@> <x>", "1 < 2 > 0 <> <@> <x>"},
 		{"&lt;@U1&gt;", "<@U1>"},

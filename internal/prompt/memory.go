@@ -27,20 +27,13 @@ var memoryKinds = []MemoryKind{ThreadSummary, ChannelShort, ChannelLong, Workspa
 // A thread's summary is of the target thread, with the existing one under its ts
 // in ThreadMemories. A channel's is of the whole conversation, with the existing
 // long-term one under the channel's id in Channels. The workspace's is of the
-// memories in Channels, with the existing one in WorkspaceLongTerm.
+// memories in Channels, its long-term one with the existing one in WorkspaceLongTerm:
+// into no other memory goes what is remembered of the workspace.
 func (r *Renderer) Memory(kind MemoryKind, c chat.Context, o Options) (system, user string, err error) {
 	c.Persona.SystemPrompt = ""
-	if kind != ThreadSummary {
-		// It was made of what is to be remembered now, which is not to be dropped as known.
-		c.WorkspaceShortTerm = ""
-	}
 	v := r.view(c, o)
-	if kind == ThreadSummary {
-		// Its own summary has a section to itself, and its root alone is nothing around it.
-		v.Summaries = slices.DeleteFunc(v.Summaries, func(s summaryView) bool { return s.TS == v.Target.Thread })
-		if !slices.ContainsFunc(c.Conversation.TopLevel, func(m chat.Message) bool { return m.TS != c.TargetThread }) {
-			v.TopLevel = nil
-		}
+	if kind == ThreadSummary && !slices.ContainsFunc(c.Conversation.TopLevel, func(m chat.Message) bool { return m.TS != c.TargetThread }) {
+		v.TopLevel = nil // its root alone is nothing around it
 	}
 	return r.pair(string(kind)+".tmpl", "memory_user.tmpl", v)
 }

@@ -97,35 +97,32 @@ func TestMemoryGolden(t *testing.T) {
 }
 
 // The headings in their order, whatever the golden files say: what is absent
-// leaves none, what the memory is of comes last, and of what is known only the
-// long-term memories stand before a channel's or the workspace's.
+// leaves none, what the memory is of comes last, and what is remembered of the
+// workspace goes into its own long-term memory only.
 func TestMemoryStructure(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{Language: "ja"})
 	nothing := chat.Context{Conversation: chat.ChannelMessages{ChannelID: "C1"}}
-	history := []string{"## 記憶", "### ワークスペースの歴史"}
 	for _, tt := range []struct {
 		kind    MemoryKind
 		context chat.Context
 		want    []string
 	}{
 		{ThreadSummary, seed003("1709280000.000001"), []string{
-			"## 記憶", "### ワークスペースの歴史", "### ワークスペースの最近の出来事", "## チャンネル情報",
-			"## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
+			"## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史", "#### 最近の出来事",
 			"## 現在の会話", "### トップレベル", "## 要約対象スレッド: 1709280000.000001"}},
-		{ThreadSummary, renewed(), append(slices.Clone(history), "## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史",
-			"## 現在のスレッド一覧", "### スレッド: 1709287200.000000",
+		{ThreadSummary, renewed(), []string{"## チャンネル情報", "## 各チャンネルの記憶", "### #general", "#### 歴史",
 			"## 現在の会話", "### トップレベル", "### スレッド: 1709287200.000000",
-			"## 既存のスレッド記憶", "## 要約対象スレッド: 1709283600.000000")},
+			"## 既存のスレッド記憶", "## 要約対象スレッド: 1709283600.000000"}},
 		{ThreadSummary, lone(), []string{"## 要約対象スレッド: 1234567890.000000"}},
-		{ChannelShort, seed003(""), append(slices.Clone(history), "## 既存のチャンネル長期記憶",
-			"## 要約対象: チャンネル会話履歴", "### トップレベル", "### スレッド: 1709280000.000001")},
+		{ChannelShort, seed003(""), []string{"## 既存のチャンネル長期記憶",
+			"## 要約対象: チャンネル会話履歴", "### トップレベル", "### スレッド: 1709280000.000001"}},
 		{ChannelShort, bare(), []string{"## 要約対象: チャンネル会話履歴", "### トップレベル"}},
 		{ChannelShort, nothing, []string{"## 要約対象: チャンネル会話履歴"}},
-		{ChannelLong, seed003(""), append(slices.Clone(history), "## 既存のチャンネル長期記憶",
-			"## 統合対象: チャンネルの新しい会話", "### トップレベル", "### スレッド: 1709280000.000001")},
+		{ChannelLong, seed003(""), []string{"## 既存のチャンネル長期記憶",
+			"## 統合対象: チャンネルの新しい会話", "### トップレベル", "### スレッド: 1709280000.000001"}},
 		{ChannelLong, nothing, []string{"## 統合対象: チャンネルの新しい会話"}},
-		{WorkspaceShort, workspace(), append(slices.Clone(history), "## 統合対象: 各チャンネルの短期記憶", "### #general")},
+		{WorkspaceShort, workspace(), []string{"## 統合対象: 各チャンネルの短期記憶", "### #general"}},
 		{WorkspaceShort, nothing, []string{"## 統合対象: 各チャンネルの短期記憶"}},
 		{WorkspaceLong, workspace(), []string{"## 統合対象", "### 既存のワークスペース長期記憶", "### #general の長期記憶", "### #random の長期記憶"}},
 		{WorkspaceLong, nothing, []string{"## 統合対象"}},

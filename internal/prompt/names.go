@@ -12,12 +12,14 @@ type names struct {
 	users    map[string]string // user id → name
 	authors  map[string]string // author's key → name
 	channels map[string]string // channel id → name
+	direct   string            // what a direct message is called
 }
 
 // newNames gathers the names of a context. Two speakers of one name are told
 // apart by their ids; the persona keeps its name, so that nobody speaks as the bot.
-func newNames(c chat.Context, o Options) names {
+func newNames(c chat.Context, o Options, direct string) names {
 	n := names{
+		direct:   direct,
 		persona:  cmp.Or(cleanName(c.Persona.Name), "myao"),
 		users:    map[string]string{},
 		authors:  map[string]string{},

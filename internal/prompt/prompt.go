@@ -54,6 +54,7 @@ type Renderer struct {
 	guard     guard
 	location  *time.Location
 	notices   map[Notice]string
+	direct    string // what a direct message is called
 }
 
 // New parses the templates and tries each of them. An unknown language, an
@@ -88,6 +89,12 @@ func New(c Config) (*Renderer, error) {
 		sources = append(sources, f.source)
 	}
 	r.guard = newGuard(sources)
+	// Without a name, a direct message is called in a text what it is called as a place.
+	if r.templates.Lookup("place") != nil {
+		if r.direct, err = r.render("place", view{Direct: true}); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.rehearse(); err != nil {
 		return nil, err
 	}
@@ -168,13 +175,17 @@ func (r *Renderer) rehearse() error {
 	full.Conversation.Omitted = 1
 	inThread := full
 	inThread.TargetThread = "1.000000"
+	unread := full
+	unread.Conversation.Unread = true
+	unknown := unread
+	unknown.Conversation.Omitted = 0
 	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}
 	for _, name := range names {
-		for _, c := range []chat.Context{full, inThread, {}} {
+		for _, c := range []chat.Context{full, inThread, unread, unknown, {}} {
 			for _, o := range []Options{options, {}} {
 				text, err := r.render(name, r.view(c, o))
 				if err != nil {

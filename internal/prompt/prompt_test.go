@@ -48,8 +48,9 @@ func TestSeedStructure(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: headings\n%q, want\n%q", tt.name, got, tt.want)
 		}
-		if !strings.HasPrefix(system, tt.context.Persona.SystemPrompt+"\n\n## ") {
-			t.Errorf("%s: the persona does not come first", tt.name)
+		persona, material := tt.context.Persona.SystemPrompt, "\n\nここから終わり近くの区切り線までは資料です。"
+		if !strings.HasPrefix(system, persona+material) {
+			t.Errorf("%s: the persona does not come first, and what is said of the material not second", tt.name)
 		}
 		if !strings.Contains(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n") {
 			t.Errorf("%s: no rule and current time", tt.name)
@@ -158,24 +159,31 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// A count that was broken off is told as one, and what is left out of the
+// A count that was broken off, or of what could not all be read, is told as one, and what is left out of the
 // memories is told in their sections.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		language                    string
 		messages, channels, threads int
+		unread                      bool
 		want                        []string
 	}{
-		{"en", 1, 1, 1, []string{"… 1 earlier message", "… 1 further channel has a memory that is not shown here", "… 1 further thread has a summary that is not shown here"}},
-		{"en", 999, 2, 2, []string{"… 999 earlier messages", "… 2 further channels have a memory that is not shown here", "… 2 further threads have a summary that is not shown here"}},
-		{"en", chat.CountAtMost, 0, 0, []string{"… 1000 or more earlier messages"}},
-		{"ja", 999, 2, 3, []string{"… これより前の 999 件は省略", "… ほか 2 チャンネルの記憶は省略", "… ほか 3 件のスレッドの要約は省略"}},
-		{"ja", chat.CountAtMost, 0, 0, []string{"… これより前の 1000 件以上は省略"}},
+		{"en", 1, 1, 1, false, []string{"… 1 earlier message", "… 1 further channel has a memory that is not shown here", "… 1 further thread has a summary that is not shown here"}},
+		{"en", 999, 2, 2, false, []string{"… 999 earlier messages", "… 2 further channels have a memory that is not shown here", "… 2 further threads have a summary that is not shown here"}},
+		{"en", chat.CountAtMost, 0, 0, false, []string{"… 1000 or more earlier messages"}},
+		{"en", 1, 0, 0, true, []string{"… 1 or more earlier messages, some of which could not be read"}},
+		{"en", 12, 0, 0, true, []string{"… 12 or more earlier messages, some of which could not be read"}},
+		{"en", 0, 0, 0, true, []string{"… 1 or more earlier messages may be missing here: they could not be read"}},
+		{"ja", 999, 2, 3, false, []string{"… これより前の 999 件は省略", "… ほか 2 チャンネルの記憶は省略", "… ほか 3 件のスレッドの要約は省略"}},
+		{"ja", chat.CountAtMost, 0, 0, false, []string{"… これより前の 1000 件以上は省略"}},
+		{"ja", 12, 0, 0, true, []string{"… これより前の 12 件以上は省略（読み込めなかったものを含む）"}},
+		{"ja", 0, 0, 0, true, []string{"… これより前に 1 件以上あるかもしれないが、読み込めなかった"}},
 	} {
 		r := renderer(t, Config{Language: tt.language})
 		for name, c := range map[string]chat.Context{"with memories": seed001(), "without": bare()} {
 			c.Conversation.Omitted, c.ChannelsUntold, c.ThreadsUntold = tt.messages, tt.channels, tt.threads
+			c.Conversation.Unread = tt.unread
 			for _, render := range []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment} {
 				system, _, err := render(c, Options{Now: noon})
 				if err != nil {
@@ -206,9 +214,11 @@ func TestLeftOut(t *testing.T) {
 func TestDirectMessage(t *testing.T) {
 	t.Parallel()
 	c := bare()
-	c.Conversation = chat.NewChannelMessages("D1", "", c.Conversation.All())
+	c.Conversation = chat.NewChannelMessages("D1", "", append(c.Conversation.All(), chat.Message{TS: "2.0", UserID: "U1", Name: "user1", Text: "<#D1> <#D1|user1>"}))
 	c.Channels = []chat.ChannelMemory{{ChannelID: "D1", LongTerm: "- known", ShortTerm: "- new"}}
-	for language, heading := range map[string]string{"en": "### Direct message", "ja": "### ダイレクトメッセージ"} {
+	for language, words := range map[string][2]string{
+		"en": {"### Direct message", "a direct message a direct message"}, "ja": {"### ダイレクトメッセージ", "ダイレクトメッセージ ダイレクトメッセージ"},
+	} {
 		r := renderer(t, Config{Language: language})
 		renders := []func(chat.Context, Options) (string, string, error){r.Response, r.Judgment}
 		for _, kind := range memoryKinds {
@@ -222,8 +232,10 @@ func TestDirectMessage(t *testing.T) {
 			if strings.Contains(system+user, "D1") || strings.Contains(system, "- #") || strings.Contains(system, "## Channels") {
 				t.Errorf("%s, prompt %d: it names the direct message:\n%s", language, i, system)
 			}
-			if i < 2 && !strings.Contains(system, "\n"+heading+"\n") {
-				t.Errorf("%s, prompt %d: no %q:\n%s", language, i, heading, system)
+			for _, line := range words {
+				if i < 2 && !strings.Contains(system, "\n"+line+"\n") {
+					t.Errorf("%s, prompt %d: no %q:\n%s", language, i, line, system)
+				}
 			}
 		}
 	}

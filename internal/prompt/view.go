@@ -70,13 +70,17 @@ type targetView struct {
 }
 
 // messageView is one message, or a gap: then Skipped is how many messages were
-// left out in its place, OrMore that there may be more of them, and nothing else is set.
+// left out in its place, OrMore that there may be more of them, Unread that this is
+// because they could not be read, and nothing else is set.
 type messageView struct {
 	At, Name, Text string
 	Files          []string
 	Skipped        int
-	OrMore         bool
+	OrMore, Unread bool
 }
+
+// Gap reports whether messages were, or may have been, left out in this place.
+func (m messageView) Gap() bool { return m.Skipped > 0 || m.Unread }
 
 // Empty reports whether nothing of the message can be shown.
 func (m messageView) Empty() bool { return m.Text == "" && len(m.Files) == 0 }
@@ -87,7 +91,7 @@ const (
 )
 
 func (r *Renderer) view(c chat.Context, o Options) view {
-	n := newNames(c, o)
+	n := newNames(c, o, r.direct)
 	v := view{
 		AgentPrompt:    o.AgentPrompt,
 		ChannelsUntold: max(c.ChannelsUntold, 0),
@@ -149,19 +153,20 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	return v
 }
 
-// target is the conversation in question with the gap that Omitted tells of. A
-// thread's root is always kept, so the gap comes after it.
+// target is the conversation in question with the gap that Omitted and Unread tell of.
+// A thread's root is always kept, so the gap comes after it.
 func (r *Renderer) target(c chat.Context, n names) []messageView {
 	messages := r.messages(c.Target(), n)
-	if c.Conversation.Omitted <= 0 {
+	omitted := max(c.Conversation.Omitted, 0)
+	gap := messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost || c.Conversation.Unread, Unread: c.Conversation.Unread}
+	if !gap.Gap() {
 		return messages
 	}
 	at := 0
 	if all := c.Target(); len(messages) > 0 && c.TargetThread != "" && all[0].TS == c.TargetThread && !all[0].Deleted {
 		at = 1
 	}
-	omitted := c.Conversation.Omitted
-	return slices.Insert(messages, at, messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost})
+	return slices.Insert(messages, at, gap)
 }
 
 // messages is what is shown of messages: all but the deleted.

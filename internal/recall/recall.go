@@ -75,12 +75,13 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	limit, unread := b.MessagesLimit, 0
-	inThread := addressed && !c.TopLevel()
-	if inThread {
+	limit, failed := b.MessagesLimit, false
+	var read *reading
+	if addressed && !c.TopLevel() {
 		limit = b.ThreadLimit + 1 // the parent is one of them
-		if unread, err = b.readThread(ctx, c, own); err != nil {
-			b.Logger.Error("thread not read from Slack; what the database has must do", "conversation", c.ID(), "error", err)
+		if read, err = b.readThread(ctx, c, own); err != nil {
+			failed = true
+			b.Logger.Error("thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
 		}
 	}
 	messages, omitted, err := b.Store.Recent(ctx, c, limit, b.MessagesLimit)
@@ -106,9 +107,10 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if r.ThreadMemories, r.ThreadsUntold, err = b.Store.ThreadMemories(ctx, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts); err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	if inThread {
+	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
-		r.Conversation.Omitted = max(r.Conversation.Omitted, unread)
+		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))
+		r.Conversation.Unread = failed || read.skipped && r.Conversation.Omitted < chat.CountAtMost
 	}
 	for _, m := range r.Target() {
 		if at := m.Time(); at.After(r.Saw) {

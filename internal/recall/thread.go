@@ -1,9 +1,11 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,45 +14,195 @@ import (
 )
 
 const (
-	// threadPages bounds how far a thread is read: four thousand replies.
+	// threadPages bounds how far a thread is read from its beginning. Where it is longer,
+	// its end is looked for endTries times, endPages at each; endStride is how many times
+	// the time that the last such pages spoke of is passed over.
 	threadPages = 20
-	// threadFor is how long that may take; the answer waits for it.
+	endTries    = 8
+	endPages    = 3
+	endStride   = 8
+	// threadFor is how long all that may take: the answer waits for it. Half of it is
+	// left for the end, which matters most.
 	threadFor = 8 * time.Second
+	// pageTries is how often a page is asked for, pagePause what lies between where
+	// Slack does not say.
+	pageTries = 3
+	pagePause = 500 * time.Millisecond
 )
 
-var errLongThread = errors.New("the thread has more pages than are read")
+var errLongThread = errors.New("its end was not found")
 
-// readThread stores the newest replies of a thread and its parent as Slack has
-// them, and returns how many earlier replies there are. Slack gives the oldest
-// first (docs.slack.dev/reference/methods/conversations.replies), so all pages are
-// read, and only the end is kept.
-func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (unread int, err error) {
+// reading is what Slack says of a thread.
+type reading struct {
+	*Builder
+	conversation chat.Conversation
+	own          slack.Identity
+	parent       []chat.Message
+	replies      map[string]chat.Message // by ts
+	// latest is the ts of the newest reply as the parent tells it; empty where it does not.
+	latest string
+	// skipped is set where there are replies between those that were read.
+	skipped bool
+}
+
+// readThread stores the newest replies of a thread and its parent as Slack has them.
+// What was read before something failed is stored, too, and is in the result.
+func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*reading, error) {
+	r := &reading{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
+	err := r.read(ctx)
+	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
+	newest := replies[max(0, len(replies)-b.ThreadLimit):]
+	if err = errors.Join(err, b.Store.Remember(ctx, append(r.parent, newest...))); err != nil {
+		return r, fmt.Errorf("read thread %s: %w", c.Thread, err)
+	}
+	return r, nil
+}
+
+// omitted is how many replies were read and are not shown, given those that are.
+func (r *reading) omitted(shown []chat.Message) int {
+	n := len(r.replies)
+	for _, m := range shown {
+		if _, ok := r.replies[m.TS]; ok {
+			n--
+		}
+	}
+	return n
+}
+
+// read goes through the thread from its beginning, since Slack gives the oldest first
+// (docs.slack.dev/reference/methods/conversations.replies), as far as replies that are
+// left out are counted; and if that is not its end, looks for the end.
+func (r *reading) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, threadFor)
 	defer cancel()
-	var parent, newest []chat.Message
-	seen := map[string]bool{} // the parent may come again on each page
-	var r slack.Range
-	for range threadPages {
-		page, err := b.Threads.Replies(ctx, c.Channel, c.Thread, r, own)
+	began := r.Clock()
+	seen, whole, err := r.walk(ctx, chat.Time(r.conversation.Thread), threadPages, func() bool {
+		return len(r.replies) >= chat.CountAtMost+r.ThreadLimit || r.Clock().Sub(began) >= threadFor/2
+	})
+	if whole || err != nil {
+		return err
+	}
+	r.skipped = true
+	return r.findEnd(ctx, seen)
+}
+
+// findEnd reads the last hour before the newest reply. Where that holds too few replies
+// or too many, it goes on from what has been seen last, a bit further than that reached
+// in time; and where that is too far, to the middle between what is too far and too near.
+func (r *reading) findEnd(ctx context.Context, seen span) error {
+	newest, err := r.newest(ctx)
+	if err != nil {
+		return err
+	}
+	var few time.Duration // so long before the newest there are too few
+	many := newest.Sub(seen.to)
+	back := min(time.Hour, many/2)
+	for range endTries {
+		from := newest.Add(-back)
+		read, whole, err := r.walk(ctx, from, endPages, func() bool { return false })
+		switch {
+		case err != nil:
+			return err
+		case !whole:
+			seen, many = read, newest.Sub(read.to)
+		case r.since(from) < r.ThreadLimit:
+			few = back
+		default:
+			return nil
+		}
+		if back = many - endStride*seen.to.Sub(seen.from); back <= few || back >= many {
+			back = few + (many-few)/2
+		}
+	}
+	return errLongThread
+}
+
+// newest is when the newest reply was said, as far as that is known.
+func (r *reading) newest(ctx context.Context) (time.Time, error) {
+	if r.latest != "" {
+		return chat.Time(r.latest), nil
+	}
+	known, _, err := r.Store.Recent(ctx, r.conversation, 1, 0)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, m := range known {
+		if m.ThreadTS == r.conversation.Thread {
+			return m.Time(), nil
+		}
+	}
+	return r.Clock(), nil
+}
+
+// since is how many of the replies were said at or after a time.
+func (r *reading) since(from time.Time) (n int) {
+	for _, m := range r.replies {
+		if !m.Time().Before(from) {
+			n++
+		}
+	}
+	return n
+}
+
+// span is from the first to the last of some replies.
+type span struct{ from, to time.Time }
+
+// walk reads from a time on, at most so many pages and until enough is read. whole is
+// set if it came to the end.
+func (r *reading) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool, err error) {
+	var next slack.Range
+	if from.After(chat.Time(r.conversation.Thread)) {
+		next.Oldest = chat.TS(from)
+	}
+	seen = span{from, from}
+	for range pages {
+		page, err := r.page(ctx, next)
 		if err != nil {
-			return 0, fmt.Errorf("read thread %s: %w", c.Thread, err)
+			return seen, false, err
 		}
 		for _, m := range page.Messages {
-			switch {
-			case seen[m.TS]:
-			case m.TS == c.Thread:
-				parent = []chat.Message{m}
-			default:
-				newest = append(newest, m)
+			if m.TS == r.conversation.Thread { // it may come on each page
+				r.parent = []chat.Message{m}
+				continue
 			}
-			seen[m.TS] = true
+			r.replies[m.TS] = m
+			if seen.to = m.Time(); seen.from.Equal(from) {
+				seen.from = seen.to
+			}
 		}
-		if page.Next == "" {
-			slices.SortFunc(newest, func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
-			unread = max(0, len(newest)-b.ThreadLimit)
-			return unread, b.Store.Remember(ctx, append(parent, newest[unread:]...))
+		r.latest = cmp.Or(page.Threads[r.conversation.Thread], r.latest)
+		if next.Cursor = page.Next; next.Cursor == "" {
+			return seen, true, nil
 		}
-		r.Cursor = page.Next
+		if enough() {
+			break
+		}
 	}
-	return 0, fmt.Errorf("read thread %s: %w", c.Thread, errLongThread)
+	return seen, false, nil
+}
+
+// page asks for a page, and again where that may help and there is time to wait as
+// long as Slack wants.
+func (r *reading) page(ctx context.Context, at slack.Range) (slack.Page, error) {
+	for try := 1; ; try++ {
+		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.own)
+		var refused *slack.Error
+		if err == nil || try == pageTries || !errors.As(err, &refused) || !refused.Retryable() ||
+			!wait(ctx, cmp.Or(refused.RetryAfter, pagePause)) {
+			return page, err
+		}
+	}
+}
+
+// wait lets time pass, and reports false, at once, if the context would end before.
+func wait(ctx context.Context, d time.Duration) bool {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
+		return false
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -2,11 +2,13 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"myao/internal/chat"
@@ -35,16 +37,23 @@ func thread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Workspac
 	}
 }
 
-func (b *bundle) addressed(channel, root string) (texts []string, omitted int) {
+// called is the conversation as it is told when the bot is called into a thread.
+func (b *bundle) called(channel, root string) chat.ChannelMessages {
 	b.Helper()
 	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, true)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, m := range r.Target() {
+	return r.Conversation
+}
+
+// said is the texts of all messages.
+func said(c chat.ChannelMessages) string {
+	var texts []string
+	for _, m := range c.All() {
 		texts = append(texts, m.Text)
 	}
-	return texts, r.Conversation.Omitted
+	return strings.Join(texts, ", ")
 }
 
 func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
@@ -66,15 +75,15 @@ func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
 			t.Parallel()
 			b, _, channel, say := thread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
 			root := say(c.replies)
-			texts, omitted := b.addressed(channel, root)
-			if got := strings.Join(texts, ", "); got != c.want || omitted != c.omitted {
-				t.Errorf("got %q and %d omitted, want %q and %d", got, omitted, c.want, c.omitted)
+			told := b.called(channel, root)
+			if got := said(told); got != c.want || told.Omitted != c.omitted || told.Unread {
+				t.Errorf("got %q, %d omitted, unread %t; want %q, %d and nothing unread", got, told.Omitted, told.Unread, c.want, c.omitted)
 			}
 			// It is stored as it was read: who is not addressed finds it in the database.
 			b.Threads = nil
 			kept := b.build(channel, root)
-			if got := len(kept.Target()); got != len(texts) {
-				t.Errorf("%d messages in the database, want %d", got, len(texts))
+			if got, want := len(kept.Target()), told.Count(); got != want {
+				t.Errorf("%d messages in the database, want %d", got, want)
 			}
 		})
 	}
@@ -84,7 +93,7 @@ func TestWhatIsReadFromSlackIsNotHandled(t *testing.T) {
 	t.Parallel()
 	b, w, channel, say := thread(t, sandbox.Config{})
 	root := say(2)
-	b.addressed(channel, root)
+	b.called(channel, root)
 	m := w.Messages(channel)[1]
 	known := store.Known{}
 	_, err := b.Store.Record(t.Context(), chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
@@ -98,9 +107,8 @@ func TestWhatIsReadFromSlackIsNotHandled(t *testing.T) {
 	gone := chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root, Deleted: true}
 	edited := chat.Message{Team: "T1", Channel: channel, TS: w.Messages(channel)[2].TS, ThreadTS: root, UserID: "U1", Text: "edited", Revision: chat.TS(noon.AddDate(9, 0, 0))}
 	b.say(gone, edited)
-	texts, _ := b.addressed(channel, root)
-	if want := []string{"the root", "edited"}; !slices.Equal(texts, want) {
-		t.Errorf("got %q, want %q", texts, want)
+	if got, want := said(b.called(channel, root)), "the root, edited"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -108,43 +116,223 @@ func TestSlackThatFailsLeavesTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"503": {Status: 503}, "429": {Status: 429, RetryAfter: "30"}, "missing scope": {Error: "missing_scope"},
-		"on a later page": {Status: 500, When: func(c sandbox.Call) bool { return c.Args.Get("cursor") != "" }},
 	} {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, w, channel, say := thread(t, sandbox.Config{PageSize: 2})
+			b, w, channel, say := thread(t, sandbox.Config{})
 			root := say(5)
 			b.say(chat.Message{Channel: channel, TS: root, UserID: "U1", Text: "the root"},
 				chat.Message{Channel: channel, TS: chat.TS(chat.Time(root).Add(time.Microsecond)), ThreadTS: root, UserID: "U1", Text: "heard"})
 			w.Faults().Add(fault)
-			texts, _ := b.addressed(channel, root)
-			if want := "the root"; len(texts) == 0 || texts[0] != want {
-				t.Errorf("got %q, want what the database has", texts)
-			}
-			if slices.Contains(texts, "reply 4") {
-				t.Errorf("got %q, which Slack did not tell", texts)
+			c := b.called(channel, root)
+			if got, want := said(c), "the root, heard"; got != want || !c.Unread || c.Omitted != 0 {
+				t.Errorf("got %q, %d omitted, unread %t; want what the database has, and more that is unread", got, c.Omitted, c.Unread)
 			}
 		})
 	}
 }
 
-// endless is a thread of more pages than anybody reads.
-type endless struct{ pages int }
-
-func (e *endless) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
-	e.pages++
-	return slack.Page{Next: fmt.Sprint(e.pages)}, nil
+// What Slack has told before it fails is stored, and shown with what the database has.
+func TestWhatWasReadBeforeAFailureCounts(t *testing.T) {
+	t.Parallel()
+	b, w, channel, say := thread(t, sandbox.Config{PageSize: 5})
+	root := say(12)
+	last := w.Messages(channel)[12].TS
+	b.say(chat.Message{Channel: channel, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
+	w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", When: sandbox.LaterPage})
+	c := b.called(channel, root)
+	if got, want := said(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
+		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
+	}
+	if len(c.Thread(root)) != 4 || len(b.build(channel, root).Target()) != 5 { // the database has one more than is shown
+		t.Error("what was read is not stored")
+	}
 }
 
-func TestPagesAreBounded(t *testing.T) {
+func TestFailuresThatPassAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.Fault{
+		"429": {Status: 429, RetryAfter: "0.05", Times: 2},
+		"503": {Status: 503, Times: 1}, "lost": {Lose: true, Times: 1},
+		"on a later page": {Status: 429, RetryAfter: "0.05", Times: 2, When: sandbox.LaterPage},
+	} {
+		fault.Method = "conversations.replies"
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, w, channel, say := thread(t, sandbox.Config{PageSize: 4})
+			root := say(6)
+			w.Faults().Add(fault)
+			c := b.called(channel, root)
+			if got, want := said(c), "the root, reply 3, reply 4, reply 5"; got != want || c.Unread || c.Omitted != 3 {
+				t.Errorf("got %q, %d omitted, unread %t; want %q, 3 and nothing unread", got, c.Omitted, c.Unread, want)
+			}
+		})
+	}
+}
+
+// refusing refuses so often, in a bubble where time costs nothing.
+type refusing struct {
+	times, asked int
+	err          error
+}
+
+func (r *refusing) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
+	if r.asked++; r.asked <= r.times {
+		return slack.Page{}, r.err
+	}
+	return slack.Page{}, nil
+}
+
+func TestWaitingIsBounded(t *testing.T) {
+	t.Parallel()
+	limited := func(d time.Duration) error {
+		return &slack.Error{Method: "conversations.replies", Kind: slack.RateLimited, RetryAfter: d}
+	}
+	for name, tt := range map[string]struct {
+		refusing
+		asked  int
+		waited time.Duration
+		fails  bool
+	}{
+		"as long as Slack says":        {refusing{times: 2, err: limited(3 * time.Second)}, 3, 6 * time.Second, false},
+		"three tries":                  {refusing{times: 3, err: limited(time.Second)}, 3, 2 * time.Second, true},
+		"half a second":                {refusing{times: 1, err: limited(0)}, 2, pagePause, false},
+		"not beyond the end":           {refusing{times: 1, err: limited(threadFor)}, 1, 0, true},
+		"not beyond what is left":      {refusing{times: 2, err: limited(5 * time.Second)}, 2, 5 * time.Second, true},
+		"not for what does not pass":   {refusing{times: 1, err: &slack.Error{Kind: slack.Final}}, 1, 0, true},
+		"not for what is no refusal":   {refusing{times: 1, err: errors.New("broken")}, 1, 0, true},
+		"not where nothing is refused": {refusing{}, 1, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				r := &reading{Builder: &Builder{Threads: &tt.refusing, Clock: time.Now}}
+				err := r.read(t.Context())
+				if waited := time.Since(began); waited != tt.waited || tt.refusing.asked != tt.asked || (err != nil) != tt.fails {
+					t.Errorf("asked %d times in %v, %v; want %d in %v, failing %t", tt.refusing.asked, waited, err, tt.asked, tt.waited, tt.fails)
+				}
+			})
+		})
+	}
+}
+
+// long is a thread of more pages than are read from its beginning, its replies said at
+// some times; it gives the parent on each answer.
+type long struct {
+	root   string
+	said   []time.Time // in order
+	page   int
+	untold bool // the parent does not tell of its newest reply
+	deaf   bool // asking for a part of it is in vain
+	pages  int
+	tick   func()
+}
+
+func (l *long) Replies(_ context.Context, _, _ string, r slack.Range, _ slack.Identity) (slack.Page, error) {
+	l.pages++
+	if l.tick != nil {
+		l.tick()
+	}
+	message := func(ts, thread, text string) chat.Message {
+		return chat.Message{Team: "T1", Channel: "C1", TS: ts, ThreadTS: thread, UserID: "U1", Text: text}
+	}
+	p := slack.Page{Messages: []chat.Message{message(l.root, "", "the root")}, Threads: map[string]string{l.root: chat.TS(l.said[len(l.said)-1])}}
+	if l.untold {
+		p.Threads = nil
+	}
+	first, _ := strconv.Atoi(r.Cursor)
+	for i, at := range l.said {
+		if i < first || !l.deaf && at.Before(chat.Time(r.Oldest)) {
+			continue
+		}
+		if len(p.Messages) > l.page {
+			p.Next = strconv.Itoa(i)
+			break
+		}
+		p.Messages = append(p.Messages, message(chat.TS(at), l.root, fmt.Sprintf("reply %d", i)))
+	}
+	return p, nil
+}
+
+func every(pause time.Duration, n int) (times []time.Time) {
+	for i := range n {
+		times = append(times, noon.Add(time.Duration(i+1)*pause))
+	}
+	return times
+}
+
+func TestTheEndOfALongThreadIsFound(t *testing.T) {
+	t.Parallel()
+	const limit = 20
+	for name, tt := range map[string]struct {
+		long
+		heard   bool // the newest reply has come as an event
+		omitted int
+		unread  bool
+	}{
+		"a minute each":           {long{said: every(time.Minute, 5000), page: 200}, false, chat.CountAtMost, false},
+		"a second each":           {long{said: every(time.Second, 5000), page: 200}, false, chat.CountAtMost, false},
+		"in a burst":              {long{said: every(time.Microsecond, 5000), page: 200}, false, chat.CountAtMost, false},
+		"a day each":              {long{said: every(24*time.Hour, 2000), page: 200}, false, chat.CountAtMost, false},
+		"a burst, and a late one": {long{said: append(every(time.Second, 4000), noon.AddDate(0, 1, 0)), page: 200}, false, chat.CountAtMost, false},
+		"small pages":             {long{said: every(time.Minute, 2000), page: 10}, false, 200, true},
+		"the database tells":      {long{said: every(time.Minute, 5000), page: 200, untold: true}, true, chat.CountAtMost, false},
+		"nobody tells":            {long{said: every(time.Minute, 5000), page: 200, untold: true}, false, chat.CountAtMost, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			tt.root = at(0)
+			end := tt.said[len(tt.said)-1]
+			b.now = end.Add(time.Minute)
+			if tt.heard {
+				b.now = end.AddDate(1, 0, 0)
+				b.say(chat.Message{TS: chat.TS(end), ThreadTS: tt.root, UserID: "U1", Text: fmt.Sprintf("reply %d", len(tt.said)-1)})
+			}
+			b.Threads, b.ThreadLimit = &tt.long, limit
+			c := b.called("C1", tt.root)
+			want := []string{"the root"}
+			for i := len(tt.said) - limit; i < len(tt.said); i++ {
+				want = append(want, fmt.Sprintf("reply %d", i))
+			}
+			if got, want := said(c), strings.Join(want, ", "); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			if c.Omitted < tt.omitted || c.Unread != tt.unread {
+				t.Errorf("%d omitted, unread %t; want at least %d, %t", c.Omitted, c.Unread, tt.omitted, tt.unread)
+			}
+			if most := threadPages + endTries*endPages; tt.pages > most {
+				t.Errorf("%d pages were asked for, want %d at most", tt.pages, most)
+			}
+		})
+	}
+}
+
+func TestWhereNoEndIsFoundThereIsMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	e := &endless{}
-	b.Threads, b.ThreadLimit = e, 20
-	b.say(chat.Message{TS: at(0), UserID: "U1", Text: "the root"})
-	if texts, _ := b.addressed("C1", at(0)); !slices.Equal(texts, []string{"the root"}) || e.pages != threadPages {
-		t.Errorf("got %q after %d pages, want the database after %d", texts, e.pages, threadPages)
+	l := &long{root: at(0), said: every(time.Second, 5000), page: 10, deaf: true}
+	b.Threads, b.ThreadLimit = l, 3
+	c := b.called("C1", l.root)
+	if got, want := said(c), "the root, reply 197, reply 198, reply 199"; got != want || c.Omitted != 197 || !c.Unread {
+		t.Errorf("got %q, %d omitted, unread %t; want %q, 197 and unread", got, c.Omitted, c.Unread, want)
+	}
+	if want := threadPages + endTries*endPages; l.pages != want {
+		t.Errorf("%d pages were asked for, want %d", l.pages, want)
+	}
+}
+
+// A slow Slack is not read from the beginning until no time is left for the end.
+func TestTimeIsLeftForTheEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	l := &long{root: at(0), said: every(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadFor / 4) }}
+	b.Threads, b.ThreadLimit = l, 2
+	c := b.called("C1", l.root)
+	if got, want := said(c), "the root, reply 998, reply 999"; got != want || c.Omitted < 198 || !c.Unread || l.pages != 3 {
+		t.Errorf("got %q, %d omitted, unread %t after %d pages; want %q, 198, unread, 3", got, c.Omitted, c.Unread, l.pages, want)
 	}
 }
 
@@ -153,7 +341,7 @@ func TestTopLevelDoesNotAskSlack(t *testing.T) {
 	b := setup(t)
 	b.Threads, b.ThreadLimit = nil, 20 // asking would panic
 	b.say(chat.Message{TS: at(0), UserID: "U1", Text: "hello"})
-	if texts, _ := b.addressed("C1", ""); !slices.Equal(texts, []string{"hello"}) {
-		t.Errorf("got %q", texts)
+	if c := b.called("C1", ""); said(c) != "hello" || c.Unread {
+		t.Errorf("got %q, unread %t", said(c), c.Unread)
 	}
 }
