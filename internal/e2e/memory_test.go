@@ -147,6 +147,31 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+// A channel that is made private is closed by the first event from it, before Slack is
+// asked for a listing.
+func TestChannelMadePrivate(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour", "walrus")))
+	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
+	s.run("ChannelSync", nil, nil)
+	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.remember()
+	if prompt := s.ask(random, "where?"); !strings.Contains(prompt, "harbour") {
+		t.Fatalf("not known while it was public:\n%s", prompt)
+	}
+	s.workspace.SetPrivate(s.general, true)
+	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
+	for _, when := range []string{"before the next run", "after it"} {
+		if prompt := s.ask(random, when+"?"); strings.Contains(prompt, "walrus") || strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
+			t.Errorf("told %s of a channel that is private now:\n%s", when, prompt)
+		}
+		s.remember()
+	}
+	if prompt := s.ask(s.general, "what is it?"); !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
+		t.Errorf("the channel does not know its own memory:\n%s", prompt)
+	}
+}
+
 // The schedule itself, and a worker killed in the middle of a run.
 func TestKilledWhileRemembering(t *testing.T) {
 	t.Parallel()

@@ -216,7 +216,8 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 			told[recall.SourceChannel(source)] = source
 		}
 	}
-	var lately chat.Context
+	lately := chat.Context{ChannelsUntold: k.Untold}
+	merged.ChannelsUntold = k.Untold
 	var sources []string
 	for _, c := range k.Channels {
 		if c.ShortTerm != "" && !c.Active.Before(m.window(at)) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -51,8 +53,8 @@ type Builder struct {
 const (
 	// channelTexts and threadTexts bound how many memories a context holds, the most
 	// recently active first: of a thousand channels they would be a million tokens.
-	channelTexts = 50
-	threadTexts  = 50
+	channelTexts = 20
+	threadTexts  = 20
 )
 
 // Recollection is a context with the names that occur in its texts.
@@ -84,29 +86,40 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 			b.Logger.Error("thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
 		}
 	}
-	messages, omitted, err := b.Store.Recent(ctx, c, limit, b.MessagesLimit)
-	if err != nil {
-		return Recollection{}, fmt.Errorf("build context: %w", err)
-	}
+	var (
+		messages        []chat.Message
+		omitted, untold int
+		known           store.Knowledge
+		long, short     *store.Memory
+		threads         map[string]string
+	)
 	now := b.Clock()
-	knowledge, err := b.Store.Knowledge(ctx, c.Team, c.Channel, now.Add(-b.ActiveChannel), channelTexts)
-	if err != nil {
+	group, reading := errgroup.WithContext(ctx) // somebody may wait for the answer
+	group.Go(func() (err error) {
+		messages, omitted, err = b.Store.Recent(reading, c, limit, b.MessagesLimit)
+		return err
+	})
+	group.Go(func() (err error) {
+		known, err = b.Store.Knowledge(reading, c.Team, c.Channel, now.Add(-b.ActiveChannel), channelTexts)
+		return err
+	})
+	group.Go(func() (err error) {
+		if long, short, err = b.Workspace(reading, c.Team, c.Channel); err != nil {
+			return err
+		}
+		threads, untold, err = b.Store.ThreadMemories(reading, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	long, short, err := b.Workspace(ctx, c.Team, c.Channel)
-	if err != nil {
-		return Recollection{}, fmt.Errorf("build context: %w", err)
-	}
-	channels := make([]chat.ChannelMemory, len(knowledge.Channels))
-	for i, known := range knowledge.Channels {
-		channels[i] = known.ChannelMemory
+	channels := make([]chat.ChannelMemory, len(known.Channels))
+	for i, k := range known.Channels {
+		channels[i] = k.ChannelMemory
 	}
 	r := b.recollect(ctx, c, own, messages, omitted, channels)
-	r.ChannelsUntold = knowledge.Untold
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(long), textOf(short)
-	if r.ThreadMemories, r.ThreadsUntold, err = b.Store.ThreadMemories(ctx, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts); err != nil {
-		return Recollection{}, fmt.Errorf("build context: %w", err)
-	}
+	r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = known.Untold, threads, untold
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))

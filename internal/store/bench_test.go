@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"myao/internal/chat"
 	"myao/internal/testserver"
 )
@@ -62,26 +64,47 @@ func BenchmarkContext(b *testing.B) {
 	}
 }
 
-// readContext reads what recall does for a conversation: of one channel after the other
+// readContext reads what recall does for a conversation, side by side as it does: of one channel after the other
 // the top level, and one of its threads.
 func (s *Store) readContext(b *testing.B, i int) error {
 	c := chat.Conversation{Team: team, Channel: fmt.Sprint("C", i%benchChannels)}
 	if i%2 == 1 {
 		c.Thread = benchTS(i%benchChannels + benchChannels*(i/benchChannels%(benchThreads/benchChannels)))
 	}
-	ctx, week := b.Context(), noon.AddDate(0, 0, -7)
-	recent, _, err := s.Recent(ctx, c, 50, 50)
-	if err != nil {
+	week := noon.AddDate(0, 0, -7)
+	var recent []chat.Message
+	var known Knowledge
+	var threads map[string]string
+	group, ctx := errgroup.WithContext(b.Context())
+	group.Go(func() (err error) {
+		recent, _, err = s.Recent(ctx, c, 50, 50)
+		return err
+	})
+	group.Go(func() (err error) {
+		known, err = s.Knowledge(ctx, team, c.Channel, week, 20)
+		return err
+	})
+	group.Go(func() (err error) {
+		standing, err := s.Standing(ctx, chat.Scope{Team: team})
+		if err != nil {
+			return err
+		}
+		var sources []string
+		for _, m := range []*Memory{standing.Long, standing.Short} {
+			if m != nil {
+				sources = append(sources, m.Sources...)
+			}
+		}
+		if _, err = s.ChannelNames(ctx, team, c.Channel, sources); err != nil {
+			return err
+		}
+		threads, _, err = s.ThreadMemories(ctx, team, c.Channel, week, 20)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	known, err := s.Knowledge(ctx, team, c.Channel, week, 30)
-	if err != nil {
-		return err
-	}
-	threads, _, err := s.ThreadMemories(ctx, team, c.Channel, week, 30)
-	if err != nil {
-		return err
-	}
+	ctx = b.Context()
 	users, channels := map[string]bool{}, []string{c.Channel}
 	var ids []string
 	for _, m := range recent {
