@@ -38,7 +38,7 @@ test: temporal postgres ## every test, on a real Temporal server and both databa
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 	@for zone in Asia/Tokyo America/Los_Angeles; do \
 		echo "Testing in the time zone $$zone …"; \
-		TZ=$$zone go test -count=1 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
+		TZ=$$zone go test -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
 	done
 
 lint: ## formatting, go vet, staticcheck, workflowcheck

@@ -18,7 +18,8 @@ import (
 // learns that it is no longer wanted.
 const beat = 2 * time.Second
 
-// heartbeat keeps an attempt alive until stop is called.
+// heartbeat keeps an attempt alive until stop is called. Most are over before the
+// first beat, and tell the server nothing but their result.
 func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -27,9 +28,9 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 		ticker := time.NewTicker(beat)
 		defer ticker.Stop()
 		for {
-			activity.RecordHeartbeat(ctx)
 			select {
 			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
 			case <-ctx.Done():
 				return
 			}

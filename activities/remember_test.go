@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -301,37 +302,26 @@ func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
 	}
 }
 
-// A dead worker is noticed by the heartbeats that do not come.
-func TestBackgroundActivitiesHeartbeat(t *testing.T) {
+// A dead worker is noticed by the heartbeats that do not come: one that waits for a
+// model sends some.
+func TestRememberHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, answers(func(llmtest.Call) llmtest.Reply {
+		return llmtest.Reply{Text: "- 2026-01-01 at last", Delay: beat + time.Second}
+	}))
 	b.sync()
 	b.say("hello?")
-	for what, c := range map[string]struct {
-		do any
-		in []any
-	}{
-		"Survey":       {b.Survey, []any{SurveyInput{At: time.Now()}}},
-		"Remember":     {b.Remember, []any{RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()}}},
-		"SyncChannels": {b.SyncChannels, nil},
-		"Channels":     {b.Channels, nil},
-		"CatchUp":      {b.CatchUp, []any{CatchUpInput{Channel: b.general}}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-			env := suite.NewTestActivityEnvironment()
-			env.RegisterActivity(c.do)
-			beats := make(chan struct{}, 10)
-			env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { beats <- struct{}{} })
-			if _, err := env.ExecuteActivity(c.do, c.in...); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-beats:
-			case <-time.After(10 * time.Second):
-				t.Error("no heartbeat")
-			}
-		})
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestActivityEnvironment()
+	env.SetTestTimeout(time.Minute)
+	env.RegisterActivity(b.Remember)
+	var beats atomic.Int32
+	env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { beats.Add(1) })
+	if _, err := env.ExecuteActivity(b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if beats.Load() == 0 {
+		t.Error("no heartbeat")
 	}
 }

@@ -358,6 +358,9 @@ func TestAChannelThatWasNeverListed(t *testing.T) {
 }
 
 func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 1, OldestPageFirst: true}})
 	var want []string

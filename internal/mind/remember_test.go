@@ -344,6 +344,9 @@ func (b *bundle) replies(to chat.Message) []chat.Message {
 }
 
 func TestALongThreadShowsItsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
@@ -360,6 +363,9 @@ func TestALongThreadShowsItsEnd(t *testing.T) {
 
 // What lies before the newest thousand is told of where it belongs, and not otherwise.
 func TestABusyChannelShowsItsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))

@@ -72,6 +72,9 @@ func (b *bundle) ran(when string, got, want map[string]int) {
 }
 
 func TestOnlyWhatHasChangedIsRemembered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := setup(t, testserver.Postgres(t)) // SQLite does the same, and takes its time
 	const channels = 500
@@ -250,6 +253,9 @@ func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
 
 // More channels than fit are left out, the longest silent first, and not taken for told.
 func TestWorkspaceOfTooManyChannels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := setup(t, testserver.Postgres(t))
 	for i := range channelsAtMost + 2 {
