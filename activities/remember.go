@@ -56,16 +56,16 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 	if len(changed) == surveyAtOnce {
 		out.Next = &changed[len(changed)-1]
 	}
-	off := map[string]bool{}
+	var ids []string
 	for _, s := range changed {
-		if _, asked := off[s.Channel]; !asked {
-			settings, err := a.settings(ctx, chat.Conversation{Team: s.Team, Channel: s.Channel})
-			if err != nil {
-				return SurveyOutput{}, err
-			}
-			off[s.Channel] = settings.Mode == conversation.ModeOff
-		}
-		if !off[s.Channel] {
+		ids = append(ids, s.Channel)
+	}
+	known, err := a.Store.Channels(ctx, own.TeamID, ids)
+	if err != nil {
+		return SurveyOutput{}, err
+	}
+	for _, s := range changed {
+		if a.Channel(s.Channel, known[s.Channel].Name).Mode != conversation.ModeOff {
 			out.Scopes = append(out.Scopes, s)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
@@ -85,9 +86,7 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 			if ch.ID == "" {
 				return store.Synced{}, fmt.Errorf("list channels: %w", errNonsense)
 			}
-			listed = append(listed, store.Channel{
-				ID: ch.ID, Name: ch.Name, Private: ch.Private, Refreshed: now, Member: true, Archived: ch.Archived,
-			})
+			listed = append(listed, channels.Row(ch, now))
 		}
 		more, err := c.next(page.Next)
 		if err != nil {

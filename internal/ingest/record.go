@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
@@ -63,18 +64,7 @@ func (r *Recorder) Settings(ctx context.Context, team, channel string) config.Ch
 		return r.Config.Channel(channel, c.Name)
 	}
 	// Slack waits three seconds for its answer.
-	ask, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	asked := r.Clock()
-	fresh, err := r.Directory.Channel(ask, channel)
-	if err != nil {
-		r.Logger.Warn("name of channel not learnt", "channel", channel, "error", err)
-		return r.Config.Channel(channel, "")
-	}
-	if err := r.Store.SaveChannel(ctx, team, store.Channel{
-		ID: channel, Name: fresh.Name, Private: fresh.Private, Refreshed: asked, Member: fresh.Member, Archived: fresh.Archived,
-	}); err != nil {
-		r.Logger.Warn("name of channel not kept", "channel", channel, "error", err)
-	}
+	ask := channels.Asker{Store: r.Store, Source: r.Directory, Clock: r.Clock, Logger: r.Logger}
+	fresh, _ := ask.Ask(ctx, team, channel, time.Second)
 	return r.Config.Channel(channel, fresh.Name)
 }

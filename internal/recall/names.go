@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -137,17 +138,6 @@ func (b *Builder) refresh(ctx context.Context, c chat.Conversation, known store.
 	if b.Clock().Sub(known.Refreshed) <= freshFor {
 		return
 	}
-	ask, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	asked := b.Clock() // an event may say later things before Slack's answer is here
-	fresh, err := b.Directory.Channel(ask, c.Channel)
-	if err != nil {
-		b.Logger.Warn("name of channel not learnt", "channel", c.Channel, "error", err)
-		return
-	}
-	if err := b.Store.SaveChannel(ctx, c.Team, store.Channel{
-		ID: c.Channel, Name: fresh.Name, Private: fresh.Private, Member: fresh.Member, Archived: fresh.Archived, Refreshed: asked,
-	}); err != nil {
-		b.Logger.Warn("name of channel not kept", "channel", c.Channel, "error", err)
-	}
+	ask := channels.Asker{Store: b.Store, Source: b.Directory, Clock: b.Clock, Logger: b.Logger}
+	ask.Ask(ctx, c.Team, c.Channel, askFor)
 }

@@ -1,0 +1,51 @@
+// Package channels takes what Slack says of a channel into the database: one way for
+// all who ask.
+package channels
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Source is who knows channels.
+type Source interface {
+	Channel(ctx context.Context, id string) (slack.Channel, error)
+}
+
+// Asker asks for channels. All fields are required.
+type Asker struct {
+	Store  *store.Store
+	Source Source
+	Clock  func() time.Time
+	Logger *slog.Logger
+}
+
+// Ask has Slack describe a channel, for as long as within, and writes the answer down. It is
+// false, with a warning in the log, where there is no answer; one that cannot be
+// written down is an answer.
+func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (store.Channel, bool) {
+	ask, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	asked := a.Clock()
+	said, err := a.Source.Channel(ask, id)
+	if err != nil {
+		a.Logger.Warn("name of channel not learnt", "channel", id, "error", err)
+		return store.Channel{}, false
+	}
+	said.ID = id
+	channel := Row(said, asked)
+	if err := a.Store.SaveChannel(ctx, team, channel); err != nil {
+		a.Logger.Warn("name of channel not kept", "channel", id, "error", err)
+	}
+	return channel, true
+}
+
+// Row is what the store keeps of Slack's word on a channel. asked is when Slack was
+// asked, not when it answered: an event may have said later things meanwhile.
+func Row(c slack.Channel, asked time.Time) store.Channel {
+	return store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: c.Member, Archived: c.Archived, Refreshed: asked}
+}
