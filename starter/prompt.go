@@ -120,7 +120,7 @@ func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own 
 	for _, m := range tail {
 		if !m.Own {
 			ts = m.TS
-			addressed = chat.Mentions(m.Text, own.UserID) || where.Direct() || mode == conversation.ModeAll
+			addressed = conversation.Addresses(m, chat.Mentions(m.Text, own.UserID), mode)
 		}
 	}
 	if ts == "" {

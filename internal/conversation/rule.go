@@ -48,6 +48,12 @@ func (r Rule) Reason() string { return reasons[r] }
 // botReplies is how often the bot answers bots before a person has spoken again.
 const botReplies = 3
 
+// Addresses reports whether a message is a person's word to the bot: a mention, and
+// whatever is said in a channel of mode all or in a direct message.
+func Addresses(m chat.Message, mention bool, mode Mode) bool {
+	return !m.ByBot() && (mention || mode == ModeAll || chat.Conversation{Channel: m.Channel}.Direct())
+}
+
 // Facts are what the rules look at.
 type Facts struct {
 	Now    time.Time

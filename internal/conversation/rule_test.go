@@ -64,3 +64,27 @@ func TestRule(t *testing.T) {
 		})
 	}
 }
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	person, app := chat.Message{Channel: "C1", UserID: "U1"}, chat.Message{Channel: "C1", UserID: "U2", BotID: "B2"}
+	direct, own := chat.Message{Channel: "D1", UserID: "U1"}, chat.Message{Channel: "D1", Own: true}
+	for _, c := range []struct {
+		name    string
+		message chat.Message
+		mention bool
+		mode    Mode
+		want    bool
+	}{
+		{"said", person, false, ModeJudge, false},
+		{"a mention", person, true, ModeMention, true},
+		{"mode all", person, false, ModeAll, true},
+		{"a direct message", direct, false, ModeJudge, true},
+		{"another bot's mention", app, true, ModeAll, false},
+		{"the bot's own word", own, true, ModeAll, false},
+	} {
+		if got := Addresses(c.message, c.mention, c.mode); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -133,7 +133,7 @@ func (p planner) trigger(m chat.Message, mention bool) (kind conversation.Kind, 
 		return "", false
 	case m.ByBot():
 		return conversation.Said, p.settings.Bots == config.BotsJudge
-	case mention, p.settings.Mode == config.ModeAll, conversationOf(m).Direct():
+	case conversation.Addresses(m, mention, p.settings.Mode):
 		return conversation.Addressed, true
 	default:
 		return conversation.Said, true
