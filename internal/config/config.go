@@ -11,9 +11,12 @@ type Config struct {
 	Slack    Slack    `mapstructure:"slack"`
 	Server   Server   `mapstructure:"server"`
 	Database Database `mapstructure:"database"`
-	LLM      LLM      `mapstructure:"llm"`
-	Agents   Agents   `mapstructure:"agents"`
-	Persona  Persona  `mapstructure:"persona"`
+	// Encryption hides what Temporal stores from whoever can read its database.
+	Encryption Encryption `mapstructure:"encryption"`
+	Worker     Worker     `mapstructure:"worker"`
+	LLM        LLM        `mapstructure:"llm"`
+	Agents     Agents     `mapstructure:"agents"`
+	Persona    Persona    `mapstructure:"persona"`
 	// Language chooses the prompts' language.
 	Language Language `mapstructure:"language"`
 	// TimeZone is the IANA name of the zone in which prompts write times.
@@ -49,6 +52,30 @@ func (s Slack) SocketMode() bool { return s.AppToken != "" }
 type Server struct {
 	// Address is host:port to listen on; port 0 takes a free one.
 	Address string `mapstructure:"address"`
+}
+
+// Worker is how the worker works.
+type Worker struct {
+	// ModelCallsAtOnce bounds the calls of models under way in one worker, ≥ 1.
+	ModelCallsAtOnce int `mapstructure:"model_calls_at_once"`
+	// ModelCallsPerSecond bounds, over all workers, how many calls of models begin;
+	// 0: nothing does. All workers should have the same.
+	ModelCallsPerSecond float64 `mapstructure:"model_calls_per_second"`
+	// Deployment is the name of the Temporal worker deployment that this worker is of;
+	// empty: workers are not versioned.
+	Deployment string `mapstructure:"deployment"`
+	// BuildID tells this version of the deployment from others; empty: the revision
+	// that the program was built from.
+	BuildID string `mapstructure:"build_id"`
+}
+
+// Encryption is the keys of what goes to Temporal.
+type Encryption struct {
+	// ActiveKey is the id of the key that is used from now on; empty: nothing is
+	// encrypted, and what was can still be read with Keys.
+	ActiveKey string `mapstructure:"active_key"`
+	// Keys are 32 bytes in base64 by their id: the active one, and those that were.
+	Keys map[string]Secret `mapstructure:"keys"`
 }
 
 // LLM holds the access to each provider of models.

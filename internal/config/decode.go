@@ -246,7 +246,10 @@ func remove(tree map[string]any, path []string) {
 // mapping it says so, too, since somebody may have put the secret in its place.
 func isSecret(key string) bool {
 	switch key {
-	case "slack", "llm", "llm.gemini", "llm.openai", "database", "database.url":
+	case "slack", "llm", "llm.gemini", "llm.openai", "database", "database.url", "encryption", "encryption.keys":
+		return true
+	}
+	if strings.HasPrefix(key, "encryption.keys.") {
 		return true
 	}
 	t := reflect.TypeFor[Config]()

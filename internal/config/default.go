@@ -11,9 +11,11 @@ func Default() Config {
 // bare is Default without the values that depend on other values.
 func bare() Config {
 	return Config{
-		Slack:    Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20},
-		Server:   Server{Address: ":8080"},
-		Database: Database{URL: "sqlite:data/myao.db"},
+		Slack:      Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20},
+		Server:     Server{Address: ":8080"},
+		Database:   Database{URL: "sqlite:data/myao.db"},
+		Encryption: Encryption{Keys: map[string]Secret{}},
+		Worker:     Worker{ModelCallsAtOnce: 100},
 		Agents: Agents{
 			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},
 			Judgment: Agent{Provider: ProviderGemini, MaxOutputTokens: 500},

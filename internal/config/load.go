@@ -116,7 +116,7 @@ func text(v any) string {
 // collectSecrets remembers the secrets' values, so that no fault of another key
 // tells them.
 func collectSecrets(v any, t reflect.Type, f *faults) {
-	if t == reflect.TypeFor[Secret]() {
+	if t == reflect.TypeFor[Secret]() || t == reflect.TypeFor[map[string]Secret]() {
 		leaves(v, func(s string) { f.secrets = append(f.secrets, s) })
 		return
 	}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -304,4 +305,53 @@ func FuzzParseNeverPanics(f *testing.F) {
 			t.Errorf("%d faults are not that many lines:\n%s", len(faulty.Faults), err)
 		}
 	})
+}
+
+func TestEncryptionKeysAreChecked(t *testing.T) {
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	got := parse(t, least+`encryption: {active_key: "2026-11", keys: {"2026-11": "${KEY}", old: `+key+`}}`, env{"KEY": key})
+	if got.Encryption.ActiveKey != "2026-11" || string(got.Encryption.Keys["2026-11"]) != key || len(got.Encryption.Keys) != 2 {
+		t.Errorf("got %d keys, %q active", len(got.Encryption.Keys), got.Encryption.ActiveKey)
+	}
+	short := base64.StdEncoding.EncodeToString([]byte("sixteen bytes ok"))
+	for name, c := range map[string]struct{ text, key string }{
+		"too short":        {`{active_key: a, keys: {a: ` + short + `}}`, "encryption.keys.a"},
+		"no base64":        {`{active_key: a, keys: {a: "not-base64-at-all-not-at-all-no"}}`, "encryption.keys.a"},
+		"no such key":      {`{active_key: b, keys: {a: ` + key + `}}`, "encryption.active_key"},
+		"no keys at all":   {`{active_key: b}`, "encryption.active_key"},
+		"a secret for all": {`{keys: hunter2hunter2}`, "encryption.keys"},
+		"a list of them":   {`{keys: {a: [hunter2hunter2]}}`, "encryption.keys.a"},
+		"an endless id":    {`{keys: {` + strings.Repeat("a", 65) + `: ` + key + `}}`, "encryption.keys." + strings.Repeat("a", 65)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faults := faultsOf(t, least+"encryption: "+c.text, nil)
+			if faults[0].Key != c.key {
+				t.Errorf("got %v, want a fault of %s", faults, c.key)
+			}
+			for _, secret := range []string{short, "not-base64-at-all", "hunter2"} {
+				if text := fmt.Sprint(faults); strings.Contains(text, secret) {
+					t.Errorf("tells the key: %s", text)
+				}
+			}
+		})
+	}
+}
+
+func TestTheWorkersSettingsAreChecked(t *testing.T) {
+	got := parse(t, least+`worker: {model_calls_at_once: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
+	if want := (config.Worker{ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
+		t.Errorf("got %+v, want %+v", got.Worker, want)
+	}
+	for text, key := range map[string]string{
+		`{model_calls_at_once: 1}`:              "worker.model_calls_at_once",
+		`{model_calls_per_second: -1}`:          "worker.model_calls_per_second",
+		`{model_calls_per_second: .nan}`:        "worker.model_calls_per_second",
+		`{deployment: my.ao}`:                   "worker.deployment",
+		`{deployment: myao, build_id: "1.0:2"}`: "worker.build_id",
+		`{build_id: v1}`:                        "worker.build_id",
+	} {
+		if faults := faultsOf(t, least+"worker: "+text, nil); faults[0].Key != key {
+			t.Errorf("%s: got %v, want a fault of %s", text, faults, key)
+		}
+	}
 }

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math"
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,10 @@ const (
 	maxTokens        = 1_000_000
 	maxNameLength    = 80
 	maxTemperature   = 2
+	maxAtOnce        = 10_000
+	maxPerSecond     = 10_000
+	maxKeyID         = 64
+	keyBytes         = 32 // AES-256
 )
 
 // normalise brings what may be written in several ways into one form.
@@ -60,6 +66,8 @@ func (c *Config) validate(f *faults) {
 	c.Slack.validate(f)
 	address(f, "server.address", c.Server.Address)
 	c.Database.validate(f)
+	c.Encryption.validate(f)
+	c.Worker.validate(f)
 	c.LLM.validate(c.Agents, f)
 	for name, agent := range c.Agents.All() {
 		agent.validate("agents."+name, f)
@@ -104,6 +112,39 @@ func (d Database) validate(f *faults) {
 	}
 	if u, err := url.Parse(d.URL); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" {
 		f.add("database.url", d.Redacted(), "%s", allowed)
+	}
+}
+
+func (w Worker) validate(f *faults) {
+	// The SDK deadlocks its pollers with a single slot.
+	between(f, "worker.model_calls_at_once", w.ModelCallsAtOnce, 2, maxAtOnce)
+	number(f, "worker.model_calls_per_second", w.ModelCallsPerSecond, 0, maxPerSecond)
+	for key, v := range map[string]string{"worker.deployment": w.Deployment, "worker.build_id": w.BuildID} {
+		if !deploymentName.MatchString(v) {
+			f.add(key, f.show(v), "must be empty, or up to 128 letters, digits and any of - _ + @")
+		}
+	}
+	if w.BuildID != "" && w.Deployment == "" {
+		f.add("worker.build_id", f.show(w.BuildID), "means nothing without worker.deployment")
+	}
+}
+
+// deploymentName leaves out what separates the name of a deployment from its
+// version in Temporal: a dot and a colon.
+var deploymentName = regexp.MustCompile(`^[A-Za-z0-9_+@-]{0,128}$`)
+
+func (e Encryption) validate(f *faults) {
+	for id, key := range e.Keys {
+		at := "encryption.keys." + id
+		if id == "" || len(id) > maxKeyID {
+			f.add(at, "", "must have an id of 1 to %d characters", maxKeyID)
+		}
+		if raw, err := base64.StdEncoding.DecodeString(string(key)); err != nil || len(raw) != keyBytes {
+			f.add(at, "", "must be %d bytes in base64, as openssl rand -base64 %d makes them", keyBytes, keyBytes)
+		}
+	}
+	if _, ok := e.Keys[e.ActiveKey]; !ok && e.ActiveKey != "" {
+		f.add("encryption.active_key", f.show(e.ActiveKey), "must be one of encryption.keys")
 	}
 }
 

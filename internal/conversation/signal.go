@@ -7,6 +7,9 @@ import "myao/internal/chat"
 const (
 	WorkflowType = "Conversation"
 	TaskQueue    = "myao"
+	// ModelTaskQueue is where activities wait that ask a model: it has a rate of its
+	// own, and nothing else waits behind it.
+	ModelTaskQueue = "myao-model"
 	// SignalName is the signal that carries a Signal.
 	SignalName = "changes"
 	// QueryName is the query that answers with the State.
