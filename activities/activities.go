@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"myao/internal/catchup"
@@ -41,7 +42,7 @@ type Activities struct {
 }
 
 // Task names what an activity works on: the message that asked for it, and the
-// decision in the ledger.
+// decision of the conversation's run.
 type Task struct {
 	Conversation chat.Conversation `json:"conversation"`
 	Trigger      string            `json:"trigger"` // ts
@@ -55,6 +56,17 @@ type Task struct {
 func (t Task) reply() string {
 	c := t.Conversation
 	return c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
+}
+
+// decision is the ledger's name of the task's decision. A workflow that is reset
+// counts its decisions again from the same number, about other messages perhaps:
+// so the number alone is not enough.
+func (t Task) decision() string {
+	key := t.Decision + "/" + t.Trigger
+	if t.Revision != "" {
+		key += "/" + t.Revision
+	}
+	return key
 }
 
 // facts gathers what the rules look at.
@@ -82,7 +94,7 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 			f.SilencedUntil = top
 		}
 	}
-	if f.Tail, err = a.Store.Tail(ctx, t.Conversation, 20); err != nil {
+	if f.Tail, err = a.tail(ctx, t.Conversation); err != nil {
 		return conversation.Facts{}, err
 	}
 	// It need not be in the tail: others, bots perhaps, may have said much since.
@@ -98,6 +110,17 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 		}
 	}
 	return f, nil
+}
+
+// tail is the newest messages of a conversation: few where a person is among them,
+// else so many that what the bot has said to other bots is found among what they say.
+func (a *Activities) tail(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
+	const few, many = 20, 1000
+	tail, err := a.Store.Tail(ctx, c, few)
+	if err != nil || len(tail) < few || slices.ContainsFunc(tail, func(m chat.Message) bool { return !m.Own && !m.ByBot() }) {
+		return tail, err
+	}
+	return a.Store.Tail(ctx, c, many)
 }
 
 // settings is the effective settings of a conversation's channel.

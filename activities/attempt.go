@@ -46,9 +46,22 @@ func (e errFinal) Unwrap() error { return e.error }
 
 func final(err error) error { return errFinal{err} }
 
+// errQueued says that it is not an attempt's turn yet.
+type errQueued struct {
+	what string
+	wait time.Duration
+}
+
+func (e errQueued) Error() string { return e.what + ": its turn comes in " + e.wait.String() }
+
+// early is how long before its turn an attempt is made: what it takes until a
+// worker has it in hand differs, and a turn that is missed is lost.
+const early = 2 * time.Second
+
 // The types that errors have in a workflow's history.
 const (
 	typeRateLimited = "RateLimited"
+	typeQueued      = "Queued"
 	typeFinal       = "Final"
 	typeUnavailable = "Unavailable"
 )
@@ -58,7 +71,7 @@ const (
 const patient = 10 * time.Minute
 
 // classify tells Temporal what an error means: it cannot pass; it passes after
-// a time that the other side has named; or it may pass. What it says goes into the
+// a time that the other side, or the queue, has named; or it may pass. What it says goes into the
 // history: so a model provider's own words are left out, which may quote a prompt.
 func classify(err error) error {
 	if err == nil {
@@ -66,17 +79,20 @@ func classify(err error) error {
 	}
 	var (
 		own errFinal
+		due errQueued
 		bad *mind.Unaskable
 		l   *llm.Error
 		s   *slack.Error
 	)
-	after, text := time.Duration(0), err.Error()
+	kind, after, text := typeRateLimited, time.Duration(0), err.Error()
 	if errors.As(err, &l) {
 		text = strings.ReplaceAll(text, l.Error(), l.Brief())
 	}
 	switch {
 	case errors.As(err, &own), errors.As(err, &bad):
 		return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
+	case errors.As(err, &due):
+		kind, after = typeQueued, due.wait-early
 	case l != nil:
 		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > patient {
 			return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
@@ -89,7 +105,7 @@ func classify(err error) error {
 		after = s.RetryAfter
 	}
 	if after > 0 {
-		return temporal.NewApplicationErrorWithOptions(text, typeRateLimited, temporal.ApplicationErrorOptions{
+		return temporal.NewApplicationErrorWithOptions(text, kind, temporal.ApplicationErrorOptions{
 			NextRetryDelay: after, Category: temporal.ApplicationErrorCategoryBenign,
 		})
 	}

@@ -29,6 +29,8 @@ func TestClassify(t *testing.T) {
 		{"a canceled attempt", context.Canceled, typeUnavailable, 0},
 		{"an attempt out of time", context.DeadlineExceeded, typeUnavailable, 0},
 
+		{"not its turn yet", errQueued{"part 1", time.Minute}, typeQueued, time.Minute - early},
+
 		{"model unavailable", &llm.Error{Kind: llm.ErrUnavailable, Status: 503}, typeUnavailable, 0},
 		{"model unavailable until", &llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: time.Minute}, typeRateLimited, time.Minute},
 		{"model rate limited", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 7 * time.Second}, typeRateLimited, 7 * time.Second},
@@ -57,7 +59,7 @@ func TestClassify(t *testing.T) {
 					t.Errorf("%v: got %s, non-retryable %v, after %s; want %s after %s",
 						err, got.Type(), got.NonRetryable(), got.NextRetryDelay(), c.kind, c.after)
 				}
-				if benign := got.Category() == temporal.ApplicationErrorCategoryBenign; benign != (c.kind == typeRateLimited) {
+				if benign := got.Category() == temporal.ApplicationErrorCategoryBenign; benign != (c.after > 0) {
 					t.Errorf("%v: benign %v", err, benign)
 				}
 				if got.Message() != err.Error() {

@@ -238,12 +238,9 @@ func (b *bench) compose(task Task, texts ...string) {
 		p[0].Number, p[0].Key = i, p[0].Key[:len(p[0].Key)-1]+string(rune('0'+i))
 		parts = append(parts, p[0])
 	}
-	err := b.Store.Compose(b.t.Context(), parts)
-	if err == nil {
-		err = b.Store.Decide(b.t.Context(), store.Decision{
-			Key: task.Decision, WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
-		})
-	}
+	err := b.Store.Compose(b.t.Context(), parts, store.Decision{
+		Key: task.decision(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -267,7 +264,7 @@ func (b *bench) decision(task Task) store.Decision {
 		b.t.Fatal(err)
 	}
 	for _, d := range rows {
-		if d.Key == task.Decision {
+		if d.Key == task.decision() {
 			return d
 		}
 	}

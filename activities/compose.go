@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/prompt"
 	"myao/internal/slack"
@@ -32,7 +34,8 @@ type ReplyOutput struct {
 }
 
 // Compose writes a reply to the outbox, from a context that it reads itself. A
-// reply that is already being posted stays as it is.
+// reply that is already being posted stays as it is, and so does one that an attempt
+// of this decision has composed: the model is not paid again.
 func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -44,12 +47,16 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (conversation.Result, error) {
+	there, err := a.Store.Parts(ctx, in.reply())
+	if err != nil || slices.ContainsFunc(there, begun) {
+		return conversation.Done, err
+	}
 	facts, err := a.facts(ctx, in.Task)
 	if err != nil {
 		return "", err
 	}
 	d := store.Decision{
-		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
 		Source: "operator", Outcome: "pending", ShouldRespond: true,
 	}
 	if in.Addressed {
@@ -66,7 +73,10 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", err
 		}
-		return conversation.Silenced, a.Store.Settle(ctx, in.Decision, "silent", string(rule))
+		return conversation.Silenced, a.Store.Settle(ctx, d.Key, "silent", string(rule))
+	}
+	if len(there) > 0 && there[0].Decision == d.Key {
+		return conversation.Done, nil
 	}
 	text, saw := a.Mind.Prompts.Notice(prompt.Unanswered), a.Clock()
 	if !in.Notice {
@@ -74,12 +84,17 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 			return "", err
 		}
 	}
-	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw)); err != nil && !errors.Is(err, store.ErrUnderWay) {
+	failpoint.Here("compose: model answered")
+	// A judged reply has its row in the ledger since the judgment; this leaves it alone.
+	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return "", err
 	}
-	// A judged reply has its row since the judgment; this leaves it alone.
-	return conversation.Done, a.Store.Decide(ctx, d)
+	failpoint.Here("compose: written")
+	return conversation.Done, nil
 }
+
+// begun reports whether an attempt to post a part was ever made.
+func begun(p store.Part) bool { return p.Attempts > 0 }
 
 // write has the model write the reply.
 func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
@@ -107,7 +122,7 @@ func (a *Activities) parts(t Task, text string, saw time.Time) []store.Part {
 		parts = append(parts, store.Part{
 			Key: t.reply() + "/" + strconv.Itoa(i), Reply: t.reply(), Number: i,
 			Team: t.Conversation.Team, Channel: t.Conversation.Channel, Thread: t.Conversation.Thread,
-			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.Decision, Epoch: t.Epoch,
+			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.decision(), Epoch: t.Epoch,
 		})
 	}
 	return parts

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestComposeAnAnswer(t *testing.T) {
 		}
 		want := store.Part{
 			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.reply(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
-			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, TriedAt: parts[0].TriedAt, Saw: m.Time(), Decision: "run/1",
+			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Decision: task.decision(),
 		}
 		if parts[0] != want {
 			t.Errorf("the outbox has\n%+v, want\n%+v", parts[0], want)
@@ -229,11 +230,18 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 			t.Errorf("part %d: %+v", i, p)
 		}
 	}
+	// An attempt after one whose result was lost finds it.
+	compose()
+	if again := b.outbox(task); !slices.Equal(again, parts) || len(b.model.Calls()) != 1 {
+		t.Errorf("composed again after %d calls of the model: %+v", len(b.model.Calls()), again)
+	}
+	task.Decision, task.Epoch = "run/2", 2
 	compose()
 	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." {
 		t.Fatalf("composed again: %+v", parts)
 	}
-	// Once it is being posted it stays as it is.
+	// Once it is being posted it stays as it is, whoever comes.
+	task.Decision, task.Epoch = "run/3", 3
 	if mine, err := b.Store.BeginSend(t.Context(), parts[0], time.Minute); err != nil || !mine {
 		t.Fatal(mine, err)
 	}
@@ -242,6 +250,9 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 	}
 	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." || parts[0].State != store.Sending {
 		t.Errorf("while it is being posted the outbox became %+v", parts)
+	}
+	if n := len(b.model.Calls()); n != 2 {
+		t.Errorf("the model was paid %d times, want twice", n)
 	}
 }
 
@@ -294,7 +305,7 @@ func TestSettle(t *testing.T) {
 		t.Errorf("one that was not written down: %+v", d)
 	}
 	// Or it was called back, and learns of it only after it has decided.
-	if err := b.Store.Decide(t.Context(), store.Decision{Key: "run/2", WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
+	if err := b.Store.Decide(t.Context(), store.Decision{Key: task.decision(), WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := b.decision(task); d.Outcome != "failed" {

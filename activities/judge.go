@@ -10,6 +10,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/failpoint"
 	"myao/internal/llm"
 	"myao/internal/mind"
 	"myao/internal/store"
@@ -41,7 +42,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
 	d := store.Decision{
-		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
 	}
 	if rule := facts.Rule(); rule != conversation.NoRule {
 		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), "silent"
@@ -57,22 +58,22 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if v.ShouldRespond {
 		d.Outcome = "pending"
 	}
+	failpoint.Here("judge: answered")
 	if err := a.Store.Decide(ctx, d); err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
+	failpoint.Here("judge: decided")
 	a.Logger.Info("judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
 		"should_respond", v.ShouldRespond, "confidence", v.Confidence)
 	return JudgeOutput{Verdict: v}, nil
 }
 
-// decided is what an attempt before this one has written down before it was lost:
-// what the ledger says is what happens.
+// decided is what an attempt before this one has written down before it was lost,
+// or what was decided before the workflow was reset: what the ledger says is what
+// happens.
 func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, found bool, err error) {
-	if activity.GetInfo(ctx).Attempt <= 1 {
-		return JudgeOutput{}, false, nil
-	}
-	d, err := a.Store.Decision(ctx, t.Decision)
-	if errors.Is(err, store.ErrNotFound) {
+	d, err := a.Store.Decision(ctx, t.decision())
+	if errors.Is(err, store.ErrNotFound) || err == nil && !d.Taken() {
 		return JudgeOutput{}, false, nil
 	}
 	if err != nil {

@@ -159,7 +159,7 @@ func TestJudgment(t *testing.T) {
 				}
 				d.LatencyUS, d.DecidedUS, d.SettledUS = 0, 0, nil
 				want := store.Decision{
-					Key: task.Decision, WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
+					Key: task.decision(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
 					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,
 					DelaySeconds: c.want.DelaySeconds, Model: "small", TokensIn: 120, TokensOut: 34, Outcome: c.outcome,
 				}
@@ -317,6 +317,43 @@ func TestAnAttemptAfterALostResultKeepsTheDecision(t *testing.T) {
 	}
 	if d := b.decision(task); d.Outcome != "pending" || !d.ShouldRespond {
 		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+// A workflow that was reset judges again what it has judged, or counts from the same
+// number and judges another message.
+func TestAJudgmentAfterAReset(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Fail(400), llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
+	judge := func(task Task) (JudgeOutput, error) {
+		return attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+	}
+	first := atTopLevel(b.say("does anybody know?"))
+	if _, err := judge(first); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := attempt[any](b.Settle, SettleInput{Task: first, Outcome: "failed", By: "no model"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"after it had failed", "after it had been made"} {
+		got, err := judge(first)
+		if err != nil || !got.Verdict.ShouldRespond || got.Verdict.Reason != "somebody asked" || *got.Verdict.DelaySeconds != 30 {
+			t.Errorf("%s: got %+v, %v", when, got, err)
+		}
+	}
+	other := atTopLevel(b.say("and this?"))
+	other.Decision = first.Decision
+	if got, err := judge(other); err != nil || got.Verdict.ShouldRespond {
+		t.Errorf("another message: got %+v, %v", got, err)
+	}
+	if d := b.decision(first); d.Reason != "somebody asked" || d.Model == "" {
+		t.Errorf("the ledger has %+v", d)
+	}
+	if d := b.decision(other); d.Reason != "on second thought" || d.Outcome != "silent" {
+		t.Errorf("the ledger has %+v of the other", d)
+	}
+	if n := len(b.model.Calls()); n != 3 {
+		t.Errorf("the model was asked %d times, want 3", n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -28,6 +29,9 @@ const (
 	overdue = 30 * time.Second
 	// glance is the pause between two looks for a post.
 	glance = 2 * time.Second
+	// nap is the longest time that an attempt waits for its turn by itself, holding
+	// one of the worker's slots: what would wait for longer ends, and comes again.
+	nap = 3 * time.Second
 	// writing is how long the end of an attempt may take to be written down.
 	writing = 5 * time.Second
 )
@@ -67,10 +71,25 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 			if result == conversation.Gone {
 				why = t.Trigger
 			}
-			return result, a.Store.Settle(ctx, t.Decision, outcome(result), why)
+			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
 		}
 	}
-	return conversation.Done, a.Store.Settle(ctx, t.Decision, "posted", t.reply())
+	err = a.settle(ctx, t, parts[0].Decision, "posted", t.reply())
+	failpoint.Here("post: settled")
+	return conversation.Done, err
+}
+
+// settle writes the outcome of a reply into the ledger: that of the decision that it
+// was composed by. That is not the task's where a workflow was reset and comes to the
+// same reply by another decision, which then had nothing to post.
+func (a *Activities) settle(ctx context.Context, t Task, by, outcome, why string) error {
+	if err := a.Store.Settle(ctx, by, outcome, why); err != nil || by == t.decision() {
+		return err
+	}
+	if outcome == "posted" {
+		outcome = "silent"
+	}
+	return a.Store.Settle(ctx, t.decision(), outcome, why)
 }
 
 func outcome(r conversation.Result) string {
@@ -95,13 +114,10 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 		}
 	case store.Composed:
 	}
-	wait, err := a.Store.Slot(ctx, p.Team, p.Channel, pace)
-	if err != nil {
+	if err := a.turn(ctx, p); err != nil {
 		return "", err
 	}
-	if err := pause(ctx, wait); err != nil {
-		return "", err
-	}
+	failpoint.Here("post: turn taken")
 	if p.Number == 0 { // a reply that has begun is brought to its end
 		if gone, err := a.gone(ctx, t); err != nil || gone {
 			return conversation.Gone, err
@@ -116,12 +132,27 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 	if !mine {
 		return "", fmt.Errorf("part %s: another worker is posting it", p.Key)
 	}
+	failpoint.Here("post: begun")
 	began := a.Clock()
 	ts, err := a.Slack.Post(send, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 	if err != nil {
 		return "", a.unsent(ctx, p, began, err)
 	}
+	failpoint.Here("post: sent")
 	return conversation.Done, a.sent(ctx, p, ts)
+}
+
+// turn waits until it is the part's turn in its channel. Where that is long the
+// attempt ends and comes again in time for the turn, which is kept.
+func (a *Activities) turn(ctx context.Context, p store.Part) error {
+	wait, err := a.Store.Turn(ctx, p, pace)
+	if err != nil {
+		return err
+	}
+	if wait > nap {
+		return errQueued{"part " + p.Key, wait}
+	}
+	return pause(ctx, wait)
 }
 
 // lookFor asks Slack for a part whose last attempt ended nobody knows how. What is
@@ -182,10 +213,14 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
 		return err
 	}
 	a.Logger.Info("posted", "key", p.Key, "ts", ts)
-	return a.Store.Posted(ctx, p, chat.Message{
+	if err := a.Store.Posted(ctx, p, chat.Message{
 		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
 		Own: true, Text: p.Text,
-	})
+	}); err != nil {
+		return err
+	}
+	failpoint.Here("post: written down")
+	return nil
 }
 
 // pause waits, or returns early with the context's error.

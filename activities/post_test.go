@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/sandbox"
@@ -477,6 +479,57 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 	})
 }
 
+// A worker that stands still between its attempt's beginning and the call finds its time
+// over when it moves again: somebody else has posted meanwhile.
+func TestAFrozenWorkerDoesNotPostWhenItThaws(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	client := b.Slack.(*slack.Client)
+	frozen := *b.Activities
+	begun, thaw := make(chan struct{}), make(chan struct{})
+	frozen.Slack = &stoppable{Client: client, before: func() { close(begun); <-thaw }}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := frozen.postReply(t.Context(), task); err == nil {
+			t.Error("the frozen worker thinks that it has posted")
+		}
+	})
+	<-begun
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	close(thaw)
+	group.Wait()
+	b.postedOnce(task, got, errs, 0)
+}
+
+// A reply that a workflow comes to again after it was reset, by another decision,
+// belongs to the one that composed it.
+func TestTheLedgerAfterAReset(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	again := task
+	again.Decision, again.Epoch = "run/2", 2
+	for _, other := range []Task{task, again} { // and one more that was judged before it came to the same
+		if err := b.Store.Decide(t.Context(), store.Decision{Key: other.decision(), WorkflowID: other.Conversation.ID(), Outcome: "pending"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if got, err := attempt[ReplyOutput](b.Post, PostInput{again}); err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+	if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.reply() {
+		t.Errorf("the ledger has %+v", d)
+	}
+	if d := b.decision(again); d.Outcome != "silent" || d.OutcomeBy != task.reply() {
+		t.Errorf("the ledger has %+v of the decision that had nothing to post", d)
+	}
+}
+
 func TestADeletionBeforeThePost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -528,8 +581,9 @@ func TestThePaceOfAChannel(t *testing.T) {
 		task.Decision = fmt.Sprint("run/", n)
 		b.compose(task, "Hello.")
 		group.Go(func() {
-			if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
-				t.Errorf("got %+v, %v", got, err)
+			got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+			if got.Result != conversation.Done {
+				t.Errorf("got %+v after %v", got, errs)
 			}
 		})
 	}
@@ -539,7 +593,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 		t.Fatalf("%d posts, want %d", len(posts), replies)
 	}
 	slices.SortFunc(posts, func(a, b sandbox.Post) int { return a.At.Compare(b.At) })
-	// A call takes its time, so two may come nearer to each other than their slots;
+	// A call takes its time, so two may come nearer to each other than their turns;
 	// but none comes before its own.
 	for i, p := range posts {
 		if took := p.At.Sub(began); took < time.Duration(i)*pace {
@@ -550,7 +604,35 @@ func TestThePaceOfAChannel(t *testing.T) {
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID, b.alice.ID)
 	task := atTopLevel(b.sayIn(other, "hello?"))
 	b.compose(task, "Hello.")
-	if wait, err := b.Store.Slot(t.Context(), "T1", other, 0); err != nil || wait != 0 {
+	if wait, err := b.Store.Turn(t.Context(), b.outbox(task)[0], pace); err != nil || wait != 0 {
 		t.Errorf("the other channel waits %s, %v", wait, err)
+	}
+}
+
+// Who has a long time to wait does not do so in one of the worker's slots, and does not
+// lose the turn by going away.
+func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	others, task := inThread(b.say("tell us all")), inThread(b.say("hello?"))
+	b.compose(others, slices.Repeat([]string{"Much."}, 9)...)
+	if _, err := b.Store.Turn(t.Context(), b.outbox(others)[0], 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	b.compose(task, "Hello.")
+	var waits []time.Duration
+	for range 2 {
+		_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+		app := applicationError(t, err)
+		if app.Type() != typeQueued || app.NonRetryable() || app.Category() != temporal.ApplicationErrorCategoryBenign {
+			t.Errorf("got %v", app)
+		}
+		waits = append(waits, app.NextRetryDelay())
+	}
+	if first := 9*20*time.Second - early; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
+		t.Errorf("told to come again in %v, want a little less than %s", waits, first)
+	}
+	if row := b.outbox(task)[0]; row.State != store.Composed || row.Attempts != 0 {
+		t.Errorf("the outbox has %+v", row)
 	}
 }

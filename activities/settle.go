@@ -2,10 +2,10 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/failpoint"
 	"myao/internal/store"
 )
 
@@ -24,13 +24,21 @@ type SettleInput struct {
 // itself where the activity that takes it never came to its end.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	d := store.Decision{
-		Key: in.Decision, WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
 		Source: "judgment", Reason: "no judgment was had", Outcome: in.Outcome, OutcomeBy: in.By,
 	}
 	if in.Addressed {
 		d.Source, d.Reason, d.ShouldRespond = "addressed", addressedReason, true
 	}
-	return classify(errors.Join(a.Store.Decide(ctx, d), a.Store.Settle(ctx, in.Decision, in.Outcome, in.By)))
+	if err := a.Store.Decide(ctx, d); err != nil {
+		return classify(err)
+	}
+	failpoint.Here("settle: decided")
+	if err := a.Store.Settle(ctx, d.Key, in.Outcome, in.By); err != nil {
+		return classify(err)
+	}
+	failpoint.Here("settle: settled")
+	return nil
 }
 
 // SilenceInput mutes a conversation for a time; 0 ends it.

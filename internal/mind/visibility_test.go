@@ -23,7 +23,7 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 
 		// CODD is a channel that Slack was never asked about, and does not tell of.
 		b.meet(public("C1", "general"), public("C2", "random"), private("G1", "zebra-merger"), private("G2", "quokka-layoffs"), private("D1", ""), public("CCLOSED", "gecko-lounge"))
-		if _, err := b.Store.Slot(t.Context(), "T1", "CODD", time.Second); err != nil {
+		if _, err := b.Store.Turn(t.Context(), store.Part{Team: "T1", Channel: "CODD"}, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		// CSHUT has been made private, of which its events tell and no listing yet.

@@ -123,15 +123,24 @@ func (s *Store) Relayed(ctx context.Context, ids []int64) error {
 	return nil
 }
 
+// channelOf is the channel of a workflow id in SQL that both databases speak: the
+// id without its first word and, of a thread's, without its ts.
+const channelOf = `CASE WHEN workflow_id LIKE 'thread/%'
+	THEN rtrim(substr(workflow_id, 8), '0123456789.') ELSE substr(workflow_id, 9) || '/' END`
+
 // Backlog is the workflow ids of conversations that have changes waiting and no
-// relay at work on them, the one that has waited longest first.
+// relay at work on them: of each channel the one that has waited longest, then of
+// each the next, and so on. A storm in one channel leaves room for the others.
 func (s *Store) Backlog(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
 	err := s.db.WithContext(ctx).Raw(`
-		SELECT w.workflow_id FROM (
-			SELECT workflow_id, MIN(id) AS first FROM changes WHERE relayed_us IS NULL GROUP BY workflow_id
-		) w JOIN conversations c ON c.workflow_id = w.workflow_id
-		WHERE c.claimed_us < ? ORDER BY w.first LIMIT ?`, s.nowMicros(), limit).Scan(&ids).Error
+		SELECT workflow_id FROM (
+			SELECT w.workflow_id, first, ROW_NUMBER() OVER (PARTITION BY channel ORDER BY first) AS turn FROM (
+				SELECT workflow_id, MIN(id) AS first, `+channelOf+` AS channel
+				FROM changes WHERE relayed_us IS NULL GROUP BY workflow_id
+			) w JOIN conversations c ON c.workflow_id = w.workflow_id
+			WHERE c.claimed_us < ?
+		) turns ORDER BY turn, first LIMIT ?`, s.nowMicros(), limit).Scan(&ids).Error
 	if err != nil {
 		return nil, fmt.Errorf("read backlog: %w", err)
 	}

@@ -186,3 +186,33 @@ func TestBacklog(t *testing.T) {
 		}
 	})
 }
+
+// A storm in one channel does not fill the look at the backlog: the channels come in
+// turn, each in the order of its waiting.
+func TestBacklogTakesChannelsInTurn(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		n := 0
+		add := func(channel, thread string) string {
+			n++
+			m := said(at(n), thread)
+			m.Channel = channel
+			db.record(t, m, keep(m, conversation.Said))
+			return of(m).ID()
+		}
+		var storm []string
+		for i := range 10 {
+			storm = append(storm, add("C1", at(100+i)))
+		}
+		storm = append(storm, add("C1", "")) // its top level is of the same channel
+		other, next := add("C10", at(200)), add("C10", at(201))
+		third := add("C2", "")
+		want := []string{storm[0], other, third, storm[1], next, storm[2], storm[3]}
+		got, err := db.Backlog(t.Context(), len(want))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("backlog %v, %v\nwant    %v", got, err, want)
+		}
+		if all, err := db.Backlog(t.Context(), 100); err != nil || len(all) != 14 || all[13] != storm[10] {
+			t.Errorf("backlog %v, %v; want all 14, the storm's last at the end", all, err)
+		}
+	})
+}

@@ -45,16 +45,16 @@ func TestChannels(t *testing.T) {
 		if got := get(); len(got) != 0 {
 			t.Errorf("of an empty database: %v", got)
 		}
-		slot := func(want time.Duration) {
+		turn := func(want time.Duration) {
 			t.Helper()
-			if wait, err := db.Slot(t.Context(), team, channel, time.Minute); err != nil || wait != want {
-				t.Errorf("slot in %v, %v; want %v", wait, err, want)
+			if wait, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Minute); err != nil || wait != want {
+				t.Errorf("turn in %v, %v; want %v", wait, err, want)
 			}
 		}
 		// A channel that is only posted to has no name that anybody told.
-		slot(0)
+		turn(0)
 		if got, want := get(), map[string]Channel{channel: {ID: channel}}; !reflect.DeepEqual(got, want) {
-			t.Errorf("after a slot: %+v, want %+v", got, want)
+			t.Errorf("after a turn: %+v, want %+v", got, want)
 		}
 		for _, c := range []Channel{
 			{ID: channel, Name: "secret", Private: true, Member: true, Refreshed: noon},
@@ -66,7 +66,7 @@ func TestChannels(t *testing.T) {
 				t.Errorf("saved %+v, got %+v", c, got)
 			}
 		}
-		slot(time.Minute)
+		turn(time.Minute)
 		if got, err := db.Channels(t.Context(), team, nil); err != nil || len(got) != 0 {
 			t.Errorf("of no ids: %v, %v", got, err)
 		}
@@ -109,7 +109,7 @@ func TestKnownSince(t *testing.T) {
 				gone.Deleted = true
 				db.store(t, gone, said(at(6), ""), said(at(5), ""), in("C2", said(at(3), "")))
 				// Posted to, and spoken in before Slack was asked; what is only read in its history says nothing.
-				if _, err := db.Slot(t.Context(), team, channel, time.Second); err != nil {
+				if _, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Second); err != nil {
 					t.Fatal(err)
 				}
 				if err := db.Remember(t.Context(), []chat.Message{said(at(2), "")}); err != nil {
@@ -151,7 +151,7 @@ func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
 				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.Slot(t.Context(), team, "D5", time.Second); err != nil { // of which Slack was never asked
+				if _, err := db.Turn(t.Context(), Part{Team: team, Channel: "D5"}, time.Second); err != nil { // of which Slack was never asked
 					t.Fatal(err)
 				}
 				save(t, db, nil, Channel{ID: "D1", Private: true, Refreshed: hour(1)})

@@ -27,7 +27,7 @@ func TestVisibility(t *testing.T) {
 		}
 		db.sync(t, listing...)
 		// Slack was never asked about it, though the bot posts there: whatever the row says, it may be private.
-		if _, err := db.Slot(t.Context(), team, "CUNKNOWN", time.Second); err != nil {
+		if _, err := db.Turn(t.Context(), Part{Team: team, Channel: "CUNKNOWN"}, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error; err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
 
@@ -39,22 +40,52 @@ func (Decision) TableName() string { return "decisions" }
 // Decided is when the decision was taken.
 func (d Decision) Decided() time.Time { return instant(d.DecidedUS) }
 
+// Taken reports whether somebody has decided: the rest are judgments that were given
+// up before there was a verdict.
+func (d Decision) Taken() bool { return d.Source != "judgment" || d.Confidence != nil }
+
 // Decide writes a decision down. One that is there already stays as it is: an
-// activity that is tried again decides once.
+// activity that is tried again decides once. Only what had ended without a verdict
+// gets one, when the judgment is made again because an operator has reset the
+// workflow.
 func (s *Store) Decide(ctx context.Context, d Decision) error {
+	return s.decide(s.db.WithContext(ctx), d)
+}
+
+func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	d.DecidedUS = s.nowMicros()
 	if d.Outcome != "pending" {
 		d.SettledUS = &d.DecidedUS
 	}
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&d).Error; err != nil {
+	there := clause.OnConflict{DoNothing: true}
+	if d.Taken() {
+		verdict := clause.AssignmentColumns([]string{
+			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "model", "tokens_in", "tokens_out", "latency_us",
+		})
+		// What has ended stays ended: the verdict may be one that nobody waits for any more.
+		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {
+			verdict = append(verdict, clause.Assignment{Column: clause.Column{Name: end}, Value: gorm.Expr(
+				"CASE WHEN decisions.outcome = 'failed' AND excluded.outcome = 'silent' THEN excluded." + end + " ELSE decisions." + end + " END")})
+		}
+		there = clause.OnConflict{
+			Columns: []clause.Column{{Name: "key"}}, DoUpdates: verdict,
+			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "decisions.source = 'judgment' AND decisions.confidence IS NULL"}}},
+		}
+	}
+	if err := tx.Clauses(there).Create(&d).Error; err != nil {
 		return fmt.Errorf("write decision %s: %w", d.Key, err)
 	}
 	return nil
 }
 
-// Settle writes down what became of a decision that was pending.
+// Settle writes down what became of a decision that was pending. That it was posted
+// is a fact, and stands in the place of whatever was to become of it.
 func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
-	if err := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND outcome = 'pending'", key).
+	open := "outcome = 'pending'"
+	if outcome == "posted" {
+		open = "outcome <> 'posted'"
+	}
+	if err := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND "+open, key).
 		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
 		return fmt.Errorf("settle decision %s: %w", key, err)
 	}

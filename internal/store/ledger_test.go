@@ -42,23 +42,49 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 	})
 }
 
+// A judgment that was given up has a row without a verdict. Made again it gets one, but
+// does not wait for an end again: it has had one, until it is posted.
+func TestAJudgmentThatWasGivenUpIsMadeAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		sure := 0.8
+		for _, test := range []struct{ was, comes, want string }{
+			{"failed", "pending", "failed"}, {"failed", "silent", "silent"}, {"withdrawn", "pending", "withdrawn"}, {"dropped", "silent", "dropped"},
+		} {
+			key := test.was + "/" + test.comes
+			given := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "no judgment was had", Outcome: test.was}
+			made := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "because", Confidence: &sure, ShouldRespond: true, Model: "m", Outcome: test.comes}
+			for _, d := range []Decision{given, given, made, given} {
+				if err := db.Decide(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := db.Decision(t.Context(), key); err != nil || got.Taken() != got.ShouldRespond {
+					t.Errorf("%s: taken %v, %+v, %v", key, got.Taken(), got, err)
+				}
+			}
+			if got, err := db.Decision(t.Context(), key); err != nil || got.Reason != "because" || got.Model != "m" || got.Outcome != test.want || got.SettledUS == nil {
+				t.Errorf("%s: %+v, %v; want %s", key, got, err, test.want)
+			}
+		}
+	})
+}
+
 func TestSettleOnlyWhatIsPending(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		for _, d := range []Decision{{Key: "a", Outcome: "pending"}, {Key: "b", Outcome: "silent"}} {
+		for _, d := range []Decision{{Key: "a", Outcome: "pending"}, {Key: "b", Outcome: "silent"}, {Key: "c", Outcome: "failed"}} {
 			d.WorkflowID = "w"
 			if err := db.Decide(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
 		db.clock.advance(time.Minute)
-		for _, settle := range [][3]string{{"a", "posted", "key"}, {"a", "withdrawn", "late"}, {"b", "posted", "wrong"}, {"unknown", "posted", ""}} {
+		for _, settle := range [][3]string{{"a", "posted", "key"}, {"a", "withdrawn", "late"}, {"b", "failed", "wrong"}, {"c", "posted", "fact"}, {"unknown", "posted", ""}} {
 			if err := db.Settle(t.Context(), settle[0], settle[1], settle[2]); err != nil {
 				t.Fatal(err)
 			}
 			db.clock.advance(time.Minute)
 		}
 		got, err := db.Decisions(t.Context(), "w")
-		if err != nil || len(got) != 2 {
+		if err != nil || len(got) != 3 {
 			t.Fatal(got, err)
 		}
 		if a := got[0]; a.Outcome != "posted" || a.OutcomeBy != "key" || *a.SettledUS != micros(noon.Add(time.Minute)) {
@@ -66,6 +92,9 @@ func TestSettleOnlyWhatIsPending(t *testing.T) {
 		}
 		if b := got[1]; b.Outcome != "silent" || b.OutcomeBy != "" || *b.SettledUS != micros(noon) {
 			t.Errorf("was never pending: %+v", b)
+		}
+		if c := got[2]; c.Outcome != "posted" || c.OutcomeBy != "fact" || *c.SettledUS != micros(noon.Add(4*time.Minute)) {
+			t.Errorf("posted after all: %+v", c)
 		}
 	})
 }

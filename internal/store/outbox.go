@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -47,10 +47,8 @@ type Part struct {
 	Attempts int
 	// LeasedUntil is until when an attempt may still be under way, here or at Slack's.
 	LeasedUntil time.Time
-	// TriedAt is when the newest attempt began.
-	TriedAt time.Time
-	SentTS  string
-	Error   string
+	SentTS      string
+	Error       string
 	// Saw is the newest message that the author had read.
 	Saw time.Time
 	// Decision is the key of the decision that it carries out, Epoch its number:
@@ -61,7 +59,9 @@ type Part struct {
 
 // newer reports whether a decision after another's of the same conversation's run composed p.
 func (p Part) newer(other Part) bool {
-	return p.Epoch > other.Epoch && path.Dir(p.Decision) == path.Dir(other.Decision)
+	run, _, _ := strings.Cut(p.Decision, "/")
+	others, _, _ := strings.Cut(other.Decision, "/")
+	return p.Epoch > other.Epoch && run == others
 }
 
 type outboxRow struct {
@@ -76,7 +76,7 @@ type outboxRow struct {
 	State     Delivery
 	Attempts  int
 	LeasedUS  int64  `gorm:"column:leased_us"`
-	TriedUS   int64  `gorm:"column:tried_us"`
+	TurnUS    int64  `gorm:"column:turn_us"`
 	SentTS    string `gorm:"column:sent_ts"`
 	Error     string
 	SawUS     int64 `gorm:"column:saw_us"`
@@ -91,7 +91,7 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		TriedAt: instant(r.TriedUS), SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision, Epoch: r.Epoch,
+		SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision, Epoch: r.Epoch,
 	}
 }
 
@@ -99,12 +99,13 @@ func (r outboxRow) part() Part {
 var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 
 // Compose writes the parts of one reply, in place of what may have been composed
-// for it before. Once an attempt to post one of them has begun, or a newer
-// decision has composed it, nothing is written and the error is ErrUnderWay.
-func (s *Store) Compose(ctx context.Context, parts []Part) error {
+// for it before, together with the decision that they carry out (Decide). Once an
+// attempt to post one of them has begun, or a newer decision has composed it,
+// nothing is written and the error is ErrUnderWay.
+func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var rows []outboxRow
-		if err := s.locked(tx).Where("reply = ?", parts[0].Reply).Find(&rows).Error; err != nil {
+		if err := s.locked(tx).Where("reply = ?", parts[0].Reply).Order("part").Find(&rows).Error; err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -126,7 +127,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part) error {
 				return err
 			}
 		}
-		return nil
+		return s.decide(tx, d)
 	})
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
 		return ErrUnderWay // another worker composed the same reply at the same time
@@ -150,15 +151,16 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	return parts, nil
 }
 
-// BeginSend takes a part in hand for one attempt, from the state and the number
-// of attempts in which the caller saw it, and reports whether it got it: of two
-// workers that race, one does. The attempt holds the part until the lease ends.
+// BeginSend takes a part in hand for one attempt, as the caller saw it (its state,
+// the number of attempts, its text), and reports whether it got it: of two workers
+// that race, one does. The attempt holds the part until the lease ends, and has used
+// its turn.
 func (s *Store) BeginSend(ctx context.Context, p Part, lease time.Duration) (bool, error) {
 	now := s.now()
 	taken := s.db.WithContext(ctx).Model(&outboxRow{}).
-		Where("key = ? AND state = ? AND attempts = ? AND leased_us <= ?", p.Key, p.State, p.Attempts, micros(now)).
+		Where("key = ? AND state = ? AND attempts = ? AND text = ? AND leased_us <= ?", p.Key, p.State, p.Attempts, p.Text, micros(now)).
 		Updates(map[string]any{
-			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "tried_us": micros(now),
+			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
 		})
 	if taken.Error != nil {
 		return false, fmt.Errorf("begin to send %s: %w", p.Key, taken.Error)
@@ -214,7 +216,8 @@ func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
 // not know the message.
 func (s *Store) Saw(ctx context.Context, team, channel, ts string) (time.Time, error) {
 	var rows []outboxRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts = ?", team, channel, ts).
+	// Said twice, since the index has only what is sent.
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts = ? AND sent_ts <> ''", team, channel, ts).
 		Find(&rows).Error; err != nil {
 		return time.Time{}, fmt.Errorf("read outbox for message %s: %w", ts, err)
 	}
@@ -222,29 +225,4 @@ func (s *Store) Saw(ctx context.Context, team, channel, ts string) (time.Time, e
 		return time.Time{}, nil
 	}
 	return instant(rows[0].SawUS), nil
-}
-
-// Slot reserves the next moment at which a message may be posted to a channel,
-// at least pace after the one before it, and returns how long to wait for it.
-func (s *Store) Slot(ctx context.Context, team, channel string, pace time.Duration) (time.Duration, error) {
-	var wait time.Duration
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		now := s.now()
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
-			Create(&channelRow{TeamID: team, ChannelID: channel}).Error; err != nil {
-			return err
-		}
-		var row channelRow
-		if err := s.locked(tx).Where("team_id = ? AND channel_id = ?", team, channel).Take(&row).Error; err != nil {
-			return err
-		}
-		at := max(row.NextPostUS, micros(now))
-		wait = instant(at).Sub(now)
-		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", team, channel).
-			Update("next_post_us", at+pace.Microseconds()).Error
-	})
-	if err != nil {
-		return 0, fmt.Errorf("reserve a slot to post to %s: %w", channel, err)
-	}
-	return max(wait, 0), nil
 }

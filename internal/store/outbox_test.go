@@ -21,7 +21,7 @@ func parts(reply string, texts ...string) []Part {
 	for i, text := range texts {
 		out = append(out, Part{
 			Key: fmt.Sprint(reply, "/", i), Reply: reply, Number: i, Team: team, Channel: channel, Thread: at(1), Trigger: at(2),
-			Text: text, State: Composed, Saw: noon, Decision: "run/1", LeasedUntil: instant(0), TriedAt: instant(0),
+			Text: text, State: Composed, Saw: noon, Decision: "run/1", LeasedUntil: instant(0),
 		})
 	}
 	return out
@@ -29,7 +29,7 @@ func parts(reply string, texts ...string) []Part {
 
 func (db database) compose(t *testing.T, p []Part) []Part {
 	t.Helper()
-	if err := db.Compose(t.Context(), p); err != nil {
+	if err := db.Compose(t.Context(), p, Decision{Key: "run/1"}); err != nil {
 		t.Fatal(err)
 	}
 	return db.parts(t, p[0].Reply)
@@ -78,7 +78,7 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 		check := func(when string) {
 			t.Helper()
 			for _, texts := range [][]string{{"x"}, {"x", "y"}, {"x", "y", "z"}} {
-				if err := db.Compose(t.Context(), parts("r", texts...)); !errors.Is(err, ErrUnderWay) {
+				if err := db.Compose(t.Context(), parts("r", texts...), Decision{Key: "run/1"}); !errors.Is(err, ErrUnderWay) {
 					t.Errorf("%s: %v, want ErrUnderWay", when, err)
 				}
 			}
@@ -110,7 +110,7 @@ func TestComposeKeepsWhatANewerDecisionComposed(t *testing.T) {
 			epoch int
 			want  error
 		}{{"a", 10, nil}, {"a", 9, ErrUnderWay}, {"a", 10, nil}, {"a", 11, nil}, {"b", 1, nil}} {
-			if err := db.Compose(t.Context(), by(step.run, step.epoch, "text")); !errors.Is(err, step.want) {
+			if err := db.Compose(t.Context(), by(step.run, step.epoch, "text"), Decision{Key: "run/1"}); !errors.Is(err, step.want) {
 				t.Errorf("decision %s/%d: %v, want %v", step.run, step.epoch, err, step.want)
 			}
 		}
@@ -126,7 +126,7 @@ func TestConcurrentComposeLeavesOneReplyWhole(t *testing.T) {
 			}
 			errs := atOnce(6, func(i int) error {
 				text := fmt.Sprint("by ", i)
-				return db.Compose(t.Context(), parts(reply, slices.Repeat([]string{text}, 1+i%3)...))
+				return db.Compose(t.Context(), parts(reply, slices.Repeat([]string{text}, 1+i%3)...), Decision{Key: "run/1"})
 			})
 			written := 0
 			for i, err := range errs {
@@ -165,7 +165,7 @@ func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
 			var begun []string
 			noErrors(t, atOnce(6, func(i int) error {
 				if i%2 == 0 {
-					if err := db.Compose(t.Context(), parts(reply, fmt.Sprint(i))); err != nil && !errors.Is(err, ErrUnderWay) {
+					if err := db.Compose(t.Context(), parts(reply, fmt.Sprint(i)), Decision{Key: "run/1"}); err != nil && !errors.Is(err, ErrUnderWay) {
 						return err
 					}
 					return nil
@@ -221,7 +221,7 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 		db.begin(t, p, 15*time.Second, false, "from the state before")
 		sending := db.parts(t, "r")[0]
 		want := p
-		want.State, want.Attempts, want.TriedAt, want.LeasedUntil = Sending, 1, noon, noon.Add(15*time.Second)
+		want.State, want.Attempts, want.LeasedUntil = Sending, 1, noon.Add(15*time.Second)
 		if !reflect.DeepEqual(sending, want) {
 			t.Errorf("sending: %+v\nwant     %+v", sending, want)
 		}
@@ -349,34 +349,6 @@ func TestSaw(t *testing.T) {
 	})
 }
 
-func TestSlotsLieAPaceApart(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		other := open(t, db.url)
-		other.now = db.clock.now
-		const n = 12
-		waits := make([]time.Duration, n)
-		noErrors(t, atOnce(n, func(i int) (err error) {
-			waits[i], err = []*Store{db.Store, other}[i%2].Slot(t.Context(), team, channel, time.Second)
-			return err
-		}))
-		slices.Sort(waits)
-		for i, wait := range waits {
-			if want := time.Duration(i) * time.Second; wait != want {
-				t.Errorf("slot %d in %v, want %v", i, wait, want)
-			}
-		}
-		if wait, err := db.Slot(t.Context(), team, "C2", time.Second); err != nil || wait != 0 {
-			t.Errorf("another channel: %v, %v", wait, err)
-		}
-		db.clock.advance(time.Hour)
-		for _, want := range []time.Duration{0, time.Second} {
-			if wait, err := db.Slot(t.Context(), team, channel, time.Second); err != nil || wait != want {
-				t.Errorf("an hour later: %v, %v; want %v", wait, err, want)
-			}
-		}
-	})
-}
-
 // The same, at the one moment that matters: another worker composes the reply and
 // begins to post it after this one has looked and before it writes. SQLite's
 // transactions leave no such moment.
@@ -386,7 +358,7 @@ func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
 	other := open(t, db.url)
 	other.now = db.clock.now
 	meanwhile := sync.OnceFunc(func() {
-		if err := other.Compose(t.Context(), parts("r", "theirs", "theirs")); err != nil {
+		if err := other.Compose(t.Context(), parts("r", "theirs", "theirs"), Decision{Key: "run/1"}); err != nil {
 			t.Error(err)
 		}
 		if mine, err := other.BeginSend(t.Context(), parts("r", "theirs")[0], time.Minute); !mine || err != nil {
@@ -396,7 +368,7 @@ func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
 	if err := db.db.Callback().Delete().Before("gorm:delete").Register("meanwhile", func(*gorm.DB) { meanwhile() }); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Compose(t.Context(), parts("r", "ours")); !errors.Is(err, ErrUnderWay) {
+	if err := db.Compose(t.Context(), parts("r", "ours"), Decision{Key: "run/1"}); !errors.Is(err, ErrUnderWay) {
 		t.Errorf("%v, want ErrUnderWay", err)
 	}
 	if got := db.parts(t, "r"); len(got) != 2 || got[0].Text != "theirs" || got[0].State != Sending || got[0].Attempts != 1 {
