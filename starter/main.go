@@ -28,6 +28,7 @@ type commands struct {
 
 	Serve  struct{}      `cmd:"" default:"1" help:"Take in Slack's events and carry them on: what is done without a command."`
 	Prompt promptCommand `cmd:"" help:"Print what a model would be sent, and with --ask what it answers; nothing is posted."`
+	Codec  codecCommand  `cmd:"" help:"Serve the codec server, by which Temporal's Web UI and CLI show what is encrypted."`
 }
 
 // run is main without the process: it returns the exit status, which is 2 for a
@@ -54,6 +55,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	switch parsed.Command() {
+	case "codec":
+		return launch.Command(ctx, "starter codec", c.Config, stderr, func(ctx context.Context, p launch.Program) error {
+			return c.Codec.run(ctx, p, os.Getenv(tokenVariable), stdout)
+		})
 	case "prompt":
 		return launch.Command(ctx, "starter prompt", c.Config, stderr, func(ctx context.Context, p launch.Program) error {
 			return c.Prompt.run(ctx, p, stdout)

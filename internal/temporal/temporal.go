@@ -20,19 +20,30 @@ import (
 	"google.golang.org/grpc"
 
 	"myao/internal/chat"
+	"myao/internal/codec"
+	"myao/internal/config"
 	"myao/internal/conversation"
 )
 
 // NewClient makes a client by Temporal's own environment (TEMPORAL_ADDRESS,
 // TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_… and profiles; see
 // docs.temporal.io/develop/environment-configuration). It connects when it is
-// first used: the server need not be there yet.
-func NewClient(logger *slog.Logger) (client.Client, error) {
+// first used: the server need not be there yet. With keys, what the client sends
+// is encrypted and what it gets is decrypted; a remote codec of the environment is
+// for Temporal's CLI, and not used.
+func NewClient(encryption config.Encryption, logger *slog.Logger) (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fmt.Errorf("read Temporal's environment: %w", err)
 	}
 	options.Logger = sdklog.NewStructuredLogger(logger)
+	if len(encryption.Keys) > 0 {
+		c, err := codec.New(encryption)
+		if err != nil {
+			return nil, err
+		}
+		options.DataConverter, options.FailureConverter = c.DataConverter(), c.FailureConverter()
+	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
 		grpc.WithChainUnaryInterceptor(setRequestID))
 	c, err := client.NewLazyClient(options)
@@ -79,6 +90,7 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 		// A conversation that was closed when it was idle starts anew.
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         summary(c),
+		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
 	}
 	if in.Attributes {
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
@@ -90,6 +102,15 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 		s.Forgotten() // there is nothing else in the request that could be invalid
 	}
 	return err
+}
+
+// fairnessKey is the conversation's Slack channel: when tasks wait, the server takes
+// of each channel in turn. What the workflow has done for it inherits the key. Slack's
+// ids are short; a longer key than the server takes would refuse the signal.
+func fairnessKey(c chat.Conversation) string {
+	const most = 64 // bytes
+	key := c.Team + "/" + c.Channel
+	return key[:min(most, len(key))]
 }
 
 // summary names a conversation for people, without a word of what is said in it.

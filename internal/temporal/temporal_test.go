@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
@@ -34,7 +35,7 @@ func connect(t *testing.T, address, namespace string) client.Client {
 	t.Helper()
 	t.Setenv("TEMPORAL_ADDRESS", address)
 	t.Setenv("TEMPORAL_NAMESPACE", namespace)
-	c, err := NewClient(slog.New(slog.DiscardHandler))
+	c, err := NewClient(config.Encryption{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +140,7 @@ func TestSend(t *testing.T) {
 			{chat.Conversation{Team: run + "START", Channel: "C1", Thread: "1709287200.000100"}, "C1 · thread 2024-03-01 10:00:00 UTC"},
 			{chat.Conversation{Team: run + "START", Channel: "C1"}, "C1 · top level"},
 			{chat.Conversation{Team: run + "START", Channel: "D1"}, "D1 · direct messages"},
+			{chat.Conversation{Team: run + strings.Repeat("LONG", 10), Channel: "C1"}, "C1 · top level"},
 		} {
 			send(t, test.c, signal("1.1", "2.1"), "request")
 			d, err := c.DescribeWorkflow(t.Context(), test.c.ID(), "")
@@ -163,6 +165,10 @@ func TestSend(t *testing.T) {
 			}
 			if got := signals(t, events); len(got) != 1 || !reflect.DeepEqual(got[0], signal("1.1", "2.1")) {
 				t.Errorf("signals %+v", got)
+			}
+			fair := events[0].GetWorkflowExecutionStartedEventAttributes().GetPriority().GetFairnessKey()
+			if want := test.c.Team + "/" + test.c.Channel; !strings.HasPrefix(want, fair) || len(fair) != min(len(want), 64) {
+				t.Errorf("it takes turns as %q, want as %q", fair, want)
 			}
 			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowExecutionTimeout().AsDuration(); timeout != 0 {
 				t.Errorf("the conversation ends after %v", timeout)

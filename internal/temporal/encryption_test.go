@@ -1,0 +1,208 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/internal/config"
+	"myao/internal/testserver"
+)
+
+const errands = "errands" // a task queue and a signal of these tests
+
+// Errand takes in its input and signals, has the last carried out, and returns all.
+func Errand(ctx workflow.Context, first string) ([]string, error) {
+	heard := []string{first}
+	for heard[len(heard)-1] != "go" {
+		var s string
+		workflow.GetSignalChannel(ctx, errands).Receive(ctx, &s)
+		heard = append(heard, s)
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	var done string
+	if err := workflow.ExecuteActivity(ctx, CarryOut, "the order").Get(ctx, &done); err != nil {
+		return nil, err
+	}
+	return append(heard, done), nil
+}
+
+func CarryOut(_ context.Context, order string) (string, error) { return order + " is carried out", nil }
+
+// keyring is a configuration with one of the keys "old" and "new" active.
+func keyring(active string, ids ...string) config.Encryption {
+	keys := map[string]config.Secret{}
+	for _, id := range ids {
+		keys[id] = config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
+	}
+	return config.Encryption{ActiveKey: active, Keys: keys}
+}
+
+// errand is a workflow with clients that have the old key, the new one, and both.
+type errand struct {
+	t              *testing.T
+	old, new, both client.Client
+}
+
+func (e errand) work(c client.Client, o worker.Options) (stop func()) {
+	e.t.Helper()
+	o.WorkerStopTimeout = time.Second
+	w := worker.New(c, errands, o)
+	if !o.DisableWorkflowWorker {
+		w.RegisterWorkflow(Errand)
+	}
+	if !o.LocalActivityWorkerOnly {
+		w.RegisterActivity(CarryOut)
+	}
+	if err := w.Start(); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(w.Stop)
+	return w.Stop
+}
+
+func (e errand) start(c client.Client) {
+	e.t.Helper()
+	o := client.StartWorkflowOptions{ID: errands, TaskQueue: errands, WorkflowTaskTimeout: 2 * time.Second}
+	if _, err := c.ExecuteWorkflow(e.t.Context(), o, Errand, "first"); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e errand) signal(c client.Client, s string) {
+	e.t.Helper()
+	if err := c.SignalWorkflow(e.t.Context(), errands, "", errands, s); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// stuck waits until a workflow task has failed for want of the key.
+func (e errand) stuck() {
+	e.t.Helper()
+	await(e.t, "a failed workflow task", func(context.Context) error {
+		for _, event := range history(e.t, e.both, errands, "") {
+			failed := event.GetWorkflowTaskFailedEventAttributes()
+			if failed == nil {
+				continue
+			}
+			if failed.Failure.Message != "Encoded failure" {
+				e.t.Errorf("the failure is in clear: %v", failed.Failure)
+			}
+			return nil
+		}
+		return errors.New("none yet")
+	})
+	if d, err := e.both.DescribeWorkflowExecution(e.t.Context(), errands, ""); err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		e.t.Fatalf("%v, %v; want it to run on", d.GetWorkflowExecutionInfo(), err)
+	}
+}
+
+func (e errand) done() {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	err := e.both.GetWorkflow(ctx, errands, "").Get(ctx, &got)
+	if want := []string{"first", "second", "go", "the order is carried out"}; err != nil || !slices.Equal(got, want) {
+		e.t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+// What cannot be read for want of a key waits until the key is there: the SDK by itself
+// fails such a workflow, drops such a signal, and takes an activity's result for a failure.
+func TestNothingIsLostForWantOfAKey(t *testing.T) {
+	for name, test := range map[string]func(errand){
+		"input": func(e errand) {
+			e.start(e.old)
+			e.signal(e.new, "second")
+			e.signal(e.new, "go")
+			stop := e.work(e.new, worker.Options{})
+			e.stuck()
+			stop()
+			e.work(e.both, worker.Options{})
+		},
+		"signal": func(e errand) {
+			stop := e.work(e.new, worker.Options{})
+			e.start(e.new)
+			e.signal(e.old, "second")
+			e.stuck()
+			e.signal(e.new, "go")
+			stop()
+			e.work(e.both, worker.Options{})
+		},
+		"result of an activity": func(e errand) {
+			stopWorkflows := e.work(e.new, worker.Options{LocalActivityWorkerOnly: true})
+			e.work(e.both, worker.Options{DisableWorkflowWorker: true})
+			e.start(e.new)
+			e.signal(e.new, "second")
+			e.signal(e.new, "go")
+			e.stuck()
+			stopWorkflows()
+			e.work(e.both, worker.Options{})
+		},
+		"input of an activity": func(e errand) {
+			e.work(e.both, worker.Options{LocalActivityWorkerOnly: true})
+			stopActivities := e.work(e.old, worker.Options{DisableWorkflowWorker: true})
+			e.start(e.both)
+			e.signal(e.both, "second")
+			e.signal(e.both, "go")
+			await(e.t, "a later attempt", func(ctx context.Context) error {
+				d, err := e.both.DescribeWorkflowExecution(ctx, errands, "")
+				if err != nil || len(d.PendingActivities) != 1 {
+					return fmt.Errorf("%v, %v", d.GetPendingActivities(), err)
+				}
+				pending := d.PendingActivities[0]
+				info := pending.GetLastFailure().GetApplicationFailureInfo()
+				if pending.Attempt < 3 || info.GetType() != "Unreadable" || info.GetNextRetryDelay().AsDuration() != 4*time.Second {
+					return fmt.Errorf("attempt %d after %v", pending.Attempt, pending.LastFailure)
+				}
+				return nil
+			})
+			stopActivities()
+			e.work(e.both, worker.Options{DisableWorkflowWorker: true})
+		},
+	} {
+		ns := namespace(t, testserver.Temporal(t))
+		e := errand{
+			old: dialWith(t, ns, keyring("old", "old")), new: dialWith(t, ns, keyring("new", "new")),
+			both: dialWith(t, ns, keyring("new", "old", "new")),
+		}
+		if name == "result of an activity" {
+			e.both = dialWith(t, ns, keyring("old", "old", "new"))
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e.t = t
+			await(t, "the namespace", func(ctx context.Context) error {
+				_, err := e.both.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
+				return err
+			})
+			test(e)
+			e.done()
+		})
+	}
+}
+
+func dialWith(t *testing.T, ns string, encryption config.Encryption) client.Client {
+	t.Helper()
+	t.Setenv("TEMPORAL_ADDRESS", testserver.Temporal(t))
+	t.Setenv("TEMPORAL_NAMESPACE", ns)
+	c, err := NewClient(encryption, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}

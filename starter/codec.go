@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"myao/internal/codec"
+	"myao/internal/launch"
+)
+
+// tokenVariable holds the token that the codec server asks for: a flag would stand in
+// the list of processes.
+const tokenVariable = "MYAO_CODEC_TOKEN"
+
+// shortestToken is in bytes: a token may be tried from the network.
+const shortestToken = 16
+
+// codecCommand serves Temporal's codec server protocol: it decrypts what the Web UI
+// and the CLI show.
+type codecCommand struct {
+	Address string   `default:"127.0.0.1:8234" placeholder:"HOST:PORT" help:"Where to listen (${default}). Anything but loopback needs MYAO_CODEC_TOKEN in the environment."`
+	Origin  []string `default:"http://localhost:8233,http://127.0.0.1:8233" placeholder:"URL" help:"The address of a Web UI that may ask (${default}). Can be given more than once."`
+}
+
+// Help is kong's way to be told more: what the command is used with.
+func (*codecCommand) Help() string {
+	return `Whoever reaches the codec server can read what is encrypted. In the Web UI, choose
+"Configure Codec Server" and give it http://127.0.0.1:8234; for the CLI:
+
+  temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234
+
+With MYAO_CODEC_TOKEN set, every request needs that token (--codec-auth "Bearer TOKEN").`
+}
+
+// Validate is kong's way to be told what cannot be.
+func (c *codecCommand) Validate() error {
+	if _, _, err := net.SplitHostPort(c.Address); err != nil {
+		return fmt.Errorf("--address %q: want HOST:PORT", c.Address)
+	}
+	for _, origin := range c.Origin {
+		u, err := url.Parse(origin)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Scheme+"://"+strings.ToLower(u.Host) != origin || u.Hostname() == "" {
+			return fmt.Errorf("--origin %q: want the address of a Web UI in lower case, without a path: https://temporal.example.com", origin)
+		}
+	}
+	return nil
+}
+
+// run serves until the context ends.
+func (c *codecCommand) run(ctx context.Context, p launch.Program, token string, stdout io.Writer) error {
+	if len(p.Config.Encryption.Keys) == 0 {
+		return errors.New("encryption.keys is empty: there is nothing to decrypt with")
+	}
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return err
+	}
+	local := codec.Loopback(host)
+	switch {
+	case token == "" && !local:
+		return fmt.Errorf("--address %s can be reached from elsewhere, and so could everything that is encrypted: set %s", c.Address, tokenVariable)
+	case token != "" && len(token) < shortestToken:
+		return fmt.Errorf("%s is too short: want at least %d characters", tokenVariable, shortestToken)
+	}
+	keys, err := codec.New(p.Config.Encryption)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if _, err := fmt.Fprintf(stdout, "codec server at http://%s\n", listener.Addr()); err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           codec.Server{Codec: keys, Origins: c.Origin, Local: local, Token: token, Logger: p.Logger}.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       20 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+		defer cancel()
+		stopped <- server.Shutdown(stop)
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve HTTP: %w", err)
+	}
+	return <-stopped
+}

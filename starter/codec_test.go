@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// withKey is a configuration with a key, and neither a Slack nor a database that is there.
+func withKey(t *testing.T) string {
+	t.Helper()
+	path := configuration(t, "127.0.0.1:0", "postgres://nobody@"+nowhere+"/none", "http://"+nowhere+"/api/", "")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
+	text = append(text, "encryption: {active_key: a, keys: {a: "+key+"}}\n"...)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCodecThatCannotServe(t *testing.T) {
+	t.Setenv(tokenVariable, "")
+	keys := withKey(t)
+	none := configuration(t, "127.0.0.1:0", sqlite(t), "http://"+nowhere+"/api/", "")
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = busy.Close() })
+	for _, c := range []struct {
+		name, token, config string
+		args                []string
+		status              int
+		says                string
+	}{
+		{"help", "", keys, []string{"--help"}, 0, "temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234"},
+		{"no keys", "", none, nil, 1, "starter codec: encryption.keys is empty: there is nothing to decrypt with"},
+		{"every address", "", keys, []string{"--address", ":0"}, 1, "set MYAO_CODEC_TOKEN"},
+		{"an address that is not loopback", "", keys, []string{"--address", "192.0.2.1:0"}, 1, "set MYAO_CODEC_TOKEN"},
+		{"a name that is not loopback", "", keys, []string{"--address", "localhost.example.com:0"}, 1, "set MYAO_CODEC_TOKEN"},
+		{"a short token", "hunter22", keys, []string{"--address", ":0"}, 1, "MYAO_CODEC_TOKEN is too short"},
+		{"an address in use", "", keys, []string{"--address", busy.Addr().String()}, 1, "address already in use"},
+		{"no port", "", keys, []string{"--address", "127.0.0.1"}, 2, `--address "127.0.0.1": want HOST:PORT`},
+		{"any origin", "", keys, []string{"--origin", "*"}, 2, `--origin "*"`},
+		{"an origin with a path", "", keys, []string{"--origin", "http://localhost:8233/"}, 2, "without a path"},
+		{"an origin no browser writes", "", keys, []string{"--origin", "http://LOCALHOST:8233"}, 2, "in lower case"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(tokenVariable, c.token)
+			var out bytes.Buffer
+			if status := run(t.Context(), append([]string{"--config", c.config, "codec"}, c.args...), &out, &out); status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			if !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), "hunter22") {
+				t.Errorf("it says, without %q\n%s", c.says, &out)
+			}
+		})
+	}
+}
+
+// It needs no more than the configuration, and ends when it is told to.
+func TestCodecServes(t *testing.T) {
+	t.Parallel()
+	const token = "sixteen-letters!"
+	for name, c := range map[string]struct {
+		token, address, host string
+		want                 int
+	}{
+		"on loopback":                    {"", "127.0.0.1:0", "localhost", 200},
+		"on loopback, asked by a name":   {"", "127.0.0.1:0", "evil.example.com", 403},
+		"everywhere, with a token":       {token, "0.0.0.0:0", "codec.example.com", 200},
+		"everywhere, without that token": {token + "x", "0.0.0.0:0", "codec.example.com", 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stdout := &logbook{}
+			cmd := exec.Command(os.Args[0], "--config", withKey(t), "codec", "--address", c.address)
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", tokenVariable+"="+c.token)
+			cmd.Stdout, cmd.Stderr = stdout, stdout
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w := &world{t: t, cmd: cmd, stopped: make(chan error, 1)}
+			go func() { w.stopped <- cmd.Wait() }()
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			w.await("its address", func() bool { return strings.Contains(stdout.String(), "\n") })
+			_, address, _ := strings.Cut(strings.TrimSpace(stdout.String()), "http://")
+			_, port, err := net.SplitHostPort(address)
+			if err != nil {
+				t.Fatalf("it says %q", stdout)
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:"+port+"/encode", strings.NewReader(`{"payloads":[{"data":"YQ=="}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = c.host
+			if c.token != "" {
+				req.Header.Set("Authorization", "Bearer "+token)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != c.want {
+				t.Errorf("status %d, want %d", resp.StatusCode, c.want)
+			}
+			begun := time.Now()
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-w.stopped; err != nil || time.Since(begun) > stopFor {
+				t.Errorf("ended with %v after %s", err, time.Since(begun))
+			}
+			if files, err := filepath.Glob(cmd.Dir + "/*"); err != nil || len(files) > 0 {
+				t.Errorf("it left %q behind, %v", files, err)
+			}
+			if strings.Contains(stdout.String(), token) {
+				t.Errorf("it tells its token: %s", stdout)
+			}
+		})
+	}
+}
