@@ -8,32 +8,23 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 
 	"myao/activities"
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
-const backgroundQueue = "background"
-
-// serveBackground has a worker of the server's serve what nobody waits for.
-// Remember fails once of a thread, for good of another, and of a third it goes on
-// until it is cancelled.
-func (s *server) serveBackground(of workspace) {
-	s.t.Helper()
-	w := worker.New(s.client, backgroundQueue, worker.Options{})
-	w.RegisterWorkflow(Memory)
-	w.RegisterWorkflow(CatchUp)
-	w.RegisterWorkflow(ChannelSync)
-	for name, do := range map[string]any{
-		"Survey": func(_ context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
-			out, _ := of.survey(in)
-			return out, nil
+// chores are what nobody waits for, on a real server. Remember fails once of a
+// thread, for good of another, and of a third it goes on until it is cancelled.
+func (s *server) chores() map[string]any {
+	return map[string]any{
+		"Survey": func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
+			out, what := s.of.survey(in)
+			return out, s.of.failure(ctx, what)
 		},
 		"Remember": func(ctx context.Context, in activities.RememberInput) (activities.RememberOutput, error) {
 			switch {
@@ -42,7 +33,7 @@ func (s *server) serveBackground(of workspace) {
 			case in.Scope.Thread == "never":
 				return activities.RememberOutput{}, temporal.NewNonRetryableApplicationError("refused", "Final", nil)
 			case in.Scope.Thread == "endless":
-				s.note(activities.Task{Conversation: topLevel}, "begun")
+				s.note(ctx, activities.Task{Conversation: topLevel}, "begun")
 				for ; ctx.Err() == nil; pause(100) {
 					activity.RecordHeartbeat(ctx)
 				}
@@ -50,33 +41,37 @@ func (s *server) serveBackground(of workspace) {
 			}
 			return activities.RememberOutput{Calls: 1, Changed: true}, nil
 		},
-		"SyncChannels": func(context.Context) (activities.SyncOutput, error) { return activities.SyncOutput{Left: 1}, nil },
-		"Channels": func(context.Context) (activities.ChannelsOutput, error) {
-			return activities.ChannelsOutput{Channels: of.members}, nil
+		"SyncChannels": func(ctx context.Context) (activities.SyncOutput, error) {
+			return activities.SyncOutput{Left: 1}, s.of.failure(ctx, "sync")
 		},
-		"CatchUp": func(context.Context, activities.CatchUpInput) (activities.CatchUpOutput, error) {
-			return activities.CatchUpOutput{Read: 1}, nil
+		"Channels": func(ctx context.Context) (activities.ChannelsOutput, error) {
+			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
 		},
-	} {
-		w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+		"CatchUp": func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
+			return activities.CatchUpOutput{Read: 1}, s.of.failure(ctx, "catch up "+in.Channel)
+		},
 	}
-	if err := w.Start(); err != nil {
-		s.t.Fatal(err)
+}
+
+// failure is how an attempt fails, if it does.
+func (w workspace) failure(ctx context.Context, what string) error {
+	if w.fails == nil {
+		return nil
 	}
-	s.t.Cleanup(w.Stop)
+	return w.fails(what, int(activity.GetInfo(ctx).Attempt))
 }
 
 func (s *server) begin(id string, flow any, in ...any) client.WorkflowRun {
 	s.t.Helper()
-	run, err := s.client.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: backgroundQueue}, flow, in...)
+	run, err := s.client.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: conversation.TaskQueue}, flow, in...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return run
 }
 
-// ended waits for a run's result.
-func ended[T comparable](s *server, run client.WorkflowRun, want T) {
+// returns waits for a run's result.
+func returns[T comparable](s *server, run client.WorkflowRun, want T) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
@@ -86,21 +81,6 @@ func ended[T comparable](s *server, run client.WorkflowRun, want T) {
 	}
 }
 
-// replayBackground returns the first objection.
-func replayBackground(t *testing.T, histories ...*historypb.History) error {
-	t.Helper()
-	r := worker.NewWorkflowReplayer()
-	r.RegisterWorkflow(Memory)
-	r.RegisterWorkflow(CatchUp)
-	r.RegisterWorkflow(ChannelSync)
-	for _, h := range histories {
-		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func TestBackgroundOnARealServer(t *testing.T) {
 	s := newServer(t)
 	of := workspace{
@@ -108,17 +88,15 @@ func TestBackgroundOnARealServer(t *testing.T) {
 		channels: [][]chat.Scope{channels("C1", "C2")},
 		members:  []string{"C1", "C2", "C3", "C4", "C5"},
 	}
-	s.serveBackground(of)
+	s.of = of
 	memory := s.begin("memory", Memory, MemoryInput{})
 	catchUp := s.begin("catch-up", CatchUp, CatchUpInput{Start: true})
-	ended(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
-	ended(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
-	ended(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})
+	returns(s, s.begin("channel-sync", ChannelSync), activities.SyncOutput{Left: 1})
+	returns(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
+	returns(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})
 
 	histories := s.histories(3)
-	if err := replayBackground(t, histories...); err != nil {
-		t.Error(err)
-	}
+	replay(t, histories)
 	var summaries []string
 	for _, h := range histories {
 		for _, e := range h.Events {
@@ -148,7 +126,7 @@ func TestBackgroundOnARealServer(t *testing.T) {
 
 func TestACancelledMemoryOnARealServer(t *testing.T) {
 	s := newServer(t)
-	s.serveBackground(workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}})
+	s.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
 	run := s.begin("memory", Memory, MemoryInput{})
 	if err := s.awaitLine(topLevel.ID() + " begun"); err != nil {
 		t.Fatal(err)
@@ -163,23 +141,21 @@ func TestACancelledMemoryOnARealServer(t *testing.T) {
 	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
 		t.Errorf("the server has it as %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
 	}
-	if err := replayBackground(t, s.histories(1)...); err != nil {
-		t.Error(err)
-	}
+	replay(t, s.histories(1))
 }
 
 // A replay that cannot fail would prove nothing.
 func TestReplayOfMemoryNoticesAnotherCourse(t *testing.T) {
 	s := newServer(t)
-	s.serveBackground(workspace{threads: [][]chat.Scope{threads("C1", "1")}})
-	ended(s, s.begin("memory", Memory, MemoryInput{}), MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
+	s.of = workspace{threads: [][]chat.Scope{threads("C1", "1")}}
+	returns(s, s.begin("memory", Memory, MemoryInput{}), MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
 	h := s.histories(1)[0]
 	for _, e := range h.Events {
 		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil && a.GetActivityType().GetName() == "Remember" {
 			a.ActivityType.Name = "Survey"
 		}
 	}
-	if replayBackground(t, h) == nil {
+	if replayed(h) == nil {
 		t.Error("a history with another activity was taken for the workflow's own")
 	}
 }

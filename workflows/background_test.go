@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -21,6 +22,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // workspace is what there is to remember, and to catch up with.
@@ -58,6 +60,7 @@ func newChore(t *testing.T, of workspace) *chore {
 		open: map[string]int{}, most: map[string]int{}, limits: map[string]limits{},
 	}
 	c.SetTestTimeout(time.Minute)
+	c.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
 	c.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
 	c.SetStartTime(noon)
 	c.register("Survey", func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
@@ -127,7 +130,7 @@ func during[T any](ctx context.Context, c *chore, what string, out T, takes time
 	defer c.mu.Unlock()
 	at := c.Now().Sub(noon).Round(time.Second) // while an activity runs, the clock runs
 	c.record = append(c.record, line{at, what})
-	c.limits[kind] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout}
+	c.limits[kind] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
 	if c.of.fails != nil {
 		if err := c.of.fails(what, int(info.Attempt)); err != nil {
 			return out, err

@@ -75,7 +75,7 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 	if err != nil || len(in.Left) == 0 {
 		return in.Done, err
 	}
-	return in.Done, workflow.NewContinueAsNewError(ctx, CatchUp, in)
+	return in.Done, anew(ctx, CatchUp, in)
 }
 
 // ChannelSync takes in which channels the bot is in, and what they are called.

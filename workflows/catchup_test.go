@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/temporal"
+
+	"myao/internal/conversation"
 )
 
 func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
@@ -26,7 +28,10 @@ func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 	if c.most["CatchUp"] != channelsAtOnce {
 		t.Errorf("%d at once, want %d", c.most["CatchUp"], channelsAtOnce)
 	}
-	want := map[string]limits{"Channels": {minute, time.Hour, 10 * second}, "CatchUp": {10 * minute, time.Hour, 10 * second}}
+	want := map[string]limits{
+		"Channels": {minute, time.Hour, 10 * second, conversation.TaskQueue},
+		"CatchUp":  {10 * minute, time.Hour, 10 * second, conversation.TaskQueue},
+	}
 	if !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
@@ -172,7 +177,7 @@ func TestChannelSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("0s sync")
-	if want := map[string]limits{"SyncChannels": {5 * minute, time.Hour, 10 * second}}; !reflect.DeepEqual(c.limits, want) {
+	if want := map[string]limits{"SyncChannels": {5 * minute, time.Hour, 10 * second, conversation.TaskQueue}}; !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
 	c = newChore(t, workspace{fails: refuses("sync")})

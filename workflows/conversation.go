@@ -18,12 +18,13 @@ func Conversation(ctx workflow.Context, in conversation.Input) error {
 	if err := t.serve(); err != nil {
 		return err
 	}
-	return t.run()
+	return t.live()
 }
 
 // talk interprets one conversation's policy.
 type talk struct {
-	ctx     workflow.Context
+	run     workflow.Context // is cancelled with the run
+	ctx     workflow.Context // goes on, so that what was begun is brought to its end
 	in      conversation.Input
 	state   *conversation.State
 	signals workflow.ReceiveChannel
@@ -34,6 +35,7 @@ type talk struct {
 	timer  alarm
 	phase  conversation.Phase // as the search attribute has it
 	orders int                // updates carried out; wakes run
+	left   bool               // work was left to the next run
 }
 
 // work is the one activity whose end the policy waits for.
@@ -44,8 +46,9 @@ type work struct {
 	end func(workflow.Future) conversation.Event
 }
 
-func newTalk(ctx workflow.Context, in conversation.Input) *talk {
-	t := &talk{ctx: ctx, in: in, state: in.State, signals: workflow.GetSignalChannel(ctx, conversation.SignalName)}
+func newTalk(run workflow.Context, in conversation.Input) *talk {
+	ctx, _ := workflow.NewDisconnectedContext(run)
+	t := &talk{run: run, ctx: ctx, in: in, state: in.State, signals: workflow.GetSignalChannel(ctx, conversation.SignalName)}
 	if t.state == nil {
 		t.state = conversation.New(in.Conversation)
 	}
@@ -53,28 +56,36 @@ func newTalk(ctx workflow.Context, in conversation.Input) *talk {
 	return t
 }
 
-// run is the story: hear what happened, take in what was done, act, show, rest.
+// live is the story: hear what happened, take in what was done, act, show, rest.
 //
 // A run ends only in a workflow task in which hear came back with nothing, and
-// nothing has blocked since: a signal delivered to a run that closes is lost.
-func (t *talk) run() error {
+// nothing has blocked since: a signal delivered to a run that closes is lost. With
+// each wake a signal, that takes a second look in the same task.
+func (t *talk) live() error {
+	for _, effect := range t.state.UnderWay() {
+		t.carryOut(effect) // which the run before has left
+	}
 	for {
 		heard := t.hear()
 		t.finish()
 		t.apply(conversation.Tick{})
-		if !heard && t.resting() {
-			if t.state.Closing(t.now()) {
-				return nil
-			}
-			if workflow.GetInfo(t.ctx).GetContinueAsNewSuggested() {
-				t.in.State = t.state
-				return workflow.NewContinueAsNewError(t.ctx, conversation.WorkflowType, t.in)
-			}
-		}
+		closing := t.calledOff() || t.state.Closing(t.now())
+		handing := t.left || outgrown(t.ctx)
 		t.show()
-		if err := t.rest(); err != nil {
-			return err
+		if !t.resting() || !closing && !handing {
+			if err := t.rest(); err != nil {
+				return err
+			}
+			continue
 		}
+		if heard {
+			continue // at once, for a drain that comes back empty in this very task
+		}
+		if closing {
+			return t.run.Err()
+		}
+		t.in.State = t.state
+		return anew(t.ctx, conversation.WorkflowType, t.in)
 	}
 }
 
@@ -108,22 +119,55 @@ func (t *talk) finish() {
 // apply puts an event to the policy and carries out what it answers.
 func (t *talk) apply(e conversation.Event) {
 	for _, effect := range t.state.Apply(e, t.now()) {
-		switch effect := effect.(type) {
-		case conversation.Cancel:
-			if t.work != nil {
-				t.work.cancel()
-				t.work = nil
-			}
-		case conversation.Judge:
-			t.judge(effect)
-		case conversation.Compose:
-			t.compose(effect)
-		case conversation.Post:
-			t.post(effect)
-		case conversation.Settle:
-			t.settle(effect)
+		if !t.leaves(effect) {
+			t.carryOut(effect)
 		}
 	}
+}
+
+func (t *talk) carryOut(effect conversation.Effect) {
+	switch effect := effect.(type) {
+	case conversation.Cancel:
+		if t.work != nil {
+			t.work.cancel()
+			t.work = nil
+		}
+	case conversation.Judge:
+		t.judge(effect)
+	case conversation.Compose:
+		t.compose(effect)
+	case conversation.Post:
+		t.post(effect)
+	case conversation.Settle:
+		t.settle(effect)
+	}
+}
+
+// leaves reports whether an effect is left to the next run, which finds it in the
+// state. A run that is to hand over begins no work: where people address the bot
+// without a pause, one reply follows the other, and it would never rest. The server
+// asks for a new run after 4,096 events and ends an old one after 51,200, and what
+// it knows with it: a reply is 12 events, a message up to 4, so that a message a
+// second and a reply every four of them would get there in two hours.
+func (t *talk) leaves(effect conversation.Effect) bool {
+	switch effect.(type) {
+	case conversation.Judge, conversation.Compose, conversation.Post:
+		t.left = t.left || outgrown(t.ctx)
+		return t.left
+	}
+	return false
+}
+
+// calledOff reports whether the run has been cancelled and nothing keeps it any
+// more. What waits is dropped then; a post that has begun is not called back.
+func (t *talk) calledOff() bool {
+	if t.run.Err() == nil {
+		return false
+	}
+	for t.state.Phase != conversation.Idle && !t.state.Posting {
+		t.apply(conversation.Drop{By: "cancellation"})
+	}
+	return t.state.Phase == conversation.Idle
 }
 
 // resting reports whether nothing is under way that would be lost with the run.
@@ -146,45 +190,15 @@ func (t *talk) rest() error {
 	default:
 		// The end of what keeps the run from closing wakes it: a timer would only spin.
 	}
-	orders := t.orders
+	orders, cancelled := t.orders, t.run.Err()
 	return workflow.Await(t.ctx, func() bool {
-		return t.signals.Len() > 0 || t.orders != orders || t.timer.fired() ||
+		return t.signals.Len() > 0 || t.orders != orders || t.run.Err() != cancelled || t.timer.fired() ||
 			(t.work != nil && t.work.future.IsReady()) ||
 			(len(t.loose) > 0 && t.loose[0].IsReady())
 	})
 }
 
 func (t *talk) now() time.Time { return workflow.Now(t.ctx).UTC() }
-
-// alarm is one timer that serves many deadlines.
-type alarm struct {
-	future workflow.Future
-	cancel workflow.CancelFunc
-	at     time.Time
-}
-
-// set makes sure that the alarm fires at the latest at a time; the zero time asks for none.
-func (a *alarm) set(ctx workflow.Context, at time.Time, summary string) {
-	a.fired()
-	if at.IsZero() || (a.future != nil && !a.at.After(at)) {
-		return
-	}
-	if a.future != nil {
-		a.cancel()
-	}
-	ctx, a.cancel = workflow.WithCancel(ctx)
-	a.at = at
-	a.future = workflow.NewTimerWithOptions(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond), workflow.TimerOptions{Summary: summary})
-}
-
-// fired reports whether the alarm has gone off, and forgets it if so.
-func (a *alarm) fired() bool {
-	if a.future == nil || !a.future.IsReady() {
-		return false
-	}
-	a.future = nil
-	return true
-}
 
 // patience is how an activity is tried: each attempt heartbeats, so that a dead
 // worker is noticed within seconds, and attempts go on for a while.
@@ -200,14 +214,25 @@ func patience(attempt, whole time.Duration, summary string) workflow.ActivityOpt
 	}
 }
 
-// asking is how a model is asked. It is given up after 45 failures: about ten
-// minutes, or longer where the provider asks for longer pauses. Attempts are
-// counted and not the time: that no worker was there to ask is not the model's
-// failure, and no reason for silence.
+// asking is how a model is asked: in a queue of its own. It is given up after 45
+// failures: about ten minutes, or longer where the provider asks for longer pauses.
+// Attempts are counted and not the time: that no worker was there to ask is not the
+// model's failure, and no reason for silence.
 func asking(summary string) workflow.ActivityOptions {
 	o := patience(2*time.Minute, 24*time.Hour, summary)
+	o.TaskQueue = conversation.ModelTaskQueue
 	o.RetryPolicy.MaximumAttempts = 45
 	return o
+}
+
+// urgency puts what somebody waits for before what nobody asked for, where the
+// server knows priorities. The rest is the workflow's own: 3, unless it was given
+// another, and the fairness key of its channel.
+func urgency(addressed bool) temporal.Priority {
+	if addressed {
+		return temporal.Priority{PriorityKey: 1}
+	}
+	return temporal.Priority{}
 }
 
 func (t *talk) start(o workflow.ActivityOptions, activity, in any, end func(workflow.Future) conversation.Event) {
@@ -244,6 +269,7 @@ func (t *talk) compose(e conversation.Compose) {
 	if e.Notice { // which asks no model, and is the last word
 		o = patience(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
 	}
+	o.Priority = urgency(e.Addressed)
 	t.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {
@@ -264,8 +290,10 @@ func (t *talk) post(e conversation.Post) {
 	if e.Addressed {
 		whole = 12 * time.Hour
 	}
+	o := patience(10*time.Minute, whole, "post reply to "+e.Trigger.TS)
+	o.Priority = urgency(e.Addressed)
 	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger)}
-	t.start(patience(10*time.Minute, whole, "post reply to "+e.Trigger.TS), do.Post, in, func(f workflow.Future) conversation.Event {
+	t.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {
 			workflow.GetLogger(t.ctx).Error("reply not posted", "trigger", e.Trigger.TS, "error", err)

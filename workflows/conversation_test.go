@@ -1,14 +1,11 @@
 package workflows
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 
 	"myao/activities"
 	"myao/internal/conversation"
@@ -345,27 +342,44 @@ func TestAPostThatFailsIsWrittenDown(t *testing.T) {
 }
 
 // A dead worker is noticed by its heartbeats; somebody who asked would rather
-// have a late answer than none.
+// have a late answer than none. In the queue of those that ask a model nothing else
+// waits.
 func TestActivitiesHaveTheirLimits(t *testing.T) {
+	const main, model = conversation.TaskQueue, conversation.ModelTaskQueue
+	cannot := ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("blocked", "Final", nil)}
 	for name, c := range map[string]struct {
-		kind conversation.Kind
-		want map[string]limits
+		kind    conversation.Kind
+		compose func(activities.ComposeInput) ending[activities.ReplyOutput]
+		want    map[string]limits
 	}{
-		"judged": {conversation.Said, map[string]limits{
-			"Judge":   {2 * minute, 24 * time.Hour, 10 * second},
-			"Compose": {2 * minute, 24 * time.Hour, 10 * second},
-			"Post":    {10 * minute, time.Hour, 10 * second},
-			"Settle":  {10 * second, time.Hour, 10 * second},
+		"judged": {conversation.Said, nil, map[string]limits{
+			"Judge":   {2 * minute, 24 * time.Hour, 10 * second, model},
+			"Compose": {2 * minute, 24 * time.Hour, 10 * second, model},
+			"Post":    {10 * minute, time.Hour, 10 * second, main},
+			"Settle":  {10 * second, time.Hour, 10 * second, main},
 		}},
-		"addressed": {conversation.Addressed, map[string]limits{
-			"Compose": {2 * minute, 24 * time.Hour, 10 * second},
-			"Post":    {10 * minute, 12 * time.Hour, 10 * second},
-			"Settle":  {10 * second, time.Hour, 10 * second},
+		"addressed": {conversation.Addressed, nil, map[string]limits{
+			"Compose": {2 * minute, 24 * time.Hour, 10 * second, model},
+			"Post":    {10 * minute, 12 * time.Hour, 10 * second, main},
+			"Settle":  {10 * second, time.Hour, 10 * second, main},
+		}},
+		"addressed in vain": {conversation.Addressed, func(in activities.ComposeInput) ending[activities.ReplyOutput] {
+			if in.Notice {
+				return result(conversation.Done)
+			}
+			return cannot
+		}, map[string]limits{
+			"Compose": {minute, 12 * time.Hour, 10 * second, main}, // the notice
+			"Post":    {10 * minute, 12 * time.Hour, 10 * second, main},
+			"Settle":  {10 * second, time.Hour, 10 * second, main},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, thread)
 			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+			if c.compose != nil {
+				s.compose = c.compose
+			}
 			s.post = func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Failed) }
 			s.says(0, change(1, c.kind))
 			s.run()
@@ -452,75 +466,6 @@ func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
 	})
 	s.run()
 	s.wants("1m5s judge 2.000000, delay at most 600, /1", "1h1m5s closed")
-}
-
-func TestContinueAsNewKeepsTheState(t *testing.T) {
-	s := newScene(t, topLevel)
-	s.in.Attributes = true
-	s.SetContinueAsNewSuggested(true)
-	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600).after(10 * second) }
-	s.at(0, func() { s.signal(policy, said(1), said(2)) })
-	err := s.play()
-	var anew *workflow.ContinueAsNewError
-	if !errors.As(err, &anew) {
-		t.Fatalf("ended with %v, want a run that continues as new", err)
-	}
-	if anew.WorkflowType.Name != conversation.WorkflowType {
-		t.Errorf("continues as %s", anew.WorkflowType.Name)
-	}
-	var in conversation.Input
-	if err := converter.GetDefaultDataConverter().FromPayloads(anew.Input, &in); err != nil {
-		t.Fatal(err)
-	}
-	if in.State == nil || in.State.Policy != policy || in.Conversation != topLevel || !in.Attributes {
-		t.Fatalf("continues with %+v, state %+v", in, in.State)
-	}
-	if len(in.State.Seen) != 2 {
-		t.Errorf("remembers changes %v, want both", in.State.Seen)
-	}
-
-	// The run after it takes up where this one was.
-	again := newSceneAt(t, s.Now(), in)
-	again.judge = s.judge
-	again.run()
-	var got []string
-	got = append(got, s.record[:len(s.record)-1]...)
-	got = append(got, again.record...)
-	want := []string{
-		"5m0s judge 2.000000, delay at most 600, /1",
-		"15m10s compose 2.000000, /1",
-		"15m10s post 2.000000, /1",
-		"1h15m10s closed",
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-func TestARunContinuesAsNewOnlyWhenNothingIsUnderWay(t *testing.T) {
-	s := newScene(t, thread)
-	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
-		return result(conversation.Done).after(10 * second)
-	}
-	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
-		return result(conversation.Done).after(10 * second)
-	}
-	s.says(0, addressed(1))
-	s.at(second, func() { s.SetContinueAsNewSuggested(true) })
-	s.says(2*second, addressed(2)) // each of these makes a workflow task
-	s.says(3*second, said(3))
-	s.says(12*second, said(4))
-	var anew *workflow.ContinueAsNewError
-	if err := s.play(); !errors.As(err, &anew) {
-		t.Fatalf("ended with %v", err)
-	}
-	s.wants(
-		"0s compose addressed 1.000000, /1",
-		"10s post 1.000000, /1",
-		"20s compose addressed 2.000000, /2",
-		"30s post 2.000000, /2",
-		"40s closed",
-	)
 }
 
 // Whoever writes the ledger keeps the run open, without a timer that spins.

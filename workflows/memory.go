@@ -8,6 +8,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // MemoryInput says what a run of Memory is to do; the zero value: everything, as of now.
@@ -67,8 +68,8 @@ func (m *memory) run() (MemoryOutput, error) {
 			m.remember(m.ctx, chat.Scope{Team: m.team})
 			return m.in.Done, m.ctx.Err()
 		}
-		if workflow.GetInfo(m.ctx).GetContinueAsNewSuggested() {
-			return m.in.Done, workflow.NewContinueAsNewError(m.ctx, Memory, m.in)
+		if outgrown(m.ctx) {
+			return m.in.Done, anew(m.ctx, Memory, m.in)
 		}
 	}
 }
@@ -94,7 +95,8 @@ func (m *memory) part() (next *chat.Scope, err error) {
 func (m *memory) remember(ctx workflow.Context, s chat.Scope) {
 	var out activities.RememberOutput
 	in := activities.RememberInput{Scope: s, At: m.in.At}
-	err := workflow.ExecuteActivity(background(ctx, 5*time.Minute, "remember "+s.String()), do.Remember, in).Get(ctx, &out)
+	asking := workflow.WithTaskQueue(background(ctx, 5*time.Minute, "remember "+s.String()), conversation.ModelTaskQueue)
+	err := workflow.ExecuteActivity(asking, do.Remember, in).Get(ctx, &out)
 	m.in.Done.Calls += out.Calls
 	switch {
 	case err != nil:

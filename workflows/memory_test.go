@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 func channels(ids ...string) (scopes []chat.Scope) {
@@ -232,7 +233,10 @@ func TestFanOutIsBounded(t *testing.T) {
 	if c.most["Remember"] != memoriesAtOnce || c.most["Survey"] != 1 {
 		t.Errorf("at once: %v, want %d", c.most, memoriesAtOnce)
 	}
-	want := map[string]limits{"Survey": {minute, time.Hour, 10 * second}, "Remember": {5 * minute, time.Hour, 10 * second}}
+	want := map[string]limits{
+		"Survey":   {minute, time.Hour, 10 * second, conversation.TaskQueue},
+		"Remember": {5 * minute, time.Hour, 10 * second, conversation.ModelTaskQueue},
+	}
 	if !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}

@@ -242,3 +242,59 @@ func TestStateQueryAndDetails(t *testing.T) {
 		t.Errorf("%d of %d checks made", asked, len(checks))
 	}
 }
+
+// What an operator cancels drops what waits, and ends when nothing is under way.
+func TestAConversationThatIsCancelled(t *testing.T) {
+	cancelAt := func(s *scene, at time.Duration) { s.at(at, s.CancelWorkflow) }
+	t.Run("while it waits for quiet", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.says(0, said(1))
+		cancelAt(s, minute)
+		s.ends("canceled")
+		s.wants("1m0s closed")
+	})
+	t.Run("while it judges", func(t *testing.T) {
+		s := newScene(t, topLevel)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
+		s.settle = func() ending[any] { return ending[any]{}.after(second) }
+		s.says(0, said(1))
+		cancelAt(s, 5*minute+second)
+		s.ends("canceled")
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			`5m1s settle dropped by "cancellation", /1`,
+			"5m2s closed",
+		)
+	})
+	t.Run("while it posts", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+			return result(conversation.Done).after(10 * second)
+		}
+		s.says(0, addressed(1))
+		s.says(2*second, addressed(2))
+		cancelAt(s, 3*second)
+		s.ends("canceled")
+		s.wants(
+			"0s compose addressed 1.000000, /1",
+			"0s post 1.000000, /1",
+			`10s settle dropped by "cancellation", /2`,
+			"10s closed",
+		)
+	})
+	t.Run("while it is idle", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.says(0, addressed(1))
+		cancelAt(s, minute)
+		s.ends("canceled")
+		s.wants("0s compose addressed 1.000000, /1", "0s post 1.000000, /1", "1m0s closed")
+	})
+}
+
+// ends plays the scene to an end with an error.
+func (s *scene) ends(with string) {
+	s.t.Helper()
+	if err := s.play(); err == nil || !strings.Contains(err.Error(), with) {
+		s.t.Errorf("ended with %v, want %s", err, with)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -53,17 +54,33 @@ type scene struct {
 	t  *testing.T
 	in conversation.Input
 
-	// What the activities answer, and after how long.
-	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
-	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
-	post    func(activities.PostInput) ending[activities.ReplyOutput]
-	silence func() ending[any]
-	settle  func() ending[any]
+	script
 
 	mu     sync.Mutex
 	record []string
 	limits map[string]limits // by activity
 	timers []time.Duration
+	open   int // timers
+}
+
+// script is what a conversation's activities answer, and after how long.
+type script struct {
+	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
+	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
+	post    func(activities.PostInput) ending[activities.ReplyOutput]
+	silence func() ending[any]
+	settle  func() ending[any]
+}
+
+// goodDay is when everything works and nothing that is judged is worth a reply.
+func goodDay() script {
+	return script{
+		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
+		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
+		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
+		silence: func() ending[any] { return ending[any]{} },
+		settle:  func() ending[any] { return ending[any]{} },
+	}
 }
 
 // ending is how an activity ends. One that takes time is withdrawn when it is
@@ -102,17 +119,26 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &scene{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, limits: map[string]limits{},
-		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
-		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
-		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
-		silence: func() ending[any] { return ending[any]{} },
-		settle:  func() ending[any] { return ending[any]{} },
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: goodDay(), limits: map[string]limits{},
 	}
 	s.SetTestTimeout(time.Minute)
+	s.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
 	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
 	s.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
-	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) { s.timers = append(s.timers, d) })
+	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
+		s.timers = append(s.timers, d)
+		// One that is replaced is taken away after this.
+		if s.open++; s.open > 2 {
+			s.t.Errorf("%d timers are open: %v", s.open, s.timers)
+		}
+	})
+	s.SetOnTimerFiredListener(func(string) {
+		if s.open > 1 {
+			s.t.Errorf("%d timers were open: %v", s.open, s.timers)
+		}
+		s.open--
+	})
+	s.SetOnTimerCanceledListener(func(string) { s.open-- })
 
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.JudgeInput) (activities.JudgeOutput, error) {
 		s.note("judge %s, delay at most %d, %s", in.Trigger, in.MaxDelay, in.Decision)
@@ -149,7 +175,7 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 func play[T any](ctx context.Context, s *scene, e ending[T]) (T, error) {
 	info := activity.GetInfo(ctx)
 	s.mu.Lock()
-	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout}
+	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
 	s.mu.Unlock()
 	if e.takes == 0 {
 		return e.out, e.err
@@ -162,8 +188,11 @@ func play[T any](ctx context.Context, s *scene, e ending[T]) (T, error) {
 	return e.out, activity.ErrResultPending
 }
 
-// limits are the timeouts of an activity.
-type limits struct{ attempt, whole, heartbeat time.Duration }
+// limits are the timeouts of an activity, and the queue it waits in.
+type limits struct {
+	attempt, whole, heartbeat time.Duration
+	queue                     string
+}
 
 func (s *scene) note(format string, args ...any) {
 	at := s.Now().Sub(noon).Round(10 * time.Millisecond) // while an activity runs, the clock runs

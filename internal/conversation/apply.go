@@ -128,13 +128,11 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 func (s *State) standBack(n news, now time.Time) []Effect {
 	last := newest(n.addressed)
 	notAfter := func(it Item) bool { return byTS(it, last.TS) <= 0 }
-	said := slices.DeleteFunc(n.said, notAfter)
+	s.Later = putAll(slices.DeleteFunc(s.Later, notAfter), slices.DeleteFunc(n.said, notAfter))
 	if s.Posting {
-		s.Later = putAll(slices.DeleteFunc(s.Later, notAfter), said)
 		return nil
 	}
 	effects := s.callBack(Withdrawn, last.TS)
-	s.Later = said
 	return append(effects, s.next(now)...)
 }
 
@@ -266,6 +264,10 @@ func (s *State) composeEffect() Effect {
 	return Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}
 }
 
+func (s *State) postEffect() Effect {
+	return Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}
+}
+
 // trigger is the message that the reply under way answers: the newest of them.
 func (s *State) trigger() Item {
 	if len(s.Answering) > 0 {
@@ -278,7 +280,7 @@ func (s *State) composed(r Result, now time.Time) []Effect {
 	switch {
 	case r == Done:
 		s.Posting = true
-		return []Effect{Post{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}}
+		return []Effect{s.postEffect()}
 	case r == Failed && len(s.Answering) > 0 && !s.Notice:
 		// Somebody who addressed the bot never meets silence by accident.
 		s.Notice = true

@@ -38,6 +38,12 @@ const messages = 12
 
 // FuzzState drives a conversation with arbitrary events and holds it against a
 // reference model (what is kept) and against a ledger of effects (what is done).
+// Three promises are kept by name, whatever the model says:
+//
+//   - no reply without a cause: effect;
+//   - no cause forgotten: forgets;
+//   - never two timers: check, of the one deadline; that the workflow has one timer
+//     for it, its own tests see to.
 func FuzzState(f *testing.F) {
 	ambient := []byte{opSaid, 0, opWake, 0, opYes, 0}
 	add := func(kind byte, more ...byte) { f.Add(append([]byte{kind}, more...)) }
@@ -98,11 +104,13 @@ type driver struct {
 	yes     map[int]bool
 	settled map[int]bool
 	heard   set // messages that are known to be deleted
+	gone    set // messages that the work under way has found deleted
+	known   set // changes that were told of before
 }
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
@@ -268,6 +276,7 @@ func (d *driver) finish(e Event, then func()) {
 
 // bury marks a message as deleted in Slack; the change may come later, or never.
 func (d *driver) bury(deleted string) {
+	d.gone.add(deleted)
 	for n := range d.dead {
 		if ts(n*10) != deleted || d.dead[n] {
 			continue
@@ -330,6 +339,7 @@ func (d *driver) apply(e Event, then func()) {
 		twin = carried(d.t, d.s)
 	}
 	d.past = append(d.past, moment{e, d.now})
+	before := d.s.causes()
 	effects := d.s.Apply(e, d.now)
 	if then != nil {
 		then()
@@ -338,6 +348,7 @@ func (d *driver) apply(e Event, then func()) {
 		d.effect(e, was, f)
 	}
 	d.check()
+	d.forgets(e, before, effects)
 	if twin != nil {
 		if again := twin.Apply(e, d.now); !slices.Equal(again, effects) || d.written(twin) != d.written(d.s) {
 			d.fail("a copy made through JSON evolved differently: %s", show(again))
@@ -376,7 +387,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 	case Compose:
 		_, ordered := e.(AnswerNow)
 		if !f.Addressed && !ordered && !d.yes[f.Epoch] {
-			d.fail("composed without a verdict yes, an order, or somebody who addressed the bot")
+			d.fail("a reply without a cause: no verdict yes, no order, nobody who addressed the bot")
 		}
 		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {
 			d.fail("notice is %v after %T%+v", f.Notice, e, e) // only a notice follows under the epoch of what failed
@@ -393,7 +404,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		c, ok := d.endedLast().(Compose)
 		done, isEnd := e.(Composed)
 		if !ok || !isEnd || done.Result != Done || Compose(f) != c {
-			d.fail("post of %+v, but what was composed is %+v", f, c)
+			d.fail("a reply without a cause: post of %+v, but what was composed is %+v", f, c)
 		}
 		if d.settled[f.Epoch] {
 			d.fail("epoch %d is posted after it was settled", f.Epoch)
@@ -444,10 +455,17 @@ func (d *driver) check() {
 		d.fail("under way is %T%+v, want %T%+v", d.work, d.work, want, want)
 	}
 	if want != nil && d.m.stage != mPosts && d.heard[trigger.TS] {
-		d.fail("%T for a message that is known to be deleted", d.work)
+		d.fail("a reply without a cause: %T for a message that is known to be deleted", d.work)
 	}
 	if s.Wake().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
-		d.fail("wake at %v with %T under way", s.Wake(), d.work)
+		d.fail("not one thing to wait for: wake at %v with %T under way", s.Wake(), d.work)
+	}
+	var left Effect // to a run that takes over
+	if under := s.UnderWay(); len(under) > 0 {
+		left = under[0]
+	}
+	if left != d.work || len(s.UnderWay()) > 1 {
+		d.fail("a run that takes over would begin %s, under way is %T%+v", show(s.UnderWay()), d.work, d.work)
 	}
 	for _, items := range [][]Item{s.Pending, s.Answering, s.Later} {
 		for i, it := range items {
@@ -468,6 +486,68 @@ func (d *driver) check() {
 	}
 	if len(d.open) > 1 {
 		d.fail("more than one decision is open: %v", d.open)
+	}
+}
+
+// cause is a message that still wants something.
+type cause struct {
+	addressed bool
+	later     bool // than what the work under way is about
+}
+
+func (s *State) causes() map[string]cause {
+	all := map[string]cause{}
+	for i, items := range [][]Item{s.Pending, s.Answering, s.Later} {
+		for _, it := range items {
+			all[it.TS] = cause{addressed: it.Addressed, later: i == 2}
+		}
+	}
+	return all
+}
+
+// forgets sees that what wanted something still does, unless it got it, or lost it
+// for a reason that has a name.
+func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
+	replied := slices.ContainsFunc(effects, func(f Effect) bool {
+		c, ok := f.(Compose)
+		return ok && c.Addressed
+	})
+	done := false    // what the work under way was about
+	stirred := false // by a deletion: what came later may wait now
+	elsewhere := ""  // up to this message, the answer is given in a thread
+	switch e := e.(type) {
+	case Changes:
+		for _, c := range e {
+			if d.known[c.ID()] {
+				continue
+			}
+			d.known.add(c.ID())
+			stirred = stirred || c.Kind == Deleted
+			switch {
+			case c.Kind == Addressed && !d.s.answersHere():
+				elsewhere = max(elsewhere, c.TS)
+			case c.Kind == Said, c.Kind == Addressed:
+				wanted[c.TS] = cause{addressed: c.Kind == Addressed || wanted[c.TS].addressed, later: true}
+			}
+		}
+	case Judged:
+		done = e.Failed || !e.Verdict.ShouldRespond
+	case Composed:
+		done = e.Result != Done
+	case Posted, Drop:
+		done = true
+	}
+	has := d.s.causes()
+	for ts, c := range wanted {
+		_, kept := has[ts]
+		switch {
+		case kept, d.heard[ts], d.gone[ts]:
+		case replied && !c.addressed: // one reply for all
+		case elsewhere != "" && (!c.later || stirred || ts <= elsewhere): // which withdraws what waits
+		case done && !c.later:
+		default:
+			d.fail("a cause is forgotten: %s at %T", showTS(ts), e)
+		}
 	}
 }
 

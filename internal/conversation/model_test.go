@@ -119,12 +119,10 @@ func (m *model) changes(changes Changes) {
 		for _, s := range []set{said, m.said} {
 			maps.DeleteFunc(s, func(ts string, _ bool) bool { return !chat.Time(ts).After(last) })
 		}
-		if m.stage == mPosts {
-			m.said.add(said.list()...)
-			return
+		m.said.add(said.list()...)
+		if m.stage != mPosts {
+			m.turn()
 		}
-		m.said = said
-		m.turn()
 	case busy, m.firm && len(mentions) == 0:
 		m.mentions.add(mentions.list()...)
 		m.said.add(said.list()...)

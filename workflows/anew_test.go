@@ -1,0 +1,178 @@
+package workflows
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"myao/activities"
+	"myao/internal/conversation"
+)
+
+// handsOver plays a scene whose run continues as new, and returns with what.
+func (s *scene) handsOver() conversation.Input {
+	s.t.Helper()
+	err := s.play()
+	in := goesOn[conversation.Input](s.t, err, conversation.WorkflowType)
+	var anew *workflow.ContinueAsNewError
+	if errors.As(err, &anew) && anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+		s.t.Error("the next run would be pinned to the version of this one")
+	}
+	if in.State == nil || in.Conversation != s.in.Conversation || in.Attributes != s.in.Attributes {
+		s.t.Fatalf("hands over %+v, state %+v", in, in.State)
+	}
+	return in
+}
+
+// takesOver is the scene of the run after one.
+func (s *scene) takesOver(in conversation.Input) *scene {
+	again := newSceneAt(s.t, s.Now(), in)
+	again.script = s.script
+	return again
+}
+
+func TestContinueAsNewKeepsTheState(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.in.Attributes = true
+	s.SetContinueAsNewSuggested(true)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600).after(10 * second) }
+	s.says(0, said(1), said(2))
+	in := s.handsOver()
+	if in.State.Policy != policy || len(in.State.Seen) != 2 {
+		t.Errorf("hands over %+v: want the policy, and both changes to be known", in.State)
+	}
+	s.wants("0s closed") // in the very task of the signal
+
+	again := s.takesOver(in)
+	again.run()
+	again.wants(
+		"5m0s judge 2.000000, delay at most 600, /1",
+		"15m10s compose 2.000000, /1",
+		"15m10s post 2.000000, /1",
+		"1h15m10s closed",
+	)
+}
+
+// In a busy conversation each wake is a signal: none comes back with nothing.
+func TestARunHandsOverUnderASteadyStream(t *testing.T) {
+	s := newScene(t, topLevel)
+	for n := range 100 {
+		s.says(time.Duration(n)*second, said(n+1))
+	}
+	s.at(50*second+500*time.Millisecond, func() { s.SetContinueAsNewSuggested(true) })
+	in := s.handsOver()
+	s.wants("51s closed")
+	if n := len(in.State.Pending); n != 52 {
+		t.Errorf("%d messages are pending, want the 52 that were heard", n)
+	}
+}
+
+// Work that is under way is waited for, and no other begun: else a run in which one
+// reply follows the other would never end.
+func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
+	const busy = 10 * second
+	for name, c := range map[string]struct {
+		suggested time.Duration
+		hands     []string
+		takes     []string
+	}{
+		"a reply to be posted": {second,
+			[]string{"0s compose addressed 1.000000, /1", "10s closed"},
+			[]string{"10s post 1.000000, /1", "20s compose addressed 2.000000, /2", "30s post 2.000000, /2", "1h0m40s closed"},
+		},
+		"one more reply": {11 * second,
+			[]string{"0s compose addressed 1.000000, /1", "10s post 1.000000, /1", "20s closed"},
+			[]string{"20s compose addressed 2.000000, /2", "30s post 2.000000, /2", "1h0m40s closed"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, thread)
+			s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+				return result(conversation.Done).after(busy)
+			}
+			s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+				return result(conversation.Done).after(busy)
+			}
+			s.says(0, addressed(1))
+			s.says(2*second, addressed(2)) // each of these makes a workflow task
+			s.says(3*second, addressed(2))
+			s.at(c.suggested, func() { s.SetContinueAsNewSuggested(true) })
+			in := s.handsOver()
+			s.wants(c.hands...)
+			again := s.takesOver(in)
+			again.run()
+			again.wants(c.takes...)
+		})
+	}
+}
+
+func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.settle = func() ending[any] { return ending[any]{}.after(minute) }
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
+	quick := policy
+	quick.FollowUpWait = 0
+	followUp := conversation.Change{TS: ts(2), Kind: conversation.Said, FollowUp: true}
+	s.says(0, said(1))
+	s.at(5*minute+second, func() { s.SetTargetWorkerDeploymentVersionChanged(true) })
+	s.at(5*minute+2*second, func() { s.signal(quick, followUp) })
+	// What was decided is not taken back, or nobody would begin the work that was left.
+	s.at(5*minute+3*second, func() { s.SetTargetWorkerDeploymentVersionChanged(false) })
+	in := s.handsOver()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`5m2s settle withdrawn by "2.000000", /1`,
+		"6m2s closed",
+	)
+	again := s.takesOver(in)
+	again.run()
+	again.wants(
+		"6m2s judge 2.000000, delay at most 600, /2",
+		"7m2s compose 2.000000, /2",
+		"7m2s post 2.000000, /2",
+		"1h7m2s closed",
+	)
+}
+
+// A conversation moves to another version of the workers when it rests, and stays
+// where it is for as long as nothing wakes it.
+func TestARunMovesToAnotherVersion(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.says(0, said(1))
+	s.at(minute, func() { s.SetTargetWorkerDeploymentVersionChanged(true) })
+	s.says(2*minute, said(2))
+	in := s.handsOver()
+	s.wants("2m0s closed")
+	if got, want := in.State.DueAt, noon.Add(7*minute); !got.Equal(want) {
+		t.Errorf("due at %s, want %s: the wait goes on", got, want)
+	}
+}
+
+func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{})
+	c.SetTargetWorkerDeploymentVersionChanged(true)
+	if in := goesOn[MemoryInput](t, c.run(Memory, MemoryInput{}), "Memory"); !in.Channels {
+		t.Errorf("goes on with %+v, want the channels", in)
+	}
+	var anew *workflow.ContinueAsNewError
+	if !errors.As(c.GetWorkflowError(), &anew) || anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+		t.Errorf("ended with %+v", anew)
+	}
+	// The parts of a catch-up end soon enough.
+	many := make([]string, channelsInPart+1)
+	for i := range many {
+		many[i] = ts(i)
+	}
+	c = newChore(t, workspace{members: many})
+	in := goesOn[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
+	if !errors.As(c.GetWorkflowError(), &anew) || anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+		t.Errorf("ended with %+v", anew)
+	}
+	if want := many[channelsInPart:]; !reflect.DeepEqual(in.Left, want) {
+		t.Errorf("leaves %q, want %q", in.Left, want)
+	}
+}

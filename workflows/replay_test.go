@@ -1,0 +1,221 @@
+package workflows
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+
+	"myao/internal/conversation"
+)
+
+// recorded is every history that is kept, of whatever generation, by file.
+func recorded(t *testing.T) map[string]*historypb.History {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.json.gz"))
+	if err != nil || len(files) < len(paths) {
+		t.Fatalf("%d files of %d paths, %v: `make histories` records what is missing", len(files), len(paths), err)
+	}
+	all := map[string]*historypb.History{}
+	for _, file := range files {
+		h, err := read(file)
+		if err != nil {
+			t.Fatalf("read %s: %v", file, err)
+		}
+		all[file] = h
+	}
+	return all
+}
+
+// What runs elsewhere, begun by the workflows as they were when these were recorded,
+// goes on as it began.
+func TestRecordedHistoriesReplay(t *testing.T) {
+	t.Parallel()
+	for file, h := range recorded(t) {
+		if err := replayed(h); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestEachPathHasItsHistory(t *testing.T) {
+	t.Parallel()
+	all := recorded(t)
+	for _, p := range paths {
+		for run := range p.runs {
+			h, ok := all[p.file(run)]
+			if !ok {
+				t.Errorf("no %s: `make histories` records it", p.file(run))
+				continue
+			}
+			p.check(t, run, h)
+		}
+	}
+}
+
+func TestEachHistoryHasItsPath(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, p := range paths {
+		for run := range p.runs {
+			known[p.file(run)] = true
+		}
+	}
+	for file := range recorded(t) {
+		if strings.HasPrefix(filepath.Base(file), strings.TrimSuffix(filepath.Base(path{}.file(0)), ".json.gz")) && !known[file] {
+			t.Errorf("%s: no path has that name", file)
+		}
+	}
+}
+
+// Of an earlier generation too, a conversation has one timer at any time.
+func TestNeverTwoTimers(t *testing.T) {
+	t.Parallel()
+	for file, h := range recorded(t) {
+		flow := h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName()
+		if n := openTimers(h); n > 1 && flow == conversation.WorkflowType {
+			t.Errorf("%s: %d timers are open at once", file, n)
+		}
+	}
+}
+
+func TestHistoriesAreAnonymousAndSmall(t *testing.T) {
+	t.Parallel()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for file, h := range recorded(t) {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += int(info.Size())
+		clean := proto.Clone(h).(*historypb.History)
+		anonymous(clean.ProtoReflect())
+		if !proto.Equal(clean, h) {
+			t.Errorf("%s tells of the machine that it was made on", file)
+		}
+		text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`[0-9]+@[a-z]|/(home|root|work|tmp|Users)/`).Find(text); found != nil || len(host) > 5 && strings.Contains(string(text), host) {
+			t.Errorf("%s holds %q, or the name of this host", file, found)
+		}
+	}
+	if size > 300<<10 {
+		t.Errorf("%d bytes in all: too much to carry along", size)
+	}
+}
+
+// A replay that cannot fail would prove nothing: with another activity asked for, or
+// a timer that is not set, none of the histories is the workflows' own.
+func TestReplayNoticesWhatIsChanged(t *testing.T) {
+	t.Parallel()
+	changes := map[string]func(*historypb.HistoryEvent) bool{
+		"another activity": func(e *historypb.HistoryEvent) bool {
+			a := e.GetActivityTaskScheduledEventAttributes()
+			if a == nil {
+				return false
+			}
+			a.ActivityType.Name += "Otherwise"
+			return true
+		},
+		"no timer": func(e *historypb.HistoryEvent) bool {
+			if e.GetTimerStartedEventAttributes() == nil {
+				return false
+			}
+			// In its place, something that workflows have no part in.
+			e.EventType = enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
+			e.Attributes = &historypb.HistoryEvent_WorkflowExecutionSignaledEventAttributes{
+				WorkflowExecutionSignaledEventAttributes: &historypb.WorkflowExecutionSignaledEventAttributes{SignalName: "another"},
+			}
+			return true
+		},
+	}
+	for name, change := range changes {
+		tried := 0
+		for file, h := range recorded(t) {
+			h = proto.Clone(h).(*historypb.History)
+			if !slices.ContainsFunc(h.Events, change) {
+				continue
+			}
+			tried++
+			if err := replayed(h); err == nil || !strings.Contains(err.Error(), "TMPRL1100") {
+				t.Errorf("%s with %s: %v, want it refused", file, name, err)
+			}
+		}
+		if tried < 10 {
+			t.Errorf("%s: tried with %d histories", name, tried)
+		}
+	}
+}
+
+// hasty is the conversation as it must not be written: it reads a duration from a
+// variable, and not from what it was told.
+func hasty(minWait *int) func(workflow.Context, conversation.Input) error {
+	return func(ctx workflow.Context, in conversation.Input) error {
+		t := newTalk(ctx, in)
+		if err := t.serve(); err != nil {
+			return err
+		}
+		for {
+			var s conversation.Signal
+			for t.signals.ReceiveAsync(&s) {
+				t.state.Policy = s.Policy
+				t.state.Policy.MinWait = *minWait
+				t.apply(conversation.Changes(s.Changes))
+			}
+			t.finish()
+			t.apply(conversation.Tick{})
+			if t.resting() && t.state.Closing(t.now()) {
+				return nil
+			}
+			if err := t.rest(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// The timing of a conversation may be configured anew at any time because it travels
+// with the signals. What would come of another way to write it:
+func TestADurationThatIsNotToldBreaksReplay(t *testing.T) {
+	t.Parallel()
+	h := recorded(t)[path{name: "judged-yes", runs: make([][]string, 1)}.file(0)]
+	for configured, want := range map[int]bool{briskly.MinWait: true, briskly.MinWait + 4: false, 0: false} {
+		r := worker.NewWorkflowReplayer()
+		r.RegisterWorkflowWithOptions(hasty(&configured), workflow.RegisterOptions{Name: conversation.WorkflowType})
+		if err := r.ReplayWorkflowHistory(quiet, h); (err == nil) != want {
+			t.Errorf("recorded with a quiet time of %d s, replayed with %d: %v", briskly.MinWait, configured, err)
+		}
+	}
+}
+
+// Nothing of the place where workers run is in what workflows do: neither its zone
+// nor its environment.
+func TestRecordedHistoriesReplayElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, env := range [][]string{
+		{"TZ=Asia/Tokyo", "LANG=ja_JP.UTF-8", "GOMAXPROCS=1", "TEMPORAL_NAMESPACE=other"},
+		{"TZ=America/St_Johns", "LC_ALL=tr_TR.UTF-8", "GOGC=5"},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRecordedHistoriesReplay$", "-test.v")
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TZ=") }), env...)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestRecordedHistoriesReplay") {
+			t.Errorf("with %q: %v\n%s", env, err, out)
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/activities"
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/testserver"
+)
+
+var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+// server is a namespace of the test's own on a real server, with workers whose
+// activities follow a script and record what they are asked.
+type server struct {
+	script
+	of        workspace // for what nobody waits for
+	t         *testing.T
+	client    client.Client
+	namespace string
+	warnings  *warnings
+	// attributes is set when the server knows the search attributes.
+	attributes bool
+	probes     int           // conversations that ask which version they are begun with
+	patience   time.Duration // with what is awaited
+
+	mu      sync.Mutex
+	record  []string // "thread/T1/C1/1.000000 post 2.000000"
+	changed chan struct{}
+	infos   map[string]activity.Info // of the newest "post"
+}
+
+// newServer is on the server that all tests share, and has workers.
+func newServer(t *testing.T) *server {
+	t.Helper()
+	t.Parallel()
+	s := newServerAt(t, testserver.Temporal(t))
+	t.Cleanup(s.work(worker.Options{}))
+	return s
+}
+
+func newServerAt(t *testing.T, address string) *server {
+	t.Helper()
+	s := &server{
+		script: goodDay(), t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")),
+		warnings: &warnings{}, patience: time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
+	}
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := admin.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: s.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if s.client, err = client.NewLazyClient(client.Options{
+		HostPort: address, Namespace: s.namespace, Identity: "test",
+		Logger: sdklog.NewStructuredLogger(slog.New(s.warnings)),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.client.Close()
+		for _, w := range s.warnings.of("unhandled signals") {
+			t.Error(w)
+		}
+	})
+	s.await("the namespace", func() bool {
+		_, err := s.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{})
+		return err == nil
+	})
+	return s
+}
+
+// work starts workers of both task queues, as one process has them.
+func (s *server) work(o worker.Options) (stop func()) {
+	s.t.Helper()
+	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // what is called back learns of it soon
+	flows, model := worker.New(s.client, conversation.TaskQueue, o), worker.New(s.client, conversation.ModelTaskQueue, o)
+	register(flows)
+	for _, does := range []map[string]any{s.activities(), s.chores()} {
+		for name, do := range does {
+			flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+			model.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+		}
+	}
+	for _, w := range []worker.Worker{flows, model} {
+		if err := w.Start(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return func() {
+		flows.Stop()
+		model.Stop()
+	}
+}
+
+func (s *server) activities() map[string]any {
+	return map[string]any{
+		"Judge": func(ctx context.Context, in activities.JudgeInput) (activities.JudgeOutput, error) {
+			s.note(ctx, in.Task, "judge")
+			return perform(ctx, s.judge(in))
+		},
+		"Compose": func(ctx context.Context, in activities.ComposeInput) (activities.ReplyOutput, error) {
+			s.note(ctx, in.Task, "compose")
+			return perform(ctx, s.compose(in))
+		},
+		"Post": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+			s.note(ctx, in.Task, "post")
+			return perform(ctx, s.post(in))
+		},
+		"Settle": func(ctx context.Context, in activities.SettleInput) error {
+			s.note(ctx, in.Task, "settle")
+			_, err := perform(ctx, s.settle())
+			return err
+		},
+		"Silence": func(ctx context.Context, in activities.SilenceInput) error {
+			s.note(ctx, activities.Task{Conversation: in.Conversation}, "silence")
+			_, err := perform(ctx, s.silence())
+			return err
+		},
+	}
+}
+
+// perform takes as long as the ending does, unless it is called back.
+func perform[T any](ctx context.Context, e ending[T]) (T, error) {
+	if e.takes == 0 {
+		return e.out, e.err
+	}
+	end := time.After(e.takes)
+	for beat := time.NewTicker(50 * time.Millisecond); ; {
+		select {
+		case <-end:
+			return e.out, e.err
+		case <-ctx.Done():
+			return e.out, ctx.Err()
+		case <-beat.C:
+			activity.RecordHeartbeat(ctx)
+		}
+	}
+}
+
+// warnings keeps what the SDK warns of.
+type warnings struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (*warnings) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+	return nil
+}
+
+func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w *warnings) WithGroup(string) slog.Handler      { return w }
+
+// of is the warnings that tell of something.
+func (w *warnings) of(what string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []string
+	for _, line := range w.lines {
+		if strings.Contains(line, what) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func (s *server) note(ctx context.Context, task activities.Task, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.infos[what] = activity.GetInfo(ctx)
+	s.record = append(s.record, strings.TrimSpace(task.Conversation.ID()+" "+what+" "+task.Trigger))
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// awaitLine waits until an activity has been asked for something.
+func (s *server) awaitLine(line string) error {
+	timeout := time.After(s.patience)
+	for {
+		s.mu.Lock()
+		there, changed := slices.Contains(s.record, line), s.changed
+		s.mu.Unlock()
+		if there {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return fmt.Errorf("never: %s", line)
+		}
+	}
+}
+
+func (s *server) await(what string, done func() bool) {
+	s.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(s.patience); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
+	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName,
+		conversation.Signal{Policy: p, Changes: changes},
+		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, conversation.Input{Conversation: c, Attributes: s.attributes})
+	return err
+}
+
+// closed waits until no run of the conversation is open.
+func (s *server) closed(c chat.Conversation) {
+	s.t.Helper()
+	s.await(c.ID()+" to close", func() bool {
+		d, err := s.client.DescribeWorkflowExecution(s.t.Context(), c.ID(), "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+}
+
+// histories are those of all runs, once visibility has caught up with n of them.
+func (s *server) histories(least int) []*historypb.History {
+	s.t.Helper()
+	var runs []*workflowservice.ListWorkflowExecutionsResponse
+	count := 0
+	s.await(fmt.Sprint(least, " runs"), func() bool {
+		r, err := s.client.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
+		if err != nil {
+			return false
+		}
+		runs, count = []*workflowservice.ListWorkflowExecutionsResponse{r}, len(r.Executions)
+		return count >= least
+	})
+	var all []*historypb.History
+	for _, e := range runs[0].Executions {
+		all = append(all, s.history(e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId()))
+	}
+	return all
+}
+
+func (s *server) history(id, run string) *historypb.History {
+	s.t.Helper()
+	var h historypb.History
+	events := s.client.GetWorkflowHistory(s.t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		h.Events = append(h.Events, event)
+	}
+	return &h
+}
+
+func (s *server) updateWithStart(c chat.Conversation, name string, o conversation.Order) error {
+	start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: c.ID(), TaskQueue: conversation.TaskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, conversation.WorkflowType, conversation.Input{Conversation: c})
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	handle, err := s.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateName: name, Args: []any{o}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, nil)
+}
+
+func pause(ms int) { <-time.After(time.Duration(ms) * time.Millisecond) }
+
+func difference(got, want []string) []string {
+	count := map[string]int{}
+	for _, line := range got {
+		count[line]++
+	}
+	for _, line := range want {
+		count[line]--
+	}
+	var out []string
+	for line, n := range count {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%+d %s", n, line))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// register makes all workflows known, under the names that stand in histories.
+func register(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	r.RegisterWorkflow(Memory)
+	r.RegisterWorkflow(CatchUp)
+	r.RegisterWorkflow(ChannelSync)
+}
+
+// replayed has the workflow's code come to the same commands again, and returns
+// why it did not.
+func replayed(h *historypb.History) error {
+	r := worker.NewWorkflowReplayer()
+	register(r)
+	return r.ReplayWorkflowHistory(quiet, h)
+}
+
+func replay(t *testing.T, histories []*historypb.History) {
+	t.Helper()
+	for _, h := range histories {
+		if err := replayed(h); err != nil {
+			t.Error(err)
+		}
+	}
+}
