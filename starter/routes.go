@@ -17,8 +17,8 @@ func (s *starter) routes() http.Handler {
 	mux := http.NewServeMux()
 	if s.socket == nil {
 		mux.Handle("POST /slack/events", s.open((*ingest.Door).Events))
-		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Quiet))
-		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Quiet))
+		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Interactions))
+		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Commands))
 	}
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
@@ -31,6 +31,7 @@ func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		door := s.door.Load()
 		if door == nil {
+			w.Header().Set("Connection", "close") // the body is not read
 			http.Error(w, "the database is not there yet", http.StatusServiceUnavailable)
 			return
 		}

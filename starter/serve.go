@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +45,7 @@ type starter struct {
 
 // serve runs until the context ends.
 func serve(ctx context.Context, p launch.Program) error {
-	c, err := temporal.NewClient(p.Logger)
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
 	if err != nil {
 		return err
 	}
@@ -80,29 +79,6 @@ func serve(ctx context.Context, p launch.Program) error {
 	return err
 }
 
-// listen serves HTTP until the context ends, then lets requests finish.
-func (s *starter) listen(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      15 * time.Second,
-		IdleTimeout:       time.Minute,
-	}
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
-		defer cancel()
-		stopped <- server.Shutdown(stop)
-	}()
-	s.Logger.Info("starter listens", "address", listener.Addr().String())
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve HTTP: %w", err)
-	}
-	return <-stopped
-}
-
 // work opens the door and relays what comes in.
 func (s *starter) work(ctx context.Context) error {
 	db, err := s.Store(ctx)
@@ -133,6 +109,7 @@ func (s *starter) work(ctx context.Context) error {
 		}
 		return again(ctx, s.unscheduled, s.schedule)
 	})
+	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Accept) })
 	}

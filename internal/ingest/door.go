@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/failpoint"
 	"myao/internal/slack"
 )
 
@@ -50,7 +51,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	}
 	event, err := slack.Normalise(env, own)
 	if err != nil {
-		d.leaveOut(env, err)
+		d.leaveOut(env.EventID, env.Type, err)
 		return nil
 	}
 	targets, err := d.Record(ctx, event)
@@ -58,6 +59,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.Metrics.event("failed")
 		return err
 	}
+	failpoint.Here("door: stored")
 	d.Metrics.event(string(event.Kind))
 	d.Logger.Debug("event stored", "event", event.ID, "kind", event.Kind, "channel", event.Message.Channel,
 		"ts", event.Message.TS, "targets", len(targets))
@@ -67,12 +69,33 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	return nil
 }
 
-// leaveOut tells of an event that is not stored.
-func (d *Door) leaveOut(env slack.Envelope, why error) {
+// hear is take of what somebody asked by a button or a slash command. Nothing answers to
+// these yet: whose it is gets checked and counted.
+func (d *Door) hear(ctx context.Context, r slack.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, acceptFor)
+	defer cancel()
+	own, err := d.Directory.Identity(ctx)
+	if err != nil {
+		d.Metrics.event("failed")
+		return fmt.Errorf("learn who the bot is: %w", err)
+	}
+	why := r.Of(own)
+	if why == nil {
+		why = fmt.Errorf("%w: nothing answers to it", slack.ErrIgnored)
+	}
+	d.leaveOut("", r.Type, why)
+	return nil
+}
+
+// leaveOut tells of an event or a request of which nothing is stored.
+func (d *Door) leaveOut(event, kind string, why error) {
 	result, level := "unusable", slog.LevelWarn
-	if errors.Is(why, slack.ErrIgnored) {
+	switch {
+	case errors.Is(why, slack.ErrForeign):
+		result = "foreign"
+	case errors.Is(why, slack.ErrIgnored):
 		result, level = "ignored", slog.LevelInfo
 	}
 	d.Metrics.event(result)
-	d.Logger.Log(context.Background(), level, "event not stored", "event", env.EventID, "type", env.Type, "reason", why)
+	d.Logger.Log(context.Background(), level, "event not stored", "event", event, "type", kind, "reason", why)
 }

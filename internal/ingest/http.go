@@ -34,13 +34,32 @@ func (d *Door) Events() http.Handler {
 	})
 }
 
-// Quiet serves an address of Slack's that has nothing to say yet: requests are
-// verified like all others and acknowledged.
-func (d *Door) Quiet() http.Handler {
-	return d.verified(func(http.ResponseWriter, *http.Request, []byte) {})
+// Interactions serves POST /slack/interactions: buttons, shortcuts and dialogs.
+func (d *Door) Interactions() http.Handler { return d.quiet(slack.ParseInteraction) }
+
+// Commands serves POST /slack/commands.
+func (d *Door) Commands() http.Handler { return d.quiet(slack.ParseCommand) }
+
+// quiet serves an address of Slack's that has nothing to say yet: requests are
+// verified like all others, and acknowledged.
+func (d *Door) quiet(parse func([]byte) (slack.Request, error)) http.Handler {
+	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
+		request, err := parse(body)
+		if err != nil {
+			d.refuse(w, r, http.StatusBadRequest, err)
+			return
+		}
+		if err := d.hear(r.Context(), request); err != nil {
+			d.Logger.Error("request not taken", "path", r.URL.Path, "type", request.Type, "error", err)
+			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
+		}
+	})
 }
 
+// refuse answers at once, and ends the connection: the server would read on in a body
+// that nobody wants, to find the next request behind it.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
+	w.Header().Set("Connection", "close")
 	d.Metrics.refused(status)
 	d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)

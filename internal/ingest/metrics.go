@@ -16,7 +16,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events of Slack by what became of them: posted, edited, deleted, ignored, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events of Slack by what became of them: posted, edited, deleted, ignored, foreign, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by HTTP status.",

@@ -86,15 +86,48 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	if id.UserID != "" {
 		return id, nil
 	}
-	auth, err := c.api.AuthTestContext(ctx)
-	if err != nil {
+	ctx, answer := withAnswer(ctx)
+	if _, err := c.api.AuthTestContext(ctx); err != nil {
 		return Identity{}, c.fail(method, err)
 	}
-	if !validID(auth.TeamID) || !validID(auth.UserID) {
+	team, user := answer.text("team_id"), answer.text("user_id")
+	if !validID(team) || !validID(user) {
 		return Identity{}, unreadable(method, errors.New("no team_id and user_id"))
 	}
-	id = Identity{TeamID: auth.TeamID, UserID: auth.UserID, BotID: auth.BotID, Name: auth.User, TeamName: auth.Team, URL: auth.URL}
+	id = Identity{
+		TeamID: team, UserID: user, BotID: answer.text("bot_id"), Name: answer.text("user"),
+		TeamName: answer.text("team"), URL: answer.text("url"),
+	}
+	if answer.flag("is_enterprise_install") {
+		id.OrgID = answer.text("enterprise_id")
+	}
 	return id, nil
+}
+
+// LearnApp asks which app the bot is of (docs.slack.dev/reference/methods/bots.info;
+// auth.test does not tell). From then on Identity knows it.
+func (c *Client) LearnApp(ctx context.Context) error {
+	const method = "bots.info"
+	own, err := c.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	_, info, err := c.bot(ctx, own.BotID)
+	if err != nil {
+		return err
+	}
+	app, err := info.id("app_id")
+	if err != nil || app == "" {
+		return unreadable(method, errors.New("no app_id"))
+	}
+	select {
+	case id := <-c.identity:
+		id.AppID = app
+		c.identity <- id
+		return nil
+	case <-ctx.Done():
+		return c.fail(method, transportError(method, ctx.Err(), false))
+	}
 }
 
 // User is somebody who writes: a person, or an app.
@@ -109,7 +142,8 @@ type User struct {
 // (docs.slack.dev/reference/methods/users.info, …/bots.info).
 func (c *Client) User(ctx context.Context, id string) (User, error) {
 	if strings.HasPrefix(id, "B") {
-		return c.bot(ctx, id)
+		user, _, err := c.bot(ctx, id)
+		return user, err
 	}
 	const method = "users.info"
 	if !validID(id) {
@@ -129,15 +163,16 @@ func (c *Client) User(ctx context.Context, id string) (User, error) {
 	}, nil
 }
 
-func (c *Client) bot(ctx context.Context, id string) (User, error) {
+// bot is an app's bot, and what else Slack tells of it.
+func (c *Client) bot(ctx context.Context, id string) (User, object, error) {
 	const method = "bots.info"
 	if !validID(id) {
-		return User{}, argument(method, "malformed bot id")
+		return User{}, nil, argument(method, "malformed bot id")
 	}
 	ctx, answer := withAnswer(ctx)
 	if _, err := c.api.GetBotInfoContext(ctx, slackapi.GetBotInfoParameters{Bot: id}); err != nil {
-		return User{}, c.fail(method, err)
+		return User{}, nil, c.fail(method, err)
 	}
 	b, _ := answer.object("bot")
-	return User{ID: id, Name: cmp.Or(label(b.text("name")), id), IsBot: true}, nil
+	return User{ID: id, Name: cmp.Or(label(b.text("name")), id), IsBot: true}, b, nil
 }

@@ -20,6 +20,8 @@ type Envelope struct {
 	// TeamID is the workspace the event is told of; in a shared channel that can be
 	// another than the one the app is installed in.
 	TeamID string
+	// AppID is the app that the event was sent to.
+	AppID string
 	// EventID is the same in every redelivery of one event, and differs between an
 	// app_mention and its message twin.
 	EventID string
@@ -29,7 +31,12 @@ type Envelope struct {
 	EventType string
 	Subtype   string
 	Event     json.RawMessage
+
+	origin origin
 }
+
+// Of returns ErrForeign, with the reason, if an event was not meant for this bot.
+func (e Envelope) Of(id Identity) error { return e.origin.of(id) }
 
 // ParseEnvelope reads an envelope. Its only error is ErrNotObject.
 func ParseEnvelope(body []byte) (Envelope, error) {
@@ -41,8 +48,15 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		Type:      o.text("type"),
 		Challenge: o.text("challenge"),
 		TeamID:    o.text("team_id"),
+		AppID:     o.text("api_app_id"),
 		At:        o.unix("event_time"),
 		Event:     o["event"],
+	}
+	env.origin = origin{app: env.AppID, teams: []string{env.TeamID, o.text("context_team_id")}}
+	for _, raw := range o.list("authorizations") {
+		// The installations that the event may be seen by (docs.slack.dev/apis/events-api/#authorizations).
+		authorization, _ := parseObject(raw)
+		env.origin.add(authorization)
 	}
 	if id, err := o.id("event_id"); err == nil {
 		env.EventID = id

@@ -13,7 +13,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Why an event is acknowledged without being stored. Both come wrapped with the reason.
+// Why an event is acknowledged without being stored, beside ErrForeign. Both come wrapped
+// with the reason.
 var (
 	// ErrIgnored: the event is understood, and nothing to store.
 	ErrIgnored = errors.New("ignored")
@@ -65,11 +66,14 @@ type Event struct {
 }
 
 // Normalise turns an envelope into an event. It is pure and serves HTTP and Socket
-// Mode alike. Errors wrap ErrIgnored or ErrUnusable.
+// Mode alike. Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
 // Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
 func Normalise(env Envelope, id Identity) (Event, error) {
 	if env.Type != slackevents.CallbackEvent {
 		return Event{}, ignored("envelope of type %s", name(env.Type))
+	}
+	if err := env.Of(id); err != nil {
+		return Event{}, err
 	}
 	o, ok := parseObject(env.Event)
 	if !ok {

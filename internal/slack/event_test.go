@@ -294,7 +294,7 @@ func FuzzNormalise(f *testing.F) {
 		}
 		e, err := Normalise(env, me)
 		if err != nil {
-			if !errors.Is(err, ErrIgnored) && !errors.Is(err, ErrUnusable) {
+			if !errors.Is(err, ErrIgnored) && !errors.Is(err, ErrUnusable) && !errors.Is(err, ErrForeign) {
 				t.Fatalf("unknown error %v", err)
 			}
 			return

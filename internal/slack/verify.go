@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -24,6 +24,9 @@ const MaxSkew = 5 * time.Minute
 var (
 	// ErrUnsigned: a signature header is missing.
 	ErrUnsigned = errors.New("slack signature: header missing")
+	// ErrRepeated: a signature header is there more than once. Slack sends one of each;
+	// with two, a proxy before us might have checked the other.
+	ErrRepeated = errors.New("slack signature: header repeated")
 	// ErrStale: the timestamp is unreadable or further than MaxSkew from now.
 	ErrStale = errors.New("slack signature: timestamp not within five minutes of now")
 	// ErrForged: the signature is malformed, or not that of this body and timestamp.
@@ -34,7 +37,7 @@ var (
 
 // CheckHeaders is the part of Verify that needs no body: both headers are there,
 // well formed, and the timestamp is fresh. It lets a door refuse before it reads.
-// It returns ErrUnsigned, ErrStale or ErrForged.
+// It returns ErrUnsigned, ErrRepeated, ErrStale or ErrForged.
 func CheckHeaders(header http.Header, now time.Time) error {
 	_, _, err := signature(header, now)
 	return err
@@ -52,36 +55,43 @@ func Verify(header http.Header, body []byte, secret string, now time.Time) error
 		return err
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("v0:" + timestamp + ":"))
+	mac.Write([]byte(version + ":" + timestamp + ":"))
 	mac.Write(body)
-	if !hmac.Equal(mac.Sum(nil), claimed) {
+	if !hmac.Equal([]byte(version+"="+hex.EncodeToString(mac.Sum(nil))), []byte(claimed)) {
 		return ErrForged
 	}
 	return nil
 }
 
-// signature is the timestamp as sent and the decoded signature.
-func signature(header http.Header, now time.Time) (timestamp string, mac []byte, err error) {
-	timestamp = header.Get(TimestampHeader)
-	claimed := header.Get(SignatureHeader)
-	if timestamp == "" || claimed == "" {
-		return "", nil, ErrUnsigned
-	}
+// version is the only scheme of signatures there has been.
+const version = "v0"
+
+var (
+	signaturePattern = regexp.MustCompile(`^` + version + `=[0-9a-f]{64}$`)
 	// Twelve digits reach past the year 30000 and cannot overflow the difference.
-	seconds, err := strconv.ParseUint(timestamp, 10, 63)
-	if err != nil || len(timestamp) > 12 {
-		return "", nil, ErrStale
+	timestampPattern = regexp.MustCompile(`^[1-9][0-9]{0,11}$`)
+)
+
+// signature is the timestamp and the signature as sent, both as Slack writes them: what
+// else could be read as the same number is no request of Slack's.
+func signature(header http.Header, now time.Time) (timestamp, claimed string, err error) {
+	timestamps, signatures := header.Values(TimestampHeader), header.Values(SignatureHeader)
+	switch {
+	case len(timestamps) > 1 || len(signatures) > 1:
+		return "", "", ErrRepeated
+	case header.Get(TimestampHeader) == "" || header.Get(SignatureHeader) == "":
+		return "", "", ErrUnsigned
 	}
-	if now.Sub(time.Unix(int64(seconds), 0)).Abs() > MaxSkew {
-		return "", nil, ErrStale
+	timestamp, claimed = timestamps[0], signatures[0]
+	if !timestampPattern.MatchString(timestamp) {
+		return "", "", ErrStale
 	}
-	digits, ok := strings.CutPrefix(claimed, "v0=")
-	if !ok {
-		return "", nil, ErrForged
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > MaxSkew {
+		return "", "", ErrStale
 	}
-	mac, err = hex.DecodeString(digits)
-	if err != nil || len(mac) != sha256.Size {
-		return "", nil, ErrForged
+	if !signaturePattern.MatchString(claimed) {
+		return "", "", ErrForged
 	}
-	return timestamp, mac, nil
+	return timestamp, claimed, nil
 }

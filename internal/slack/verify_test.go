@@ -42,6 +42,15 @@ func TestVerify(t *testing.T) {
 	set := func(key, value string) func(http.Header) {
 		return func(h http.Header) { h.Set(key, value) }
 	}
+	again := func(key string) func(http.Header) {
+		return func(h http.Header) { h.Add(key, h.Get(key)) }
+	}
+	joined := func(key string) func(http.Header) {
+		return func(h http.Header) { h.Set(key, h.Get(key)+", "+h.Get(key)) }
+	}
+	capital := func(key, prefix string) func(http.Header) {
+		return func(h http.Header) { h.Set(key, prefix+strings.ToUpper(strings.TrimPrefix(h.Get(key), prefix))) }
+	}
 	for _, tc := range []struct {
 		name   string
 		at     time.Time
@@ -63,6 +72,23 @@ func TestVerify(t *testing.T) {
 		{name: "no signature", at: now, alter: func(h http.Header) { h.Del(SignatureHeader) }, want: ErrUnsigned, early: ErrUnsigned},
 		{name: "no timestamp", at: now, alter: func(h http.Header) { h.Del(TimestampHeader) }, want: ErrUnsigned, early: ErrUnsigned},
 		{name: "timestamp no number", at: now, alter: set(TimestampHeader, "soon"), want: ErrStale, early: ErrStale},
+		{name: "timestamp zero-padded", at: now, alter: set(TimestampHeader, "01700000000"), want: ErrStale, early: ErrStale},
+		{name: "timestamp with a sign", at: now, alter: set(TimestampHeader, "+1700000000"), want: ErrStale, early: ErrStale},
+		{name: "timestamp with a space", at: now, alter: set(TimestampHeader, "1700000000 "), want: ErrStale, early: ErrStale},
+		{name: "timestamp with a line break", at: now, alter: set(TimestampHeader, "1700000000\n"), want: ErrStale, early: ErrStale},
+		{name: "timestamp with a fraction", at: now, alter: set(TimestampHeader, "1700000000.0"), want: ErrStale, early: ErrStale},
+		{name: "timestamp in hexadecimal", at: now, alter: set(TimestampHeader, "0x6553f100"), want: ErrStale, early: ErrStale},
+		{name: "timestamp in other digits", at: now, alter: set(TimestampHeader, "１７００００００００"), want: ErrStale, early: ErrStale},
+		{name: "timestamp zero", at: now, alter: set(TimestampHeader, "0"), want: ErrStale, early: ErrStale},
+		{name: "timestamp past 64 bits", at: now, alter: set(TimestampHeader, "18446744073709551616"), want: ErrStale, early: ErrStale},
+		{name: "timestamp twice", at: now, alter: again(TimestampHeader), want: ErrRepeated, early: ErrRepeated},
+		{name: "signature twice", at: now, alter: again(SignatureHeader), want: ErrRepeated, early: ErrRepeated},
+		{name: "two in one header", at: now, alter: joined(SignatureHeader), want: ErrForged, early: ErrForged},
+		{name: "a second one that is empty", at: now, alter: func(h http.Header) { h.Add(SignatureHeader, "") }, want: ErrRepeated, early: ErrRepeated},
+		{name: "capital digits", at: now, alter: capital(SignatureHeader, "v0="), want: ErrForged, early: ErrForged},
+		{name: "capital version", at: now, alter: func(h http.Header) { h.Set(SignatureHeader, "V"+h.Get(SignatureHeader)[1:]) }, want: ErrForged, early: ErrForged},
+		{name: "signature with a space", at: now, alter: func(h http.Header) { h.Set(SignatureHeader, h.Get(SignatureHeader)+" ") }, want: ErrForged, early: ErrForged},
+		{name: "signature without its version", at: now, alter: func(h http.Header) { h.Set(SignatureHeader, h.Get(SignatureHeader)[3:]) }, want: ErrForged, early: ErrForged},
 		{name: "timestamp negative", at: now, alter: set(TimestampHeader, "-1700000000"), want: ErrStale, early: ErrStale},
 		{name: "timestamp overflows", at: now, alter: set(TimestampHeader, "9223372036854775807"), want: ErrStale, early: ErrStale},
 		{name: "version", at: now, alter: set(SignatureHeader, "v1="+strings.Repeat("00", 32)), want: ErrForged, early: ErrForged},
@@ -94,4 +120,56 @@ func TestVerify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing passes but the one signature of this body, this timestamp and this secret,
+// each header there once, within five minutes of the timestamp. What Slack would have
+// sent is made anew here and compared letter by letter.
+func FuzzVerify(f *testing.F) {
+	const key, said = "s3cret", `{"type":"event_callback"}`
+	instant := time.Unix(1_700_000_000, 0)
+	good := sign(key, instant, said)
+	stamp, mac := good.Get(TimestampHeader), good.Get(SignatureHeader)
+	for _, seed := range []struct{ timestamp, signature, second, body, secret string }{
+		{stamp, mac, "", said, key},
+		{stamp, mac, mac, said, key},
+		{stamp, mac, "", said + " ", key},
+		{stamp, mac, "", said, "S3cret"},
+		{stamp, strings.ToUpper(mac), "", said, key},
+		{stamp + " ", mac, "", said, key},
+		{"-" + stamp, mac, "", said, key},
+		{"0" + stamp, mac, "", said, key},
+		{"1７00000000", mac, "", said, key},
+		{"99999999999999999999", mac, "", said, key},
+		{"", "", "", "", ""},
+	} {
+		f.Add(seed.timestamp, seed.signature, seed.second, []byte(seed.body), seed.secret, int64(0))
+	}
+	f.Fuzz(func(t *testing.T, timestamp, signature, second string, body []byte, secret string, skew int64) {
+		skew %= 1000
+		now := instant.Add(time.Duration(skew) * time.Second)
+		h := http.Header{TimestampHeader: {timestamp}, SignatureHeader: {signature}}
+		if second != "" {
+			h.Add(SignatureHeader, second)
+		}
+		want := false
+		for at := now.Add(-MaxSkew); secret != "" && second == "" && !at.After(now.Add(MaxSkew)); at = at.Add(time.Second) {
+			if fmt.Sprint(at.Unix()) == timestamp {
+				want = sign(secret, at, string(body)).Get(SignatureHeader) == signature
+			}
+		}
+		err := Verify(h, body, secret, now)
+		if (err == nil) != want {
+			t.Errorf("%q %q %q: %v, want it to pass: %v", timestamp, signature, second, err, want)
+		}
+		if early := CheckHeaders(h, now); err == nil && early != nil {
+			t.Errorf("%q %q: the headers alone are refused: %v", timestamp, signature, early)
+		}
+		// Whatever was sent, who has the secret can sign it, and then it passes.
+		if secret != "" {
+			if err := Verify(sign(secret, now, string(body)), body, secret, now); err != nil {
+				t.Errorf("a signed request is refused: %v", err)
+			}
+		}
+	})
 }

@@ -1,0 +1,373 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// What nobody may read, each to be known anywhere it turns up.
+const (
+	botToken      = "xoxb-e2e"    // start's
+	signingSecret = "shh-signing" // start's
+	wrongToken    = "xoxb-LEAK-wrong"
+	geminiKey     = "AQ.secret-key" // start's
+	openAIKey     = "sk-LEAK/openai+key"
+	appToken      = "xapp-1-LEAK-app"
+	dbPassword    = "p@ss/LEAK%word"
+	temporalKey   = "LEAK-temporal-api-key"
+	codecToken    = "LEAK-codec"
+)
+
+// encryptionKey is given and not active: what is in Temporal is in clear text, and can
+// be searched.
+var encryptionKey = base64.StdEncoding.EncodeToString([]byte("LEAK-an-encryption-key-32-bytes!"))
+
+// What people say and the bot writes, by words that stand nowhere else.
+const (
+	saidWord  = "zebrafish"
+	replyWord = "quokka"
+)
+
+// forms are the ways in which a secret may stand in a text.
+func forms(secret string) []string {
+	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:], hex.EncodeToString([]byte(secret))}
+	quoted, _ := json.Marshal(secret)
+	all = append(all, strings.Trim(string(quoted), `"`))
+	// Within a longer text that is in base64 as a whole, a secret begins at one of three
+	// places in a group; what depends on its neighbours is left away.
+	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			text := e.EncodeToString(append(make([]byte, shift), secret...))
+			all = append(all, text[(shift*8+5)/6:len(text)-2])
+		}
+	}
+	return all
+}
+
+// haystack is everything that somebody could read, by where.
+type haystack struct {
+	t     *testing.T
+	texts map[string][]byte
+}
+
+func (h *haystack) add(where string, text []byte) {
+	h.texts[where] = append(append(h.texts[where], text...), '\n')
+}
+
+// not fails the test for each place where a text stands in any form.
+func (h *haystack) not(what string, texts ...string) {
+	h.t.Helper()
+	for where, hay := range h.texts {
+		for _, text := range texts {
+			if i := bytes.Index(hay, []byte(text)); i >= 0 {
+				h.t.Errorf("%s (%q) stands in %s: …%s…", what, text, where, hay[max(0, i-200):min(len(hay), i+len(text)+100)])
+				break
+			}
+		}
+	}
+}
+
+// run runs a program to its end, or until it has said something, and keeps what it says.
+func (h *haystack) run(where, until string, env []string, name string, args ...string) {
+	h.t.Helper()
+	log, done := &logbook{}, make(chan error, 1)
+	cmd := exec.Command(filepath.Join(bin, name), args...)
+	cmd.Env = slices.Concat(os.Environ(), env)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late, ended := time.After(time.Minute), false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		case <-late:
+			h.t.Errorf("%s does not end, nor say %q", where, until)
+			until = ""
+			_ = cmd.Process.Kill()
+		case <-tick.C:
+			if until != "" && strings.Contains(log.String(), until) {
+				h.ask(log.String())
+				until = ""
+				_ = cmd.Process.Kill()
+			}
+		}
+	}
+	if log.String() == "" {
+		h.t.Errorf("%s says nothing", where)
+	}
+	h.add(where, []byte(log.String()))
+}
+
+// ask asks a starter what is missing, if it has said where it listens.
+func (h *haystack) ask(log string) {
+	h.t.Helper()
+	if m := regexp.MustCompile(`"starter listens".*"address":"([^"]*)"`).FindStringSubmatch(log); m != nil {
+		h.get("http://" + m[1] + "/readyz")
+		h.get("http://" + m[1] + "/metrics")
+	}
+}
+
+func (h *haystack) get(address string) {
+	h.t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		h.t.Error(err)
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Error(err)
+	}
+	h.add(address, body)
+}
+
+// TestSecretsStayInside has everything go wrong that can, with others quoting our secrets
+// and what people wrote back at us, and then searches all that anybody gets to read: what
+// the programs print, what they answer, and what Temporal keeps.
+func TestSecretsStayInside(t *testing.T) {
+	t.Parallel()
+	pg, err := url.Parse(testserver.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pg.User = url.UserPassword(pg.User.Username(), dbPassword)
+	// fail answers with what a careless provider might: the key and the prompt.
+	fail := func(c llmtest.Call, status int) llmtest.Reply {
+		said := fmt.Sprintf("wrong key %s%s in: %s", c.Header.Get("X-Goog-Api-Key"), c.Header.Get("Authorization"), around(c.System+c.User, saidWord))
+		return llmtest.Reply{Status: status, Message: said}
+	}
+	model := func(c llmtest.Call) llmtest.Reply {
+		if c.Judgment() {
+			return llmtest.Yes("a question was asked", 0.9, 0)
+		}
+		return llmtest.Text("It is a " + replyWord + ".")
+	}
+	s := start(t, pg.String(), quiet(1), answers(model),
+		channels(fmt.Sprintf("encryption: {active_key: \"\", keys: {old: %q}}\n", encryptionKey)))
+	s.withOpenAI()
+	h := &haystack{t: t, texts: map[string][]byte{}}
+
+	// The model refuses for good, at the answer to a mention and at a judgment.
+	for i, refusal := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
+		s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, refusal) })
+		said := s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 1"))
+		s.await("the notice", 30*time.Second, func() bool { return len(s.posts()) == i+1 && s.posts()[i].ThreadTS == said })
+		judged := len(s.judgments())
+		s.workspace.Say(s.general, s.bob.ID, saidWord+" 2?")
+		s.await("the failed judgment", 30*time.Second, func() bool { return len(s.judgments()) > judged })
+	}
+	// It fails for a while, and then answers.
+	tries := len(s.replies())
+	s.model.Handle(func(c llmtest.Call) llmtest.Reply {
+		if !c.Judgment() && len(s.replies()) < tries+3 {
+			return fail(c, http.StatusInternalServerError)
+		}
+		return model(c)
+	})
+	before := len(s.posts())
+	s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 3"))
+	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) > before })
+	// Slack refuses, is out of order, is not there, and quotes what it was sent.
+	for i, fault := range []sandbox.Fault{
+		{Method: "chat.postMessage", Error: "invalid_auth", Times: 1},
+		{Method: "chat.postMessage", Error: "the token " + botToken + " may not say " + replyWord, Times: 1},
+		{Method: "chat.postMessage", Status: http.StatusInternalServerError, Times: 1},
+		{Method: "chat.postMessage", After: true, Lose: true, Times: 1},
+		{Method: "conversations.replies", Error: "missing_scope", Times: 1},
+	} {
+		s.workspace.Faults().Add(fault)
+		calls := len(s.workspace.Calls(fault.Method))
+		thread := s.workspace.Say(s.general, s.bob.ID, s.mention(fmt.Sprintf("%s 4.%d", saidWord, i)))
+		if fault.Method == "conversations.replies" {
+			s.workspace.Say(s.general, s.bob.ID, s.mention(saidWord+" in the thread"), sandbox.InThread(thread))
+		}
+		s.await("Slack to fail", 60*time.Second, func() bool { return len(s.workspace.Calls(fault.Method)) > calls })
+	}
+	// Who knocks without a signature is told why.
+	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
+		resp, err := http.Post("http://"+s.door+path, "application/json", strings.NewReader(`{"text":"`+saidWord+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		h.add("answer to a stranger at "+path, body)
+	}
+	for _, path := range []string{"/metrics", "/readyz", "/livez"} {
+		h.get("http://" + s.door + path)
+	}
+	h.temporal(s)
+
+	// The commands, and starts that fail.
+	with := func(env ...string) []string { return slices.Concat(s.env, env) }
+	config := s.config
+	h.run("starter --help", "", s.env, "starter", "--help")
+	h.run("worker --help", "", s.env, "worker", "--help")
+	h.run("starter codec, without a good token", "", with("MYAO_CODEC_TOKEN="+codecToken), "starter", "--config", config, "codec", "--address", "0.0.0.0:0")
+	s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, http.StatusUnauthorized) })
+	prompt := &haystack{t: t, texts: map[string][]byte{}} // it prints what people said, as it should
+	prompt.run("starter prompt", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general)
+	prompt.run("starter prompt --ask", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general, "--ask")
+	for where, change := range map[string]func(string) string{
+		"a wrong scheme":      func(y string) string { return strings.Replace(y, "postgres://", "mysql://", 1) },
+		"a malformed URL":     func(y string) string { return strings.Replace(y, "@127.0.0.1:", "@127.0.0.1:x", 1) },
+		"a key too short":     func(y string) string { return strings.Replace(y, encryptionKey, encryptionKey[:20], 1) },
+		"a key of no base64":  func(y string) string { return strings.Replace(y, encryptionKey, encryptionKey[:20]+"!", 1) },
+		"a key that is twice": func(y string) string { return strings.Replace(y, "keys: {old: ", "keys: {old: \"x\", old: ", 1) },
+		"a secret in a list":  func(y string) string { return strings.Replace(y, `"${SLACK_BOT_TOKEN}"`, `["${SLACK_BOT_TOKEN}"]`, 1) },
+		"no YAML":             func(y string) string { return strings.Replace(y, "persona: {", "persona: {{", 1) },
+	} {
+		h.run("with "+where, "", s.env, "starter", "--config", s.variant(change))
+	}
+	elsewhere := func(y string) string { return strings.Replace(y, s.door, "127.0.0.1:0", 1) }
+	for where, at := range map[string]string{"a database that refuses": "@" + refusing(t) + "/", "no database": "@127.0.0.1:1/"} {
+		config := s.variant(func(y string) string {
+			return regexp.MustCompile(`@127\.0\.0\.1:\d+/`).ReplaceAllString(elsewhere(y), at)
+		})
+		for _, name := range []string{"starter", "worker"} {
+			h.run(name+" with "+where, "database not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), name, "--config", config)
+		}
+	}
+	h.run("no Temporal", "Temporal not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), "starter", "--config", s.variant(elsewhere))
+	h.run("Socket Mode refused", "", with("SLACK_APP_TOKEN="+appToken), "starter", "--config", s.variant(elsewhere))
+	h.run("Slack refuses the bot", "not known yet which app", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.variant(elsewhere))
+
+	s.worker.stop()
+	s.starter.stop()
+	h.add("what the starter says", []byte(s.starter.log.String()))
+	h.add("what the worker says", []byte(s.worker.log.String()))
+
+	for what, secret := range map[string]string{
+		"the bot token": botToken, "another bot token": wrongToken, "the signing secret": signingSecret, "the key of Gemini": geminiKey, "the key of OpenAI": openAIKey,
+		"the app token": appToken, "the database's password": dbPassword, "the key of Temporal": temporalKey, "the codec's token": codecToken,
+		"a key of encryption": encryptionKey, "a part of a key of encryption": encryptionKey[:20], "a key of encryption, decoded": "LEAK-an-encryption-key-32-bytes!",
+	} {
+		h.not(what, forms(secret)...)
+		prompt.not(what, forms(secret)...)
+	}
+	h.not("what people said", forms(saidWord)...)
+	h.not("what the bot wrote", forms(replyWord)...)
+
+	// It was searched where there is something.
+	if !bytes.Contains(h.texts["history"], []byte(s.general)) || !bytes.Contains(h.texts["what the worker says"], []byte("posted")) {
+		t.Error("the search was not where it should have been")
+	}
+}
+
+// around is a part of a text with a word in it, short enough to be passed on whole.
+func around(text, word string) string {
+	i := strings.LastIndex(text, word)
+	return text[max(0, i-100):min(len(text), max(0, i)+100)]
+}
+
+// withOpenAI has the judgments made by OpenAI, with a key, from now on.
+func (s *system) withOpenAI() {
+	s.t.Helper()
+	s.config = s.variant(func(y string) string {
+		y = strings.Replace(y, "openai: {", fmt.Sprintf("openai: {api_key: %q, ", openAIKey), 1)
+		return strings.Replace(y, "judgment: {provider: gemini", "judgment: {provider: openai", 1)
+	})
+	s.worker.stop()
+	s.starter.stop()
+	s.worker.start()
+	s.starter.start()
+	s.ready()
+}
+
+// variant is another configuration.
+func (s *system) variant(change func(string) string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	changed := change(string(text))
+	if changed == string(text) {
+		s.t.Fatal("the variant changes nothing")
+	}
+	path := filepath.Join(s.t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// refusing is the address of a Postgres that asks for the password in clear text, and
+// does not like it.
+func refusing(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+				read := make([]byte, 4096)
+				if _, err := conn.Read(read); err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte{'R', 0, 0, 0, 8, 0, 0, 0, 3}) // AuthenticationCleartextPassword
+				if _, err := conn.Read(read); err != nil {
+					return
+				}
+				const why = "SFATAL\x00VFATAL\x00C28P01\x00Mpassword authentication failed for user \"postgres\"\x00\x00"
+				_, _ = conn.Write(append([]byte{'E', 0, 0, 0, byte(4 + len(why))}, why...))
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// temporal adds all that Temporal keeps and tells, as its Web UI shows it and as it is on
+// the wire.
+func (h *haystack) temporal(s *system) {
+	h.t.Helper()
+	messages, _ := s.everything()
+	for _, m := range messages {
+		wire, err := proto.Marshal(m)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		shown, err := protojson.Marshal(m)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.add("history", wire)
+		h.add("history", shown)
+	}
+}

@@ -1,0 +1,320 @@
+package ingest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// address is one of Slack's, and what is good there.
+type address struct {
+	path string
+	good func(ts string) string
+	// full is a good body of so many bytes.
+	full func(size int) string
+	// malformed are bodies that are no request of this kind, signed or not.
+	malformed []string
+}
+
+func fill(before, after string, size int) string {
+	return before + strings.Repeat("x", size-len(before)-len(after)) + after
+}
+
+func payload(object string) string { return "payload=" + url.QueryEscape(object) }
+
+var addresses = []address{
+	{
+		path:      events,
+		good:      func(ts string) string { return callback(strings.Replace(hello, "100.000001", ts, 1)) },
+		full:      func(size int) string { return fill(`{"type":"`, `"}`, size) },
+		malformed: []string{"hello", "", "[1]", `"x"`, "null", callback(hello)[:40], "{}{}"},
+	},
+	{
+		path:      interactions,
+		good:      func(string) string { return payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A1"}`) },
+		full:      func(size int) string { return fill("payload=%7B%22type%22:%22", "%22%7D", size) },
+		malformed: []string{"hello", "", payload("[1]"), payload("null"), payload(`{"type":`), `{"type":"block_actions"}`, "payload=%zz"},
+	},
+	{
+		path:      commands,
+		good:      func(string) string { return "command=%2Fmyao&team_id=T1&api_app_id=A1&text=hi" },
+		full:      func(size int) string { return fill("command=%2Fmyao&text=", "", size) },
+		malformed: []string{"hello", "", "team_id=T1", `{"command":"/myao"}`, "command=%zz"},
+	},
+}
+
+// with is a header with another value under a key, or without the key.
+func with(h http.Header, key, value string) http.Header {
+	h = h.Clone()
+	if value == "" {
+		h.Del(key)
+	} else {
+		h.Set(key, value)
+	}
+	return h
+}
+
+// twice is a header with a key there two times.
+func twice(h http.Header, key string) http.Header {
+	h = h.Clone()
+	h.Add(key, h.Get(key))
+	return h
+}
+
+// What is let in and what is not, and with which status, is the same at each address.
+func TestDoorRefuses(t *testing.T) {
+	t.Parallel()
+	const signature, timestamp = "X-Slack-Signature", "X-Slack-Request-Timestamp"
+	for _, at := range addresses {
+		t.Run(at.path, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			body := at.good("100.000001")
+			good := sign(body, secret, noon)
+			full, large := at.full(bodyLimit), at.full(bodyLimit+1)
+			huge := at.full(8 * bodyLimit)
+			type row struct {
+				name    string
+				body    string
+				header  http.Header
+				chunked bool
+				want    int
+			}
+			table := []row{
+				{"good", body, good, false, 200},
+				{"good and chunked", at.good("100.000002"), sign(at.good("100.000002"), secret, noon), true, 200},
+				{"no headers", body, http.Header{}, false, 401},
+				{"no signature", body, with(good, signature, ""), false, 401},
+				{"no timestamp", body, with(good, timestamp, ""), false, 401},
+				{"two signatures", body, twice(good, signature), false, 401},
+				{"two timestamps", body, twice(good, timestamp), false, 401},
+				{"another secret", body, sign(body, "other", noon), false, 401},
+				{"no secret", body, sign(body, "", noon), false, 401},
+				{"another body", body + " ", good, false, 401},
+				{"signature is no hex", body, with(good, signature, "v0=zz"), false, 401},
+				{"signature cut short", body, with(good, signature, good.Get(signature)[:40]), false, 401},
+				{"signature in capitals", body, with(good, signature, "v0="+strings.ToUpper(good.Get(signature)[3:])), false, 401},
+				{"signature of another version", body, with(good, signature, "v1"+good.Get(signature)[2:]), false, 401},
+				{"timestamp is no number", body, with(good, timestamp, "now"), false, 401},
+				{"another timestamp", body, with(good, timestamp, strconv.FormatInt(noon.Unix()+1, 10)), false, 401},
+				{"five minutes old", at.good("100.000003"), sign(at.good("100.000003"), secret, noon.Add(-5*time.Minute)), false, 200},
+				{"older", body, sign(body, secret, noon.Add(-5*time.Minute-time.Second)), false, 401},
+				{"from the future", body, sign(body, secret, noon.Add(5*time.Minute+time.Second)), false, 401},
+
+				{"largest body", full, sign(full, secret, noon), false, 200},
+				{"largest body, chunked", full, sign(full, secret, noon), true, 200},
+				{"one byte more", large, sign(large, secret, noon), false, 413},
+				{"one byte more, chunked", large, sign(large, secret, noon), true, 413},
+				{"much too large", huge, sign(huge, secret, noon), false, 413},
+				{"much too large and chunked", huge, sign(huge, secret, noon), true, 413},
+				{"too large with a forged signature", large, sign(large, "other", noon), false, 413},
+				{"too large with bad headers", large, with(good, signature, "v0=zz"), false, 401},
+				{"too large and old", large, sign(large, secret, noon.Add(-time.Hour)), true, 401},
+				{"too large without headers", large, http.Header{}, true, 401},
+			}
+			for i, malformed := range at.malformed {
+				table = append(table,
+					row{fmt.Sprintf("malformed %d", i), malformed, sign(malformed, secret, noon), false, 400},
+					row{fmt.Sprintf("malformed %d, forged", i), malformed, sign(malformed, "other", noon), false, 401})
+			}
+			for _, test := range table {
+				refused := func() float64 { return b.counted(t, "myao_requests_refused_total", strconv.Itoa(test.want)) }
+				before := refused()
+				status, answer := b.postTo(t, at.path, test.body, test.header, test.chunked)
+				if status != test.want {
+					t.Errorf("%s: status %d, %q, want %d", test.name, status, answer, test.want)
+				}
+				if strings.Contains(answer, secret) {
+					t.Errorf("%s: it tells the secret: %q", test.name, answer)
+				}
+				if test.want == 200 && answer != "" {
+					t.Errorf("%s: it says %q", test.name, answer)
+				}
+				if got, want := refused()-before, min(1, float64(test.want-200)); got != want {
+					t.Errorf("%s: %v refusals counted, want %v", test.name, got, want)
+				}
+			}
+			for _, ts := range []string{"100.000001", "100.000002", "100.000003"} {
+				if got := b.stored(t, ts); got != (at.path == events) {
+					t.Errorf("%s stored: %v", ts, got)
+				}
+			}
+		})
+	}
+}
+
+// No refusal has stored anything.
+func TestRefusedIsNotStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := callback(hello)
+	for name, header := range map[string]http.Header{
+		"unsigned": {}, "forged": sign(body, "other", noon), "stale": sign(body, secret, noon.Add(-time.Hour)),
+		"repeated": twice(sign(body, secret, noon), "X-Slack-Signature"),
+	} {
+		if status, _ := b.post(t, body, header, false); status != 401 || b.stored(t, "100.000001") || len(b.kicks.told()) != 0 {
+			t.Errorf("%s: status %d, stored %v", name, status, b.stored(t, "100.000001"))
+		}
+	}
+}
+
+// A body is what stands on the wire: nothing is unpacked on the way to the signature, and
+// a small packet cannot become a large body.
+func TestDoorUnpacksNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := callback(hello)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := io.WriteString(w, body)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, sent, signed string
+		want               int
+	}{
+		{"packed, and so signed", packed.String(), packed.String(), 400},
+		{"packed, signed before", packed.String(), body, 401},
+	} {
+		header := with(sign(test.signed, secret, noon), "Content-Encoding", "gzip")
+		if status, answer := b.post(t, test.sent, header, false); status != test.want || b.stored(t, "100.000001") {
+			t.Errorf("%s: status %d, %q, want %d", test.name, status, answer, test.want)
+		}
+	}
+	if status, _ := b.post(t, body, with(sign(body, secret, noon), "Content-Encoding", "gzip"), false); status != 200 || !b.stored(t, "100.000001") {
+		t.Errorf("plain, and called packed: status %d, want 200", status)
+	}
+}
+
+// A body that ends before its announced length is no request.
+func TestDoorRefusesABodyThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, at := range addresses {
+		body := at.good("100.000001")
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, at.path, io.MultiReader(strings.NewReader(body), failing{}))
+		r.Header = sign(body, secret, noon)
+		w := httptest.NewRecorder()
+		map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()}[at.path].ServeHTTP(w, r)
+		if w.Code != http.StatusBadRequest || b.stored(t, "100.000001") {
+			t.Errorf("%s: status %d", at.path, w.Code)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// unread is a body that nobody should touch.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// Who has not signed is sent away before a byte of what he brings is read.
+func TestDoorDoesNotReadWhatIsUnsigned(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	good := sign("x", secret, noon)
+	for _, handler := range []http.Handler{b.Events(), b.Interactions(), b.Commands()} {
+		for name, header := range map[string]http.Header{
+			"no headers": {}, "old": sign("x", secret, noon.Add(-time.Hour)), "no hex": with(good, "X-Slack-Signature", "v0=zz"),
+			"repeated": twice(good, "X-Slack-Request-Timestamp"), "no number": with(good, "X-Slack-Request-Timestamp", "now"),
+		} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", unread{t})
+			r.Header, r.ContentLength = header, 1<<40
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized || w.Header().Get("Connection") != "close" {
+				t.Errorf("%s: status %d, %v", name, w.Code, w.Header())
+			}
+		}
+	}
+}
+
+// A request that somebody took down on the way and sends again is a signed one for five
+// minutes, and changes nothing; then it is refused.
+func TestDoorBearsReplays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now := noon
+	b.Clock = func() time.Time { return now }
+	deliver := func(body string) http.Header {
+		t.Helper()
+		header := sign(body, secret, now)
+		if status, answer := b.post(t, body, header, false); status != 200 {
+			t.Fatalf("status %d, %s", status, answer)
+		}
+		return header
+	}
+	said := callback(strings.Replace(hello, "hello", "<@UBOT> hello", 1))
+	header := deliver(said)
+	edit := callback(`{"type":"message","subtype":"message_changed","channel":"C1","channel_type":"channel","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"<@UBOT> hi","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"<@UBOT> hello"}}`)
+	edited := deliver(edit)
+	deliver(callback(`{"type":"message","subtype":"message_deleted","channel":"C1","channel_type":"channel","ts":"102.1","deleted_ts":"100.000001","previous_message":{"user":"U1","ts":"100.000001","text":"<@UBOT> hi"}}`))
+	before, _, err := b.Store.BacklogSize(t.Context())
+	if err != nil || before == 0 {
+		t.Fatalf("%d changes, %v", before, err)
+	}
+	kicked := len(b.kicks.told())
+	now = now.Add(5 * time.Minute)
+	for range 3 {
+		for body, header := range map[string]http.Header{said: header, edit: edited} {
+			if status, answer := b.post(t, body, header, false); status != 200 {
+				t.Errorf("within five minutes: status %d, %s", status, answer)
+			}
+		}
+	}
+	m, err := b.Store.Message(t.Context(), "T1", "C1", "100.000001")
+	if err != nil || !m.Deleted || m.Text != "" {
+		t.Errorf("the deleted message is now %+v, %v", m, err)
+	}
+	if after, _, err := b.Store.BacklogSize(t.Context()); after != before || err != nil || len(b.kicks.told()) != kicked {
+		t.Errorf("%d changes, %v, %d told; want %d and %d", after, err, len(b.kicks.told()), before, kicked)
+	}
+	now = now.Add(time.Second)
+	if status, _ := b.post(t, said, header, false); status != 401 {
+		t.Errorf("after five minutes: status %d, want 401", status)
+	}
+}
+
+// Buttons and commands of other workspaces are told from ours, and none has an effect yet.
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, test := range []struct{ path, body, result string }{
+		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A1"}`), "ignored"},
+		{interactions, payload(`{"type":"block_actions","team":{"id":"T2"},"api_app_id":"A1"}`), "foreign"},
+		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A2"}`), "foreign"},
+		{interactions, payload(`{}`), "foreign"},
+		{commands, "command=%2Fmyao&team_id=T1&api_app_id=A1", "ignored"},
+		{commands, "command=%2Fmyao&team_id=T2&api_app_id=A1", "foreign"},
+		{commands, "command=%2Fmyao&team_id=T1&api_app_id=A2", "foreign"},
+	} {
+		before := b.counted(t, "myao_events_total", test.result)
+		if status, answer := b.postTo(t, test.path, test.body, sign(test.body, secret, noon), false); status != 200 || answer != "" {
+			t.Errorf("%s: status %d, %q", test.body, status, answer)
+		}
+		if got := b.counted(t, "myao_events_total", test.result); got != before+1 {
+			t.Errorf("%s %s is not counted as %s", test.path, test.body, test.result)
+		}
+	}
+	b.directory.fail(errors.New("Slack is away"))
+	body := addresses[2].good("")
+	if status, _ := b.postTo(t, commands, body, sign(body, secret, noon), false); status != http.StatusServiceUnavailable {
+		t.Errorf("who the bot is, is not known: status %d, want 503", status)
+	}
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"myao/internal/launch"
+	"myao/internal/slack"
+)
+
+// learnApp asks Slack which app the bot is of, so that what was sent to another one can be
+// told from what is ours. Nothing waits for it: until it is known, and where Slack does
+// not tell, events are known by their workspace alone.
+func (s *starter) learnApp(ctx context.Context) error {
+	told := false
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		err := s.slack.LearnApp(ctx)
+		if err == nil {
+			return nil
+		}
+		if !told && ctx.Err() == nil {
+			s.Logger.Warn("not known yet which app the bot is of; what another app is sent is not told from what is ours", "error", err)
+			told = true
+		}
+		var refused *slack.Error
+		if errors.As(err, &refused) && refused.Kind == slack.Final {
+			return nil // a missing scope, as of an app older than its manifest
+		}
+		if err := launch.Pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/ingest"
+	"myao/internal/launch"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// hasty are the limits of a door that waits for nobody.
+var hasty = limits{header: 500 * time.Millisecond, read: time.Second, write: 2 * time.Second, idle: 500 * time.Millisecond, headerBytes: 4 << 10}
+
+// drip is how often a slow client says something: more often than hasty's limits end, so
+// that what ends it is not its silence.
+const drip = 20 * time.Millisecond
+
+type nobody struct{}
+
+func (nobody) Kick(chat.Conversation) {}
+
+// front is a starter's HTTP server with a real door behind it.
+type front struct {
+	t       *testing.T
+	address string
+	n       int
+}
+
+func open(t *testing.T, l limits) *front {
+	t.Helper()
+	_, api := newWorkspace(t)
+	db, err := store.Open(t.Context(), sqlite(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.DiscardHandler)
+	s := &starter{
+		Program: launch.Program{Config: config.Config{Slack: config.Slack{SigningSecret: "shh"}}, Logger: logger},
+		slack:   slack.New(slack.Config{Token: "xoxb-1", APIURL: api}),
+		metrics: prometheus.NewRegistry(),
+	}
+	s.metrics.MustRegister(collectors.NewGoCollector())
+	s.door.Store(&ingest.Door{
+		Recorder: ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: logger},
+		Relay:    nobody{}, Metrics: ingest.NewMetrics(s.metrics),
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := s.server(l)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return &front{t: t, address: listener.Addr().String()}
+}
+
+// signature is the header lines of a body that Slack sends now.
+func signature(body string) string {
+	ts := fmt.Sprint(time.Now().Unix())
+	mac := hmac.New(sha256.New, []byte("shh"))
+	_, _ = io.WriteString(mac, "v0:"+ts+":"+body)
+	return "X-Slack-Request-Timestamp: " + ts + "\r\nX-Slack-Signature: v0=" + hex.EncodeToString(mac.Sum(nil)) + "\r\n"
+}
+
+const head = "POST /slack/events HTTP/1.1\r\nHost: myao\r\n"
+
+// slack has Slack send an event, which has to be taken before Slack would give up.
+func (f *front) slack() {
+	f.t.Helper()
+	f.n++
+	body := fmt.Sprintf(`{"type":"event_callback","team_id":"T0SANDBOX","event_id":"Ev%d","event":{"type":"message","channel":"C1","user":"U1","ts":"100.%06d","text":"hello"}}`, f.n, f.n)
+	conn := f.dial()
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
+	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
+	if status := answer(conn); status != http.StatusOK {
+		f.t.Errorf("Slack is answered %d", status)
+	}
+}
+
+func (f *front) dial() net.Conn {
+	f.t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(f.t.Context(), "tcp", f.address)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return conn
+}
+
+// answer is the status that comes, or 0.
+func answer(conn net.Conn) int {
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp.StatusCode
+}
+
+// slowly writes a byte at a time until the other side has had enough.
+func slowly(conn net.Conn, format string, args ...any) {
+	for range time.Tick(drip) {
+		if _, err := fmt.Fprintf(conn, format, args...); err != nil {
+			return
+		}
+	}
+}
+
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("x", 1000)
+	signed := signature(body)
+	for _, c := range []struct {
+		name string
+		do   func(net.Conn)
+		want int           // the status, 0 for none
+		in   time.Duration // when it has to be over
+	}{
+		{"says nothing", func(net.Conn) {}, 0, hasty.header},
+		{"a slow header", func(conn net.Conn) {
+			_, _ = io.WriteString(conn, head)
+			slowly(conn, "X")
+		}, http.StatusBadRequest, hasty.header},
+		{"headers without end", func(conn net.Conn) {
+			_, _ = io.WriteString(conn, head)
+			for _, err := io.WriteString(conn, "X-Filler: "+body+"\r\n"); err == nil; _, err = io.WriteString(conn, "X-Filler: "+body+"\r\n") {
+			}
+		}, http.StatusRequestHeaderFieldsTooLarge, 0},
+		{"a slow body", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n", head, signed, len(body))
+			slowly(conn, "x")
+		}, http.StatusBadRequest, hasty.read},
+		{"a slow body in chunks", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signed)
+			slowly(conn, "1\r\nx\r\n")
+		}, http.StatusBadRequest, hasty.read},
+		{"a body that ends early", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n%s", head, signed, len(body)+1, body)
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}, http.StatusBadRequest, 0},
+		{"unsigned, a huge body announced", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%sContent-Length: %d\r\n\r\n", head, int64(1)<<40)
+		}, http.StatusUnauthorized, 0},
+		{"unsigned, a small body announced", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%sContent-Length: 1000\r\n\r\n", head)
+		}, http.StatusUnauthorized, 0},
+		{"unsigned, a slow body in chunks", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\n", head)
+			slowly(conn, "1\r\nx\r\n")
+		}, http.StatusUnauthorized, 0},
+		{"unsigned, asks first", func(conn net.Conn) {
+			_, _ = fmt.Fprintf(conn, "%sContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", head)
+		}, http.StatusUnauthorized, 0},
+		{"asked, and then idle", func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: myao\r\n\r\n")
+		}, http.StatusOK, hasty.idle},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := open(t, hasty)
+			began := time.Now()
+			conn := f.dial()
+			defer func() { _ = conn.Close() }()
+			did := make(chan struct{})
+			go func() { defer close(did); c.do(conn) }()
+			if c.want == http.StatusUnauthorized {
+				// Before a byte of the body has come, and not because a limit ended it.
+				_ = conn.SetReadDeadline(began.Add(hasty.header / 2))
+			}
+			if status := answer(conn); status != c.want {
+				t.Errorf("answered %d, want %d", status, c.want)
+			}
+			f.slack()
+			// And the connection is gone.
+			_ = conn.SetReadDeadline(began.Add(c.in + 5*time.Second))
+			if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
+				t.Errorf("it was not closed: %v", err)
+			}
+			if took := time.Since(began); took < c.in-drip {
+				t.Errorf("it was ended after %v, before its limit", took)
+			}
+			_ = conn.Close()
+			<-did
+		})
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// Who asks and asks, and takes no answer, is let go when an answer has waited for too long.
+func TestClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	f := open(t, hasty)
+	conn := f.dial()
+	defer func() { _ = conn.Close() }()
+	_ = conn.(*net.TCPConn).SetReadBuffer(1)
+	_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Second))
+	ask := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: myao\r\n\r\n", 1000))
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := conn.Write(ask); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	f.slack()
+	if err := <-ended; isTimeout(err) {
+		t.Errorf("the door waits for it: %v", err)
+	}
+	f.slack()
+}
+
+// Connections that do nothing do not keep Slack out, and are closed in their time.
+func TestIdleConnections(t *testing.T) {
+	t.Parallel()
+	f := open(t, hasty)
+	conns := make([]net.Conn, 500)
+	for i := range conns {
+		conns[i] = f.dial()
+		switch i % 3 {
+		case 0: // has said a part
+			_, _ = io.WriteString(conns[i], head)
+		case 1: // has been answered
+			_, _ = io.WriteString(conns[i], "GET /livez HTTP/1.1\r\nHost: myao\r\n\r\n")
+		}
+	}
+	f.slack()
+	for i, conn := range conns {
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
+			t.Errorf("connection %d was not closed", i)
+		}
+		_ = conn.Close()
+	}
+	f.slack()
+}
+
+// Slack sends its whole request at once and waits three seconds; no limit may be shorter
+// than that, nor so long that it is none.
+func TestUsualLimits(t *testing.T) {
+	t.Parallel()
+	s := &starter{Program: launch.Program{Logger: slog.New(slog.DiscardHandler)}, metrics: prometheus.NewRegistry()}
+	server := s.server(usual())
+	for name, limit := range map[string]time.Duration{
+		"header": server.ReadHeaderTimeout, "read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
+	} {
+		if limit < 3*time.Second || limit > time.Minute {
+			t.Errorf("%s: %v", name, limit)
+		}
+	}
+	if server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout < server.ReadTimeout {
+		t.Errorf("header %v, read %v, write %v", server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout)
+	}
+	if n := server.MaxHeaderBytes; n < 8<<10 || n > 64<<10 {
+		t.Errorf("headers of %d bytes", n)
+	}
+}
+
+func TestLearnApp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		answers []string // to bots.info, the last one for ever
+		want    string
+		warned  int
+	}{
+		{"told", []string{`{"ok":true,"bot":{"id":"BBOT","app_id":"A1"}}`}, "A1", 0},
+		{"told later", []string{`{"ok":false,"error":"internal_error"}`, `{"ok":true,"bot":{"id":"BBOT","app_id":"A1"}}`}, "A1", 1},
+		{"not allowed", []string{`{"ok":false,"error":"missing_scope"}`}, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/auth.test") {
+					_, _ = io.WriteString(w, `{"ok":true,"team_id":"T1","user_id":"UBOT","bot_id":"BBOT"}`)
+					return
+				}
+				_, _ = io.WriteString(w, c.answers[min(asked, len(c.answers)-1)])
+				asked++
+			}))
+			defer api.Close()
+			log := &logbook{}
+			s := &starter{
+				Program: launch.Program{Logger: slog.New(slog.NewTextHandler(log, nil))},
+				slack:   slack.New(slack.Config{Token: "xoxb-1", APIURL: api.URL + "/"}),
+			}
+			if err := s.learnApp(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if id, err := s.slack.Identity(t.Context()); err != nil || id.AppID != c.want {
+				t.Errorf("%+v, %v, want app %q", id, err, c.want)
+			}
+			if n := strings.Count(log.String(), "not known yet which app"); n != c.warned {
+				t.Errorf("warned %d times, want %d: %s", n, c.warned, log)
+			}
+		})
+	}
+}
