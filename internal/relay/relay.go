@@ -3,7 +3,8 @@
 // signal, in order of ts, and marks what the signal took. In the normal case that
 // is as soon as a change is stored; a sweep finds what was left behind, by
 // whatever process, so that Temporal may be away for an hour and nothing is
-// missed or overtaken.
+// missed or overtaken. The channels of Slack take turns, however much one of them
+// brings.
 package relay
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/failpoint"
 	"myao/internal/store"
 )
 
@@ -39,12 +41,15 @@ const (
 	turnFor = 20 * time.Second
 	// signalFor is how long one signal may take.
 	signalFor = 10 * time.Second
-	// sweepEvery is the sweeper's pace.
+	// sweepEvery is the sweeper's pace, and sweepSoon while it finds much.
 	sweepEvery = 2 * time.Second
+	sweepSoon  = 200 * time.Millisecond
 	// sweepAtOnce is how many conversations one look at the backlog takes on.
 	sweepAtOnce = 200
 	// workers is how many conversations are relayed side by side.
 	workers = 8
+	// restFor is how long a worker rests between two failures while nothing succeeds.
+	restFor = time.Second
 )
 
 // Relay carries changes. Make one with New.
@@ -56,7 +61,10 @@ type Relay struct {
 	logger  *slog.Logger
 	metrics *Metrics
 
-	kicks chan chat.Conversation
+	queue *queue
+	// failures counts those since the last success.
+	failures atomic.Int32
+	rest     func(ctx context.Context)
 }
 
 // New makes a relay; policy is the timing by which a conversation shall go.
@@ -64,93 +72,90 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	clock func() time.Time, logger *slog.Logger, metrics *Metrics) *Relay {
 	return &Relay{
 		store: s, sender: sender, policy: policy, clock: clock, logger: logger, metrics: metrics,
-		kicks: make(chan chat.Conversation, 1024),
+		queue: newQueue(clock), rest: rest,
 	}
 }
 
 // Kick says that a conversation has something new. It never blocks: what does not
 // fit is found by the sweep.
-func (r *Relay) Kick(c chat.Conversation) {
-	select {
-	case r.kicks <- c:
-	default:
-	}
-}
+func (r *Relay) Kick(c chat.Conversation) { r.queue.push(c) }
 
 // Run relays until the context ends.
 func (r *Relay) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	for range workers {
-		group.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case c := <-r.kicks:
-					r.drain(ctx, c)
-				}
-			}
-		})
+		group.Go(func() { r.work(ctx) })
 	}
 	group.Go(func() { r.sweep(ctx) })
 	group.Wait()
 }
 
-// sweep takes up what waits without a relay at work on it.
-func (r *Relay) sweep(ctx context.Context) {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
+// work relays one conversation after the other.
+func (r *Relay) work(ctx context.Context) {
 	for {
-		for r.sweepOnce(ctx) {
-		}
-		select {
-		case <-ctx.Done():
+		c, ok := r.queue.take(ctx)
+		if !ok {
 			return
-		case <-ticker.C:
+		}
+		well := r.drain(ctx, c)
+		r.queue.done(c)
+		switch {
+		case well:
+			r.failures.Store(0)
+		case r.failures.Add(1) >= workers:
+			// Temporal is away: the next would only meet the same refusal. One
+			// conversation that is refused among others that are taken does not count.
+			r.rest(ctx)
 		}
 	}
 }
 
-// sweepOnce takes on a part of the backlog and reports whether it went well and
-// there may be more.
+func rest(ctx context.Context) {
+	timer := time.NewTimer(restFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// sweep takes up what waits without a relay at work on it.
+func (r *Relay) sweep(ctx context.Context) {
+	for {
+		pause := sweepEvery
+		if r.sweepOnce(ctx) {
+			pause = sweepSoon
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// sweepOnce puts a part of the backlog in line and reports whether there may be
+// more, and what it finds is worked off: most of this part was not in line already.
 func (r *Relay) sweepOnce(ctx context.Context) (more bool) {
 	ids, err := r.backlog(ctx)
 	if err != nil {
 		r.tell(ctx, "backlog not read", err)
 		return false
 	}
-	var group sync.WaitGroup
-	todo := make(chan chat.Conversation)
-	away := make(chan struct{})
-	var failures atomic.Int32
-	for range workers {
-		group.Go(func() {
-			for c := range todo {
-				if !r.drain(ctx, c) && failures.Add(1) == workers {
-					close(away)
-				}
-			}
-		})
-	}
-feed:
+	fed := 0
 	for _, id := range ids {
 		c, err := chat.ParseConversation(id)
 		if err != nil {
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
-			failures.Add(1)
 			continue
 		}
-		select {
-		case todo <- c:
-		case <-away:
-			break feed // Temporal is away: the rest would only wait for the same refusal
-		case <-ctx.Done():
-			break feed
+		if r.queue.push(c) {
+			fed++
 		}
 	}
-	close(todo)
-	group.Wait()
-	return len(ids) == sweepAtOnce && failures.Load() == 0 && ctx.Err() == nil
+	return len(ids) == sweepAtOnce && fed > sweepAtOnce/2
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]string, error) {
@@ -182,6 +187,7 @@ func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (more 
 	if err != nil || !mine {
 		return false, err // its holder looks again after it has let go
 	}
+	failpoint.Here("relay: claimed")
 	err = r.send(bounded, c)
 	if released := r.release(ctx, id, me); released != nil {
 		r.tell(ctx, "conversation not released", released)
@@ -222,9 +228,11 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation) error {
 		r.metrics.failed.Inc()
 		return fmt.Errorf("signal %s: %w", c.ID(), err)
 	}
+	failpoint.Here("relay: signalled")
 	if err := r.store.Relayed(ctx, ids); err != nil {
 		return err
 	}
+	failpoint.Here("relay: marked")
 	r.metrics.relayed.Add(float64(len(ids)))
 	return nil
 }

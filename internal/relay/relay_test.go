@@ -374,27 +374,48 @@ func TestOnePoisonedConversationHoldsUpNobody(t *testing.T) {
 	for n := range 60 {
 		b.say(in(n+1), 0)
 	}
-	r := b.relay(b.store)
-	r.sweepOnce(t.Context())
-	if got := b.backlog(); got != 1 {
-		t.Errorf("%d changes wait after a sweep, want the poisoned one", got)
+	b.run(b.relay(b.store))
+	b.await("the others to be relayed", func() bool { return b.backlog() == 1 })
+	if got := b.taken(in(0)); got != nil {
+		t.Errorf("the poisoned one was told %v", got)
 	}
 }
 
-// While the server is away a sweep does not wait for each conversation's refusal.
-func TestSweepGivesUpWhileTheServerIsAway(t *testing.T) {
+// While the server is away the workers rest after each refusal, until one is taken.
+func TestWorkersRestWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.refuse = func(chat.Conversation) error { return errors.New("away") }
+	var away atomic.Bool
+	away.Store(true)
+	b.refuse = func(chat.Conversation) error {
+		if away.Load() {
+			return errors.New("away")
+		}
+		return nil
+	}
 	for n := range 60 {
 		b.say(in(n), 0)
 	}
 	r := b.relay(b.store)
-	if r.sweepOnce(t.Context()) {
-		t.Error("it went well")
+	var resting atomic.Int32
+	rested := make(chan struct{})
+	r.rest = func(ctx context.Context) {
+		resting.Add(1)
+		select {
+		case <-rested:
+		case <-ctx.Done():
+		}
 	}
-	if got := len(b.called()); got < workers || got > 4*workers {
-		t.Errorf("%d signals were tried, want about %d", got, workers)
+	b.run(r)
+	b.await("every worker to rest", func() bool { return resting.Load() == workers })
+	if got := len(b.called()); got != 2*workers-1 {
+		t.Errorf("%d signals were tried, want %d failures to tell and one for each worker that rests", got, 2*workers-1)
+	}
+	away.Store(false)
+	close(rested)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if got := resting.Load(); got != workers {
+		t.Errorf("%d rests, want none after the first success", got-workers)
 	}
 }
 
@@ -409,8 +430,46 @@ func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	if !r.sweepOnce(t.Context()) {
 		t.Error("there is no more, it says")
 	}
-	if r.sweepOnce(t.Context()) || b.backlog() != 0 {
-		t.Errorf("it does not end; %d wait", b.backlog())
+	if r.sweepOnce(t.Context()) {
+		t.Error("it would look again at once, though nobody works off what it found")
+	}
+	b.run(r)
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+}
+
+// A storm in one channel, held up by the server, holds up no other channel: neither
+// what is kicked nor what the sweep finds.
+func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for kicked, storm := range map[bool]int{true: 3 * workers, false: sweepAtOnce + 5} {
+		t.Run(fmt.Sprintf("kicked %v", kicked), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			held, storms := make(chan struct{}), atomic.Int32{}
+			b.refuse = func(c chat.Conversation) error {
+				if c.Channel == "C0" {
+					storms.Add(1)
+					<-held
+				}
+				return nil
+			}
+			r := b.relay(b.store)
+			for n := range storm {
+				c := chat.Conversation{Team: "T1", Channel: "C0", Thread: at(n)}
+				b.say(c, 1000+n)
+				if kicked {
+					r.Kick(c)
+				}
+			}
+			b.say(in(1), 1)
+			if kicked {
+				r.Kick(in(1))
+			}
+			b.run(r)
+			b.await("the other channel's word", func() bool { return len(b.taken(in(1))) == 1 })
+			b.await("the storm's turns", func() bool { return storms.Load() == handsPerChannel })
+			close(held)
+		})
 	}
 }
 
@@ -532,7 +591,7 @@ func TestFloodOfKicksLosesNothing(t *testing.T) {
 	kicked := make(chan struct{})
 	go func() {
 		defer close(kicked)
-		for n := range 5 * cap(r.kicks) { // nobody listens yet
+		for n := range 2 * queueAtMost { // nobody listens yet
 			r.Kick(in(n % 500))
 		}
 	}()

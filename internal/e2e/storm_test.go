@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// fair is a Temporal server that takes of each fairness key in turn, which servers up
+// to 1.32 do only when they are told to.
+func fair(t testing.TB) option {
+	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "matching.enableFairness=true")
+	return func(s *settings) { s.temporal = server.Address }
+}
+
+// TestStormInOneChannel has many people mention the bot in one channel at once, more
+// than the model's rate takes for long, and then one in another channel. The one comes
+// before most of the many, on the whole way: relay, workflow, model and post.
+func TestStormInOneChannel(t *testing.T) {
+	t.Parallel()
+	const storm, early = 48, 24
+	s := start(t, sqlite(t), fair(t), quiet(1), channels("worker: {model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+		answers(func(c llmtest.Call) llmtest.Reply {
+			if c.Judgment() {
+				return llmtest.No("lively talk")
+			}
+			return llmtest.Text("one moment")
+		}))
+	busy := s.workspace.AddChannel(sandbox.Public, "busy", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
+	for n := range storm {
+		s.workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
+		s.workspace.Say(busy, s.bob.ID, fmt.Sprint("for me it is, too ", n))
+	}
+	s.await("most of the storm to wait for the model", 60*time.Second, func() bool { return s.backlog(conversation.ModelTaskQueue) > early })
+	s.workspace.Say(s.general, s.alice.ID, s.mention("what is for lunch?"))
+	s.await("the quiet channel's answer", 60*time.Second, func() bool { return len(s.postsIn(s.general)) == 1 })
+	if got := len(s.postsIn(busy)); got >= early {
+		t.Errorf("the quiet channel's answer came after %d of the storm's", got)
+	}
+	calls := s.replies()
+	at := slices.IndexFunc(calls, func(c llmtest.Call) bool { return strings.Contains(c.System, "what is for lunch?") })
+	if at < 0 || at >= early {
+		t.Errorf("the model was asked for the quiet channel's answer as number %d, want before %d", at, early)
+	}
+	t.Logf("number %d of %d", at, storm)
+}
+
+// backlog is how many activities wait in a queue, about.
+func (s *system) backlog(queue string) int64 {
+	s.t.Helper()
+	d, err := s.temporal.WorkflowService().DescribeTaskQueue(s.t.Context(), &workflowservice.DescribeTaskQueueRequest{
+		Namespace: s.ns, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d.GetStats().GetApproximateBacklogCount()
+}
+
+// stormOf has TestMeasureStorm run, and everything built without the race detector.
+var stormOf = flag.Int("storm", 0, "measure what a storm of so many mentions in one channel costs a mention in another")
+
+// TestMeasureStorm prints how long a mention waits for its answer: with nothing else to
+// do, and while a storm of mentions in another channel is worked off. It is for a
+// machine that does nothing else: go test ./internal/e2e -run MeasureStorm -v -storm 300
+func TestMeasureStorm(t *testing.T) {
+	if *stormOf == 0 {
+		t.Skip("it measures, and finds no fault: set -storm")
+	}
+	const asked, answering = 15, 500 * time.Millisecond
+	eachDatabase(t, func(t *testing.T, url string) {
+		s := start(t, url, fair(t), func(o *settings) { o.deliverers = 32 }, quiet(60), answers(func(llmtest.Call) llmtest.Reply {
+			return llmtest.Reply{Text: "one moment", Delay: answering}
+		}))
+		busy := s.workspace.AddChannel(sandbox.Public, "busy", s.workspace.Bot().UserID, s.alice.ID)
+		s.median("warming up", asked)
+		alone := s.median("alone", asked)
+		for n := range *stormOf {
+			s.workspace.Say(busy, s.alice.ID, s.mention(fmt.Sprint("is it broken? ", n)))
+		}
+		storm := s.median("storm", asked)
+		t.Logf("of the storm of %d, %d are answered; model calls %d", *stormOf, len(s.postsIn(busy)), len(s.replies()))
+		t.Logf("median alone %v, in a storm %v, difference %v; the model takes %v of each", alone, storm, storm-alone, answering)
+	})
+}
+
+// median mentions the bot in channels that nobody else speaks in, two a second, and
+// returns how long the median of them waited for its answer.
+func (s *system) median(what string, n int) time.Duration {
+	s.t.Helper()
+	said := map[string]time.Time{} // by channel
+	for range n {
+		channel := s.workspace.AddChannel(sandbox.Public, "quiet", s.workspace.Bot().UserID, s.alice.ID)
+		said[channel] = time.Now()
+		s.workspace.Say(channel, s.alice.ID, s.mention("what is for lunch?"))
+		time.Sleep(500 * time.Millisecond) // mentions come when they come, not when the last is answered
+	}
+	var took []time.Duration
+	s.await("the answers", 5*time.Minute, func() bool {
+		took = nil
+		for _, p := range s.posts() {
+			if at, ok := said[p.Channel]; ok {
+				took = append(took, p.At.Sub(at).Round(time.Millisecond))
+			}
+		}
+		return len(took) == n
+	})
+	slices.Sort(took)
+	s.t.Logf("%s: %v", what, took)
+	return took[n/2]
+}

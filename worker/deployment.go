@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"runtime/debug"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/internal/config"
+)
+
+// deployment is the version by which Temporal tells this worker from others, if the
+// configuration wants that: workflows stay with the version that began them. build
+// is what the program knows of its own making.
+func deployment(settings config.Worker, build *debug.BuildInfo) (worker.DeploymentOptions, error) {
+	if settings.Deployment == "" {
+		return worker.DeploymentOptions{}, nil
+	}
+	id := settings.BuildID
+	if id == "" {
+		id = revision(build)
+	}
+	if id == "" {
+		return worker.DeploymentOptions{}, errors.New(
+			"worker.build_id: the program does not know the revision that it was built from; name the version of worker.deployment")
+	}
+	return worker.DeploymentOptions{
+		UseVersioning:             true,
+		Version:                   worker.WorkerDeploymentVersion{DeploymentName: settings.Deployment, BuildID: id},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}, nil
+}
+
+// revision is the short revision that the program was built from, or "" where that
+// is not known. A tree that was changed since is not what the revision says.
+func revision(build *debug.BuildInfo) string {
+	if build == nil {
+		return ""
+	}
+	const short = 12
+	id, modified := "", ""
+	for _, s := range build.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			id = s.Value[:min(short, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "-modified"
+		}
+	}
+	if id == "" {
+		return ""
+	}
+	return id + modified
+}

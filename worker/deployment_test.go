@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/temporal"
+	"myao/internal/testserver"
+)
+
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	built := func(settings ...debug.BuildSetting) *debug.BuildInfo { return &debug.BuildInfo{Settings: settings} }
+	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
+	for _, test := range []struct {
+		name     string
+		settings config.Worker
+		build    *debug.BuildInfo
+		want     string // DEPLOYMENT.BUILD, "" without versioning
+		fails    bool
+	}{
+		{"not wanted", config.Worker{}, built(revision), "", false},
+		{"named", config.Worker{Deployment: "myao", BuildID: "v1"}, built(revision), "myao.v1", false},
+		{"by the revision", config.Worker{Deployment: "myao"}, built(revision), "myao.0123456789ab", false},
+		{"by a revision of few letters", config.Worker{Deployment: "myao"},
+			built(debug.BuildSetting{Key: "vcs.revision", Value: "0123"}), "myao.0123", false},
+		{"changed since", config.Worker{Deployment: "myao"},
+			built(debug.BuildSetting{Key: "vcs.modified", Value: "true"}, revision), "myao.0123456789ab-modified", false},
+		{"unchanged", config.Worker{Deployment: "myao"},
+			built(revision, debug.BuildSetting{Key: "vcs.modified", Value: "false"}), "myao.0123456789ab", false},
+		{"no revision", config.Worker{Deployment: "myao"}, built(debug.BuildSetting{Key: "vcs.modified", Value: "true"}), "", true},
+		{"no word of the build", config.Worker{Deployment: "myao"}, nil, "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := deployment(test.settings, test.build)
+			if test.fails {
+				if err == nil || !strings.Contains(err.Error(), "worker.build_id") {
+					t.Errorf("%+v, %v; want an error that names worker.build_id", got, err)
+				}
+				return
+			}
+			want := worker.DeploymentOptions{}
+			if deployment, build, ok := strings.Cut(test.want, "."); ok {
+				want = worker.DeploymentOptions{
+					UseVersioning:             true,
+					Version:                   worker.WorkerDeploymentVersion{DeploymentName: deployment, BuildID: build},
+					DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+				}
+			}
+			if err != nil || got != want {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+// A worker with a version waits until its version is made the current one, and then
+// serves: on both queues, workflows that begin under it and stay with it.
+func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
+	t.Parallel()
+	c, env := namespace(t)
+	said := startWorker(t, write(t, "agents:", "worker: {deployment: myao, build_id: v1}\nagents:"), env...)
+	said("worker runs")
+	conv := chat.Conversation{Team: "T1", Channel: "C1"}
+	send := temporal.Sender{Client: c, Attributes: func() bool { return false }}
+	if err := send.Send(t.Context(), conv, conversation.Signal{
+		Policy:  conversation.Policy{MinWait: 3600, MaxWait: 3600},
+		Changes: []conversation.Change{{TS: "1.000001", Kind: conversation.Said}},
+	}, "request"); err != nil {
+		t.Fatal(err)
+	}
+	handle := c.WorkerDeploymentClient().GetHandle("myao")
+	var queues []client.WorkerDeploymentTaskQueueInfo
+	await(t, "the version to be known with its queues", func(ctx context.Context) error {
+		d, err := handle.DescribeVersion(ctx, client.WorkerDeploymentDescribeVersionOptions{BuildID: "v1"})
+		if queues = d.Info.TaskQueuesInfos; err == nil && len(queues) < 3 {
+			err = fmt.Errorf("queues %v", queues)
+		}
+		return err
+	})
+	slices.SortFunc(queues, func(a, b client.WorkerDeploymentTaskQueueInfo) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+	})
+	if want := []client.WorkerDeploymentTaskQueueInfo{
+		{Name: "myao", Type: client.TaskQueueTypeWorkflow}, {Name: "myao", Type: client.TaskQueueTypeActivity},
+		{Name: "myao-model", Type: client.TaskQueueTypeActivity},
+	}; !slices.Equal(queues, want) {
+		t.Errorf("it serves %v, want %v", queues, want)
+	}
+	if d, err := c.DescribeWorkflow(t.Context(), conv.ID(), ""); err != nil || d.HistoryLength > 3 {
+		t.Errorf("served before its version is the current one: %d events, %v", d.HistoryLength, err)
+	}
+	await(t, "the version to be the current one", func(ctx context.Context) error {
+		_, err := handle.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: "v1"})
+		return err
+	})
+	await(t, "the conversation to be served", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		value, err := c.QueryWorkflow(ctx, conv.ID(), "", conversation.QueryName)
+		if err != nil {
+			return err
+		}
+		var state conversation.State
+		if err := value.Get(&state); err != nil || state.Phase != conversation.Waiting {
+			return fmt.Errorf("%+v, %v", state, err)
+		}
+		return nil
+	})
+	d, err := c.DescribeWorkflowExecution(t.Context(), conv.ID(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := d.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetDeploymentVersion().GetBuildId() != "v1" || v.GetBehavior().String() != "Pinned" {
+		t.Errorf("it goes by %v, want pinned to v1", v)
+	}
+}
+
+// namespace makes a namespace of the test's own on a real server, and says how a
+// process finds it.
+func namespace(t *testing.T) (client.Client, []string) {
+	t.Helper()
+	address, name := testserver.Temporal(t), "worker-"+strings.ToLower(rand.Text())
+	options := client.Options{HostPort: address, Namespace: name, Logger: slog.New(slog.DiscardHandler)}
+	nc, err := client.NewNamespaceClient(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewLazyClient(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	await(t, "the namespace", func(ctx context.Context) error {
+		_, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
+		return err
+	})
+	return c, []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=" + name}
+}
+
+// startWorker runs the program as a process until the test's end. What it returns
+// waits for a line in the log.
+func startWorker(t *testing.T, config string, env ...string) (until func(what string)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "--config", config)
+	cmd.Env = append(append(os.Environ(), "MYAO_TEST_MAIN=1"), env...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log := bufio.NewReader(stderr)
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, log)
+		_ = cmd.Wait()
+	})
+	return func(what string) {
+		t.Helper()
+		var all strings.Builder
+		for {
+			line, err := log.ReadString('\n')
+			all.WriteString(line)
+			switch {
+			case strings.Contains(line, what):
+				return
+			case err != nil:
+				t.Fatalf("it ended without %q: %v\n%s", what, err, &all)
+			}
+		}
+	}
+}
+
+func await(t *testing.T, what string, done func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := done(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for %s: %v", what, err)
+		}
+	}
+}
