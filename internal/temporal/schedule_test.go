@@ -241,10 +241,15 @@ func TestAScheduleThatIsRefused(t *testing.T) {
 
 // deny refuses a method to a client.
 func deny(method string) grpc.DialOption {
+	return refuse(method, codes.PermissionDenied, "not for you")
+}
+
+// refuse has a method end with an error of the server's.
+func refuse(method string, code codes.Code, says string) grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, called string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 			if strings.HasSuffix(called, "/"+method) {
-				return status.Error(codes.PermissionDenied, "not for you")
+				return status.Error(code, says)
 			}
 			return invoke(ctx, called, req, reply, cc, o...)
 		})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -98,8 +99,9 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
-	if in.Attributes && errors.As(err, &invalid) {
-		s.Forgotten() // there is nothing else in the request that could be invalid
+	// A run that has had its 10,000 signals refuses more in the same way, until it continues as new.
+	if in.Attributes && errors.As(err, &invalid) && strings.Contains(strings.ToLower(invalid.Message), "search attribute") {
+		s.Forgotten()
 	}
 	return err
 }
