@@ -132,7 +132,10 @@ func (s *State) standBack(n news, now time.Time) []Effect {
 	if s.Posting {
 		return nil
 	}
+	// The mention may be heard of late, when what was said after it waits already.
+	since := slices.DeleteFunc(putAll(slices.Clone(s.Pending), n.edited), notAfter)
 	effects := s.callBack(Withdrawn, last.TS)
+	s.Later = putAll(since, s.Later)
 	return append(effects, s.next(now)...)
 }
 

@@ -299,6 +299,17 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(0, said(0), "", "waiting until 300"),
 			at(10, together(said(8), mention(9), said(10)), "", "waiting until 310", "pending 10"),
 		}},
+		{name: "so does what waited already when it was heard of late", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(20, said(20), "", "waiting until 320", "pending 0 20"),
+			at(30, mention(10), "", "waiting until 330", "pending 20"),
+		}},
+		{name: "and what was about to be answered", in: topLevel, steps: []step{
+			at(20, said(20), "", "waiting until 320"),
+			at(320, Tick{}, "judge#1 20", "judging"),
+			at(321, yes(1, 60), "", "delaying until 381"),
+			at(330, mention(10), "settle#1 withdrawn by 10", "waiting until 630", "pending 20"),
+		}},
 		{name: "an edit that adds a mention", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mentioning(0, "a"), "", "idle", ""),

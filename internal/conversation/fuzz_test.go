@@ -512,9 +512,8 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 		c, ok := f.(Compose)
 		return ok && c.Addressed
 	})
-	done := false    // what the work under way was about
-	stirred := false // by a deletion: what came later may wait now
-	elsewhere := ""  // up to this message, the answer is given in a thread
+	done := false   // what the work under way was about
+	elsewhere := "" // up to this message, the answer is given in a thread
 	switch e := e.(type) {
 	case Changes:
 		for _, c := range e {
@@ -522,7 +521,6 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 				continue
 			}
 			d.known.add(c.ID())
-			stirred = stirred || c.Kind == Deleted
 			switch {
 			case c.Kind == Addressed && !d.s.answersHere():
 				elsewhere = max(elsewhere, c.TS)
@@ -543,7 +541,7 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 		switch {
 		case kept, d.heard[ts], d.gone[ts]:
 		case replied && !c.addressed: // one reply for all
-		case elsewhere != "" && (!c.later || stirred || ts <= elsewhere): // which withdraws what waits
+		case elsewhere != "" && ts <= elsewhere: // which withdraws what waits
 		case done && !c.later:
 		default:
 			d.fail("a cause is forgotten: %s at %T", showTS(ts), e)

@@ -116,11 +116,13 @@ func (m *model) changes(changes Changes) {
 	switch busy := m.stage == mPosts || len(m.answering) > 0; {
 	case len(mentions) > 0 && !m.here:
 		last := chat.Time(mentions.newest())
-		for _, s := range []set{said, m.said} {
-			maps.DeleteFunc(s, func(ts string, _ bool) bool { return !chat.Time(ts).After(last) })
-		}
+		notAfter := func(ts string, _ bool) bool { return !chat.Time(ts).After(last) }
+		maps.DeleteFunc(said, notAfter)
+		maps.DeleteFunc(m.said, notAfter)
 		m.said.add(said.list()...)
 		if m.stage != mPosts {
+			maps.DeleteFunc(m.pending, notAfter)
+			m.said.add(m.pending.list()...)
 			m.turn()
 		}
 	case busy, m.firm && len(mentions) == 0:
