@@ -5,16 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,7 +45,11 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		bin = dir
-		build := exec.Command("go", "build", "-race", "-o", dir+"/", "myao/worker", "myao/starter", "myao/sandbox")
+		args := []string{"build", "-tags", "failpoint", "-o", dir + "/", "myao/worker", "myao/starter", "myao/sandbox"}
+		if *stormOf == 0 { // else the time is measured
+			args = slices.Insert(args, 1, "-race")
+		}
+		build := exec.Command("go", args...)
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
 			return 1
@@ -82,6 +84,7 @@ type settings struct {
 	handler                              llmtest.Handler
 	temporal                             string
 	socket                               bool
+	deliverers                           int
 	provider                             string
 }
 
@@ -101,7 +104,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
 // start builds the world and starts both programs, and returns when they are ready.
 func start(t *testing.T, url string, options ...option) *system {
 	t.Helper()
-	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default, provider: "gemini"}
+	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default, provider: "gemini", deliverers: 4}
 	for _, option := range options {
 		option(&o)
 	}
@@ -109,11 +112,11 @@ func start(t *testing.T, url string, options ...option) *system {
 	if s.temporalAddr == "" {
 		s.temporalAddr = testserver.Temporal(t)
 	}
-	s.door = freeAddress(t)
+	s.door = testserver.FreeAddress(t)
 	s.workspace = sandbox.New(sandbox.Config{
 		Team: "T0E2E", BotToken: "xoxb-e2e", SigningSecret: "shh-signing", EventsURL: "http://" + s.door + "/slack/events",
 		RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, SocketMode: o.socket,
-		Deliverers: 4, Logger: slog.New(slog.DiscardHandler),
+		Deliverers: o.deliverers, Logger: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(s.workspace.Close)
 	api := httptest.NewServer(s.workspace.Handler())
@@ -311,10 +314,11 @@ func (s *system) program(name string) *program {
 	return p
 }
 
-func (p *program) start() {
+// start starts the process, with more in its environment than all have.
+func (p *program) start(env ...string) {
 	p.s.t.Helper()
 	p.cmd = exec.Command(filepath.Join(bin, p.name), "--config", p.s.config)
-	p.cmd.Env = append(os.Environ(), p.s.env...)
+	p.cmd.Env = slices.Concat(os.Environ(), p.s.env, env)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		p.s.t.Fatal(err)
@@ -372,27 +376,6 @@ func (l *logbook) String() string {
 func (l *logbook) tail(lines int) string {
 	all := strings.Split(strings.TrimSpace(l.String()), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// nextPort is below the ports that the kernel gives to outgoing connections (from
-// 32768 on): one of those may be taken between the choice and its use.
-var nextPort = func() *atomic.Int32 {
-	var n atomic.Int32
-	n.Store(20000 + rand.Int32N(8000))
-	return &n
-}()
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort.Add(1)))
-		if err == nil {
-			defer func() { _ = l.Close() }()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 func sqlite(t *testing.T) string {

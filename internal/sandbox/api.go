@@ -165,8 +165,8 @@ func (w *Workspace) record(entry Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls = append(w.calls, entry)
-	if len(w.calls) > maxLog {
-		w.calls = slices.Delete(w.calls, 0, maxLog/2)
+	if most := w.cfg.LogLimit; len(w.calls) > most {
+		w.calls = slices.Delete(w.calls, 0, most/2)
 	}
 	w.notify()
 }

@@ -23,7 +23,9 @@ type Delivery struct {
 	// Status is the answer's; 0 where there was none, and Err says why.
 	Status int
 	Err    string
-	At     time.Time
+	// At is when it began, Took how long it was until the answer.
+	At   time.Time
+	Took time.Duration
 }
 
 const (
@@ -157,6 +159,17 @@ func (d *dispatcher) release() []held {
 	return due
 }
 
+// Release delivers the events that are held back, though nothing follows them.
+func (w *Workspace) Release() {
+	w.out.mu.Lock()
+	all := w.out.held
+	w.out.held = nil
+	w.out.mu.Unlock()
+	for _, h := range all {
+		w.out.dispatch(h.event, h.fault)
+	}
+}
+
 // dispatch starts one event on its way once there is a free slot for it; with
 // one slot, that is when the event before it has been answered.
 func (d *dispatcher) dispatch(e Event, fault *EventFault) {
@@ -264,10 +277,11 @@ func (d *dispatcher) try(e Event, retry int, why string) (reason string) {
 	} else {
 		entry.Status, entry.Err, reason = d.post(e.Body, retry, why)
 	}
+	entry.Took = time.Since(entry.At)
 	d.mu.Lock()
 	d.log = append(d.log, entry)
-	if len(d.log) > maxLog {
-		d.log = d.log[maxLog/2:]
+	if most := d.w.cfg.LogLimit; len(d.log) > most {
+		d.log = d.log[most/2:]
 	}
 	d.mu.Unlock()
 	d.changed()
@@ -329,7 +343,7 @@ func (w *Workspace) Deliveries() []Delivery {
 }
 
 // Settle waits until every event has been acknowledged or given up. Events that
-// are held back and have nothing to follow them keep it waiting.
+// are held back and have nothing to follow them keep it waiting: see Release.
 func (w *Workspace) Settle(ctx context.Context) error {
 	return w.Await(ctx, func() bool {
 		w.out.mu.Lock()

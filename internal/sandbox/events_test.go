@@ -277,6 +277,25 @@ func TestFaultsOfEvents(t *testing.T) {
 	}
 }
 
+func TestWhatIsHeldBackCanBeReleased(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	b.Faults().AddEvent(EventFault{Hold: 5, Times: 1})
+	b.Say(b.general, b.alice, "0")
+	b.Say(b.general, b.alice, "1") // which is delivered once the first is held
+	if err := b.Await(t.Context(), func() bool { return len(b.Deliveries()) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	b.Release()
+	var got []any
+	for _, e := range b.events(t) {
+		got = append(got, e.Event["text"])
+	}
+	if want := []any{"1", "0"}; !slices.Equal(got, want) {
+		t.Errorf("arrived %v, want %v", got, want)
+	}
+}
+
 func TestURLVerification(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})

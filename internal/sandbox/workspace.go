@@ -47,6 +47,10 @@ type Config struct {
 	// keeps the order in which things happened.
 	Deliverers int
 
+	// LogLimit is how many deliveries and how many calls are kept at least half of;
+	// 20,000 if zero.
+	LogLimit int
+
 	// PageSize caps every page below the limit asked for. Slack may return fewer
 	// items than the limit while more remain (docs.slack.dev/apis/web-api/pagination).
 	PageSize int
@@ -112,6 +116,9 @@ func New(cfg Config) *Workspace {
 	}
 	if cfg.Deliverers == 0 {
 		cfg.Deliverers = 1
+	}
+	if cfg.LogLimit == 0 {
+		cfg.LogLimit = maxLog
 	}
 	w := &Workspace{
 		cfg:     cfg,

@@ -16,88 +16,127 @@ import (
 )
 
 var (
-	fastCluster    = sync.OnceValues(func() (string, error) { return startCluster("off") })
-	durableCluster = sync.OnceValues(func() (string, error) { return startCluster("on") })
+	fastCluster    = sync.OnceValues(func() (string, error) { return shareCluster("off") })
+	durableCluster = sync.OnceValues(func() (string, error) { return shareCluster("on") })
 )
 
 const clusterPrefix = "myao-postgres-"
 
-// startCluster makes a Postgres cluster in a temporary directory and returns
-// its URL when it answers. sync is "on" or "off".
-func startCluster(sync string) (string, error) {
-	removeStale()
-	bin, err := postgresPrograms()
+// shareCluster starts a cluster for all tests of the binary and returns its URL.
+func shareCluster(sync string) (string, error) {
+	c, err := newCluster(sync)
 	if err != nil {
 		return "", err
 	}
-	account, err := unprivileged()
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp("", clusterPrefix+strconv.Itoa(os.Getpid())+"-")
-	if err != nil {
-		return "", fmt.Errorf("make a directory for Postgres: %w", err)
-	}
-	server, err := startClusterIn(dir, bin, account, sync)
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return "", fmt.Errorf("start Postgres: %w", err)
-	}
-	return server, nil
+	stopAtEnd(c.remove)
+	return c.url(), nil
 }
 
-func startClusterIn(dir string, bin programs, account *syscall.Credential, sync string) (string, error) {
-	if account != nil {
-		if err := os.Chown(dir, int(account.Uid), int(account.Gid)); err != nil {
-			return "", err
+// cluster is a Postgres of our own, in a temporary directory.
+type cluster struct {
+	dir     string
+	bin     programs
+	account *syscall.Credential // to run as; nil: as ourselves
+	sync    string              // "on" or "off"
+	port    int
+	process *process // nil while it is down
+}
+
+// newCluster makes a cluster and returns when it answers.
+func newCluster(sync string) (*cluster, error) {
+	removeStale()
+	c := &cluster{sync: sync}
+	var err error
+	if c.bin, err = postgresPrograms(); err != nil {
+		return nil, err
+	}
+	if c.account, err = unprivileged(); err != nil {
+		return nil, err
+	}
+	if c.dir, err = os.MkdirTemp("", clusterPrefix+strconv.Itoa(os.Getpid())+"-"); err != nil {
+		return nil, fmt.Errorf("make a directory for Postgres: %w", err)
+	}
+	err = c.initialise()
+	if err == nil {
+		err = withFreePort(func(port int) error {
+			c.port = port
+			return c.start()
+		})
+	}
+	if err != nil {
+		_ = os.RemoveAll(c.dir)
+		return nil, fmt.Errorf("start Postgres: %w", err)
+	}
+	return c, nil
+}
+
+func (c *cluster) initialise() error {
+	if c.account != nil {
+		if err := os.Chown(c.dir, int(c.account.Uid), int(c.account.Gid)); err != nil {
+			return err
 		}
 	}
-	command := func(program string, args ...string) *exec.Cmd {
-		cmd := exec.Command(program, args...)
-		cmd.Dir = dir
-		cmd.Env = append(without("PG"), "LC_ALL=C", "TZ=UTC")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account}
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	initdb := command(bin.initdb, "--pgdata", data, "--username", "postgres", "--auth", "trust",
+	initdb := c.command(c.bin.initdb, "--pgdata", c.data(), "--username", "postgres", "--auth", "trust",
 		"--encoding", "UTF8", "--no-locale", "--no-sync", "--no-instructions")
 	if said, err := initdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w; it said:\n%s", err, said)
+		return fmt.Errorf("initdb: %w; it said:\n%s", err, said)
 	}
+	return nil
+}
 
-	var server string
-	err := withFreePort(func(port int) error {
-		args := []string{"-D", data}
-		for _, setting := range []string{
-			"port=" + strconv.Itoa(port),
-			"listen_addresses=127.0.0.1",
-			"unix_socket_directories=" + dir,
-			"max_connections=200",
-			"timezone=UTC",
-			"fsync=" + sync,
-			"synchronous_commit=" + sync,
-			"full_page_writes=" + sync,
-		} {
-			args = append(args, "-c", setting)
-		}
-		// SIGQUIT ends Postgres at once, but lets it give its shared memory back.
-		p, err := start(command(bin.postgres, args...), syscall.SIGQUIT)
-		if err != nil {
-			return err
-		}
-		server = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-		if err := p.await(func(ctx context.Context) error { return postgresReady(ctx, server) }); err != nil {
-			p.stop(syscall.SIGQUIT)
-			return err
-		}
-		stopAtEnd(func() {
-			p.stop(syscall.SIGQUIT)
-			_ = os.RemoveAll(dir)
-		})
-		return nil
-	})
-	return server, err
+func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
+
+func (c *cluster) url() string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
+}
+
+func (c *cluster) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(without("PG"), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account}
+	return cmd
+}
+
+// start returns when the server answers.
+func (c *cluster) start() error {
+	args := []string{"-D", c.data()}
+	for _, setting := range []string{
+		"port=" + strconv.Itoa(c.port),
+		"listen_addresses=127.0.0.1",
+		"unix_socket_directories=" + c.dir,
+		"max_connections=200",
+		"timezone=UTC",
+		"fsync=" + c.sync,
+		"synchronous_commit=" + c.sync,
+		"full_page_writes=" + c.sync,
+	} {
+		args = append(args, "-c", setting)
+	}
+	// SIGQUIT ends Postgres at once, but lets it give its shared memory back.
+	p, err := start(c.command(c.bin.postgres, args...), syscall.SIGQUIT)
+	if err != nil {
+		return err
+	}
+	if err := p.await(func(ctx context.Context) error { return postgresReady(ctx, c.url()) }); err != nil {
+		p.stop(syscall.SIGQUIT)
+		return err
+	}
+	c.process = p
+	return nil
+}
+
+// stop returns when the server has ended.
+func (c *cluster) stop(signal syscall.Signal) {
+	if c.process != nil {
+		c.process.stop(signal)
+		c.process = nil
+	}
+}
+
+func (c *cluster) remove() {
+	c.stop(syscall.SIGQUIT)
+	_ = os.RemoveAll(c.dir)
 }
 
 func postgresReady(ctx context.Context, server string) error {

@@ -1,7 +1,10 @@
-// Package testserver gives tests the real servers that myao runs on: a Temporal
-// dev server and a Postgres database.
+// Package testserver gives tests the real servers that myao runs on: Temporal, a
+// dev server or one on Postgres, and Postgres databases; and our own programs as
+// processes.
 //
-// The first test that asks starts a server; all tests of the binary share it.
+// The first test that asks Temporal or Postgres starts a server; all tests of the
+// binary share it. What the functions called Start… start is the test's own, to be
+// stopped, killed and frozen.
 // A server that cannot be had fails the test and says what to install: nothing
 // is skipped. A package that uses it says so in its TestMain, which stops what
 // was started:

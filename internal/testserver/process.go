@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -24,13 +28,17 @@ type process struct {
 	cmd    *exec.Cmd
 	output *tail
 	done   chan struct{} // closed when it has ended
+	err    error         // how it has ended
 }
 
 // start runs the command until it is told to stop, and no longer than this
-// process lives: onOurDeath is what the kernel then sends it, where it can.
+// process lives: onOurDeath is what the kernel then sends it, where it can. What
+// it says is kept, unless the command tells where it goes.
 func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	p := &process{cmd: cmd, output: &tail{}, done: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = p.output, p.output
+	if cmd.Stdout == nil {
+		cmd.Stdout, cmd.Stderr = p.output, p.output
+	}
 	// Its own children may outlive it a moment, and hold the output open.
 	cmd.WaitDelay = time.Second
 	if cmd.SysProcAttr == nil {
@@ -48,7 +56,7 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait()
+			p.err = cmd.Wait()
 			close(p.done)
 		}
 	}()
@@ -109,12 +117,34 @@ func withFreePort(start func(port int) error) error {
 	return err
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// FreeAddress returns a host:port of this machine on which nothing listens.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	port, err := freePort()
 	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+		t.Fatal(err)
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// nextPort is below the ports that the kernel gives to outgoing connections (from
+// 32768 on): one of those may be taken between the choice and its use, and while a
+// server that is to come back is down.
+var nextPort = func() *atomic.Int32 {
+	var n atomic.Int32
+	n.Store(20_000 + rand.Int32N(8000))
+	return &n
+}()
+
+func freePort() (int, error) {
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort.Add(1))); err == nil {
+			return l.Addr().(*net.TCPAddr).Port, l.Close()
+		}
+	}
+	return 0, fmt.Errorf("find a free port: %w", err)
 }
 
 // without returns this process's environment less the variables with a prefix,

@@ -35,40 +35,44 @@ func Temporal(t testing.TB) string {
 }
 
 var sharedTemporal = sync.OnceValues(func() (string, error) {
-	var address string
+	s := &TemporalServer{}
 	err := withFreePort(func(port int) error {
-		p, at, err := startTemporal("", port)
-		if err == nil {
-			// It holds nothing that would need to be written.
-			stopAtEnd(func() { p.stop(syscall.SIGKILL) })
-			address = at
+		if err := s.dev("", port); err != nil {
+			return err
 		}
-		return err
+		return s.start()
 	})
-	return address, err
+	if err == nil {
+		// It holds nothing that would need to be written.
+		stopAtEnd(s.Kill)
+	}
+	return s.Address, err
 })
 
-// TemporalServer is a dev server of one test, which may stop, kill and restart it.
+// TemporalServer is a server of one test, which may stop, kill and restart it.
 type TemporalServer struct {
 	// Address is host:port, the same after a restart.
 	Address string
 
 	t       testing.TB
-	dbFile  string
-	port    int
+	command func() *exec.Cmd
+	// found, where there is one, is what a server needs that was just set up.
+	found   func(context.Context) error
 	process *process // nil while it is down
 }
 
 // StartTemporal starts a dev server that keeps its state in dbFile, listening on
 // the port, or on a free one when port is 0. It is killed at the test's end.
-// The methods are for the test's own goroutine.
-func StartTemporal(t testing.TB, dbFile string, port int) *TemporalServer {
+// flags are passed on to `temporal server start-dev`, as for its dynamic configuration.
+// The methods are for one goroutine at a time.
+func StartTemporal(t testing.TB, dbFile string, port int, flags ...string) *TemporalServer {
 	t.Helper()
-	s := &TemporalServer{t: t, dbFile: dbFile, port: port}
-	try := func(port int) (err error) {
-		s.port = port
-		s.process, s.Address, err = startTemporal(dbFile, port)
-		return err
+	s := &TemporalServer{t: t}
+	try := func(port int) error {
+		if err := s.dev(dbFile, port, flags...); err != nil {
+			return err
+		}
+		return s.start()
 	}
 	var err error
 	if port == 0 {
@@ -83,6 +87,29 @@ func StartTemporal(t testing.TB, dbFile string, port int) *TemporalServer {
 	return s
 }
 
+// dev makes it a dev server, which holds its state in memory if dbFile is "".
+func (s *TemporalServer) dev(dbFile string, port int, flags ...string) error {
+	binary, err := tool("temporal", "temporal")
+	if err != nil {
+		return err
+	}
+	args := []string{
+		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port),
+		"--log-level", "error", "--disable-config-file", "--disable-config-env",
+	}
+	if dbFile != "" {
+		args = append(args, "--db-filename", dbFile)
+	}
+	args = append(args, flags...)
+	s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	s.command = func() *exec.Cmd {
+		cmd := exec.Command(binary, args...)
+		cmd.Env = without("TEMPORAL_")
+		return cmd
+	}
+	return nil
+}
+
 // Stop ends the server in order, and returns when it has ended.
 func (s *TemporalServer) Stop() { s.end(syscall.SIGTERM) }
 
@@ -94,8 +121,7 @@ func (s *TemporalServer) Kill() { s.end(syscall.SIGKILL) }
 func (s *TemporalServer) Restart() {
 	s.t.Helper()
 	s.Stop()
-	var err error
-	if s.process, _, err = startTemporal(s.dbFile, s.port); err != nil {
+	if err := s.start(); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -107,44 +133,31 @@ func (s *TemporalServer) end(signal syscall.Signal) {
 	}
 }
 
-// startTemporal returns when the server is ready. It holds its state in memory
-// if dbFile is "".
-func startTemporal(dbFile string, port int) (*process, string, error) {
-	binary, err := temporalBinary()
+// start returns when the server is ready.
+func (s *TemporalServer) start() error {
+	p, err := start(s.command(), syscall.SIGKILL)
 	if err != nil {
-		return nil, "", err
+		return fmt.Errorf("start the Temporal server: %w", err)
 	}
-	args := []string{
-		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port),
-		"--log-level", "error", "--disable-config-file", "--disable-config-env",
-	}
-	if dbFile != "" {
-		args = append(args, "--db-filename", dbFile)
-	}
-	cmd := exec.Command(binary, args...)
-	cmd.Env = without("TEMPORAL_")
-	p, err := start(cmd, syscall.SIGKILL)
+	err = p.await(func(ctx context.Context) error { return s.ready(ctx) })
 	if err != nil {
-		return nil, "", fmt.Errorf("start the Temporal dev server: %w", err)
-	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	if err := p.await(func(ctx context.Context) error { return temporalReady(ctx, address) }); err != nil {
 		p.stop(syscall.SIGKILL)
-		return nil, "", fmt.Errorf("start the Temporal dev server: %w", err)
+		return fmt.Errorf("start the Temporal server: %w", err)
 	}
-	return p, address, nil
+	s.process = p
+	return nil
 }
 
-func temporalReady(ctx context.Context, address string) error {
+func (s *TemporalServer) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	// A connection that waited for a server would also wait long between its tries.
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		return err
 	}
 	_ = conn.Close()
-	c, err := client.NewLazyClient(client.Options{HostPort: address})
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Address})
 	if err != nil {
 		return err
 	}
@@ -152,23 +165,28 @@ func temporalReady(ctx context.Context, address string) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return err
 	}
+	if s.found != nil {
+		if err := s.found(ctx); err != nil {
+			return err
+		}
+	}
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: client.DefaultNamespace})
 	return err
 }
 
-// temporalBinary finds the program that `make temporal` provides.
-func temporalBinary() (string, error) {
-	if path, err := exec.LookPath("temporal"); err == nil {
+// tool finds a program that a target of make provides.
+func tool(name, target string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
 	root, err := repositoryRoot()
 	if err != nil {
 		return "", err
 	}
-	if path, err := exec.LookPath(filepath.Join(root, ".bin", "temporal")); err == nil {
+	if path, err := exec.LookPath(filepath.Join(root, ".bin", name)); err == nil {
 		return path, nil
 	}
-	return "", errors.New("this test needs the Temporal CLI: run `make temporal` once")
+	return "", fmt.Errorf("this test needs %s: run `make %s` once", name, target)
 }
 
 // repositoryRoot is where go.mod is: tests run in their package's directory.

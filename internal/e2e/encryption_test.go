@@ -1,0 +1,382 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	historypb "go.temporal.io/api/history/v1"
+	querypb "go.temporal.io/api/query/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"myao/internal/codec"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// keyring is a configuration with keys by these ids, one of them active.
+func keyring(active string, ids ...string) config.Encryption {
+	e := config.Encryption{ActiveKey: active, Keys: map[string]config.Secret{}}
+	for _, id := range ids {
+		e.Keys[id] = config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
+	}
+	return e
+}
+
+// line is the same as one line of the configuration's file.
+func line(e config.Encryption) string {
+	var keys []string
+	for id, key := range e.Keys {
+		keys = append(keys, fmt.Sprintf("%s: %q", id, string(key)))
+	}
+	return fmt.Sprintf("encryption: {active_key: %q, keys: {%s}}", e.ActiveKey, strings.Join(keys, ", "))
+}
+
+func encrypted(e config.Encryption) option { return channels(line(e) + "\n") }
+
+// rekey gives both programs other keys, as an operator does.
+func (s *system) rekey(e config.Encryption) {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.config, regexp.MustCompile(`(?m)^encryption:.*$`).ReplaceAll(text, []byte(line(e))), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	var stopped sync.WaitGroup
+	stopped.Go(s.worker.stop)
+	stopped.Go(s.starter.stop)
+	stopped.Wait()
+	s.worker.start()
+	s.starter.start()
+	s.ready()
+}
+
+func newCodec(t *testing.T, e config.Encryption) *codec.Codec {
+	t.Helper()
+	c, err := codec.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// reader is a client that decrypts, and the test's own beside it does not.
+func (s *system) reader(c *codec.Codec) client.Client {
+	s.t.Helper()
+	reader, err := client.NewLazyClient(client.Options{
+		HostPort: s.temporalAddr, Namespace: s.ns, Logger: slog.New(slog.DiscardHandler),
+		DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(reader.Close)
+	return reader
+}
+
+// found is what stands in messages of Temporal's.
+type found struct {
+	payloads []*commonpb.Payload
+	failures []*failurepb.Failure
+}
+
+// collect walks a message of whatever kind. Search attributes are left out: the server
+// must read them.
+func (f *found) collect(m protoreflect.Message) {
+	switch m := m.Interface().(type) {
+	case *commonpb.SearchAttributes:
+		return
+	case *commonpb.Payload:
+		f.payloads = append(f.payloads, m)
+		return
+	case *failurepb.Failure:
+		f.failures = append(f.failures, m)
+	}
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.IsMap():
+			if field.MapValue().Message() != nil {
+				v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool { f.collect(v.Message()); return true })
+			}
+		case field.IsList():
+			if field.Message() != nil {
+				for i := range v.List().Len() {
+					f.collect(v.List().Get(i).Message())
+				}
+			}
+		case field.Message() != nil:
+			f.collect(v.Message())
+		}
+		return true
+	})
+}
+
+// everything is what the server holds of the namespace, and tells about it when asked.
+func (s *system) everything() (all []proto.Message, f *found) {
+	s.t.Helper()
+	ctx, service := s.t.Context(), s.temporal.WorkflowService()
+	keep := func(m proto.Message, err error) {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.ns})
+	keep(list, err)
+	for _, w := range list.Executions {
+		history := s.temporal.GetWorkflowHistory(ctx, w.Execution.WorkflowId, w.Execution.RunId, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for history.HasNext() {
+			keep(history.Next())
+		}
+		keep(service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: s.ns, Execution: w.Execution}))
+		if w.Type.Name != conversation.WorkflowType {
+			continue
+		}
+		for _, query := range []string{conversation.QueryName, "__temporal_workflow_metadata", "__stack_trace"} {
+			keep(service.QueryWorkflow(ctx, &workflowservice.QueryWorkflowRequest{
+				Namespace: s.ns, Execution: w.Execution, Query: &querypb.WorkflowQuery{QueryType: query},
+			}))
+		}
+	}
+	for _, id := range []string{"memory", "catch-up", "channel-sync"} {
+		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.ns, ScheduleId: id}))
+	}
+	f = &found{}
+	for _, m := range all {
+		f.collect(m.ProtoReflect())
+	}
+	return all, f
+}
+
+func TestNothingIsReadableInTemporal(t *testing.T) {
+	t.Parallel()
+	keys := keyring("k1", "k1")
+	reason := "a zebra was asked for"
+	s := start(t, sqlite(t), quiet(1), encrypted(keys), answers(speaking("zebras are striped",
+		llmtest.Reply{Status: http.StatusBadRequest, Message: "a zebra failed"}, llmtest.Yes(reason, 0.8, 2))))
+	conversations := "channel/T0E2E/" + s.general
+	s.workspace.Say(s.general, s.alice.ID, "a question that fails?")
+	s.await("the failed judgment", 20*time.Second, func() bool {
+		rows, err := s.store.Decisions(t.Context(), conversations)
+		return err == nil && len(rows) > 0
+	})
+	s.workspace.Say(s.general, s.alice.ID, "what is a zebra?")
+	s.await("the judged answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.workspace.Say(s.general, s.bob.ID, s.mention("and a zebra crossing?"))
+	s.await("the answer to the mention", 20*time.Second, func() bool { return len(s.posts()) == 2 })
+
+	crypt := newCodec(t, keys)
+	reader := s.reader(crypt)
+	update, err := reader.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: conversations, UpdateName: conversation.UpdateUnmute, Args: []any{conversation.Order{By: "zebra operator"}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = update.Get(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatalf("an order: %v", err)
+	}
+	if _, err := reader.QueryWorkflow(t.Context(), conversations, "", conversation.QueryName); err != nil {
+		t.Errorf("query: %v", err)
+	}
+
+	all, f := s.everything()
+	for _, p := range f.payloads {
+		if string(p.Metadata["encoding"]) != "binary/encrypted" || string(p.Metadata["encryption-key-id"]) != "k1" {
+			t.Errorf("a payload in clear: %v", p)
+		}
+	}
+	for _, failure := range f.failures {
+		// What the server itself says of an activity stands in clear, and says nothing else.
+		if m := failure.Message; (m != "Encoded failure" && m != "activity error") || failure.StackTrace != "" {
+			t.Errorf("a failure in clear: %v", failure)
+		}
+	}
+	whole := 0
+	for _, m := range all {
+		raw, err := proto.Marshal(m)
+		whole += len(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(bytes.ToLower(raw), []byte("zebra")) {
+			t.Errorf("in clear: %.2000s", m)
+		}
+	}
+	// All that was there to be found, had it been in clear.
+	plain, err := crypt.Decode(f.payloads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	sealed, open := 0, 0
+	for i, p := range plain {
+		sealed, open = sealed+proto.Size(f.payloads[i]), open+proto.Size(p)
+		fmt.Fprintf(&text, "%s\n", p.Data)
+	}
+	for _, want := range []string{reason, "zebra operator", s.general, "T0E2E", "judge message ", "judge: ", `"phase"`, "workflows/conversation.go"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in any payload", want)
+		}
+	}
+	t.Logf("%d payloads, %d of %d bytes, of which encryption %d, %d a payload", len(plain), sealed, whole, sealed-open, (sealed-open)/len(plain))
+
+	s.showsByCodecServer(conversations, reason)
+}
+
+// showsByCodecServer has Temporal's CLI show a workflow, alone and with the codec server.
+func (s *system) showsByCodecServer(workflow, secret string) {
+	s.t.Helper()
+	const token = "a-token-for-the-codec"
+	address := testserver.FreeAddress(s.t)
+	server := exec.Command(filepath.Join(bin, "starter"), "--config", s.config, "codec", "--address", address)
+	said := &logbook{}
+	server.Env, server.Stdout, server.Stderr = append(append(os.Environ(), s.env...), "MYAO_CODEC_TOKEN="+token), said, said
+	if err := server.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		if err := server.Wait(); err != nil {
+			s.t.Errorf("the codec server ended with %v: %s", err, said)
+		}
+	}()
+	s.await("the codec server", 20*time.Second, func() bool { return strings.Contains(said.String(), "http://"+address) })
+	show := func(args ...string) (text string, err error) {
+		cli := exec.Command(temporalCLI(s.t), append([]string{
+			"workflow", "show", "--workflow-id", workflow, "--output", "json",
+			"--address", s.temporalAddr, "--namespace", s.ns, "--disable-config-file",
+		}, args...)...)
+		out, err := cli.Output()
+		if err != nil {
+			return string(out), err
+		}
+		var history historypb.History
+		if err := protojson.Unmarshal(out, &history); err != nil {
+			s.t.Fatal(err)
+		}
+		var f found
+		f.collect(history.ProtoReflect())
+		for _, p := range f.payloads {
+			text += string(p.Metadata["encoding"]) + " " + string(p.Data) + "\n"
+		}
+		return text, nil
+	}
+	if out, err := show(); err != nil || strings.Contains(out, secret) || !strings.Contains(out, "binary/encrypted") {
+		s.t.Errorf("without the codec server the CLI shows, %v\n%s", err, out)
+	}
+	if out, err := show("--codec-endpoint", "http://"+address, "--codec-auth", "Bearer "+token); err != nil || !strings.Contains(out, secret) {
+		s.t.Errorf("with the codec server the CLI shows, %v\n%s", err, out)
+	}
+	if out, err := show("--codec-endpoint", "http://"+address, "--codec-auth", "Bearer wrong"); err == nil {
+		s.t.Errorf("with a wrong token the CLI shows\n%s", out)
+	}
+}
+
+func temporalCLI(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("temporal"); err == nil {
+		return path
+	}
+	path, err := filepath.Abs("../../.bin/temporal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Keys come, change, are lost and found, while a reply is held back each time.
+func TestKeysChangeUnderOpenConversations(t *testing.T) {
+	t.Parallel()
+	const held = 4 // seconds
+	s := start(t, sqlite(t), quiet(1), encrypted(keyring("")), answers(speaking("an answer", llmtest.Yes("why not", 1, held))))
+	in := func(channel string) (n int) {
+		for _, p := range s.posts() {
+			if p.Channel == channel {
+				n++
+			}
+		}
+		return n
+	}
+	holdsBack := func(question string) {
+		t.Helper()
+		judged := len(s.judgments())
+		s.workspace.Say(s.general, s.alice.ID, question)
+		s.await("the judgment of "+question, 30*time.Second, func() bool { return len(s.judgments()) == judged+1 })
+	}
+	answered := func(n int, since string) {
+		t.Helper()
+		s.await("the reply that was held back "+since, 40*time.Second, func() bool { return in(s.general) == n })
+	}
+	for n, change := range []struct {
+		since string
+		to    config.Encryption
+	}{
+		{"before encryption was switched on", keyring("a", "a")},
+		{"before the key was changed", keyring("b", "a", "b")},
+	} {
+		holdsBack(fmt.Sprintf("question %d?", n+1))
+		s.rekey(change.to)
+		answered(n+1, change.since)
+	}
+	holdsBack("question 3?")
+
+	// The key is taken away. Others go on, and this conversation waits.
+	s.rekey(keyring("c", "c"))
+	s.await("the worker to say which key it lacks", 30*time.Second, func() bool {
+		return strings.Contains(s.worker.log.String(), `payload encrypted with the key \"`)
+	})
+	direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
+	s.workspace.Say(direct, s.alice.ID, "are you there?")
+	s.await("an answer elsewhere", 30*time.Second, func() bool { return in(direct) == 1 })
+	s.never("an answer that cannot be known", 3*time.Second, func() bool { return in(s.general) > 2 })
+	d, err := s.temporal.DescribeWorkflowExecution(t.Context(), "channel/T0E2E/"+s.general, "")
+	if err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		t.Errorf("without its key the conversation is %v, %v", d.GetWorkflowExecutionInfo(), err)
+	}
+	for _, key := range keyring("", "a", "b", "c").Keys {
+		if strings.Contains(s.worker.log.String()+s.starter.log.String(), string(key)) {
+			t.Error("a key stands in a log")
+		}
+	}
+
+	s.rekey(keyring("c", "a", "b", "c"))
+	answered(3, "before its key was lost")
+	s.never("a second answer", 3*time.Second, func() bool { return in(s.general) > 3 || in(direct) > 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	value, err := s.reader(newCodec(t, keyring("", "a", "b", "c"))).QueryWorkflow(ctx, "channel/T0E2E/"+s.general, "", conversation.QueryName)
+	var state conversation.State
+	if err == nil {
+		err = value.Get(&state)
+	}
+	if err != nil || state.Phase != conversation.Idle {
+		t.Errorf("in the end it is %s, %v; want idle", state.Phase, err)
+	}
+}

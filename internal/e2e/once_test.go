@@ -1,0 +1,317 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"myao/internal/failpoint"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// step is a point between two steps at which a program is killed, and what is said
+// there for it to come by.
+type step struct {
+	point string
+	// judged asks for a judged reply, else for an answer to a mention.
+	judged bool
+	// second kills at the second part of a reply that has two.
+	second bool
+	// hopeless is a question that no judgment can be had of.
+	hopeless bool
+	// answers and verdicts are how often the model is paid; 0: once.
+	answers, verdicts int
+}
+
+// workerSteps go backwards: what a worker has left undone is taken up by the next after
+// ten seconds, and passes the points after the one that it died at. By then the workers
+// that die there are dead.
+var workerSteps = []step{
+	{point: "post: settled"},
+	{point: "post: written down"},
+	{point: "post: sent"},
+	{point: "post: sent", second: true},
+	{point: "post: begun", second: true},
+	{point: "post: turn taken"},
+	{point: "post: begun"},
+	{point: "compose: written"},
+	{point: "compose: model answered", answers: 2},
+	{point: "judge: decided", judged: true},
+	{point: "judge: answered", judged: true, verdicts: 2},
+	{point: "settle: settled", judged: true, hopeless: true},
+	{point: "settle: decided", judged: true, hopeless: true},
+}
+
+// starterSteps end with the door: what it has stored the next starter relays at once.
+var starterSteps = []step{
+	{point: "relay: marked"},
+	{point: "relay: signalled"},
+	{point: "relay: claimed"},
+	{point: "door: stored"},
+}
+
+// halves is an answer that takes two messages.
+var halves = strings.Repeat("The first half. ", 200) + "\n\n" + strings.Repeat("The second half. ", 200)
+
+// TestKilledBetweenAnyTwoSteps kills the programs at every point where one step relies
+// on another. Whatever is asked is answered once, the ledger says so, and the model is
+// not paid again for what had been written down.
+func TestKilledBetweenAnyTwoSteps(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+			switch {
+			case c.Judgment() && strings.Contains(c.System, "hopeless"):
+				return llmtest.Fail(400)
+			case c.Judgment():
+				return llmtest.Yes("asked", 1, 0)
+			case strings.Contains(c.System, "in-two-halves"):
+				return llmtest.Text(halves)
+			}
+			return llmtest.Text("answer")
+		}))
+		var asked []*question
+		s.worker.kill()
+		for _, step := range workerSteps {
+			q := s.prepare(step, len(asked))
+			if step.second {
+				s.worker.start()
+				s.refuseTheSecondHalf(q)
+				s.worker.kill()
+			}
+			s.worker.start(failpoint.Variable + "=" + step.point)
+			if !step.second {
+				q.say(s)
+			}
+			s.worker.dies(step.point)
+			asked = append(asked, q)
+		}
+		s.worker.start()
+		s.starter.kill()
+		for _, step := range starterSteps {
+			q := s.prepare(step, len(asked))
+			s.starter.start(failpoint.Variable + "=" + step.point)
+			q.say(s)
+			s.starter.dies(step.point)
+			asked = append(asked, q)
+		}
+		s.starter.start()
+		for _, q := range asked {
+			s.await("the end of "+q.point, 90*time.Second, func() bool { return q.ended(s) })
+		}
+		want := 0
+		for _, q := range asked {
+			want += q.parts()
+		}
+		s.never("a doubled answer", 2*time.Second, func() bool { return len(s.posts()) != want })
+		for _, q := range asked {
+			q.check(s)
+		}
+	})
+}
+
+// question is what is asked in a channel of its own.
+type question struct {
+	step
+	channel, ts, text string
+}
+
+func (s *system) prepare(step step, n int) *question {
+	q := &question{step: step, text: fmt.Sprintf("question-%02d?", n)}
+	q.channel = s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%02d", n), s.workspace.Bot().UserID, s.alice.ID)
+	switch {
+	case step.hopeless:
+		q.text += " hopeless"
+	case step.second:
+		q.text += " in-two-halves"
+	}
+	return q
+}
+
+func (q *question) say(s *system) {
+	text := q.text
+	if !q.judged {
+		text = s.mention(text)
+	}
+	q.ts = s.workspace.Say(q.channel, s.alice.ID, text)
+}
+
+// refuseTheSecondHalf has the question asked and the first half of the answer posted;
+// the other one is tried again after some seconds.
+func (s *system) refuseTheSecondHalf(q *question) {
+	s.t.Helper()
+	refused := func() int {
+		n := 0
+		for _, c := range s.workspace.Calls() {
+			if c.Args.Get("channel") == q.channel && c.Status == 429 {
+				n++
+			}
+		}
+		return n
+	}
+	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", When: func(c sandbox.Call) bool {
+		return c.Args.Get("channel") == q.channel && strings.Contains(c.Args.Get("text"), "second half")
+	}})
+	q.say(s)
+	s.await("the first half", 20*time.Second, func() bool { return refused() == 1 })
+	s.await("the refusal to be written down", 10*time.Second, func() bool {
+		p := q.outbox(s)
+		return len(p) == 2 && p[1].State == store.Composed && p[1].Attempts == 1
+	})
+}
+
+// dies waits until a program has killed itself at a point.
+func (p *program) dies(point string) {
+	p.s.t.Helper()
+	select {
+	case err := <-p.done:
+		p.cmd = nil
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			p.s.t.Fatalf("%s: %s ended with %v", point, p.name, err)
+		}
+		if lines := strings.Split(strings.TrimSpace(p.log.String()), "\n"); !slices.Contains(lines[max(0, len(lines)-3):], "failpoint: "+point) {
+			p.s.t.Fatalf("%s was killed, but not at %s", p.name, point)
+		}
+	case <-time.After(30 * time.Second):
+		p.s.t.Fatalf("%s has not come by %s\n%s", p.name, point, p.s.story())
+	}
+}
+
+// outbox is the reply to the question.
+func (q *question) outbox(s *system) []store.Part {
+	s.t.Helper()
+	thread := q.ts
+	if q.judged {
+		thread = ""
+	}
+	parts, err := s.store.Parts(s.t.Context(), strings.Join([]string{"T0E2E", q.channel, thread, q.ts, ""}, "/"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return parts
+}
+
+func (q *question) decisions(s *system) []store.Decision {
+	s.t.Helper()
+	id := "channel/T0E2E/" + q.channel
+	if !q.judged {
+		id = "thread/T0E2E/" + q.channel + "/" + q.ts
+	}
+	rows, err := s.store.Decisions(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return rows
+}
+
+func (q *question) outcome() string {
+	if q.hopeless {
+		return "failed"
+	}
+	return "posted"
+}
+
+func (q *question) parts() int {
+	switch {
+	case q.hopeless:
+		return 0
+	case q.second:
+		return 2
+	}
+	return 1
+}
+
+func (q *question) ended(s *system) bool {
+	rows := q.decisions(s)
+	return len(rows) > 0 && rows[0].Outcome == q.outcome()
+}
+
+func (q *question) check(s *system) {
+	s.t.Helper()
+	rows := q.decisions(s)
+	if len(rows) != 1 || rows[0].Outcome != q.outcome() || rows[0].TriggerTS != q.ts || !q.hopeless && rows[0].Model == "" {
+		s.t.Errorf("%s: the ledger has %+v", q.point, rows)
+	}
+	outbox := q.outbox(s)
+	if len(outbox) != q.parts() {
+		s.t.Errorf("%s: the outbox has %+v", q.point, outbox)
+	}
+	var posts []string
+	for _, p := range s.posts() {
+		if p.Channel == q.channel {
+			posts = append(posts, p.TS)
+			if want := map[bool]string{false: q.ts}[q.judged]; p.ThreadTS != want {
+				s.t.Errorf("%s: posted in thread %q, want %q", q.point, p.ThreadTS, want)
+			}
+		}
+	}
+	for i, p := range outbox {
+		if p.State != store.Sent || len(posts) != len(outbox) || p.SentTS != posts[i] {
+			s.t.Errorf("%s: the outbox has part %d as %s, ts %s; Slack has %v", q.point, i, p.State, p.SentTS, posts)
+		}
+	}
+	paid := func(calls []llmtest.Call) (n int) {
+		for _, c := range calls {
+			if strings.Contains(c.System, q.text) {
+				n++
+			}
+		}
+		return n
+	}
+	answers, verdicts := max(q.answers, 1), max(q.verdicts, 1)
+	if q.hopeless {
+		answers = 0
+	}
+	if !q.judged {
+		verdicts = 0
+	}
+	if got := paid(s.replies()); got != answers {
+		s.t.Errorf("%s: the model was paid for %d answers, want %d", q.point, got, answers)
+	}
+	if got := paid(s.judgments()); got != verdicts {
+		s.t.Errorf("%s: the model was paid for %d verdicts, want %d", q.point, got, verdicts)
+	}
+}
+
+// TestEveryPointIsTested finds the points in the source.
+func TestEveryPointIsTested(t *testing.T) {
+	t.Parallel()
+	tested := map[string]bool{}
+	for _, s := range slices.Concat(workerSteps, starterSteps) {
+		tested[s.point] = true
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := map[string]bool{}
+	call := regexp.MustCompile(`failpoint\.Here\((.*)\)`)
+	if err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range call.FindAllSubmatch(text, -1) {
+			points[strings.Trim(string(m[1]), `"`)] = true
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(points)), slices.Sorted(maps.Keys(tested)); !slices.Equal(got, want) {
+		t.Errorf("the points are\n%q, those that are tested\n%q", got, want)
+	}
+}

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// toTheFirst names the first workflow task that was completed.
+func toTheFirst(history []*historypb.HistoryEvent) int64 {
+	for _, e := range history {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			return e.GetEventId()
+		}
+	}
+	return 0
+}
+
+// toTheSchedulingOf names the workflow task that had an activity scheduled.
+func toTheSchedulingOf(activity string) func([]*historypb.HistoryEvent) int64 {
+	return func(history []*historypb.HistoryEvent) int64 {
+		for _, e := range history {
+			if a := e.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == activity {
+				return a.GetWorkflowTaskCompletedEventId()
+			}
+		}
+		return 0
+	}
+}
+
+// reset does what an operator does with temporal workflow reset.
+func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
+	s.t.Helper()
+	var history []*historypb.HistoryEvent
+	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		e, err := events.Next()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		history = append(history, e)
+	}
+	event := to(history)
+	if event == 0 {
+		s.t.Fatalf("%s has nothing to be reset to", id)
+	}
+	run, err := s.temporal.DescribeWorkflowExecution(s.t.Context(), id, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.temporal.ResetWorkflowExecution(s.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace:         s.ns,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
+		Reason:            "a test", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: event,
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// phase is where a conversation stands.
+func (s *system) phase(id string) conversation.Phase {
+	value, err := s.temporal.QueryWorkflow(s.t.Context(), id, "", conversation.QueryName)
+	if err != nil {
+		return ""
+	}
+	var state conversation.State
+	if err := value.Get(&state); err != nil {
+		s.t.Fatal(err)
+	}
+	return state.Phase
+}
+
+// TestResetByAnOperator takes conversations back to where they had not answered yet:
+// nothing is said twice, nor paid for twice, the ledger stays true, and what is said
+// next is answered.
+func TestResetByAnOperator(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+			switch {
+			case c.Judgment() && strings.Contains(c.System, "hopeless"):
+				return llmtest.Fail(400)
+			case c.Judgment() && strings.Contains(c.System, "slowly"):
+				return llmtest.Yes("asked", 1, 5)
+			case c.Judgment():
+				return llmtest.Yes("asked", 1, 0)
+			}
+			return llmtest.Text("answer")
+		}))
+		cases := []*resetCase{
+			{name: "a mention, to its beginning", to: toTheFirst, paid: 1},
+			{name: "a mention, to its post", to: toTheSchedulingOf("Post"), paid: 1},
+			{name: "two mentions, to the beginning", twice: true, to: toTheFirst, paid: 2},
+			{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toTheFirst, paid: 2},
+			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toTheSchedulingOf("Post"), paid: 2},
+			{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toTheFirst, paid: 4},
+			{name: "a delayed reply", question: question{step: step{judged: true}}, word: " slowly", delayed: true, to: toTheFirst, paid: 2},
+			{name: "a failed judgment", question: question{step: step{judged: true, hopeless: true}}, to: toTheFirst, paid: 2},
+		}
+		for i, c := range cases {
+			c.question = *s.prepare(c.step, i)
+			c.text += c.word
+			c.say(s)
+			c.id = "thread/T0E2E/" + c.channel + "/" + c.ts
+			if c.judged {
+				c.id = "channel/T0E2E/" + c.channel
+			}
+			c.wants = 1 - min(1, strings.Count(c.text, "hopeless"))
+		}
+		for _, c := range cases {
+			if c.twice {
+				s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
+				c.again(s)
+				c.wants++
+			}
+		}
+		for _, c := range cases {
+			switch {
+			case c.delayed:
+				s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
+			default:
+				s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wants) && s.phase(c.id) == conversation.Idle })
+			}
+			s.reset(c.id, c.to)
+		}
+		for _, c := range cases {
+			s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
+				return c.settled(s, c.wants) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
+			})
+		}
+		s.never("something said twice", 4*time.Second, func() bool {
+			return slices.ContainsFunc(cases, func(c *resetCase) bool { return len(c.posts(s)) != c.wants })
+		})
+		for _, c := range cases {
+			c.truthful(s)
+			if got := c.calls(s); got != c.paid {
+				t.Errorf("%s: the model was paid %d times, want %d", c.name, got, c.paid)
+			}
+			if !c.hopeless {
+				c.again(s)
+				c.wants++
+			}
+		}
+		for _, c := range cases {
+			s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wants) })
+			c.truthful(s)
+		}
+	})
+}
+
+// resetCase is a conversation that is reset.
+type resetCase struct {
+	question
+	name           string
+	word           string // more of the question
+	twice, delayed bool
+	to             func([]*historypb.HistoryEvent) int64
+	paid           int // calls of the model, the reset included
+
+	id    string
+	wants int // posts
+}
+
+// again asks once more in the same conversation.
+func (c *resetCase) again(s *system) {
+	if c.judged {
+		s.workspace.Say(c.channel, s.alice.ID, c.text+" and then?")
+		return
+	}
+	s.workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), sandbox.InThread(c.ts))
+}
+
+func (c *resetCase) posts(s *system) (posts []sandbox.Post) {
+	for _, p := range s.posts() {
+		if p.Channel == c.channel {
+			posts = append(posts, p)
+		}
+	}
+	return posts
+}
+
+// calls counts those of the model in the conversation.
+func (c *resetCase) calls(s *system) (n int) {
+	for _, call := range s.model.Calls() {
+		if strings.Contains(call.System, c.text) {
+			n++
+		}
+	}
+	return n
+}
+
+// settled reports whether so much is posted, and the ledger waits for nothing.
+func (c *resetCase) settled(s *system, posts int) bool {
+	rows := c.decisions(s)
+	return len(c.posts(s)) == posts && len(rows) > 0 && !slices.ContainsFunc(rows, func(d store.Decision) bool { return d.Outcome == "pending" })
+}
+
+// truthful checks that the ledger has every post once, and as many decisions with that end.
+func (c *resetCase) truthful(s *system) {
+	s.t.Helper()
+	rows := c.decisions(s)
+	by := map[string]bool{}
+	posted := 0
+	for _, d := range rows {
+		if d.Outcome == "posted" {
+			posted++
+			by[d.OutcomeBy] = true
+			if !d.ShouldRespond || d.Model == "" {
+				s.t.Errorf("%s: posted by %+v", c.name, d)
+			}
+		}
+	}
+	if posted != c.wants || len(by) != c.wants || len(c.posts(s)) != c.wants {
+		s.t.Errorf("%s: %d posts, want %d; the ledger has %+v", c.name, len(c.posts(s)), c.wants, rows)
+	}
+}

@@ -1,0 +1,75 @@
+package testserver_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/testserver"
+)
+
+func TestAProgram(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "said")
+	said, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = said.Close() })
+	p := testserver.NewProgram(t, said, "/bin/sh", "-c", `trap 'exit 3' TERM; i=0; while :; do i=$((i+1)); echo "$WORD $i"; sleep 0.05; done`)
+	p.Env = []string{"WORD=tick"}
+	ticks := func() int {
+		t.Helper()
+		all, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(all), "tick")
+	}
+	goesOn := func() bool {
+		t.Helper()
+		before := ticks()
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if ticks() > before {
+				return true
+			}
+		}
+		return false
+	}
+	if p.ID() != 0 || p.Ended() != nil {
+		t.Error("it runs before it was started")
+	}
+	p.Start()
+	if !goesOn() {
+		t.Fatal("it does not run")
+	}
+	p.Freeze()
+	time.Sleep(200 * time.Millisecond) // what was under way
+	before := ticks()
+	time.Sleep(300 * time.Millisecond)
+	if ticks() != before {
+		t.Error("it runs while it is frozen")
+	}
+	p.Thaw()
+	if !goesOn() {
+		t.Error("it does not go on")
+	}
+	if err := p.Stop(); err == nil || errors.Is(err, testserver.ErrSlow) {
+		t.Errorf("it stopped with %v, want exit status 3", err)
+	}
+	p.Start()
+	ended := p.Ended()
+	p.Freeze()
+	p.Kill()
+	select {
+	case <-ended:
+	default:
+		t.Error("it outlives its kill")
+	}
+	if p.ID() != 0 || p.Stop() != nil {
+		t.Error("a program that is down is not")
+	}
+}

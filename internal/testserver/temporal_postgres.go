@@ -1,0 +1,162 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// StartTemporalOnPostgres starts a Temporal server, all of its services in one
+// process, that keeps its state in two databases of a Postgres server. It has the
+// namespace "default". Dynamic configuration, such as
+// {"matching.enableFairness": true}, is Temporal's own. The server is killed at the
+// test's end; the methods are for one goroutine at a time.
+func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, dynamic map[string]any) *TemporalServer {
+	t.Helper()
+	s := &TemporalServer{t: t}
+	c := clusterOfTemporal{
+		dir:   t.TempDir(),
+		state: temporalDatabase(t, postgres, "temporal"), visibility: temporalDatabase(t, postgres, "visibility"),
+	}
+	server, err := tool("temporal-server", "temporal-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withFreePort(func(port int) error {
+		config, err := c.configure(port, dynamic)
+		if err != nil {
+			return err
+		}
+		s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		s.command = func() *exec.Cmd {
+			cmd := exec.Command(server, "--config-file", config, "--allow-no-auth", "start")
+			cmd.Env = without("TEMPORAL_")
+			return cmd
+		}
+		s.found = s.register
+		return s.start()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// temporalDatabase makes a database with the newest schema of Temporal's.
+func temporalDatabase(t testing.TB, postgres *PostgresServer, schema string) *url.URL {
+	t.Helper()
+	program, err := tool("temporal-sql-tool", "temporal-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(postgres.Database())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		cmd := exec.Command(program, append([]string{
+			"--plugin", "postgres12", "--endpoint", u.Hostname(), "--port", u.Port(), "--user", u.User.Username(),
+			"--database", strings.TrimPrefix(u.Path, "/"),
+		}, args...)...)
+		cmd.Env = without("SQL_")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("temporal-sql-tool %s: %v; it said:\n%s", strings.Join(args, " "), err, said)
+		}
+	}
+	run("setup-schema", "--version", "0.0")
+	run("update-schema", "--schema-name", "postgresql/v12/"+schema)
+	return u
+}
+
+// clusterOfTemporal is where a server keeps what it knows.
+type clusterOfTemporal struct {
+	dir               string
+	state, visibility *url.URL
+}
+
+// configure writes the server's configuration and returns its path.
+func (c clusterOfTemporal) configure(port int, dynamic map[string]any) (string, error) {
+	settings := filepath.Join(c.dir, "dynamic.yaml")
+	var b strings.Builder
+	b.WriteString("system.forceSearchAttributesCacheRefreshOnRead: [{value: true}]\n")
+	for name, value := range dynamic {
+		fmt.Fprintf(&b, "%s: [{value: %v}]\n", name, value)
+	}
+	if err := os.WriteFile(settings, []byte(b.String()), 0o600); err != nil {
+		return "", err
+	}
+	ports := make([]int, 7) // of the services other than the frontend's, and of their gossip
+	for i := range ports {
+		var err error
+		if ports[i], err = freePort(); err != nil {
+			return "", err
+		}
+	}
+	store := func(u *url.URL, connections int) string {
+		return fmt.Sprintf(`{sql: {pluginName: postgres12, databaseName: %s, connectAddr: %q, connectProtocol: tcp, user: %s, password: "", maxConns: %d, maxIdleConns: %d}}`,
+			strings.TrimPrefix(u.Path, "/"), u.Host, u.User.Username(), connections, connections)
+	}
+	path := filepath.Join(c.dir, "temporal.yaml")
+	return path, os.WriteFile(path, fmt.Appendf(nil, `
+log: {stdout: true, level: error}
+persistence:
+  defaultStore: state
+  visibilityStore: visibility
+  numHistoryShards: 4
+  datastores:
+    state: %s
+    visibility: %s
+global:
+  membership: {maxJoinDuration: 30s, broadcastAddress: "127.0.0.1"}
+services:
+  frontend: {rpc: {grpcPort: %d, membershipPort: %d, bindOnLocalHost: true}}
+  matching: {rpc: {grpcPort: %d, membershipPort: %d, bindOnLocalHost: true}}
+  history: {rpc: {grpcPort: %d, membershipPort: %d, bindOnLocalHost: true}}
+  worker: {rpc: {grpcPort: %d, membershipPort: %d, bindOnLocalHost: true}}
+clusterMetadata:
+  enableGlobalNamespace: false
+  failoverVersionIncrement: 10
+  masterClusterName: active
+  currentClusterName: active
+  clusterInformation:
+    active: {enabled: true, initialFailoverVersion: 1, rpcName: frontend, rpcAddress: "127.0.0.1:%d"}
+dcRedirectionPolicy: {policy: noop}
+archival: {history: {state: disabled}, visibility: {state: disabled}}
+dynamicConfigClient: {filepath: %q, pollInterval: 10s}
+`, store(c.state, 20), store(c.visibility, 5), port, ports[0], ports[1], ports[2], ports[3], ports[4], ports[5], ports[6], port, settings), 0o600)
+}
+
+// register makes the namespace that clients use unless they are told another, and
+// reports an error until the services know it.
+func (s *TemporalServer) register(ctx context.Context) error {
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+		Namespace: client.DefaultNamespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	var exists *serviceerror.NamespaceAlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("register the namespace: %w", err)
+	}
+	_, err = c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
+	return err
+}
