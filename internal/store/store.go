@@ -16,6 +16,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,8 +92,9 @@ func openSQLite(path string) (*sql.DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
+	// The log, too, holds what people said: by itself the driver would make it readable for everybody.
 	db, err := driver.Open(fileURI(path) +
-		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate")
+		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20"))
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -106,7 +108,7 @@ func fileURI(path string) string {
 }
 
 // private makes a file that nobody else on the machine may read, unless it is
-// there: it will hold what people said. SQLite's other files take its mode.
+// there: it will hold what people said.
 func private(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
