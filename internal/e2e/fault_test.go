@@ -146,6 +146,8 @@ func (s *system) conversations() map[string]bool {
 	return ids
 }
 
+// TestKilledWorker kills the worker while a reply is on its way. The steps of judging,
+// composing and posting are those of TestKilledBetweenAnyTwoSteps.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	slow := func(d time.Duration) llmtest.Handler {
@@ -162,34 +164,21 @@ func TestKilledWorker(t *testing.T) {
 		say  func(*system)
 		when func(*system) bool
 		slow time.Duration
-		post *sandbox.Fault
 	}{
 		"while waiting":  {say: ask, when: func(s *system) bool { return len(s.workspace.Deliveries()) > 0 }},
 		"while delaying": {say: ask, when: func(s *system) bool { return s.outcome("pending") == 1 }},
 		"while composing": {say: mention, slow: 3 * time.Second,
 			when: func(s *system) bool { return len(s.replies()) == 1 }},
-		"after the post, before its answer": {say: mention,
-			post: &sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Delay: 3 * time.Second},
-			when: func(s *system) bool { return len(s.posts()) == 1 }},
-		"after the judged post, before its answer": {say: ask,
-			post: &sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Delay: 3 * time.Second},
-			when: func(s *system) bool { return len(s.posts()) == 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDatabase(t, func(t *testing.T, url string) {
-				t.Parallel()
-				s := start(t, url, quiet(3), answers(slow(c.slow)))
-				if c.post != nil {
-					s.workspace.Faults().Add(*c.post)
-				}
-				c.say(s)
-				s.await("the moment to kill", 30*time.Second, func() bool { return c.when(s) })
-				s.worker.kill()
-				s.worker.start()
-				s.await("the answer", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
-				s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) != 1 })
-			})
+			s := start(t, sqlite(t), quiet(3), answers(slow(c.slow)))
+			c.say(s)
+			s.await("the moment to kill", 30*time.Second, func() bool { return c.when(s) })
+			s.worker.kill()
+			s.worker.start()
+			s.await("the answer", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
+			s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) != 1 })
 		})
 	}
 }
