@@ -119,8 +119,11 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 	}
 	failpoint.Here("post: turn taken")
 	if p.Number == 0 { // a reply that has begun is brought to its end
-		if gone, err := a.gone(ctx, t); err != nil || gone {
-			return conversation.Gone, err
+		switch gone, err := a.gone(ctx, t); {
+		case err != nil:
+			return "", err
+		case gone:
+			return conversation.Gone, a.giveUp(ctx, p)
 		}
 	}
 	send, cancel := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
@@ -140,6 +143,15 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 	}
 	failpoint.Here("post: sent")
 	return conversation.Done, a.sent(ctx, p, ts)
+}
+
+// giveUp ends a part that was tried and is not in Slack, and shall not come there any more.
+func (a *Activities) giveUp(ctx context.Context, p store.Part) error {
+	if p.State != store.Sending {
+		return nil
+	}
+	p.Attempts-- // as it was before the attempt that is now known to have had no effect
+	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: what it answers was deleted")
 }
 
 // turn waits until it is the part's turn in its channel. Where that is long the

@@ -549,6 +549,28 @@ func TestADeletionBeforeThePost(t *testing.T) {
 	}
 }
 
+// An attempt that a worker died in, and that had no effect, is not left open in the outbox.
+func TestADeletionAfterAnAttemptOfUnknownEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.say("hello?")
+	task := inThread(m)
+	b.compose(task, "First.", "Second.")
+	if mine, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], time.Millisecond); err != nil || !mine {
+		t.Fatal(mine, err)
+	}
+	b.remove(m)
+	for range 2 { // the second as when the first one's end was lost
+		got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+		if err != nil || got.Result != conversation.Gone {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+	if row := b.outbox(task)[0]; row.State != store.Composed || row.Error == "" || len(b.workspace.Posts()) != 0 {
+		t.Errorf("the outbox has %+v; %d posts", row, len(b.workspace.Posts()))
+	}
+}
+
 // A reply that has begun is brought to its end.
 func TestADeletionInTheMiddleOfAReply(t *testing.T) {
 	t.Parallel()

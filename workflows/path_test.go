@@ -228,9 +228,9 @@ var paths = []path{
 			p.composed(done.after(while), done)
 			p.says(addressed(2))
 			p.sees("compose " + ts(2))
-			p.says(addressed(3), said(4))
+			p.says(said(3), addressed(4))
 		},
-		runs: [][]string{{"Compose addressed", "hears addressed said", "Compose: done", "Post: done", "Compose addressed", "Post: done", "completes"}}, never: []string{"Judge"}},
+		runs: [][]string{{"Compose addressed", "hears said addressed", "Compose: done", "Post: done", "Compose addressed", "Post: done", "completes"}}, never: []string{"Judge"}},
 	{name: "said-while-posting",
 		play: func(p *player) {
 			p.posted(done.after(while), done)

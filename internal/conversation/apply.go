@@ -110,8 +110,12 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 		s.remember(n)
 		return effects
 	case len(n.addressed) > 0:
-		effects = append(effects, s.callBack(Withdrawn, newest(n.addressed).TS)...)
-		s.Answering, s.Later = n.addressed, nil
+		// What was said after the mention is not withdrawn by it, though the answer may serve it, too:
+		// that mention may yet be deleted.
+		last := newest(n.addressed).TS
+		since := putAll(after(slices.Clone(s.Pending), last), slices.Concat(after(s.Later, last), after(n.said, last), after(n.edited, last)))
+		effects = append(effects, s.callBack(Withdrawn, last)...)
+		s.Answering, s.Later = n.addressed, since
 		return append(effects, s.compose(now))
 	default:
 		came := putAll(n.said, n.edited)
@@ -126,15 +130,14 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 // there has addressed the bot and gets the answer in a thread; what was said
 // after that begins anew. A post is not called back.
 func (s *State) standBack(n news, now time.Time) []Effect {
-	last := newest(n.addressed)
-	notAfter := func(it Item) bool { return byTS(it, last.TS) <= 0 }
-	s.Later = putAll(slices.DeleteFunc(s.Later, notAfter), slices.DeleteFunc(n.said, notAfter))
+	last := newest(n.addressed).TS
+	s.Later = putAll(after(s.Later, last), after(n.said, last))
 	if s.Posting {
 		return nil
 	}
 	// The mention may be heard of late, when what was said after it waits already.
-	since := slices.DeleteFunc(putAll(slices.Clone(s.Pending), n.edited), notAfter)
-	effects := s.callBack(Withdrawn, last.TS)
+	since := after(putAll(slices.Clone(s.Pending), n.edited), last)
+	effects := s.callBack(Withdrawn, last)
 	s.Later = putAll(since, s.Later)
 	return append(effects, s.next(now)...)
 }
@@ -346,7 +349,8 @@ func (s *State) next(now time.Time) []Effect {
 	s.DueAt = time.Time{}
 	switch {
 	case slices.ContainsFunc(later, addressed):
-		s.Answering = slices.DeleteFunc(later, func(it Item) bool { return !it.Addressed })
+		s.Answering = slices.DeleteFunc(slices.Clone(later), func(it Item) bool { return !it.Addressed })
+		s.Later = after(later, newest(s.Answering).TS)
 		return []Effect{s.compose(now)}
 	case len(later) > 0:
 		s.Pending = later

@@ -235,8 +235,17 @@ func TestAddressed(t *testing.T) {
 			at(303, mention(303), "", "replying", "pending 0, later 303!"),
 			at(304, posted(1, Done), "compose#2 303!", "replying", "answering 303!"),
 		}},
+		{name: "what was said after it is not forgotten with it", steps: []step{
+			at(0, together(said(0), mention(1), said(2)), "compose#1 1!", "replying", "answering 1!, later 2"),
+			at(5, deleted(1), "cancel; settle#1 withdrawn by 1", "waiting until 305", "pending 2"),
+		}},
+		{name: "nor when it was heard of late", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(20, said(20), "", "waiting until 320", "pending 0 20"),
+			at(30, mention(10), "compose#1 10!", "replying", "answering 10!, later 20"),
+		}},
 		{name: "several together get one reply, to the newest", steps: []step{
-			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!"),
+			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!, later 3"),
 		}},
 		{name: "an addressed one while another is answered: one more reply for all", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
@@ -245,9 +254,9 @@ func TestAddressed(t *testing.T) {
 			at(3, composed(1, Done), "post#1 0!", "replying"),
 			at(4, mention(4), "", "replying"),
 			at(5, said(5), "", "replying", "answering 0!, later 1 2! 4! 5"),
-			at(6, posted(1, Done), "compose#2 4!", "replying", "answering 2! 4!"),
+			at(6, posted(1, Done), "compose#2 4!", "replying", "answering 2! 4!, later 5"),
 			at(7, composed(2, Done), "post#2 4!", "replying"),
-			at(8, posted(2, Done), "", "idle", ""),
+			at(8, posted(2, Done), "", "waiting until 308", "pending 5"),
 		}},
 		{name: "none addressed while one is answered: the quiet time", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),

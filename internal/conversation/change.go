@@ -77,6 +77,11 @@ func without(items []Item, ts string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool { return it.TS == ts })
 }
 
+// after is the items that were said after a ts; it reuses their memory.
+func after(items []Item, ts string) []Item {
+	return slices.DeleteFunc(items, func(it Item) bool { return byTS(it, ts) <= 0 })
+}
+
 func newest(items []Item) Item {
 	if len(items) == 0 {
 		return Item{}

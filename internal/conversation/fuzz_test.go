@@ -540,7 +540,7 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 		_, kept := has[ts]
 		switch {
 		case kept, d.heard[ts], d.gone[ts]:
-		case replied && !c.addressed: // one reply for all
+		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
 		case elsewhere != "" && ts <= elsewhere: // which withdraws what waits
 		case done && !c.later:
 		default:

@@ -39,6 +39,13 @@ func (s set) list() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int { return chat.Time(a).Compare(chat.Time(b)) })
 }
 
+// after is what was said after a ts.
+func (s set) after(ts string) set {
+	later := maps.Clone(s)
+	maps.DeleteFunc(later, func(other string, _ bool) bool { return !chat.Time(other).After(chat.Time(ts)) })
+	return later
+}
+
 func (s set) newest() string {
 	if len(s) == 0 {
 		return ""
@@ -63,7 +70,8 @@ func (m *model) turn() {
 	m.pending, m.answering, m.firm, m.notice = set{}, set{}, false, false
 	switch {
 	case len(m.mentions) > 0:
-		m.answering, m.mentions, m.said = m.mentions, set{}, set{}
+		m.said = m.said.after(m.mentions.newest())
+		m.answering, m.mentions = m.mentions, set{}
 		m.stage = mCompos
 	case len(m.said) > 0:
 		m.pending, m.said = m.said, set{}
@@ -115,14 +123,11 @@ func (m *model) changes(changes Changes) {
 	}
 	switch busy := m.stage == mPosts || len(m.answering) > 0; {
 	case len(mentions) > 0 && !m.here:
-		last := chat.Time(mentions.newest())
-		notAfter := func(ts string, _ bool) bool { return !chat.Time(ts).After(last) }
-		maps.DeleteFunc(said, notAfter)
-		maps.DeleteFunc(m.said, notAfter)
-		m.said.add(said.list()...)
+		last := mentions.newest()
+		m.said = m.said.after(last)
+		m.said.add(said.after(last).list()...)
 		if m.stage != mPosts {
-			maps.DeleteFunc(m.pending, notAfter)
-			m.said.add(m.pending.list()...)
+			m.said.add(m.pending.after(last).list()...)
 			m.turn()
 		}
 	case busy, m.firm && len(mentions) == 0:
@@ -133,7 +138,9 @@ func (m *model) changes(changes Changes) {
 			delete(m.said, ts)
 		}
 	case len(mentions) > 0:
-		m.said, m.mentions = set{}, mentions
+		m.said.add(said.list()...)
+		m.said.add(m.pending.list()...)
+		m.mentions = mentions
 		m.turn()
 	default:
 		m.pending.add(said.list()...)
