@@ -341,6 +341,24 @@ func page(next string, messages ...string) answer {
 	return says(fmt.Sprintf(`{"ok":true,"messages":[%s],"has_more":%v,"response_metadata":{"next_cursor":%q}}`, strings.Join(messages, ","), next != "", next))
 }
 
+// A reply to a message that was deleted meanwhile stands at the top level.
+func TestFindPostWhereTheThreadIsGone(t *testing.T) {
+	t.Parallel()
+	gone := says(`{"ok":false,"error":"thread_not_found"}`)
+	ours := keyed("1700000005.000100", `"user":"UBOT","bot_id":"BBOT"`, "myao_reply", "k1")
+	for want, there := range map[string]answer{"1700000005.000100": page("", ours), "": page("")} {
+		f, c := newFake(t, gone, there)
+		ts, found, err := c.FindPost(t.Context(), "C1", "1700000000.000100", "1700000000.000100", "k1", me)
+		if err != nil || ts != want || found != (want != "") {
+			t.Errorf("got %q, %v, %v; want %q", ts, found, err, want)
+		}
+		calls := f.seen()
+		if len(calls) != 2 || calls[1].method != "conversations.history" || calls[1].form.Get("oldest") != "1700000000.000100" {
+			t.Errorf("calls %v", calls)
+		}
+	}
+}
+
 func TestFindPost(t *testing.T) {
 	t.Parallel()
 	own := `"user":"UBOT","bot_id":"BBOT"`
@@ -364,7 +382,6 @@ func TestFindPost(t *testing.T) {
 		{name: "another app's, with our key", answers: []answer{page("", keyed("1700000005.000100", `"bot_id":"BOTHER","subtype":"bot_message"`, "myao_reply", "k1"))}, calls: 1},
 		{name: "not there", answers: []answer{page("c1", theirs), page("", other, foreign)}, calls: 2},
 		{name: "empty", answers: []answer{page("")}, calls: 1},
-		{name: "no such thread", thread: "1700000000.000100", answers: []answer{says(`{"ok":false,"error":"thread_not_found"}`)}, calls: 1},
 		{name: "no such channel", answers: []answer{says(`{"ok":false,"error":"channel_not_found"}`)}, calls: 1, err: "channel_not_found"},
 		{name: "fails on the second page", answers: []answer{page("c1", theirs), status(500)}, calls: 2, err: "http_500"},
 		{name: "more without a cursor", answers: []answer{says(`{"ok":true,"messages":[],"has_more":true}`)}, calls: 1, err: "unreadable_answer"},

@@ -158,8 +158,9 @@ func thread(o object) (parent, newest string) {
 
 // FindPost looks for the message that a Post with key has made, in the thread or, where
 // threadTS is empty, at the top level, from the ts oldest on. It reads all pages, so a
-// "not found" is certain as of now; a place with more than 50 pages is an error. A
-// thread that does not exist holds nothing.
+// "not found" is certain as of now; a place with more than 50 pages is an error. Where
+// the thread does not exist, because its parent was deleted, Slack has put the message
+// at the top level (seen in github.com/slack-go/slack/issues/1571).
 func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key string, own Identity) (ts string, found bool, err error) {
 	method := "conversations.history"
 	if threadTS != "" {
@@ -173,8 +174,8 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 		raw, next, err := c.page(ctx, channel, threadTS, r)
 		if err != nil {
 			var e *Error
-			if errors.As(err, &e) && e.Code == "thread_not_found" {
-				return "", false, nil
+			if errors.As(err, &e) && e.Code == "thread_not_found" && threadTS != "" {
+				return c.FindPost(ctx, channel, "", oldest, key, own)
 			}
 			return "", false, err
 		}
