@@ -8,6 +8,8 @@ BIN := $(CURDIR)/.bin
 TEMPORAL_VERSION      := v1.5.1
 STATICCHECK_VERSION   := v0.8.2
 WORKFLOWCHECK_VERSION := v0.6.0
+GOVULNCHECK_VERSION   := v1.8.0
+TEMPORAL_SERVER_VERSION := v1.32.0
 
 # The race detector needs a C compiler, which a machine with Go alone lacks.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -15,11 +17,16 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m
 
+# Where make chaos leaves its logs, and how it runs. Of an option given twice the last counts.
+CHAOS := $(CURDIR)/.chaos
+CHAOS_TEST = go test ./internal/chaos -v -count=1 -timeout 3h -artifacts -outputdir $(CHAOS) -args -chaos.long \
+	-chaos.messages=10000 -chaos.kills=100 -chaos.rate=5 $(if $(SEED),-chaos.seed=$(SEED))
+
 # Where times are read, compared and written: nothing there may depend on the machine's
 # zone. The store's own tests see to it by themselves.
 ZONED := $(addprefix ./internal/,chat conversation prompt recall mind catchup)
 
-.PHONY: help run build test lint verify fmt temporal postgres clean
+.PHONY: help run build test chaos histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -33,13 +40,23 @@ build: ## worker, starter and sandbox, into .bin
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/ ./worker ./starter ./sandbox
 
-test: temporal postgres ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
+test: temporal postgres govulncheck ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
 	@echo "Testing$(if $(RACE), with the race detector,; no C compiler, hence without the race detector): some minutes the first time …"
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 	@for zone in Asia/Tokyo America/Los_Angeles; do \
 		echo "Testing in the time zone $$zone …"; \
 		TZ=$$zone go test -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
 	done
+
+chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
+	@echo "Killing, freezing and falsifying while people talk: over an hour …"
+	@mkdir -p $(CHAOS)
+	$(CHAOS_TEST) $(ARGS)
+	@echo "The same with a Temporal server on Postgres …"
+	$(CHAOS_TEST) -chaos.messages=3000 -chaos.kills=30 -chaos.temporal=postgres -test.run='^TestChaos$$' $(ARGS)
+
+histories: temporal ## record what workflows/testdata lacks of histories, one for each path
+	@scripts/histories
 
 lint: ## formatting, go vet, staticcheck, workflowcheck
 	@scripts/tool staticcheck honnef.co/go/tools/cmd/staticcheck $(STATICCHECK_VERSION)
@@ -49,7 +66,11 @@ lint: ## formatting, go vet, staticcheck, workflowcheck
 	$(BIN)/staticcheck ./...
 	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
 
-verify: lint test ## what CI runs: lint and test
+vulnerabilities: govulncheck ## known ones in what the programs call (GOVULNDB, REQUIRE_VULNDB: scripts/govulncheck)
+	@echo "Looking for known vulnerabilities: about half a minute …"
+	@scripts/govulncheck ./worker ./starter ./sandbox
+
+verify: lint vulnerabilities test ## what CI runs: lint, vulnerabilities and test
 
 fmt: ## format the Go files
 	gofmt -w .
@@ -57,6 +78,13 @@ fmt: ## format the Go files
 temporal: ## the Temporal CLI, unless it is on PATH
 	@command -v temporal >/dev/null || \
 		scripts/tool temporal github.com/temporalio/cli/cmd/temporal $(TEMPORAL_VERSION) "five to fifteen minutes"
+
+temporal-server: ## a Temporal server that keeps its state in Postgres, and what makes its tables
+	@scripts/tool temporal-server go.temporal.io/server/cmd/server $(TEMPORAL_SERVER_VERSION) "five to fifteen minutes"
+	@scripts/tool temporal-sql-tool go.temporal.io/server/cmd/tools/sql $(TEMPORAL_SERVER_VERSION) "a few minutes"
+
+govulncheck: ## what looks for vulnerabilities
+	@scripts/tool govulncheck golang.org/x/vuln/cmd/govulncheck $(GOVULNCHECK_VERSION)
 
 postgres: ## what the tests start Postgres with, unless it is on the machine
 	@scripts/postgres

@@ -1,0 +1,231 @@
+package chaos
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+)
+
+// slackFaults are the ways in which Slack's Web API fails, posting above all. The
+// last ones take long to get over. None hides a message for longer than the lease of
+// an attempt lasts: whether a worker that is killed has posted can be known only by
+// what Slack shows when the lease is over.
+var slackFaults = []sandbox.Fault{
+	{Method: "chat.postMessage", Status: 429, RetryAfter: "1"},
+	{Method: "chat.postMessage", Status: 429},
+	{Method: "chat.postMessage", Status: 500},
+	{Method: "chat.postMessage", Status: 503},
+	{Method: "chat.postMessage", Lose: true},
+	{Method: "chat.postMessage", Error: "fatal_error"},
+	{Method: "chat.postMessage", After: true, Status: 500},
+	{Method: "chat.postMessage", After: true, Status: 503},
+	{Method: "chat.postMessage", After: true, Lose: true},
+	{Method: "chat.postMessage", After: true, Garble: true},
+	{Method: "chat.postMessage", After: true, Error: "internal_error"},
+	{Method: "chat.postMessage", After: true, Status: 503, Hide: time.Second},
+	{Method: "chat.postMessage", After: true, Lose: true, Hide: time.Second},
+	{Method: "chat.postMessage", Delay: 2 * time.Second},
+	{Method: "conversations.history", Status: 500},
+	{Method: "conversations.history", Status: 429, RetryAfter: "1"},
+	{Method: "conversations.replies", Lose: true},
+	{Method: "conversations.replies", Status: 503},
+	{Method: "conversations.replies", Garble: true},
+	{Method: "auth.test", Status: 503},
+	{Method: "auth.test", Lose: true},
+	{Method: "users.info", Status: 500},
+	{Method: "users.conversations", Error: "internal_error"},
+	{Method: "chat.postMessage", After: true, Delay: 12 * time.Second},
+	{Method: "chat.postMessage", After: true, Delay: 12 * time.Second, Hide: time.Second},
+}
+
+const slowSlackFaults = 2
+
+func slackFault(f sandbox.Fault) string {
+	var b strings.Builder
+	b.WriteString(f.Method)
+	if f.After {
+		b.WriteString(" done, then")
+	}
+	switch {
+	case f.Status != 0:
+		fmt.Fprintf(&b, " %d", f.Status)
+	case f.Lose:
+		b.WriteString(" connection lost")
+	case f.Garble:
+		b.WriteString(" no JSON")
+	case f.Error != "":
+		b.WriteString(" " + f.Error)
+	case f.Delay != 0:
+		fmt.Fprintf(&b, " %s late", f.Delay)
+	}
+	if f.Hide != 0 {
+		fmt.Fprintf(&b, ", hidden for %s", f.Hide)
+	}
+	return b.String()
+}
+
+// modelFaults are the ways in which the model fails; what is no verdict is served only
+// where a verdict was asked for.
+var modelFaults = []struct {
+	name  string
+	reply llmtest.Reply
+}{
+	{"503", llmtest.Fail(503)},
+	{"500", llmtest.Fail(500)},
+	{"429 with Retry-After", llmtest.Reply{Status: 429, RetryAfter: "1"}},
+	{"429", llmtest.Fail(429)},
+	{"connection lost", llmtest.Reply{Drop: true}},
+	{"broken JSON", llmtest.Reply{Malformed: true}},
+	{"slow", llmtest.Reply{Delay: 3 * time.Second}},
+	{nonsense, llmtest.Text("I would rather not say.")},
+}
+
+const nonsense = "no verdict"
+
+// model stands in for the model: it judges by the mark on the newest message of the
+// conversation in question, and writes answers no two of which are the same.
+type model struct {
+	seed uint64
+
+	mu       sync.Mutex
+	next     []string // how the next calls fail
+	answers  int
+	nonsense time.Time // when a judgment was last answered with nonsense
+	failed   map[string]int
+}
+
+// fail has the next calls fail.
+func (m *model) fail(how string, times int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for range times {
+		m.next = append(m.next, how)
+	}
+}
+
+func (m *model) behave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = nil
+}
+
+func (m *model) handle(c llmtest.Call) llmtest.Reply {
+	reply := m.answer(c)
+	failure, fails := m.take(c)
+	switch {
+	case !fails:
+		return reply
+	case failure.Delay > 0:
+		reply.Delay = failure.Delay
+		return reply
+	default:
+		return failure
+	}
+}
+
+// take is how this call is to fail.
+func (m *model) take(c llmtest.Call) (llmtest.Reply, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.next) == 0 {
+		return llmtest.Reply{}, false
+	}
+	how := m.next[0]
+	if how == nonsense {
+		// Twice in one judgment it would be silence, and rightly so.
+		if !c.Judgment() || strings.Contains(c.User, "could not be read") || c.At.Sub(m.nonsense) < 5*time.Second {
+			return llmtest.Reply{}, false
+		}
+		m.nonsense = c.At
+	}
+	m.next = m.next[1:]
+	m.failed[how]++
+	for _, f := range modelFaults {
+		if f.name == how {
+			return f.reply, true
+		}
+	}
+	return llmtest.Reply{}, false
+}
+
+func (m *model) answer(c llmtest.Call) llmtest.Reply {
+	mark := newestMark(c.System)
+	switch {
+	case c.Model == memoryModel:
+		return llmtest.Text("- 2026-01-01: people talked.")
+	case c.Judgment() && mark.kind == question:
+		return llmtest.Yes("somebody asked "+mark.text, 0.9, mark.delay)
+	case c.Judgment():
+		return llmtest.No("nobody asked: " + mark.text)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answers++
+	h := fnv.New64a()
+	fmt.Fprint(h, m.seed, m.answers)
+	return llmtest.Reply{
+		// The number alone: the text must not look like a mark to the next prompt.
+		Text:  fmt.Sprintf("answer %d, to message %d", m.answers, mark.n),
+		Delay: time.Duration(h.Sum64()%800) * time.Millisecond,
+	}
+}
+
+// mark is what a message's text carries so that the model knows what it is.
+type mark struct {
+	text  string
+	kind  kind
+	n     int
+	delay int
+}
+
+// text is what somebody says.
+func (a act) text(bot string) string {
+	switch a.kind {
+	case mention:
+		return fmt.Sprintf("<@%s> what about hey-%d?", bot, a.n)
+	case question:
+		return fmt.Sprintf("does anybody know about yes-%d-d%d?", a.n, a.delay)
+	case stranger: // without a mark: judgments are of what people say
+		return fmt.Sprintf("build %d has passed", a.n)
+	default:
+		return fmt.Sprintf("just saying, no-%d", a.n)
+	}
+}
+
+var marks = regexp.MustCompile(`\b(?:hey|yes|no)-(\d+)(?:-d(\d))?\b`)
+
+// newestMark is the mark of the newest message in the part of a prompt that is the
+// conversation in question.
+func newestMark(prompt string) mark {
+	for _, heading := range []string{"\n## To judge: ", "\n## Thread to judge: ", "\n## To answer: ", "\n## Thread to answer: "} {
+		if _, after, found := strings.Cut(prompt, heading); found {
+			prompt = after
+			break
+		}
+	}
+	prompt, _, _ = strings.Cut(prompt, "\n---\n")
+	prompt, _, _ = strings.Cut(prompt, "\n### Thread: ") // of the threads that hang under a top level
+	all := marks.FindAllStringSubmatch(prompt, -1)
+	if len(all) == 0 {
+		return mark{text: "nothing"}
+	}
+	newest := all[len(all)-1]
+	m := mark{text: newest[0], kind: chatter}
+	switch newest[0][0] {
+	case 'h':
+		m.kind = mention
+	case 'y':
+		m.kind = question
+	}
+	_, _ = fmt.Sscan(newest[1], &m.n)
+	if newest[2] != "" {
+		_, _ = fmt.Sscan(newest[2], &m.delay)
+	}
+	return m
+}

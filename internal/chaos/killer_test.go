@@ -1,0 +1,104 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// killer strikes at processes as the plan says, and lets them come back.
+type killer struct {
+	w  *world
+	mu sync.Mutex
+	// temporal and postgres are struck by one at a time.
+	temporal, postgres sync.Mutex
+	struck             map[string]int
+}
+
+func newKiller(w *world) *killer { return &killer{w: w, struck: map[string]int{}} }
+
+// run returns when the last victim is back.
+func (k *killer) run(ctx context.Context, began time.Time, blows []blow) {
+	var wg sync.WaitGroup
+	for _, b := range blows {
+		if !sleepUntil(ctx, began.Add(b.at)) {
+			break
+		}
+		wg.Go(func() { k.strike(ctx, b) })
+	}
+	wg.Wait()
+}
+
+func (k *killer) strike(ctx context.Context, b blow) {
+	what := fmt.Sprintf("%s killed", b.victim)
+	if b.freeze {
+		what = fmt.Sprintf("%s frozen", b.victim)
+	}
+	down := func() {
+		k.w.story.Printf("%s (%d) for %s", what, b.index, b.lasts)
+		sleepUntil(ctx, time.Now().Add(b.lasts))
+	}
+	defer func() { k.w.story.Printf("%s (%d): it is back", what, b.index) }()
+	switch b.victim {
+	case temporal:
+		k.temporal.Lock()
+		defer k.temporal.Unlock()
+		k.w.temporal.Kill()
+		down()
+		k.w.temporal.Restart()
+	case database:
+		k.postgres.Lock()
+		defer k.postgres.Unlock()
+		k.w.postgres.Kill()
+		down()
+		k.w.postgres.Restart()
+	default:
+		p := k.w.starters
+		if b.victim == aWorker {
+			p = k.w.workers
+		}
+		victim := p[b.index%len(p)]
+		victim.mu.Lock()
+		defer victim.mu.Unlock()
+		if b.freeze {
+			victim.Freeze()
+			down()
+			victim.Thaw()
+		} else {
+			victim.Kill()
+			down()
+			victim.Start()
+		}
+	}
+	k.mu.Lock()
+	k.struck[what]++
+	k.mu.Unlock()
+}
+
+// watch starts again what ends by itself, as whoever runs programs does, until the
+// context ends.
+func (w *world) watch(ctx context.Context) {
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, p := range w.processes() {
+			if !p.mu.TryLock() {
+				continue // it is being killed
+			}
+			select {
+			case <-p.Ended():
+				p.fell++
+				p.Kill() // which takes note that it is down
+				p.Start()
+			default:
+			}
+			p.mu.Unlock()
+		}
+	}
+}

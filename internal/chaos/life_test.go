@@ -1,0 +1,116 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/conversation"
+)
+
+// TestLongConversation has one thread grow to ten thousand messages without a pause.
+// Its workflow continues as new again and again and stays small, and nothing is lost.
+func TestLongConversation(t *testing.T) {
+	long(t)
+	const rate = 25
+	w := build(t, settings{
+		starters: 2, workers: 3, channels: 1, people: 8, minWait: 1, maxWait: 10, temporal: *flagTemporal,
+		retryAfter: []time.Duration{0, time.Second, 2 * time.Second},
+	})
+	random := rand.New(rand.NewPCG(max(*flagSeed, 1), 1))
+	p := plan{scale: scale{seed: max(*flagSeed, 1), messages: *flagMessages, rate: rate}}
+	for n := 1; n <= *flagMessages; n++ {
+		a := act{at: time.Duration(n) * time.Second / rate, verb: say, n: n, kind: chatter, user: random.IntN(8), thread: min(n-1, 1)}
+		switch draw := random.IntN(200); {
+		case n == 1:
+		case draw < 2:
+			a.kind = mention
+		case draw < 10:
+			a.kind = question
+		}
+		p.acts = append(p.acts, a)
+	}
+	f := w.figures(p)
+	f.live()
+	root := f.people.said[1]
+	id := fmt.Sprintf("thread/%s/%s/%s", team, root.channel, root.ts)
+	runs, err := w.list(t.Context(), fmt.Sprintf("WorkflowId = %q", id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.notes["runs of the conversation"] = len(runs)
+	if want := 1 + *flagMessages/5000; len(runs) < want {
+		t.Errorf("%d runs of the conversation, want %d at least", len(runs), want)
+	}
+	f.reckon()
+
+	value, err := w.client.QueryWorkflow(t.Context(), id, "", conversation.QueryName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state json.RawMessage
+	if err := value.Get(&state); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d runs; the state at the end is %d bytes", len(runs), len(state))
+	if len(state) > 32<<10 {
+		t.Errorf("the state is %d bytes", len(state))
+	}
+}
+
+// TestThousandIdleConversations opens a thousand conversations, lets all of them fall
+// idle, and then addresses the bot in each.
+func TestThousandIdleConversations(t *testing.T) {
+	long(t)
+	const threads, rate, channels = 1000, 20, 40
+	w := build(t, settings{
+		starters: 2, workers: 3, channels: channels, people: 8, minWait: 2, maxWait: 10, temporal: *flagTemporal,
+		retryAfter: []time.Duration{0, time.Second, 2 * time.Second},
+	})
+	opening, asking := plan{}, plan{scale: scale{messages: 3 * threads, rate: rate}}
+	for n := 1; n <= threads; n++ {
+		at := time.Duration(n) * 2 * time.Second / rate
+		opening.acts = append(opening.acts,
+			act{at: at, verb: say, n: n, kind: chatter, channel: n % channels},
+			act{at: at, verb: say, n: threads + n, kind: chatter, channel: n % channels, thread: n})
+		asking.acts = append(asking.acts,
+			act{at: time.Duration(n) * time.Second / rate, verb: say, n: 2*threads + n, kind: mention, channel: n % channels, thread: n})
+	}
+	f := w.figures(opening)
+	f.live()
+	f.settle("a thousand conversations were opened", func() error { return w.rest(settleFor) })
+	idle, err := w.list(t.Context(), fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.notes["conversations idle at once"] = len(idle)
+	if len(idle) < threads {
+		t.Errorf("%d conversations are open, want %d at least", len(idle), threads)
+	}
+	f.memory("idle")
+	f.plan = asking
+	f.live()
+	f.memory("asked")
+	f.reckon()
+}
+
+// memory notes how much memory the programs hold.
+func (f *figures) memory(when string) {
+	for _, p := range f.world.processes() {
+		said, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.ID())).Output()
+		if err != nil {
+			f.world.t.Errorf("memory of %s: %v", p.name, err)
+			continue
+		}
+		kib, err := strconv.Atoi(strings.TrimSpace(string(said)))
+		if err != nil {
+			f.world.t.Errorf("memory of %s: %v", p.name, err)
+		}
+		f.notes["memory of "+p.name+", "+when] = fmt.Sprintf("%d MiB", kib>>10)
+	}
+}

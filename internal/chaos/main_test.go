@@ -1,0 +1,51 @@
+package chaos
+
+import (
+	"flag"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/testserver"
+)
+
+var (
+	flagMessages = flag.Int("chaos.messages", 300, "how many messages people write")
+	flagKills    = flag.Int("chaos.kills", 8, "how many processes are killed meanwhile")
+	flagRate     = flag.Float64("chaos.rate", 9, "messages a second")
+	flagSeed     = flag.Uint64("chaos.seed", 0, "the seed of the plan; 0: a new one")
+	flagTemporal = flag.String("chaos.temporal", "dev", "dev: Temporal's dev server; postgres: a server that keeps its state in Postgres")
+	flagLong     = flag.Bool("chaos.long", false, "run what takes long, too")
+	flagOutage   = flag.Duration("chaos.outage", 10*time.Minute, "how long Temporal is down in TestTemporalDown")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(func() int {
+		defer testserver.Stop()
+		defer func() { _ = os.RemoveAll(bin) }()
+		return m.Run()
+	}())
+}
+
+var bin string // where programs has built them; empty until then
+
+// programs builds the programs when the first test needs them and returns where they
+// are. They go without the race detector: what is at stake here is time, and other
+// tests have it.
+var programs = sync.OnceValues(func() (string, error) {
+	var err error
+	if bin, err = os.MkdirTemp("", "myao-chaos-"); err != nil {
+		return "", err
+	}
+	return bin, testserver.Build(bin, nil, "myao/worker", "myao/starter")
+})
+
+// long skips a test that make test has no time for.
+func long(t *testing.T) {
+	t.Helper()
+	if !*flagLong {
+		t.Skip("takes long: make chaos runs it")
+	}
+}

@@ -1,0 +1,202 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	temporalsdk "go.temporal.io/sdk/temporal"
+
+	"myao/internal/conversation"
+	"myao/workflows"
+)
+
+// unrest is what is still under way, by kind.
+type unrest struct {
+	changes, pending int // rows of the database
+	busy             []string
+	err              error
+}
+
+func (u unrest) none() bool {
+	return u.err == nil && u.changes+u.pending+len(u.busy) == 0
+}
+
+func (u unrest) String() string {
+	return fmt.Sprintf("%d changes to be relayed, %d decisions pending, %d conversations busy %s, error %v",
+		u.changes, u.pending, len(u.busy), strings.Join(u.busy[:min(len(u.busy), 20)], " "), u.err)
+}
+
+// unrest looks once.
+func (w *world) unrest() (u unrest) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	defer cancel()
+	u.err = w.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM changes WHERE relayed_us IS NULL),
+		(SELECT count(*) FROM decisions WHERE outcome = 'pending')`).Scan(&u.changes, &u.pending)
+	if u.err != nil {
+		return u
+	}
+	listed, err := w.list(ctx, fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running' AND %s != %q",
+		conversation.WorkflowType, conversation.AttributePhase, conversation.Idle))
+	if err != nil {
+		u.err = err
+		return u
+	}
+	u.busy, u.err = w.busy(ctx, listed)
+	return u
+}
+
+// busy is those of conversations that do not stand idle, as they themselves know: the
+// list of workflows is written later, and on a dev server that was killed not always.
+func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
+	var busy []string
+	for _, id := range ids {
+		d, err := w.client.DescribeWorkflow(ctx, id, "")
+		if err != nil {
+			return nil, err
+		}
+		phase, _ := d.TypedSearchAttributes.GetKeyword(phaseAttribute)
+		if d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && phase != string(conversation.Idle) {
+			busy = append(busy, id)
+			if len(busy) == 20 {
+				return busy, nil // enough to know, and to tell
+			}
+		}
+	}
+	return busy, nil
+}
+
+var phaseAttribute = temporalsdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
+
+// list is the ids of workflows.
+func (w *world) list(ctx context.Context, query string) ([]string, error) {
+	var ids []string
+	for token := []byte(nil); ; {
+		page, err := w.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Executions {
+			ids = append(ids, e.Execution.WorkflowId)
+		}
+		if token = page.NextPageToken; len(token) == 0 {
+			return ids, nil
+		}
+	}
+}
+
+// rest waits until nothing has been under way for three seconds: a search attribute
+// may lag behind. What does not come to rest is a finding.
+func (w *world) rest(within time.Duration) error {
+	if err := w.settled(within); err != nil {
+		return err
+	}
+	var since, told time.Time
+	var last unrest
+	if !w.waits(within, func() bool {
+		if last = w.unrest(); !last.none() {
+			since = time.Time{}
+			if time.Since(told) > 5*time.Second {
+				told = time.Now()
+				w.story.Print("no rest yet: ", last)
+			}
+		} else if since.IsZero() {
+			since = time.Now()
+		}
+		return !since.IsZero() && time.Since(since) >= 3*time.Second
+	}) {
+		return fmt.Errorf("no rest within %s: %s%s", within, last, w.about(last.busy))
+	}
+	return w.idle()
+}
+
+// idle looks at all conversations, once.
+func (w *world) idle() error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
+	defer cancel()
+	all, err := w.list(ctx, fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
+	if err != nil {
+		return err
+	}
+	busy, err := w.busy(ctx, all)
+	if err == nil && len(busy) > 0 {
+		err = fmt.Errorf("conversations are busy: %s%s", strings.Join(busy, " "), w.about(busy))
+	}
+	return err
+}
+
+// about tells of conversations that hang, a few of them: their state and their ledger.
+func (w *world) about(ids []string) string {
+	var b strings.Builder
+	for _, id := range ids[:min(len(ids), 5)] {
+		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+		var state json.RawMessage
+		value, err := w.client.QueryWorkflow(ctx, id, "", conversation.QueryName)
+		if err == nil {
+			err = value.Get(&state)
+		}
+		cancel()
+		fmt.Fprintf(&b, "\n%s\n\tstate %s, error %v", id, state, err)
+		decisions, err := w.decisions()
+		if err != nil {
+			fmt.Fprintf(&b, "\n\tledger: %v", err)
+		}
+		for _, d := range decisions {
+			if d.place == placeOf(id) {
+				fmt.Fprintf(&b, "\n\t%s %+v", clock(d.at), d)
+			}
+		}
+	}
+	return b.String()
+}
+
+// settled waits until Slack has delivered its events, or given them up.
+func (w *world) settled(within time.Duration) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), within)
+	defer cancel()
+	if err := w.workspace.Settle(ctx); err != nil {
+		return fmt.Errorf("events still to be delivered after %s: %w", within, err)
+	}
+	return nil
+}
+
+// catchUp has the history of all channels read once more: by the schedule, as in
+// production, or without its pauses between the channels.
+func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.CatchUpOutput, err error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), within)
+	defer cancel()
+	if !scheduled {
+		run, err := w.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, workflows.CatchUp, workflows.CatchUpInput{})
+		if err != nil {
+			return out, err
+		}
+		return out, run.Get(ctx, &out)
+	}
+	handle := w.client.ScheduleClient().GetHandle(ctx, "catch-up")
+	before, err := handle.Describe(ctx)
+	if err != nil {
+		return out, err
+	}
+	// One may be under way that began before the last was said.
+	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE}); err != nil {
+		return out, err
+	}
+	for {
+		now, err := handle.Describe(ctx)
+		if err != nil {
+			return out, err
+		}
+		if n := len(now.Info.RecentActions); now.Info.NumActions > before.Info.NumActions && n > 0 && len(now.Info.RunningWorkflows) == 0 {
+			ran := now.Info.RecentActions[n-1].StartWorkflowResult
+			return out, w.client.GetWorkflow(ctx, ran.WorkflowID, ran.FirstExecutionRunID).Get(ctx, &out)
+		}
+		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
+			return out, ctx.Err()
+		}
+	}
+}

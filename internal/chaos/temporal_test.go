@@ -1,0 +1,52 @@
+package chaos
+
+import (
+	"testing"
+
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/testserver"
+)
+
+// TestTemporalOnPostgres has a Temporal server on Postgres keep a workflow when it, and
+// then its database, is killed.
+func TestTemporalOnPostgres(t *testing.T) {
+	long(t)
+	postgres := testserver.StartPostgres(t)
+	server := testserver.StartTemporalOnPostgres(t, postgres, nil)
+	address := server.Address
+	find := func() string {
+		t.Helper()
+		c, err := client.Dial(client.Options{HostPort: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		d, err := c.DescribeWorkflowExecution(t.Context(), "kept", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.WorkflowExecutionInfo.Execution.RunId
+	}
+	c, err := client.Dial(client.Options{HostPort: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "none"}, "Kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	for name, end := range map[string]func(){
+		"killed": server.Kill, "stopped": server.Stop, "its database killed": func() { server.Kill(); postgres.Kill(); postgres.Restart() },
+	} {
+		end()
+		server.Restart()
+		if server.Address != address {
+			t.Fatalf("%s: the address moved from %s to %s", name, address, server.Address)
+		}
+		if got := find(); got != run.GetRunID() {
+			t.Errorf("%s: run %s became %s", name, run.GetRunID(), got)
+		}
+	}
+}
