@@ -84,7 +84,8 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	_, uiPort, _ := net.SplitHostPort(ports.ui)
 	child("temporal", temporalPath, "server", "start-dev", "--ip", host, "--port", port,
 		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
-		"--namespace", namespace, "--db-filename", filepath.Join(dir, "temporal.db"))
+		"--namespace", namespace, "--db-filename", filepath.Join(dir, "temporal.db"),
+		"--dynamic-config-value", "matching.enableFairness=true")
 	group.Go(func() error {
 		if err := awaitTemporal(ctx, ports.temporal); err != nil {
 			return err

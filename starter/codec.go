@@ -80,23 +80,12 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, token string, 
 	if _, err := fmt.Fprintf(stdout, "codec server at http://%s\n", listener.Addr()); err != nil {
 		return err
 	}
-	server := &http.Server{
+	return serveHTTP(ctx, &http.Server{
 		Handler:           codec.Server{Codec: keys, Origins: c.Origin, Local: local, Token: token, Logger: p.Logger}.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       20 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
-	}
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
-		defer cancel()
-		stopped <- server.Shutdown(stop)
-	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve HTTP: %w", err)
-	}
-	return <-stopped
+	}, listener)
 }

@@ -43,9 +43,14 @@ func (s *starter) server(l limits) *http.Server {
 	}
 }
 
-// listen serves HTTP until the context ends, then lets requests finish.
+// listen opens the door until the context ends.
 func (s *starter) listen(ctx context.Context, listener net.Listener) error {
-	server := s.server(usual())
+	s.Logger.Info("starter listens", "address", listener.Addr().String())
+	return serveHTTP(ctx, s.server(usual()), listener)
+}
+
+// serveHTTP serves until the context ends, then lets requests finish.
+func serveHTTP(ctx context.Context, server *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -53,7 +58,6 @@ func (s *starter) listen(ctx context.Context, listener net.Listener) error {
 		defer cancel()
 		stopped <- server.Shutdown(stop)
 	}()
-	s.Logger.Info("starter listens", "address", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
