@@ -283,8 +283,7 @@ func (t *talk) compose(e conversation.Compose) {
 
 // post goes on for longer when somebody waits for the answer: late is better
 // than never to them, and worse than never to everybody else. An attempt may be
-// long, too, since it waits for the channel's turn: one that ended before would
-// have to queue again behind all others.
+// long, too: it looks for a post of unknown end, and brings all parts of a reply.
 func (t *talk) post(e conversation.Post) {
 	whole := time.Hour
 	if e.Addressed {
