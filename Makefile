@@ -45,7 +45,7 @@ test: temporal postgres govulncheck ## every test, on a real Temporal server and
 	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 	@for zone in Asia/Tokyo America/Los_Angeles; do \
 		echo "Testing in the time zone $$zone …"; \
-		TZ=$$zone go test -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
+		TZ=$$zone go test $(RACE) -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
 	done
 
 chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
