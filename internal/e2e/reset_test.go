@@ -93,7 +93,7 @@ func TestResetByAnOperator(t *testing.T) {
 			case c.Judgment() && strings.Contains(c.System, "hopeless"):
 				return llmtest.Fail(400)
 			case c.Judgment() && strings.Contains(c.System, "slowly"):
-				return llmtest.Yes("asked", 1, 5)
+				return llmtest.Yes("asked", 1, 10)
 			case c.Judgment():
 				return llmtest.Yes("asked", 1, 0)
 			}
@@ -119,6 +119,12 @@ func TestResetByAnOperator(t *testing.T) {
 			}
 			c.wants = 1 - min(1, strings.Count(c.text, "hopeless"))
 		}
+		for _, c := range cases { // first of all, since it does not stay so
+			if c.delayed {
+				s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
+				s.reset(c.id, c.to)
+			}
+		}
 		for _, c := range cases {
 			if c.twice {
 				s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
@@ -127,13 +133,10 @@ func TestResetByAnOperator(t *testing.T) {
 			}
 		}
 		for _, c := range cases {
-			switch {
-			case c.delayed:
-				s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
-			default:
+			if !c.delayed {
 				s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wants) && s.phase(c.id) == conversation.Idle })
+				s.reset(c.id, c.to)
 			}
-			s.reset(c.id, c.to)
 		}
 		for _, c := range cases {
 			s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
