@@ -72,7 +72,7 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	clock func() time.Time, logger *slog.Logger, metrics *Metrics) *Relay {
 	return &Relay{
 		store: s, sender: sender, policy: policy, clock: clock, logger: logger, metrics: metrics,
-		queue: newQueue(clock), rest: rest,
+		queue: newQueue(clock), rest: func(ctx context.Context) { sleep(ctx, restFor) },
 	}
 }
 
@@ -110,8 +110,9 @@ func (r *Relay) work(ctx context.Context) {
 	}
 }
 
-func rest(ctx context.Context) {
-	timer := time.NewTimer(restFor)
+// sleep waits, or returns early when the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -121,18 +122,12 @@ func rest(ctx context.Context) {
 
 // sweep takes up what waits without a relay at work on it.
 func (r *Relay) sweep(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		pause := sweepEvery
 		if r.sweepOnce(ctx) {
 			pause = sweepSoon
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+		sleep(ctx, pause)
 	}
 }
 

@@ -17,7 +17,7 @@ type Identity struct {
 	// OrgID is the Enterprise organisation for the whole of which the app is installed;
 	// empty for an app installed in a workspace, whatever organisation that is part of.
 	OrgID string
-	// AppID is the app that the bot is of, for whoever has asked Client.AppID; empty: not known.
+	// AppID is the app that the bot is of, once Client.LearnApp has asked; empty: not known.
 	AppID string
 }
 

@@ -67,13 +67,19 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 }
 
 // stop sends the signal and waits for the end; what does not end is killed.
-func (p *process) stop(signal syscall.Signal) {
+func (p *process) stop(signal syscall.Signal) { _ = p.end(signal, stopTimeout) }
+
+// end is stop with a time of the caller's. It returns how the process ended, and
+// ErrSlow for one that had to be killed.
+func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	_ = p.cmd.Process.Signal(signal)
 	select {
 	case <-p.done:
-	case <-time.After(stopTimeout):
+		return p.err
+	case <-time.After(within):
 		_ = p.cmd.Process.Kill()
 		<-p.done
+		return ErrSlow
 	}
 }
 

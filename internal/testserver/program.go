@@ -71,15 +71,7 @@ func (p *Program) end(signal syscall.Signal, within time.Duration) error {
 	}
 	ending := p.process
 	p.process, p.frozen = nil, false
-	_ = ending.cmd.Process.Signal(signal)
-	select {
-	case <-ending.done:
-		return ending.err
-	case <-time.After(within):
-		_ = ending.cmd.Process.Kill()
-		<-ending.done
-		return ErrSlow
-	}
+	return ending.end(signal, within)
 }
 
 // Freeze stops the process where it stands: it keeps its connections and answers
