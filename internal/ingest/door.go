@@ -44,10 +44,9 @@ func (d *Door) Accept(ctx context.Context, body []byte) error {
 func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(ctx, acceptFor)
 	defer cancel()
-	own, err := d.Directory.Identity(ctx)
+	own, err := d.own(ctx)
 	if err != nil {
-		d.Metrics.event("failed")
-		return fmt.Errorf("learn who the bot is: %w", err)
+		return err
 	}
 	event, err := slack.Normalise(env, own)
 	if err != nil {
@@ -69,15 +68,24 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	return nil
 }
 
+// own is who the bot is, without which nothing can be told from what is others'.
+func (d *Door) own(ctx context.Context) (slack.Identity, error) {
+	own, err := d.Directory.Identity(ctx)
+	if err != nil {
+		d.Metrics.event("failed")
+		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
+	}
+	return own, nil
+}
+
 // hear is take of what somebody asked by a button or a slash command. Nothing answers to
 // these yet: whose it is gets checked and counted.
 func (d *Door) hear(ctx context.Context, r slack.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, acceptFor)
 	defer cancel()
-	own, err := d.Directory.Identity(ctx)
+	own, err := d.own(ctx)
 	if err != nil {
-		d.Metrics.event("failed")
-		return fmt.Errorf("learn who the bot is: %w", err)
+		return err
 	}
 	why := r.Of(own)
 	if why == nil {
