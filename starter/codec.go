@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -54,7 +55,8 @@ func (c *codecCommand) Validate() error {
 }
 
 // run serves until the context ends.
-func (c *codecCommand) run(ctx context.Context, p launch.Program, token string, stdout io.Writer) error {
+func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	token := os.Getenv(tokenVariable)
 	if len(p.Config.Encryption.Keys) == 0 {
 		return errors.New("encryption.keys is empty: there is nothing to decrypt with")
 	}

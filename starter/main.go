@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -22,13 +23,19 @@ func main() {
 	})
 }
 
-// commands is the command line.
+// commands is the command line. What has a run method is done and over; the rest serves.
 type commands struct {
 	Config string `default:"config.yaml" placeholder:"FILE" help:"The configuration (${default})."`
 
-	Serve  struct{}      `cmd:"" default:"1" help:"Take in Slack's events and carry them on: what is done without a command."`
+	Serve struct{} `cmd:"" default:"1" help:"Take in Slack's events and carry them on: what is done without a command."`
+
 	Prompt promptCommand `cmd:"" help:"Print what a model would be sent, and with --ask what it answers; nothing is posted."`
 	Codec  codecCommand  `cmd:"" help:"Serve the codec server, by which Temporal's Web UI and CLI show what is encrypted."`
+}
+
+// command is one that needs no more than the configuration.
+type command interface {
+	run(ctx context.Context, p launch.Program, stdout io.Writer) error
 }
 
 // run is main without the process: it returns the exit status, which is 2 for a
@@ -54,16 +61,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 2
 	}
-	switch parsed.Command() {
-	case "codec":
-		return launch.Command(ctx, "starter codec", c.Config, stderr, func(ctx context.Context, p launch.Program) error {
-			return c.Codec.run(ctx, p, os.Getenv(tokenVariable), stdout)
+	chosen := parsed.Selected()
+	if do, ok := chosen.Target.Addr().Interface().(command); ok {
+		name := "starter " + strings.TrimPrefix(chosen.FullPath(), "starter ")
+		return launch.Command(ctx, name, c.Config, stderr, func(ctx context.Context, p launch.Program) error {
+			return do.run(ctx, p, stdout)
 		})
-	case "prompt":
-		return launch.Command(ctx, "starter prompt", c.Config, stderr, func(ctx context.Context, p launch.Program) error {
-			return c.Prompt.run(ctx, p, stdout)
-		})
-	default:
-		return launch.Start(ctx, "starter", c.Config, stderr, serve)
 	}
+	return launch.Start(ctx, "starter", c.Config, stderr, serve)
 }

@@ -14,6 +14,13 @@ type Channel struct {
 	Mode Mode `mapstructure:"mode"`
 	// Bots is what other bots' messages set off here; empty is BotsIgnore.
 	Bots Bots `mapstructure:"bots"`
+	// Persona is added to the persona's system prompt here.
+	Persona string `mapstructure:"persona"`
+	// Model writes the replies here, in place of agents.response's, of the same provider.
+	Model string `mapstructure:"model"`
+	// TimeZone is the IANA name of the channel's zone: that of its days and quiet hours.
+	// Empty is Config.TimeZone.
+	TimeZone string `mapstructure:"time_zone"`
 
 	// The rest stands in for the keys of Response, in the same units.
 
@@ -23,6 +30,9 @@ type Channel struct {
 	MaxDelaySeconds      *int     `mapstructure:"max_delay_seconds"`
 	FollowUpWaitSeconds  *int     `mapstructure:"follow_up_wait_seconds"`
 	MaxMessageAgeSeconds *int     `mapstructure:"max_message_age_seconds"`
+	DailyCalls           *int     `mapstructure:"daily_calls"`
+	DailyTokens          *int     `mapstructure:"daily_tokens"`
+	QuietHours           *string  `mapstructure:"quiet_hours"`
 }
 
 // Mode is when the bot speaks in a channel.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 	// Time zones must be known in a container that has no zoneinfo.
 	_ "time/tzdata"
@@ -14,6 +15,7 @@ type Config struct {
 	// Encryption hides what Temporal stores from whoever can read its database.
 	Encryption Encryption `mapstructure:"encryption"`
 	Worker     Worker     `mapstructure:"worker"`
+	Log        Log        `mapstructure:"log"`
 	LLM        LLM        `mapstructure:"llm"`
 	Agents     Agents     `mapstructure:"agents"`
 	Persona    Persona    `mapstructure:"persona"`
@@ -43,6 +45,34 @@ type Slack struct {
 	// ThreadHistoryLimit is how many of a thread's newest messages an addressed
 	// message reads, 1–100. THREAD_HISTORY_LIMIT in the environment wins over the file.
 	ThreadHistoryLimit int `mapstructure:"thread_history_limit"`
+	// Command is the name of the slash command, with its slash.
+	Command string `mapstructure:"command"`
+	// Operators are the ids of the users who may do all that Permissions name.
+	Operators []string `mapstructure:"operators"`
+	// EveryoneMay is what everybody may do who can see the channel.
+	EveryoneMay []Permission `mapstructure:"everyone_may"`
+	// HushReaction is the name of the emoji, without colons, by which somebody says that a
+	// message wants no answer; empty: there is none.
+	HushReaction string `mapstructure:"hush_reaction"`
+}
+
+// Permission is something that people can have the bot do from within Slack.
+type Permission string
+
+// The permissions.
+const (
+	MayStatus    Permission = "status"     // see where conversations stand
+	MayWhy       Permission = "why"        // read the ledger of a channel
+	MaySnooze    Permission = "snooze"     // silence a channel for a time
+	MayMute      Permission = "mute"       // silence a channel, and end that
+	MayHush      Permission = "hush"       // withdraw what waits for a message, by a reaction
+	MayAnswerNow Permission = "answer_now" // have a message answered, by a shortcut
+	MayForget    Permission = "forget"     // take away what is remembered of a channel
+)
+
+// May reports whether a user may do something.
+func (s Slack) May(user string, p Permission) bool {
+	return slices.Contains(s.EveryoneMay, p) || slices.Contains(s.Operators, user)
 }
 
 // SocketMode reports whether events come through Slack's Socket Mode.
@@ -56,6 +86,9 @@ type Server struct {
 
 // Worker is how the worker works.
 type Worker struct {
+	// Address is host:port where the worker answers /livez, /readyz and /metrics; port 0
+	// takes a free one, empty: nowhere.
+	Address string `mapstructure:"address"`
 	// ModelCallsAtOnce bounds the calls of models under way in one worker, ≥ 1.
 	ModelCallsAtOnce int `mapstructure:"model_calls_at_once"`
 	// ModelCallsPerSecond bounds, over all workers, how many calls of models begin;
@@ -67,6 +100,14 @@ type Worker struct {
 	// BuildID tells this version of the deployment from others; empty: the revision
 	// that the program was built from.
 	BuildID string `mapstructure:"build_id"`
+}
+
+// Log is how the programs write their logs, to standard error.
+type Log struct {
+	// Format is json or text.
+	Format string `mapstructure:"format"`
+	// Level is the least that is written: debug, info, warn or error.
+	Level string `mapstructure:"level"`
 }
 
 // Encryption is the keys of what goes to Temporal.
@@ -82,6 +123,14 @@ type Encryption struct {
 type LLM struct {
 	Gemini Gemini `mapstructure:"gemini"`
 	OpenAI OpenAI `mapstructure:"openai"`
+	// Prices are what models cost, by their names, for the reckoning of starter usage.
+	Prices map[string]Price `mapstructure:"prices"`
+}
+
+// Price is what a model costs, in whatever currency, for a million tokens.
+type Price struct {
+	Input  float64 `mapstructure:"input"`
+	Output float64 `mapstructure:"output"`
 }
 
 // Gemini is the access to Google's Gemini API.
@@ -175,6 +224,13 @@ type Response struct {
 	FollowUpWaitSeconds int `mapstructure:"follow_up_wait_seconds"`
 	// MaxMessageAgeSeconds is the age in seconds past which a message is answered no more.
 	MaxMessageAgeSeconds int `mapstructure:"max_message_age_seconds"`
+	// DailyCalls bounds the calls of models for one channel in a day of its zone; 0: nothing does.
+	DailyCalls int `mapstructure:"daily_calls"`
+	// DailyTokens bounds the tokens, in and out, of those calls; 0: nothing does.
+	DailyTokens int `mapstructure:"daily_tokens"`
+	// QuietHours is the time of day, as 22:00-07:00, in which nothing is judged, and
+	// only who addresses the bot is answered; empty: there is none.
+	QuietHours string `mapstructure:"quiet_hours"`
 	// ChannelMessagesLimit is how many of a channel's newest messages a prompt shows.
 	ChannelMessagesLimit int `mapstructure:"channel_messages_limit"`
 	// ActiveChannelDays is within how many days a channel must have spoken to be shown.

@@ -11,11 +11,14 @@ func Default() Config {
 // bare is Default without the values that depend on other values.
 func bare() Config {
 	return Config{
-		Slack:      Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20},
+		Slack: Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao",
+			Operators: []string{}, EveryoneMay: []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow}, HushReaction: "shushing_face"},
+		LLM:        LLM{Prices: map[string]Price{}},
 		Server:     Server{Address: ":8080"},
 		Database:   Database{URL: "sqlite:data/myao.db"},
 		Encryption: Encryption{Keys: map[string]Secret{}},
-		Worker:     Worker{ModelCallsAtOnce: 100},
+		Worker:     Worker{Address: ":8081", ModelCallsAtOnce: 100},
+		Log:        Log{Format: "json", Level: "info"},
 		Agents: Agents{
 			Response: Agent{Provider: ProviderGemini, MaxOutputTokens: 1000},
 			Judgment: Agent{Provider: ProviderGemini, MaxOutputTokens: 500},

@@ -16,6 +16,7 @@ const (
 	Addressed Kind = "addressed" // a mention, a message in a channel of mode all, or in a DM
 	Edited    Kind = "edited"    // changed by an edit that adds no mention
 	Deleted   Kind = "deleted"
+	Hushed    Kind = "hushed" // somebody wants no answer to it
 )
 
 // Change is one thing that happened to a message, as it travels in a signal: ids, never text.
@@ -27,6 +28,8 @@ type Change struct {
 	// FollowUp is set when, in a thread, nobody but the person whom the bot
 	// answered last has spoken since.
 	FollowUp bool `json:"follow_up,omitempty"`
+	// By is whose order a change is, as slack:U…; empty where it is nobody's.
+	By string `json:"by,omitempty"`
 }
 
 // ID is the change's identity within its conversation.

@@ -22,6 +22,8 @@ type changeRow struct {
 	FollowUp   bool
 	StoredUS   int64  `gorm:"column:stored_us"`
 	RelayedUS  *int64 `gorm:"column:relayed_us"`
+	OrderedBy  string
+	Trace      string
 }
 
 func (changeRow) TableName() string { return "changes" }
@@ -40,7 +42,7 @@ func (s *Store) addChanges(tx *gorm.DB, changes []Change) ([]chat.Conversation, 
 	for _, c := range changes {
 		row := changeRow{
 			WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(),
+			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Trace: c.Trace,
 		}
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		if created.Error != nil {
@@ -73,6 +75,8 @@ func (s *Store) addressed(tx *gorm.DB, m chat.Message) (bool, error) {
 type Waiting struct {
 	ID int64
 	conversation.Change
+	// Trace is the traceparent (W3C) of the request that brought it, or empty.
+	Trace string
 }
 
 // Claim leases a conversation to one relay until a time, and reports whether it
@@ -108,8 +112,8 @@ func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Wa
 	waiting := make([]Waiting, len(rows))
 	for i, r := range rows {
 		waiting[i] = Waiting{ID: r.ID, Change: conversation.Change{
-			TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp,
-		}}
+			TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy,
+		}, Trace: r.Trace}
 	}
 	return waiting, nil
 }

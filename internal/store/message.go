@@ -99,6 +99,8 @@ type Entry struct {
 type Change struct {
 	conversation.Change
 	Conversation chat.Conversation
+	// Trace is the traceparent (W3C) of the request that brought it, or empty.
+	Trace string
 }
 
 // before bounds how far a thread is read back for Known.Before.

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Call is one call of a model that has ended, with what it cost.
+type Call struct {
+	// Scope is what it was about: a conversation, or what was to be remembered.
+	Scope    chat.Scope
+	Purpose  string // response, judgment or memory
+	Provider string
+	Model    string
+	// TokensIn and TokensOut are what the provider counted, also of a call that failed.
+	TokensIn, TokensOut int
+	Latency             time.Duration
+	// Error is the kind of a failure; empty: the model answered.
+	Error string
+	// Decision is the key of the decision that the call was made for; empty for memory.
+	Decision string
+	// Ended is when it ended; zero: now.
+	Ended time.Time
+}
+
+type callRow struct {
+	ID        int64 `gorm:"primaryKey;autoIncrement"`
+	TeamID    string
+	ChannelID string
+	ThreadTS  string `gorm:"column:thread_ts"`
+	Purpose   string
+	Provider  string
+	Model     string
+	TokensIn  int
+	TokensOut int
+	LatencyUS int64 `gorm:"column:latency_us"`
+	Error     string
+	Decision  string
+	CalledUS  int64 `gorm:"column:called_us"`
+}
+
+func (callRow) TableName() string { return "model_calls" }
+
+// PutCall writes a call down.
+func (s *Store) PutCall(ctx context.Context, c Call) error {
+	row := callRow{
+		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose, Provider: c.Provider,
+		Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
+		Error: c.Error, Decision: c.Decision, CalledUS: stamp(c.Ended),
+	}
+	if row.CalledUS == 0 {
+		row.CalledUS = s.nowMicros()
+	}
+	if err := s.db.WithContext(ctx).Create(&row).Error; err != nil {
+		return fmt.Errorf("write down a call of a model: %w", err)
+	}
+	return nil
+}
+
+// Spent is what the calls for a channel have cost since a time: how many they were,
+// and their tokens, in and out.
+func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
+	var row struct{ Calls, Tokens int }
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND channel_id = ? AND called_us >= ?", team, channel, micros(since)).
+		Select("COUNT(*) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens").Scan(&row).Error; err != nil {
+		return 0, 0, fmt.Errorf("read what channel %s has cost: %w", channel, err)
+	}
+	return row.Calls, row.Tokens, nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// output is the flag of every command that prints something.
+type output struct {
+	JSON bool `help:"Print JSON, for programs."`
+}
+
+// print writes v as indented JSON, or has text write it for people.
+func (o output) print(w io.Writer, v any, text func(io.Writer) error) error {
+	if !o.JSON {
+		return text(w)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// table writes rows in columns; the first is the heading.
+func table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := io.WriteString(t, strings.Join(row, "\t")+"\n"); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
