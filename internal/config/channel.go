@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -58,29 +59,64 @@ const (
 // ChannelSettings are the settings that hold in one channel: the file's own,
 // the rest from Response.
 type ChannelSettings struct {
-	Mode          Mode
-	Bots          Bots
+	Mode Mode
+	Bots Bots
+	// Persona is added to the persona's system prompt; empty: nothing is.
+	Persona string
+	// Model writes the replies, of the provider of agents.response.
+	Model string
+	// Zone is that of the channel's days and quiet hours.
+	Zone *time.Location
+
 	MinWait       time.Duration
 	JitterRatio   float64 // 0–1, of MinWait
 	MaxWait       time.Duration
 	MaxDelay      time.Duration
 	FollowUpWait  time.Duration
 	MaxMessageAge time.Duration
+
+	// DailyCalls and DailyTokens bound the calls of models in a day, and their tokens,
+	// in and out; 0: nothing does.
+	DailyCalls, DailyTokens int
+	// QuietHours are by the clock of Zone.
+	QuietHours QuietHours
 }
+
+// Budgeted reports whether anything bounds what a day may cost.
+func (s ChannelSettings) Budgeted() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
+
+// Exhausted reports whether a day's calls and tokens leave nothing for another call.
+func (s ChannelSettings) Exhausted(calls, tokens int) bool {
+	return s.DailyCalls > 0 && calls >= s.DailyCalls || s.DailyTokens > 0 && tokens >= s.DailyTokens
+}
+
+// Day is when the channel's day began that a moment lies in.
+func (s ChannelSettings) Day(now time.Time) time.Time {
+	year, month, day := now.In(s.Zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, s.Zone)
+}
+
+// Quiet reports whether a moment lies in the channel's quiet hours.
+func (s ChannelSettings) Quiet(now time.Time) bool { return s.QuietHours.Contains(now.In(s.Zone)) }
 
 // Channel returns what holds in the channel with the id, whose name may be
 // empty when it is not known. Settings under the id win over those under the name.
 func (c Config) Channel(id, name string) ChannelSettings {
-	return c.Response.with(c.channel(id, name))
+	_, own := c.channel(id, name)
+	s := c.Response.with(own)
+	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
+	s.Zone = zone(cmp.Or(own.TimeZone, c.TimeZone))
+	return s
 }
 
-func (c Config) channel(id, name string) Channel {
+// channel is what the file says of a channel, and the key in Channels under which it does.
+func (c Config) channel(id, name string) (key string, own Channel) {
 	for _, key := range []string{id, normalChannel(id), normalChannel(name)} {
 		if ch, ok := c.Channels[key]; ok && key != "" {
-			return ch
+			return key, ch
 		}
 	}
-	return Channel{}
+	return "", Channel{}
 }
 
 // NamesChannels reports whether the settings of any channel stand under a name,
@@ -95,23 +131,21 @@ func (c Config) NamesChannels() bool {
 }
 
 func (r Response) with(ch Channel) ChannelSettings {
-	s := ChannelSettings{
-		Mode:          ch.Mode,
-		Bots:          ch.Bots,
+	quiet, _ := ParseQuietHours(or(ch.QuietHours, r.QuietHours)) // none, of a Config that Load did not return
+	return ChannelSettings{
+		Mode:          cmp.Or(ch.Mode, ModeJudge),
+		Bots:          cmp.Or(ch.Bots, BotsIgnore),
+		Persona:       ch.Persona,
 		MinWait:       seconds(or(ch.MinWaitSeconds, r.MinWaitSeconds)),
 		JitterRatio:   or(ch.JitterRatio, r.JitterRatio),
 		MaxWait:       seconds(or(ch.MaxWaitSeconds, r.MaxWaitSeconds)),
 		MaxDelay:      seconds(or(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
 		FollowUpWait:  seconds(or(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
 		MaxMessageAge: seconds(or(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
+		DailyCalls:    or(ch.DailyCalls, r.DailyCalls),
+		DailyTokens:   or(ch.DailyTokens, r.DailyTokens),
+		QuietHours:    quiet,
 	}
-	if s.Mode == "" {
-		s.Mode = ModeJudge
-	}
-	if s.Bots == "" {
-		s.Bots = BotsIgnore
-	}
-	return s
 }
 
 func or[T any](own *T, inherited T) T {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -8,22 +9,36 @@ import (
 )
 
 func TestAChannelsSettingsInheritWhatTheyLack(t *testing.T) {
-	c := parse(t, over(`
+	c := parse(t, over(`agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
 response: {min_wait_seconds: 10, jitter_ratio: 0.2, max_wait_seconds: 20, max_delay_seconds: 30,
-  follow_up_wait_seconds: 4, max_message_age_seconds: 50}
+  follow_up_wait_seconds: 4, max_message_age_seconds: 50, daily_calls: 60, daily_tokens: 70, quiet_hours: "22:00-07:00"}
 channels:
   C0000001: {mode: all, bots: judge, min_wait_seconds: 0, jitter_ratio: 0, max_wait_seconds: 2, max_delay_seconds: 0,
-    follow_up_wait_seconds: 0, max_message_age_seconds: 1}
+    follow_up_wait_seconds: 0, max_message_age_seconds: 1, daily_calls: 0, daily_tokens: 0, quiet_hours: "",
+    persona: Speak like a pirate., model: parrot, time_zone: Asia/Tokyo}
   '#general': {mode: mention}
   C0000003:
 `), nil)
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(text string) config.QuietHours {
+		q, err := config.ParseQuietHours(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
 	inherited := config.ChannelSettings{
 		Mode: config.ModeJudge, Bots: config.BotsIgnore, MinWait: 10 * time.Second, JitterRatio: 0.2, MaxWait: 20 * time.Second,
 		MaxDelay: 30 * time.Second, FollowUpWait: 4 * time.Second, MaxMessageAge: 50 * time.Second,
+		Model: "large", Zone: time.UTC, DailyCalls: 60, DailyTokens: 70, QuietHours: quiet("22:00-07:00"),
 	}
 	mention := inherited
 	mention.Mode = config.ModeMention
-	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, MaxWait: 2 * time.Second, MaxMessageAge: time.Second}
+	own := config.ChannelSettings{Mode: config.ModeAll, Bots: config.BotsJudge, MaxWait: 2 * time.Second, MaxMessageAge: time.Second,
+		Persona: "Speak like a pirate.", Model: "parrot", Zone: tokyo}
 	for _, tc := range []struct {
 		why, id, name string
 		want          config.ChannelSettings
@@ -37,8 +52,63 @@ channels:
 		{"said to be like the rest", "C0000003", "general", inherited},
 		{"no id", "", "", inherited},
 	} {
-		if got := c.Channel(tc.id, tc.name); got != tc.want {
+		if got := c.Channel(tc.id, tc.name); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %+v, want %+v", tc.why, got, tc.want)
+		}
+	}
+}
+
+func TestAZoneOfTheChannelsOwn(t *testing.T) {
+	c := parse(t, over("time_zone: Asia/Tokyo\nchannels: {berlin: {time_zone: Europe/Berlin}}"), nil)
+	for name, want := range map[string]string{"berlin": "Europe/Berlin", "general": "Asia/Tokyo"} {
+		if got := c.Channel("C1", name).Zone.String(); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	for _, tc := range []struct {
+		maxCalls, maxTokens, calls, tokens int
+		want                               bool
+	}{
+		{0, 0, 1e6, 1e9, false},
+		{3, 0, 2, 1e9, false},
+		{3, 0, 3, 0, true},
+		{0, 500, 1e6, 499, false},
+		{0, 500, 1, 500, true},
+		{3, 500, 3, 499, true},
+		{3, 500, 2, 501, true},
+		{3, 500, 2, 499, false},
+	} {
+		s := config.ChannelSettings{DailyCalls: tc.maxCalls, DailyTokens: tc.maxTokens}
+		if got := s.Exhausted(tc.calls, tc.tokens); got != tc.want {
+			t.Errorf("%+v: got %v", tc, got)
+		}
+		if got := s.Budgeted(); got != (tc.maxCalls+tc.maxTokens > 0) {
+			t.Errorf("%+v: budgeted is %v", tc, got)
+		}
+	}
+}
+
+func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
+	for _, tc := range []struct{ zone, now, want string }{
+		{"UTC", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"},
+		{"UTC", "2026-03-01T23:59:59Z", "2026-03-01T00:00:00Z"},
+		{"Asia/Tokyo", "2026-03-01T14:59:59Z", "2026-02-28T15:00:00Z"},
+		{"Asia/Tokyo", "2026-03-01T15:00:00Z", "2026-03-01T15:00:00Z"},
+		{"America/New_York", "2026-03-08T23:00:00Z", "2026-03-08T05:00:00Z"}, // summer began that morning
+	} {
+		zone, err := time.LoadLocation(tc.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, tc.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (config.ChannelSettings{Zone: zone}).Day(now).UTC().Format(time.RFC3339); got != tc.want {
+			t.Errorf("%s in %s: since %s, want %s", tc.now, tc.zone, got, tc.want)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type Config struct {
 	// Channels are the exceptions from Response, by channel id or by name
 	// (without "#", lower case). Read them through Config.Channel.
 	Channels map[string]Channel `mapstructure:"channels"`
+	// File is where all this stands.
+	File File `mapstructure:"-"`
 }
 
 // Slack says how the workspace is reached.
@@ -285,8 +287,10 @@ func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindow
 
 // Location returns the zone in which prompts write times. For a Config that Load
 // did not return it falls back to UTC.
-func (c Config) Location() *time.Location {
-	if loc, err := time.LoadLocation(c.TimeZone); err == nil {
+func (c Config) Location() *time.Location { return zone(c.TimeZone) }
+
+func zone(name string) *time.Location {
+	if loc, err := time.LoadLocation(name); err == nil {
 		return loc
 	}
 	return time.UTC

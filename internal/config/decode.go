@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -10,7 +11,10 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 )
 
-const tagName = "mapstructure"
+const (
+	tagName = "mapstructure"
+	notAKey = "-" // the tag of a field that no file has
+)
 
 // decode lays the tree over what target, a pointer to a struct, already holds.
 // A value of the wrong type is a fault, never a conversion; so is a key that
@@ -64,7 +68,9 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	if t.Kind() == reflect.Struct {
 		for field := range t.Fields() {
-			fields[field.Tag.Get(tagName)] = field.Type
+			if key := field.Tag.Get(tagName); key != notAKey {
+				fields[key] = field.Type
+			}
 		}
 	}
 	return fields
@@ -100,10 +106,10 @@ func hint(name string, siblings map[string]reflect.Type) string {
 func elsewhere(name string, t reflect.Type, key string) string {
 	for field := range t.Fields() {
 		path := join(key, field.Tag.Get(tagName))
-		if field.Tag.Get(tagName) == name {
+		if field.Tag.Get(tagName) == name && name != notAKey {
 			return path
 		}
-		if field.Type.Kind() == reflect.Struct {
+		if field.Type.Kind() == reflect.Struct && field.Tag.Get(tagName) != notAKey {
 			if found := elsewhere(name, field.Type, path); found != "" {
 				return found
 			}
@@ -184,6 +190,11 @@ func strict(from, to reflect.Value) (any, error) {
 			return v, nil
 		}
 		return nil, wrongType{v, "true or false"}
+	case reflect.Slice:
+		list, ok := v.([]any)
+		if !ok || slices.Contains(list, nil) {
+			return nil, wrongType{v, "a list of texts"}
+		}
 	case reflect.Struct, reflect.Map:
 		if from.Kind() != reflect.Map && from.Kind() != reflect.Struct {
 			return nil, wrongType{v, "a mapping of keys to values"}
@@ -200,7 +211,7 @@ func wrongTypes(err error, f *faults) (paths [][]string) {
 		return nil
 	case *mapstructure.DecodeError:
 		path := pathOf(e.Name())
-		key, value := strings.Join(path, "."), ""
+		key, value := dotted(path), ""
 		if wrong, ok := e.Unwrap().(wrongType); ok {
 			value = f.show(wrong.value)
 		}
@@ -233,6 +244,24 @@ func pathOf(name string) []string {
 		path = append(path, strings.Split(rest, ".")...)
 	}
 	return path
+}
+
+// dotted writes a path as a key; an item of a list as slack.operators[0].
+func dotted(path []string) string {
+	key, t := "", reflect.TypeFor[Config]()
+	for _, name := range path {
+		switch {
+		case t != nil && t.Kind() == reflect.Slice:
+			key, t = key+"["+name+"]", t.Elem()
+		case t != nil && t.Kind() == reflect.Map:
+			key, t = join(key, name), t.Elem()
+		case t != nil:
+			key, t = join(key, name), fieldsOf(t)[name]
+		default:
+			key = join(key, name)
+		}
+	}
+	return key
 }
 
 func remove(tree map[string]any, path []string) {

@@ -11,8 +11,10 @@ func Default() Config {
 // bare is Default without the values that depend on other values.
 func bare() Config {
 	return Config{
-		Slack: Slack{APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao",
-			Operators: []string{}, EveryoneMay: []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow}, HushReaction: "shushing_face"},
+		Slack: Slack{
+			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
+			EveryoneMay: []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow}, HushReaction: "shushing_face",
+		},
 		LLM:        LLM{Prices: map[string]Price{}},
 		Server:     Server{Address: ":8080"},
 		Database:   Database{URL: "sqlite:data/myao.db"},
@@ -52,13 +54,18 @@ func bare() Config {
 // fillIn gives the values that depend on others. The default models are Gemini's:
 // sent to another provider they would only fail there, one call at a time.
 func (c *Config) fillIn() {
-	for agent, model := range map[*Agent]string{
-		&c.Agents.Response: "gemini-3.8-flash",
-		&c.Agents.Judgment: "gemini-3.5-flash-lite",
-		&c.Agents.Memory:   "gemini-3.8-flash",
+	for _, use := range []struct {
+		name  string
+		agent *Agent
+		model string
+	}{
+		{"response", &c.Agents.Response, "gemini-3.8-flash"},
+		{"judgment", &c.Agents.Judgment, "gemini-3.5-flash-lite"},
+		{"memory", &c.Agents.Memory, "gemini-3.8-flash"},
 	} {
-		if agent.Model == "" && agent.Provider == ProviderGemini {
-			agent.Model = model
+		if use.agent.Model == "" && use.agent.Provider == ProviderGemini {
+			use.agent.Model = use.model
+			c.File.forget("agents", use.name, "model")
 		}
 	}
 	if c.Persona.SystemPrompt == "" {

@@ -31,6 +31,18 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"fraction", slack("thread_history_limit: 2.5"), `slack.thread_history_limit = 2.5: must be a whole number`},
 		{"far too big", slack("thread_history_limit: 18446744073709551615"), `slack.thread_history_limit = 18446744073709551615: must be a whole number`},
 
+		{"command without a slash", slack("command: myao"), `slack.command = "myao": must be a slash and up to 31 lower-case letters, digits and any of - _`},
+		{"command in capitals", slack("command: /Myao"), `slack.command = "/Myao": must be a slash and up to 31 lower-case letters, digits and any of - _`},
+		{"no command", slack("command: ''"), `slack.command = "": must be a slash and up to 31 lower-case letters, digits and any of - _`},
+		{"operator by name", slack("operators: [U0ANN, ann]"), `slack.operators[1] = "ann": must be the id of a user, U… or W…`},
+		{"operator as number", slack("operators: [U0ANN, 7]"), `slack.operators[1] = 7: must be text; put it in quotes`},
+		{"operators as text", slack("operators: U0ANN"), `slack.operators = "U0ANN": must be a list of texts`},
+		{"operators with a gap", slack("operators: [U0ANN, ~]"), `slack.operators = (a list): must be a list of texts`},
+		{"operator from a variable", slack("operators: ['${WORD}']"), `slack.operators[0] = "word" (from WORD): must be the id of a user, U… or W…`},
+		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, forget`},
+		{"permissions as mapping", slack("everyone_may: {why: true}"), `slack.everyone_may = (a mapping): must be a list of texts`},
+		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, as shushing_face, or empty`},
+
 		{"address without port", "server: {address: localhost}", `server.address = "localhost": must be HOST:PORT or :PORT with a port from 0 to 65535`},
 		{"port too big", "server: {address: ':65536'}", `server.address = ":65536": must be HOST:PORT or :PORT with a port from 0 to 65535`},
 		{"port by name", "server: {address: ':http'}", `server.address = ":http": must be HOST:PORT or :PORT with a port from 0 to 65535`},
@@ -55,6 +67,17 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"base URL with password", "llm: {openai: {base_url: 'ftp://me:hunter22@x/?key=hunter22'}}", `llm.openai.base_url = "ftp://me:xxxxx@x/?…": must be an http:// or https:// address`},
 		{"base URL without scheme", "llm: {openai: {base_url: 'localhost:11434'}}", `llm.openai.base_url = "localhost:11434": must be an http:// or https:// address`},
 
+		{"price below nothing", "llm: {prices: {gpt-4.1/mini: {input: -1}}}", `llm.prices.gpt-4.1/mini.input = -1: must be a number from 0 to 1000000`},
+		{"price as text", "llm: {prices: {gpt-4.1/mini: {output: cheap}}}", `llm.prices.gpt-4.1/mini.output = "cheap": must be a number`},
+		{"price that is no number", "llm: {prices: {a: {output: .inf}}}", `llm.prices.a.output = +Inf: must be a number from 0 to 1000000`},
+		{"price of something else", "llm: {prices: {a: {cached: 1}}}", `llm.prices.a.cached: is not a known key`},
+		{"price of no model", "llm: {prices: {'': {input: 1}}}", `llm.prices.: must name a model`},
+		{"one price for all", "llm: {prices: {a: 3}}", `llm.prices.a = 3: must be a mapping of keys to values`},
+
+		{"worker's address", "worker: {address: nowhere}", `worker.address = "nowhere": must be HOST:PORT or :PORT with a port from 0 to 65535`},
+		{"log format", "log: {format: xml}", `log.format = "xml": must be one of json, text`},
+		{"log level", "log: {level: trace}", `log.level = "trace": must be one of debug, info, warn, error`},
+
 		{"persona without a name", "persona: {name: ''}", `persona.name = "": must be one line of 1 to 80 characters`},
 		{"persona of two lines", "persona: {name: \"a\\nb\"}", `persona.name = "a\nb": must be one line of 1 to 80 characters`},
 		{"language", "language: fr", `language = "fr": must be one of en, ja`},
@@ -71,6 +94,12 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"delay", "response: {max_delay_seconds: -5}", `response.max_delay_seconds = -5: must be a whole number from 0 to 86400`},
 		{"follow-up", "response: {follow_up_wait_seconds: -5}", `response.follow_up_wait_seconds = -5: must be a whole number from 0 to 86400`},
 		{"age", "response: {max_message_age_seconds: 0}", `response.max_message_age_seconds = 0: must be a whole number from 1 to 2678400`},
+		{"calls", "response: {daily_calls: -1}", `response.daily_calls = -1: must be a whole number from 0 to 1000000`},
+		{"tokens of a day", "response: {daily_tokens: 2000000000}", `response.daily_tokens = 2000000000: must be a whole number from 0 to 1000000000`},
+		{"quiet hours", "response: {quiet_hours: at night}", `response.quiet_hours = "at night": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
+		{"quiet hours of no length", "response: {quiet_hours: '07:00-07:00'}", `response.quiet_hours = "07:00-07:00": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
+		{"quiet hours to midnight", "response: {quiet_hours: '22:00-24:00'}", `response.quiet_hours = "22:00-24:00": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
+		{"quiet hours as YAML reads them", "response: {quiet_hours: 2200}", `response.quiet_hours = 2200: must be text; put it in quotes`},
 		{"messages", "response: {channel_messages_limit: 0}", `response.channel_messages_limit = 0: must be a whole number from 1 to 1000`},
 		{"channel days", "response: {active_channel_days: 0}", `response.active_channel_days = 0: must be a whole number from 1 to 365`},
 		{"thread days", "response: {thread_memory_days: 366}", `response.thread_memory_days = 366: must be a whole number from 1 to 365`},
@@ -92,6 +121,12 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"channel jitter", "channels: {general: {jitter_ratio: -0.1}}", `channels.general.jitter_ratio = -0.1: must be a number from 0 to 1`},
 		{"channel longest wait below the quiet time", "channels: {general: {max_wait_seconds: 299}}", `channels.general.max_wait_seconds = 299: must be at least min_wait_seconds, which is 300`},
 		{"channel quiet time above the longest wait", "channels: {general: {min_wait_seconds: 1801}}", `channels.general.min_wait_seconds = 1801: must be at most response.max_wait_seconds, 1800, or the channel needs a max_wait_seconds of its own`},
+		{"channel calls", "channels: {general: {daily_calls: -1}}", `channels.general.daily_calls = -1: must be a whole number from 0 to 1000000`},
+		{"channel tokens", "channels: {general: {daily_tokens: 1.5}}", `channels.general.daily_tokens = 1.5: must be a whole number`},
+		{"channel quiet hours", "channels: {general: {quiet_hours: 7-9}}", `channels.general.quiet_hours = "7-9": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
+		{"channel time zone", "channels: {general: {time_zone: Local}}", `channels.general.time_zone = "Local": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
+		{"channel model", "channels: {general: {model: \"a\\nb\"}}", `channels.general.model = "a\nb": must be one line`},
+		{"channel persona", "channels: {general: {persona: {system_prompt: x}}}", `channels.general.persona = (a mapping): must be text`},
 		{"channel twice", "channels: {'#general': {}, General: {}}", `channels.General: is the same channel as channels.#general`},
 		{"channel without a name", "channels: {'#': {}}", `channels.#: must name a channel`},
 		{"channel as text", "channels: {general: off}", `channels.general = "off": must be a mapping of keys to values`},
@@ -104,6 +139,9 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"key in capitals", "response: {Jitter_Ratio: 1}", `response.Jitter_Ratio: is not a known key; did you mean jitter_ratio?`},
 		{"key of another section", "thread_history_limit: 5", `thread_history_limit: is not a known key; did you mean slack.thread_history_limit?`},
 		{"unknown key of a channel", "channels: {general: {modus: all}}", `channels.general.modus: is not a known key; did you mean mode?`},
+		{"unknown key of a channel, spelt alike", "channels: {C0000001: {quite_hours: '22:00-07:00'}}", `channels.C0000001.quite_hours: is not a known key; did you mean quiet_hours?`},
+		{"key of response alone", "channels: {general: {idle_close_hours: 1}}", `channels.general.idle_close_hours: is not a known key; did you mean response.idle_close_hours?`},
+		{"what no file has", "'-': {path: x}", `-: is not a known key`},
 		{"key like no other", "wallpaper: red", `wallpaper: is not a known key`},
 		{"unknown key without value", "wallpaper:", `wallpaper: is not a known key`},
 		{"section as text", "response: soon", `response = "soon": must be a mapping of keys to values`},
@@ -235,7 +273,7 @@ llm: {gemini: {api_key: SECRET}, openai: {api_key: SECRET}}
 database: {url: 'postgres://me:SECRET@db/x'}`, "SECRET", secret)), nil)
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "slack", c.Slack, "llm", c.LLM, "token", c.Slack.BotToken)
-	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v %s %q", c, c, c.Slack.BotToken, c.LLM), log.String()} {
+	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v %s %q", c, c, c.Slack.BotToken, c.LLM.OpenAI), log.String()} {
 		if strings.Contains(printed, secret) {
 			t.Errorf("printed: %s", printed)
 		}

@@ -33,18 +33,23 @@ func Load(path string, getenv func(string) (string, bool)) (Config, error) {
 			}
 		}
 	}
-	return c, err
+	if err != nil {
+		return Config{}, err
+	}
+	c.File.Path = path
+	return c, nil
 }
 
 // Parse is Load for what a file would hold. A fault of the whole has the key "".
 func Parse(data []byte, getenv func(string) (string, bool)) (Config, error) {
 	f := newFaults()
-	tree := parse(data, f)
+	tree, where := parse(data, f)
 	if tree == nil {
 		return Config{}, f.err()
 	}
 	expand(tree, getenv, f)
 	c := bare()
+	c.File = File{places: &place{below: where}, variables: f.from}
 	decode(tree, &c, f)
 	c.normalise(f)
 	c.validate(f)

@@ -65,8 +65,12 @@ func TestTheExampleFileIsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got.File.Path != "../../config.example.yaml" {
+		t.Errorf("the path is %q", got.File.Path)
+	}
 	want := config.Default()
 	want.Slack.BotToken, want.Slack.SigningSecret, want.LLM.Gemini.APIKey = "xoxb-1", "s3cret", "AIza-1"
+	got.File = config.File{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -81,6 +85,9 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 	walk = func(rt reflect.Type, path string) {
 		for field := range rt.Fields() {
 			key := field.Tag.Get("mapstructure")
+			if key == "-" {
+				continue
+			}
 			if !regexp.MustCompile(`(?m)^[ #]*` + key + `:`).Match(text) {
 				t.Errorf("config.example.yaml lacks %s.%s", path, key)
 			}
@@ -94,6 +101,48 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[config.Config](), "")
+}
+
+// The documentation has each key in a row or a list of its own, with its section or without.
+func TestTheDocumentationNamesEveryKey(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for part := range strings.SplitSeq(string(text), "\n### ") {
+		title, body, _ := strings.Cut(part, "\n")
+		for name := range strings.SplitSeq(title, ", ") {
+			sections[name] = body
+		}
+	}
+	var walk func(rt reflect.Type, section, path string)
+	walk = func(rt reflect.Type, section, path string) {
+		for field := range rt.Fields() {
+			key := field.Tag.Get("mapstructure")
+			if key == "-" {
+				continue
+			}
+			ft, below := field.Type, section
+			if ft.Kind() == reflect.Map {
+				ft = ft.Elem()
+			}
+			if ft.Kind() == reflect.Struct {
+				if below == "" {
+					below = key
+				}
+				walk(ft, below, path+"."+key)
+				continue
+			}
+			if section == "persona" || section == "" {
+				below = "persona and prompts"
+			}
+			if !regexp.MustCompile("`([a-z]+\\.)?" + key + "`").MatchString(sections[below]) {
+				t.Errorf("docs/configuration.md lacks %s.%s in its section %q", path, key, below)
+			}
+		}
+	}
+	walk(reflect.TypeFor[config.Config](), "", "")
 }
 
 func TestTheExampleEnvironmentListsEveryVariable(t *testing.T) {
@@ -123,6 +172,7 @@ func TestAFileNeedsOnlyTheSecrets(t *testing.T) {
 llm: {gemini: {api_key: c}}`, nil)
 	want := config.Default()
 	want.Slack.BotToken, want.Slack.SigningSecret, want.LLM.Gemini.APIKey = "a", "b", "c"
+	got.File = config.File{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -273,6 +323,61 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 	})
 }
 
+func TestWhatPeopleMayDo(t *testing.T) {
+	slack := func(more string) config.Slack {
+		t.Helper()
+		return parse(t, over("slack: {bot_token: xoxb-token, signing_secret: signing-secret, "+more+"}"), env{"BOSS": "U0BOSS"}).Slack
+	}
+	for _, tc := range []struct {
+		name, text, user string
+		may, not         []config.Permission
+	}{
+		{"by default", "operators: []", "U0BOB", []config.Permission{config.MayStatus, config.MayMute, config.MayHush}, []config.Permission{config.MayForget}},
+		{"nobody", "everyone_may: []", "U0BOB", nil, []config.Permission{config.MayStatus, config.MayForget}},
+		{"fewer than by default", "everyone_may: [forget, why]", "U0BOB",
+			[]config.Permission{config.MayForget, config.MayWhy}, []config.Permission{config.MayStatus, config.MayMute, config.MayHush, config.MayAnswerNow}},
+		{"an operator", "operators: [U0ANN, '${BOSS}'], everyone_may: []", "U0BOSS", []config.Permission{config.MayStatus, config.MayForget}, nil},
+		{"no operator", "operators: [U0ANN, '${BOSS}'], everyone_may: []", "U0BOB", nil, []config.Permission{config.MayStatus}},
+	} {
+		s := slack(tc.text)
+		for _, p := range tc.may {
+			if !s.May(tc.user, p) {
+				t.Errorf("%s: %s may not %s", tc.name, tc.user, p)
+			}
+		}
+		for _, p := range tc.not {
+			if s.May(tc.user, p) {
+				t.Errorf("%s: %s may %s", tc.name, tc.user, p)
+			}
+		}
+	}
+	for text, want := range map[string]string{"hush_reaction: ':zipper_mouth:'": "zipper_mouth", "hush_reaction: ''": "", "hush_reaction: '+1'": "+1", "hush_reaction: 静かに": "静かに"} {
+		if got := slack(text).HushReaction; got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	if got := slack("command: /みゃお").Command; got != "/みゃお" {
+		t.Errorf("the command is %q", got)
+	}
+}
+
+// Names of models have dots, slashes and colons in them.
+func TestPrices(t *testing.T) {
+	c := parse(t, least+`
+llm:
+  prices:
+    gemini-3.8-flash: {input: 0.30, output: 2.5}
+    models/a.b[c]:free: {input: 0}
+    "${MODEL}": {input: 1, output: "${PRICE}"}
+`, env{"MODEL": "x", "PRICE": "4.5"})
+	want := map[string]config.Price{
+		"gemini-3.8-flash": {Input: 0.3, Output: 2.5}, "models/a.b[c]:free": {}, "${MODEL}": {Input: 1, Output: 4.5},
+	}
+	if !reflect.DeepEqual(c.LLM.Prices, want) {
+		t.Errorf("got %v, want %v", c.LLM.Prices, want)
+	}
+}
+
 // bomb is a small file that would be a billion values.
 func bomb() string {
 	text := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
@@ -298,6 +403,11 @@ func FuzzParseNeverPanics(f *testing.F) {
 		switch {
 		case err == nil:
 			c.Channel("C0000001", "general")
+			for _, s := range c.Explain("C0000001", "general") {
+				if lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 1; s.Line < 0 || s.Line > lines {
+					t.Errorf("%+v in a file of %d lines", s, lines)
+				}
+			}
 			_ = fmt.Sprintf("%v %#v", c, c)
 		case !errors.As(err, &faulty):
 			t.Errorf("error of type %T: %v", err, err)
@@ -339,7 +449,7 @@ func TestEncryptionKeysAreChecked(t *testing.T) {
 
 func TestTheWorkersSettingsAreChecked(t *testing.T) {
 	got := parse(t, least+`worker: {model_calls_at_once: 2, model_calls_per_second: 0.5, deployment: myao, build_id: 2026-11-21_a1b2c3}`, nil)
-	if want := (config.Worker{ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
+	if want := (config.Worker{Address: ":8081", ModelCallsAtOnce: 2, ModelCallsPerSecond: 0.5, Deployment: "myao", BuildID: "2026-11-21_a1b2c3"}); got.Worker != want {
 		t.Errorf("got %+v, want %+v", got.Worker, want)
 	}
 	for text, key := range map[string]string{
@@ -349,6 +459,7 @@ func TestTheWorkersSettingsAreChecked(t *testing.T) {
 		`{deployment: my.ao}`:                   "worker.deployment",
 		`{deployment: myao, build_id: "1.0:2"}`: "worker.build_id",
 		`{build_id: v1}`:                        "worker.build_id",
+		`{address: localhost}`:                  "worker.address",
 	} {
 		if faults := faultsOf(t, least+"worker: "+text, nil); faults[0].Key != key {
 			t.Errorf("%s: got %v, want a fault of %s", text, faults, key)

@@ -30,6 +30,9 @@ const (
 	maxAtOnce        = 10_000
 	maxPerSecond     = 10_000
 	maxKeyID         = 64
+	maxCalls         = 1_000_000
+	maxDailyTokens   = 1_000_000_000
+	maxPrice         = 1_000_000
 	keyBytes         = 32 // AES-256
 )
 
@@ -38,6 +41,7 @@ func (c *Config) normalise(f *faults) {
 	if c.Slack.APIURL != "" && !strings.HasSuffix(c.Slack.APIURL, "/") {
 		c.Slack.APIURL += "/"
 	}
+	c.Slack.HushReaction = strings.Trim(c.Slack.HushReaction, ":")
 	written := make([]string, 0, len(c.Channels))
 	for key := range c.Channels {
 		written = append(written, key)
@@ -59,7 +63,7 @@ func (c *Config) normalise(f *faults) {
 		channels[normal] = c.Channels[key]
 		c.Channels[key].validate("channels."+key, c.Response, f)
 	}
-	c.Channels = channels
+	c.Channels, c.File.written = channels, first
 }
 
 func (c *Config) validate(f *faults) {
@@ -68,6 +72,8 @@ func (c *Config) validate(f *faults) {
 	c.Database.validate(f)
 	c.Encryption.validate(f)
 	c.Worker.validate(f)
+	oneOf(f, "log.format", c.Log.Format, "json", "text")
+	oneOf(f, "log.level", c.Log.Level, "debug", "info", "warn", "error")
 	c.LLM.validate(c.Agents, f)
 	for name, agent := range c.Agents.All() {
 		agent.validate("agents."+name, f)
@@ -76,9 +82,7 @@ func (c *Config) validate(f *faults) {
 		f.add("persona.name", f.show(c.Persona.Name), "must be one line of 1 to %d characters", maxNameLength)
 	}
 	oneOf(f, "language", c.Language, English, Japanese)
-	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "" || c.TimeZone == "Local" {
-		f.add("time_zone", f.show(c.TimeZone), "must be the IANA name of a time zone, as UTC or Asia/Tokyo")
-	}
+	timeZone(f, "time_zone", c.TimeZone)
 	if dir := c.TemplatesDir; dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			f.add("templates_dir", f.show(dir), "must be a directory that exists, or empty")
@@ -97,7 +101,30 @@ func (s Slack) validate(f *faults) {
 	}
 	webURL(f, "slack.api_url", s.APIURL)
 	between(f, "slack.thread_history_limit", s.ThreadHistoryLimit, 1, maxThreadHistory)
+	if !commandName.MatchString(s.Command) {
+		f.add("slack.command", f.show(s.Command), "must be a slash and up to 31 lower-case letters, digits and any of - _")
+	}
+	for i, id := range s.Operators {
+		if !userID.MatchString(id) {
+			f.add(fmt.Sprintf("slack.operators[%d]", i), f.show(id), "must be the id of a user, U… or W…")
+		}
+	}
+	for i, p := range s.EveryoneMay {
+		oneOf(f, fmt.Sprintf("slack.everyone_may[%d]", i), p, permissions...)
+	}
+	if !emojiName.MatchString(s.HushReaction) {
+		f.add("slack.hush_reaction", f.show(s.HushReaction), "must be the name of an emoji, as shushing_face, or empty")
+	}
 }
+
+var (
+	commandName = regexp.MustCompile(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`)
+	userID      = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
+	emojiName   = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`)
+)
+
+// permissions is all that slack.everyone_may may hold.
+var permissions = []Permission{MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget}
 
 func (d Database) validate(f *faults) {
 	const allowed = "must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME"
@@ -116,6 +143,9 @@ func (d Database) validate(f *faults) {
 }
 
 func (w Worker) validate(f *faults) {
+	if w.Address != "" {
+		address(f, "worker.address", w.Address)
+	}
 	// The SDK deadlocks its pollers with a single slot.
 	between(f, "worker.model_calls_at_once", w.ModelCallsAtOnce, 2, maxAtOnce)
 	number(f, "worker.model_calls_per_second", w.ModelCallsPerSecond, 0, maxPerSecond)
@@ -161,6 +191,14 @@ func (l LLM) validate(agents Agents, f *faults) {
 	if l.OpenAI.BaseURL != "" {
 		webURL(f, "llm.openai.base_url", l.OpenAI.BaseURL)
 	}
+	for model, price := range l.Prices {
+		key := "llm.prices." + model
+		if model == "" {
+			f.add(key, "", "must name a model")
+		}
+		number(f, key+".input", price.Input, 0, maxPrice)
+		number(f, key+".output", price.Output, 0, maxPrice)
+	}
 }
 
 func (a Agent) validate(key string, f *faults) {
@@ -182,6 +220,9 @@ func (r Response) validate(f *faults) {
 	between(f, "response.max_delay_seconds", r.MaxDelaySeconds, 0, daySeconds)
 	between(f, "response.follow_up_wait_seconds", r.FollowUpWaitSeconds, 0, daySeconds)
 	between(f, "response.max_message_age_seconds", r.MaxMessageAgeSeconds, 1, monthSeconds)
+	between(f, "response.daily_calls", r.DailyCalls, 0, maxCalls)
+	between(f, "response.daily_tokens", r.DailyTokens, 0, maxDailyTokens)
+	quiet(f, "response.quiet_hours", r.QuietHours)
 	between(f, "response.channel_messages_limit", r.ChannelMessagesLimit, 1, maxMessages)
 	between(f, "response.active_channel_days", r.ActiveChannelDays, 1, maxDays)
 	between(f, "response.thread_memory_days", r.ThreadMemoryDays, 1, maxDays)
@@ -203,6 +244,15 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 	if ch.Bots != "" {
 		oneOf(f, key+".bots", ch.Bots, BotsIgnore, BotsJudge)
 	}
+	if ch.Model != oneLine(ch.Model) {
+		f.add(key+".model", f.show(ch.Model), "must be one line")
+	}
+	if ch.TimeZone != "" {
+		timeZone(f, key+".time_zone", ch.TimeZone)
+	}
+	if ch.QuietHours != nil {
+		quiet(f, key+".quiet_hours", *ch.QuietHours)
+	}
 	for _, own := range []struct {
 		key      string
 		value    *int
@@ -213,6 +263,8 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 		{".max_delay_seconds", ch.MaxDelaySeconds, 0, daySeconds},
 		{".follow_up_wait_seconds", ch.FollowUpWaitSeconds, 0, daySeconds},
 		{".max_message_age_seconds", ch.MaxMessageAgeSeconds, 1, monthSeconds},
+		{".daily_calls", ch.DailyCalls, 0, maxCalls},
+		{".daily_tokens", ch.DailyTokens, 0, maxDailyTokens},
 	} {
 		if own.value != nil {
 			between(f, key+own.key, *own.value, own.min, own.max)
@@ -228,6 +280,18 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 	case ch.MinWaitSeconds != nil && minWait > maxWait && maxWait >= 0:
 		f.add(key+".min_wait_seconds", strconv.Itoa(minWait),
 			"must be at most response.max_wait_seconds, %d, or the channel needs a max_wait_seconds of its own", maxWait)
+	}
+}
+
+func timeZone(f *faults, key, v string) {
+	if _, err := time.LoadLocation(v); err != nil || v == "" || v == "Local" {
+		f.add(key, f.show(v), "must be the IANA name of a time zone, as UTC or Asia/Tokyo")
+	}
+}
+
+func quiet(f *faults, key, v string) {
+	if _, err := ParseQuietHours(v); err != nil {
+		f.add(key, f.show(v), "must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty")
 	}
 }
 

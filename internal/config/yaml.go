@@ -17,37 +17,49 @@ const (
 	maxDepth = 40
 )
 
-// parse reads the file's one YAML document into mappings, lists and scalars. A
-// file that is no mapping at all is one fault without a key, and nil.
-func parse(data []byte, f *faults) map[string]any {
+// place is where something stands in the file: the line of its key, and the places of
+// what is below it. What stands behind an alias or a merge has the line where it was
+// written.
+type place struct {
+	line  int
+	below places
+}
+
+type places map[string]place
+
+// parse reads the file's one YAML document into mappings, lists and scalars, and
+// tells where each stands that has a value. A file that is no mapping at all is one
+// fault without a key, and nil.
+func parse(data []byte, f *faults) (map[string]any, places) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, next yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		f.add("", "", "is empty; config.example.yaml shows what belongs into it")
-		return nil
+		return nil, nil
 	case err != nil:
 		f.add("", "", "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-		return nil
+		return nil, nil
 	}
 	if err := dec.Decode(&next); !errors.Is(err, io.EOF) {
 		f.add("", "", "holds several YAML documents; one is allowed")
-		return nil
+		return nil, nil
 	}
 	r := reader{faults: f}
-	root, ok := r.value(doc.Content[0], "", 0).(map[string]any)
+	value, where := r.value(doc.Content[0], "", 0)
+	root, ok := value.(map[string]any)
 	switch {
 	case r.tooMuch:
 		f.add("", "", "is nested too deeply or repeats too much")
-		return nil
+		return nil, nil
 	case doc.Content[0].ShortTag() == "!!null":
 		f.add("", "", "is empty; config.example.yaml shows what belongs into it")
-		return nil
+		return nil, nil
 	case !ok:
 		f.add("", "", "must be a mapping of keys to values, as in config.example.yaml")
-		return nil
+		return nil, nil
 	}
-	return root
+	return root, where
 }
 
 // reader turns YAML nodes into plain values, which yaml's own decoding would
@@ -58,12 +70,12 @@ type reader struct {
 	tooMuch bool
 }
 
-func (r *reader) value(n *yaml.Node, key string, depth int) any {
+func (r *reader) value(n *yaml.Node, key string, depth int) (any, places) {
 	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
 		r.tooMuch = true
 	}
 	if r.tooMuch {
-		return nil
+		return nil, nil
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -73,17 +85,17 @@ func (r *reader) value(n *yaml.Node, key string, depth int) any {
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			list[i] = r.value(item, fmt.Sprintf("%s[%d]", key, i), depth+1)
+			list[i], _ = r.value(item, fmt.Sprintf("%s[%d]", key, i), depth+1)
 		}
-		return list
+		return list, nil
 	}
-	return r.scalar(n, key)
+	return r.scalar(n, key), nil
 }
 
-func (r *reader) mapping(n *yaml.Node, key string, depth int) map[string]any {
-	m := make(map[string]any, len(n.Content)/2)
+func (r *reader) mapping(n *yaml.Node, key string, depth int) (map[string]any, places) {
+	m, where := make(map[string]any, len(n.Content)/2), places{}
 	lines := map[string]int{}
-	var merged []map[string]any
+	var merged []mapping
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind == yaml.AliasNode {
@@ -103,34 +115,49 @@ func (r *reader) mapping(n *yaml.Node, key string, depth int) map[string]any {
 			continue
 		}
 		lines[k.Value] = k.Line
-		m[k.Value] = r.value(v, name, depth+1)
+		value, below := r.value(v, name, depth+1)
+		if m[k.Value] = value; value != nil {
+			where[k.Value] = place{line: k.Line, below: below}
+		}
 	}
 	for _, other := range merged {
-		for k, v := range other {
-			if _, own := m[k]; !own {
-				m[k] = v
+		for k, v := range other.values {
+			if _, own := m[k]; own {
+				continue
+			}
+			if m[k] = v; v != nil {
+				where[k] = other.where[k]
 			}
 		}
 	}
-	return m
+	return m, where
+}
+
+// mapping is one that is merged into another.
+type mapping struct {
+	values map[string]any
+	where  places
 }
 
 // merge returns what stands behind "<<": one mapping, or several of which the
 // earlier win.
-func (r *reader) merge(n *yaml.Node, key string, depth int) []map[string]any {
-	v := r.value(n, key, depth+1)
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
+func (r *reader) merge(n *yaml.Node, key string, depth int) []mapping {
+	for n.Kind == yaml.AliasNode && n.Alias.Kind == yaml.SequenceNode {
+		n = n.Alias
 	}
-	var all []map[string]any
+	list := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		list = n.Content
+	}
+	var all []mapping
 	for _, item := range list {
-		m, ok := item.(map[string]any)
+		v, where := r.value(item, key, depth+1)
+		m, ok := v.(map[string]any)
 		if !ok {
 			r.faults.add(key, "", "must be a mapping, or a list of mappings")
 			return nil
 		}
-		all = append(all, m)
+		all = append(all, mapping{m, where})
 	}
 	return all
 }

@@ -29,6 +29,8 @@ const (
 	RuleAddressesOther Rule = "addresses_other"
 	RuleBotBudget      Rule = "bot_budget"
 	RuleNothingLeft    Rule = "nothing_left"
+	RuleQuietHours     Rule = "quiet_hours"
+	RuleOverBudget     Rule = "over_budget"
 )
 
 var reasons = map[Rule]string{
@@ -40,6 +42,8 @@ var reasons = map[Rule]string{
 	RuleAddressesOther: "the message opens by addressing somebody else",
 	RuleBotBudget:      "only bots have spoken since the bot's last replies",
 	RuleNothingLeft:    "the message is no longer there",
+	RuleQuietHours:     "it is the channel's quiet hours",
+	RuleOverBudget:     "the channel's budget of today is used up",
 }
 
 // Reason is the rule in words.
@@ -62,6 +66,10 @@ type Facts struct {
 	MaxAge time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
+	// Quiet is set in the channel's quiet hours.
+	Quiet bool
+	// OverBudget is set when the channel's budget of the day is used up.
+	OverBudget bool
 	// Tail are the newest messages of the conversation, in order of time.
 	Tail []chat.Message
 	// Trigger is the message in question.
@@ -78,6 +86,20 @@ func (f Facts) Silence() Rule {
 		return RuleModeOff
 	case f.Now.Before(f.SilencedUntil):
 		return RuleSilenced
+	}
+	return NoRule
+}
+
+// Unasked is the rule that keeps a reply that nobody asked for from being written,
+// though a judgment was for it.
+func (f Facts) Unasked() Rule {
+	switch r := f.Silence(); {
+	case r != NoRule:
+		return r
+	case f.Quiet:
+		return RuleQuietHours
+	case f.OverBudget:
+		return RuleOverBudget
 	}
 	return NoRule
 }
@@ -104,7 +126,7 @@ func (f Facts) Rule() Rule {
 	case f.repliesToBots() >= botReplies:
 		return RuleBotBudget
 	}
-	return NoRule
+	return f.Unasked()
 }
 
 // sawUntil is up to when the author of the bot's newest message had read: a

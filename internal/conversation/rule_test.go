@@ -18,6 +18,7 @@ func TestRule(t *testing.T) {
 		f       Facts // asked at second 1000, of the newest message unless it says otherwise
 		want    Rule
 		silence Rule
+		unasked Rule // silence, where it is not given
 	}{
 		{name: "none", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
 		{name: "off", f: Facts{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, silence: RuleModeOff},
@@ -44,6 +45,13 @@ func TestRule(t *testing.T) {
 		{name: "among bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
 		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
 		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
+		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
+		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, silence: RuleSilenced, unasked: RuleSilenced},
+		{name: "another reason in quiet hours", f: Facts{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unasked: RuleQuietHours},
+		{name: "over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unasked: RuleOverBudget},
+		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
+		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, silence: RuleModeOff, unasked: RuleModeOff},
+		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unasked: RuleOverBudget},
 		{name: "bots without this one", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,6 +65,12 @@ func TestRule(t *testing.T) {
 			}
 			if got := tt.f.Silence(); got != tt.silence {
 				t.Errorf("Silence = %q, want %q", got, tt.silence)
+			}
+			if tt.unasked == NoRule {
+				tt.unasked = tt.silence
+			}
+			if got := tt.f.Unasked(); got != tt.unasked {
+				t.Errorf("Unasked = %q, want %q", got, tt.unasked)
 			}
 			if (tt.want != NoRule) != (tt.want.Reason() != "") {
 				t.Errorf("%q has the reason %q", tt.want, tt.want.Reason())

@@ -1,0 +1,75 @@
+package config_test
+
+import (
+	"testing"
+	"time"
+
+	"myao/internal/config"
+)
+
+func TestQuietHours(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		hours, now string
+		want       bool
+	}{
+		{"", "2026-01-15T00:00:00Z", false},
+		{"", "2026-01-15T12:00:00Z", false},
+		{"09:00-17:30", "2026-01-15T07:59:59Z", false}, // in winter, an hour ahead
+		{"09:00-17:30", "2026-01-15T08:00:00Z", true},
+		{"09:00-17:30", "2026-01-15T16:29:59Z", true},
+		{"09:00-17:30", "2026-01-15T16:30:00Z", false},
+		{"09:00-17:30", "2026-07-15T06:59:59Z", false}, // in summer, two
+		{"09:00-17:30", "2026-07-15T07:00:00Z", true},
+		{"22:00-07:00", "2026-01-15T20:59:59Z", false},
+		{"22:00-07:00", "2026-01-15T21:00:00Z", true},
+		{"22:00-07:00", "2026-01-15T23:00:00Z", true}, // midnight
+		{"22:00-07:00", "2026-01-15T05:59:59Z", true},
+		{"22:00-07:00", "2026-01-15T06:00:00Z", false},
+		{"00:00-06:00", "2026-01-14T23:00:00Z", true},
+		{"00:00-06:00", "2026-01-15T05:00:00Z", false},
+		{"22:00-00:00", "2026-01-15T22:59:59Z", true},
+		{"22:00-00:00", "2026-01-15T23:00:00Z", false},
+		// The night in which 02:00 becomes 03:00, and that in which 03:00 becomes 02:00.
+		{"02:30-03:00", "2026-03-29T00:59:59Z", false},
+		{"02:30-03:00", "2026-03-29T01:00:00Z", false},
+		{"02:30-03:30", "2026-03-29T01:00:00Z", true},
+		{"22:00-02:30", "2026-03-29T00:59:59Z", true},
+		{"22:00-02:30", "2026-03-29T01:00:00Z", false},
+		{"02:30-03:00", "2026-10-25T00:30:00Z", true},
+		{"02:30-03:00", "2026-10-25T01:00:00Z", false},
+		{"02:30-03:00", "2026-10-25T01:30:00Z", true},
+	} {
+		q, err := config.ParseQuietHours(tc.hours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.String() != tc.hours {
+			t.Errorf("%q is written as %q", tc.hours, q)
+		}
+		now, err := time.Parse(time.RFC3339, tc.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.Contains(now.In(berlin)); got != tc.want {
+			t.Errorf("%s at %s: got %v", tc.hours, now.In(berlin), got)
+		}
+		s := config.ChannelSettings{QuietHours: q, Zone: berlin}
+		if got := s.Quiet(now); got != tc.want {
+			t.Errorf("%s at %s, by a channel's settings: got %v", tc.hours, now, got)
+		}
+	}
+}
+
+func TestTextsThatAreNoQuietHours(t *testing.T) {
+	for _, text := range []string{
+		"22:00", "22:00-", "22-07", "22:00-7:00", "24:00-07:00", "22:00-24:00", "22:60-07:00", "22:00 - 07:00", "22:00-07:00\n", "08:00-08:00", "２２:00-07:00",
+	} {
+		if q, err := config.ParseQuietHours(text); err == nil {
+			t.Errorf("%q was read as %s", text, q)
+		}
+	}
+}

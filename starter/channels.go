@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// channelsCommand tells which settings hold where, and why.
+type channelsCommand struct {
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, all are listed."`
+	output
+}
+
+// Help is shown below the usage.
+func (channelsCommand) Help() string {
+	return `Examples:
+  starter channels                  the channels that the bot is in, or that the configuration names
+  starter channels '#general'       every setting of one, and the line of the file that it comes from
+  starter channels --json | jq '.[] | select(.known | not) | .channel'`
+}
+
+// channelReport is one channel and what holds in it.
+type channelReport struct {
+	Channel string `json:"channel"` // the id, or what the configuration says where nobody knows it
+	Name    string `json:"name,omitempty"`
+	Known   bool   `json:"known"`  // to the database
+	Member  bool   `json:"member"` // the bot is in it
+	Private bool   `json:"private"`
+
+	Mode        config.Mode `json:"mode"`
+	QuietHours  string      `json:"quiet_hours,omitempty"`
+	TimeZone    string      `json:"time_zone"`
+	DailyCalls  int         `json:"daily_calls"`  // 0: no bound
+	DailyTokens int         `json:"daily_tokens"` // the same
+	CallsToday  int         `json:"calls_today"`
+	TokensToday int         `json:"tokens_today"`
+	// File and Settings are there where one channel was asked about.
+	File     string           `json:"file,omitempty"`
+	Settings []config.Setting `json:"settings,omitempty"`
+}
+
+func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	db, err := p.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	team, err := ownTeam(ctx, p, db)
+	if err != nil {
+		return err
+	}
+	r := channelReader{config: p.Config, store: db, team: team, now: time.Now()}
+	if c.Channel == "" {
+		all, err := r.all(ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(stdout, all, func(w io.Writer) error { return listChannels(w, all) })
+	}
+	one, err := r.one(ctx, c.Channel)
+	if err != nil {
+		return err
+	}
+	return c.print(stdout, one, one.text)
+}
+
+type channelReader struct {
+	config config.Config
+	store  *store.Store
+	team   string
+	now    time.Time
+}
+
+// all is the channels that the bot is in, and those besides that the configuration names.
+func (r channelReader) all(ctx context.Context) ([]channelReport, error) {
+	in, err := r.store.Memberships(ctx, r.team)
+	if err != nil {
+		return nil, err
+	}
+	reports, listed := []channelReport{}, map[string]bool{}
+	for _, c := range in {
+		report, err := r.report(ctx, c, true)
+		if err != nil {
+			return nil, err
+		}
+		reports, listed[c.ID] = append(reports, report), true
+	}
+	for _, key := range r.config.File.Channels() {
+		c, known, err := r.find(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if listed[c.ID] {
+			continue
+		}
+		report, err := r.report(ctx, c, known)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// one is a channel that is known, or at least named in the configuration, with its settings.
+func (r channelReader) one(ctx context.Context, named string) (channelReport, error) {
+	c, known, err := r.find(ctx, named)
+	if err != nil {
+		return channelReport{}, err
+	}
+	report, err := r.report(ctx, c, known)
+	report.File, report.Settings = r.config.File.Path, r.config.Explain(c.ID, c.Name)
+	return report, err
+}
+
+// find is the channel of an id or a name. One that only the configuration names is both,
+// as far as anybody can tell.
+func (r channelReader) find(ctx context.Context, named string) (c store.Channel, known bool, err error) {
+	id, err := channelID(ctx, r.store, r.team, named)
+	if err != nil {
+		if r.config.Named(named, named) != "" {
+			return store.Channel{ID: named, Name: named}, false, nil
+		}
+		return store.Channel{}, false, err
+	}
+	channels, err := r.store.Channels(ctx, r.team, []string{id})
+	return channels[id], true, err
+}
+
+func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
+	s := r.config.Channel(c.ID, c.Name)
+	report := channelReport{
+		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private,
+		Mode: s.Mode, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
+	}
+	if !known {
+		report.Name = ""
+		return report, nil
+	}
+	var err error
+	report.CallsToday, report.TokensToday, err = r.store.Spent(ctx, r.team, c.ID, s.Day(r.now))
+	return report, err
+}
+
+func listChannels(w io.Writer, all []channelReport) error {
+	rows := [][]string{{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"}}
+	for _, c := range all {
+		rows = append(rows, []string{
+			ledger.Plain(c.Channel), cmp.Or(ledger.Plain(c.Name), "–"), c.kind(), string(c.Mode), c.quiet(),
+			used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens),
+		})
+	}
+	return table(w, rows)
+}
+
+// kind is what a channel is to the bot.
+func (c channelReport) kind() string {
+	switch {
+	case !c.Known:
+		return "unknown"
+	case !c.Member:
+		return "left"
+	case c.Private:
+		return "private"
+	}
+	return "public"
+}
+
+func (c channelReport) quiet() string {
+	if c.QuietHours == "" {
+		return "–"
+	}
+	return c.QuietHours + " " + c.TimeZone
+}
+
+// used is a part of a budget; without one, only what was used.
+func used(today, most int) string {
+	if most == 0 {
+		return strconv.Itoa(today)
+	}
+	return fmt.Sprintf("%d of %d", today, most)
+}
+
+// text is one channel for people.
+func (c channelReport) text(w io.Writer) error {
+	name := ledger.Plain(c.Channel)
+	if c.Name != "" {
+		name += " #" + ledger.Plain(c.Name)
+	}
+	if _, err := fmt.Fprintf(w, "%s, %s; today %s calls of models, %s tokens\n\n", name, c.kind(),
+		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens)); err != nil {
+		return err
+	}
+	rows := [][]string{{"SETTING", "VALUE", "FROM"}}
+	for _, s := range c.Settings {
+		from := s.From
+		if s.Line > 0 {
+			from = fmt.Sprintf("%s:%d %s", c.File, s.Line, s.From)
+		}
+		for _, name := range s.Variables {
+			from += " $" + name
+		}
+		rows = append(rows, []string{s.Key, cmp.Or(short(ledger.Plain(s.Value)), "–"), ledger.Plain(from)})
+	}
+	return table(w, rows)
+}
+
+// short is a text as a column takes it.
+func short(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
