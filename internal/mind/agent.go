@@ -21,10 +21,10 @@ type Agent struct {
 	config.Agent
 }
 
-// question fills in what the agent's settings say.
-func (a Agent) question(r llm.Request) Question {
+// request fills in what the agent's settings say.
+func (a Agent) request(r llm.Request) llm.Request {
 	r.Model, r.MaxOutputTokens, r.Temperature = a.Agent.Model, max(r.MaxOutputTokens, a.MaxOutputTokens), a.Temperature
-	return Question{Request: r, agent: a}
+	return r
 }
 
 // ask makes one attempt. An answer without a text is llm.ErrEmpty.

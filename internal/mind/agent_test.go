@@ -42,7 +42,7 @@ func TestEachProviderIsOpenedOnce(t *testing.T) {
 		provider, model string
 	}{{agents.Response, "gemini", "large"}, {agents.Judgment, "openai", "small"}, {agents.Memory, "gemini", "keeper"}} {
 		server.Forget()
-		if _, err := use.agent.question(llm.Request{Prompt: "hello"}).Ask(t.Context()); err != nil {
+		if _, err := use.agent.ask(t.Context(), use.agent.request(llm.Request{Prompt: "hello"})); err != nil {
 			t.Error(err)
 		}
 		if calls := server.Calls(); len(calls) != 1 || calls[0].Provider != use.provider || calls[0].Model != use.model {
@@ -58,7 +58,7 @@ func TestDemoNeedsNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	answer, err := agents.Memory.question(llm.Request{Purpose: llm.PurposeMemory, Prompt: "hello"}).Ask(t.Context())
+	answer, err := agents.Memory.ask(t.Context(), agents.Memory.request(llm.Request{Purpose: llm.PurposeMemory, Prompt: "hello"}))
 	if err != nil || !strings.Contains(answer.Text, "demo") || answer.Model != "keeper" {
 		t.Errorf("%+v, %v", answer, err)
 	}
@@ -81,9 +81,9 @@ func TestQuestionsAreAsTheAgentIsSet(t *testing.T) {
 	warm := 0.5
 	for _, c := range []struct{ agent, asked, want int }{{800, 0, 800}, {800, 500, 800}, {100, 500, 500}, {0, 300, 300}, {0, 0, 0}} {
 		a := Agent{Agent: config.Agent{Model: "large", MaxOutputTokens: c.agent, Temperature: &warm}}
-		q := a.question(llm.Request{Purpose: llm.PurposeMemory, System: "s", Prompt: "p", MaxOutputTokens: c.asked})
+		q := a.request(llm.Request{Purpose: llm.PurposeMemory, System: "s", Prompt: "p", MaxOutputTokens: c.asked})
 		if q.MaxOutputTokens != c.want || q.Model != "large" || q.Temperature != &warm || q.System != "s" || q.Prompt != "p" || q.Purpose != llm.PurposeMemory {
-			t.Errorf("%+v: %+v", c, q.Request)
+			t.Errorf("%+v: %+v", c, q)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestAnswersWithoutATextAreErrors(t *testing.T) {
 		want error
 		kept string
 	}{{"yes", nil, nil, "yes"}, {" ", nil, llm.ErrEmpty, " "}, {"\x00", nil, llm.ErrEmpty, ""}, {"a\x00b", nil, nil, "ab"}, {"", down, llm.ErrUnavailable, ""}} {
-		answer, err := Agent{Model: scripted{llm.Response{Text: c.text}, c.err}}.question(llm.Request{}).Ask(t.Context())
+		answer, err := Agent{Model: scripted{llm.Response{Text: c.text}, c.err}}.ask(t.Context(), llm.Request{})
 		if !errors.Is(err, c.want) || answer.Text != c.kept {
 			t.Errorf("%q: %q, %v; want %v", c.text, answer.Text, err, c.want)
 		}

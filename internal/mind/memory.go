@@ -77,7 +77,7 @@ func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.Standing, 
 }
 
 func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.Standing) (plan, error) {
-	said, omitted, err := m.Store.Recent(ctx, chat.Conversation(s), repliesAtMost, 0)
+	said, omitted, err := m.Store.SaidIn(ctx, s, repliesAtMost)
 	if err != nil {
 		return plan{}, err
 	}
@@ -191,7 +191,7 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 	for _, m := range r.Conversation.All() {
 		sources = append(sources, m.TS)
 	}
-	return m.memory(kind, term, r.Context, m.options(m.Agents.Memory, r), sources)
+	return m.memory(s, kind, term, r.Context, m.options(m.Agents.Memory, r), sources)
 }
 
 // ofWorkspace merges what is remembered of the channels that everybody may read.
@@ -232,12 +232,12 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	p := plan{forget: existing == nil}
 	o := prompt.Options{Now: m.Clock(), AgentPrompt: m.Agents.Memory.SystemPrompt}
 	if len(lately.Channels) > 0 {
-		if p.ask, err = m.memory(prompt.WorkspaceShort, chat.ShortTerm, lately, o, sources); err != nil {
+		if p.ask, err = m.memory(s, prompt.WorkspaceShort, chat.ShortTerm, lately, o, sources); err != nil {
 			return plan{}, err
 		}
 	}
 	if len(merged.Channels) > 0 {
-		long, err := m.memory(prompt.WorkspaceLong, chat.LongTerm, merged, o, slices.Sorted(maps.Values(told)))
+		long, err := m.memory(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, slices.Sorted(maps.Values(told)))
 		if err != nil {
 			return plan{}, err
 		}
@@ -247,13 +247,13 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 }
 
 // memory is one question for a summary, in a list of its own.
-func (m *Mind) memory(kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]Memory, error) {
+func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]Memory, error) {
 	o.MaxTokens, o.WindowHours = m.tokens(term), m.Memory.ShortTermWindowHours
 	system, user, err := m.Prompts.Memory(kind, c, o)
 	if err != nil {
 		return nil, &Unaskable{err}
 	}
-	return []Memory{{Term: term, Sources: sources, Question: m.Agents.Memory.question(llm.Request{
+	return []Memory{{Term: term, Sources: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
 		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term),
 	})}}, nil
 }

@@ -1,8 +1,10 @@
 package mind
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -27,18 +29,33 @@ type Mind struct {
 	Prompts *prompt.Renderer
 	Agents  Agents
 	Memory  config.Memory
+	// Channel is the settings of a channel, by id and name.
+	Channel func(id, name string) config.ChannelSettings
 	Clock   func() time.Time
 	Logger  *slog.Logger
 }
 
-// Question is exactly what one model is asked.
-type Question struct {
-	llm.Request
-	agent Agent
+// Settings is what holds in a channel.
+func (m *Mind) Settings(ctx context.Context, team, channel string) (config.ChannelSettings, error) {
+	known, err := m.Store.Channels(ctx, team, []string{channel})
+	if err != nil {
+		return config.ChannelSettings{}, err
+	}
+	return m.Channel(channel, known[channel].Name), nil
 }
 
-// Ask makes one attempt.
-func (q Question) Ask(ctx context.Context) (llm.Response, error) { return q.agent.ask(ctx, q.Request) }
+// recall reads what there is to know for one conversation, with its channel's persona.
+func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
+	settings, err := m.Settings(ctx, c.Team, c.Channel)
+	if err != nil {
+		return recall.Recollection{}, settings, err
+	}
+	r, err := m.Recall.Build(ctx, c, addressed)
+	if settings.Persona != "" {
+		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
+	}
+	return r, settings, err
+}
 
 func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
 	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, ChannelNames: r.Channels}
@@ -54,7 +71,7 @@ type Reply struct {
 // Reply is what is asked for a reply to a message. In a thread that an addressed
 // message does not begin, Slack is asked for the thread.
 func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (Reply, error) {
-	r, err := m.Recall.Build(ctx, c, addressed && trigger != c.Thread)
+	r, settings, err := m.recall(ctx, c, addressed && trigger != c.Thread)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -62,7 +79,9 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	if err != nil {
 		return Reply{}, err
 	}
-	o := m.options(m.Agents.Response, r)
+	agent := m.Agents.Response
+	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
+	o := m.options(agent, r)
 	for _, said := range r.Target() {
 		o.Bare = o.Bare || (said.TS == trigger && prompt.BareMention(said.Text, own.UserID))
 	}
@@ -71,7 +90,7 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 		return Reply{}, &Unaskable{err}
 	}
 	return Reply{
-		Question: m.Agents.Response.question(llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}),
+		Question: m.question(agent, chat.Scope(c), llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}),
 		Saw:      r.Saw,
 	}, nil
 }
@@ -79,14 +98,15 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 // Judgment is the question whether to speak, which may have to be put again.
 type Judgment struct {
 	mind     *Mind
+	scope    chat.Scope
 	read     recall.Recollection
 	maxDelay int
 }
 
 // Judgment reads what there is to judge by; maxDelay, in seconds, is the longest delay that may be chosen.
 func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, maxDelay int) (Judgment, error) {
-	r, err := m.Recall.Build(ctx, c, false)
-	return Judgment{mind: m, read: r, maxDelay: maxDelay}, err
+	r, _, err := m.recall(ctx, c, false)
+	return Judgment{mind: m, scope: chat.Scope(c), read: r, maxDelay: maxDelay}, err
 }
 
 // Question is what is asked; fault says why the last answer could not be read, or is empty.
@@ -98,7 +118,7 @@ func (j Judgment) Question(fault string) (Question, error) {
 	if err != nil {
 		return Question{}, &Unaskable{err}
 	}
-	return agent.question(llm.Request{
+	return j.mind.question(agent, j.scope, llm.Request{
 		Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay),
 	}), nil
 }

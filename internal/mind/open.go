@@ -33,6 +33,6 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),
 			Clock: time.Now, Logger: logger,
 		},
-		Prompts: prompts, Agents: agents, Memory: c.Memory, Clock: time.Now, Logger: logger,
+		Prompts: prompts, Agents: agents, Memory: c.Memory, Channel: c.Channel, Clock: time.Now, Logger: logger,
 	}, close, nil
 }

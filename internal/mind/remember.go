@@ -62,6 +62,9 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, 
 	if err != nil {
 		return Made{}, err
 	}
+	if !cursor.Ordered.Equal(standing.Cursor.Ordered) {
+		return Made{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // what stands may just have been forgotten
+	}
 	p, err := m.plan(ctx, s, standing, at)
 	if err != nil {
 		return Made{}, err

@@ -75,6 +75,8 @@ type bundle struct {
 	now  time.Time
 	ahem time.Duration // how far the mind's clock goes wrong
 	said int
+	// config is what the mind's channels are set by.
+	config config.Config
 }
 
 // eachDatabase runs a test on both databases.
@@ -142,6 +144,7 @@ func setup(t *testing.T, url string) *bundle {
 			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: discard,
 		},
 		Prompts: prompts, Memory: config.Default().Memory, Clock: clock, Logger: discard,
+		Channel: func(id, name string) config.ChannelSettings { return b.config.Channel(id, name) },
 	}
 	b.use(config.ProviderOpenAI)
 	return b

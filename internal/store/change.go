@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/telemetry"
 )
 
 type changeRow struct {
@@ -28,6 +30,10 @@ type changeRow struct {
 
 func (changeRow) TableName() string { return "changes" }
 
+func (r changeRow) change() conversation.Change {
+	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy}
+}
+
 type conversationRow struct {
 	WorkflowID string `gorm:"primaryKey"`
 	ClaimedBy  string
@@ -42,7 +48,8 @@ func (s *Store) addChanges(tx *gorm.DB, changes []Change) ([]chat.Conversation, 
 	for _, c := range changes {
 		row := changeRow{
 			WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Trace: c.Trace,
+			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By,
+			Trace: cmp.Or(c.Trace, telemetry.Traceparent(tx.Statement.Context)),
 		}
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		if created.Error != nil {
@@ -111,9 +118,7 @@ func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Wa
 	}
 	waiting := make([]Waiting, len(rows))
 	for i, r := range rows {
-		waiting[i] = Waiting{ID: r.ID, Change: conversation.Change{
-			TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy,
-		}, Trace: r.Trace}
+		waiting[i] = Waiting{ID: r.ID, Change: r.change(), Trace: r.Trace}
 	}
 	return waiting, nil
 }

@@ -186,3 +186,24 @@ func (s *Store) shut(tx *gorm.DB, team, channel string) error {
 	return tx.Exec("UPDATE channels SET private = TRUE, closed_us = ? WHERE team_id = ? AND channel_id = ? AND NOT private",
 		s.nowMicros(), team, channel).Error
 }
+
+// Teams is the workspaces of which the database knows a channel; two of them if there are more.
+func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
+	if err := s.db.WithContext(ctx).Model(&channelRow{}).Distinct("team_id").Order("team_id").Limit(2).Pluck("team_id", &teams).Error; err != nil {
+		return nil, fmt.Errorf("read which workspaces are known: %w", err)
+	}
+	return teams, nil
+}
+
+// ChannelsNamed is the channels that have a name, or had it when Slack was last asked.
+func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel, error) {
+	var rows []channelRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read channels named %q: %w", name, err)
+	}
+	channels := make([]Channel, len(rows))
+	for i, r := range rows {
+		channels[i] = r.channel()
+	}
+	return channels, nil
+}

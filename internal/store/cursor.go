@@ -26,21 +26,29 @@ type Cursor struct {
 	// Revision is the ts of their newest edit.
 	Revision string
 	Count    int
+	// Ordered is when somebody last had something forgotten that the memories may hold, or
+	// an old version put in force; the zero time for never. It is what tells whoever began
+	// before from whoever began after that.
+	Ordered time.Time
 }
 
 func (r scopeRow) cursor() Cursor {
 	return Cursor{Since: moment(r.SinceUS), Newest: moment(r.NewestUS), Revision: r.Revision, Count: r.Count}
 }
 
-// stored is the cursor as the database gives it back.
+// stored is the cursor as the database gives it back with its scope.
 func (c Cursor) stored() Cursor {
-	c.Since, c.Newest = moment(stamp(c.Since)), moment(stamp(c.Newest))
+	c.Since, c.Newest, c.Ordered = moment(stamp(c.Since)), moment(stamp(c.Newest)), time.Time{}
 	return c
 }
 
 // key is the cursor in one word.
 func (c Cursor) key() string {
-	return fmt.Sprintf("%d/%d/%s/%d", stamp(c.Since), stamp(c.Newest), c.Revision, c.Count)
+	key := fmt.Sprintf("%d/%d/%s/%d", stamp(c.Since), stamp(c.Newest), c.Revision, c.Count)
+	if !c.Ordered.IsZero() {
+		key += fmt.Sprintf("/%d", stamp(c.Ordered))
+	}
+	return key
 }
 
 // looks is what a cursor holds of some messages, but for Since.
@@ -89,7 +97,13 @@ func (s *Store) Look(ctx context.Context, scope chat.Scope, since time.Time) (Cu
 		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
 	}
 	row.SinceUS = from
-	return row.cursor(), nil
+	at, err := ordered(db, scope)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
+	}
+	c := row.cursor()
+	c.Ordered = moment(at)
+	return c, nil
 }
 
 // ChangedThreads is the threads that look different from when they were remembered,
@@ -171,13 +185,18 @@ type Said struct {
 }
 
 // SaidSince is the messages of a channel, threads included, sent since a time, the
-// newest limit of them, and the parents of their threads, in no order; deleted ones
-// are left out. omitted is how many earlier ones there are, up to chat.CountAtMost.
+// newest limit of them, and the parents of their threads, in no order; deleted ones, and
+// what was forgotten, are left out. omitted is how many earlier ones there are, up to
+// chat.CountAtMost.
 func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.Time, limit int) (said []Said, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	c := chat.Conversation{Team: team, Channel: channel}
+	lost, err := forgotten(db, team, channel)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", channel, err)
+	}
 	sent := func() *gorm.DB {
-		return db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, stamp(since))
+		return lost.but(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, stamp(since)))
 	}
 	var rows []messageRow
 	if err := sent().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
@@ -185,7 +204,7 @@ func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.
 	}
 	full := len(rows) == limit
 	if absent := absentParents(rows, ""); len(absent) > 0 {
-		parents, err := byTS(db, c, absent...)
+		parents, err := byTS(lost.but(db), c, absent...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", channel, err)
 		}
@@ -206,4 +225,35 @@ func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.
 		omitted = max(0, all-shown)
 	}
 	return said, omitted, nil
+}
+
+// SaidIn is the newest replies of a thread for its memory, at most limit, and its parent,
+// in no order; deleted ones, and what was forgotten, are left out. omitted is how many
+// earlier replies there are, up to chat.CountAtMost.
+func (s *Store) SaidIn(ctx context.Context, thread chat.Scope, limit int) (said []chat.Message, omitted int, err error) {
+	db := s.db.WithContext(ctx)
+	lost, err := forgotten(db, thread.Team, thread.Channel)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", thread, err)
+	}
+	replies := func() *gorm.DB {
+		return lost.but(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+			thread.Team, thread.Channel, thread.Thread))
+	}
+	var rows []messageRow
+	if err := replies().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, 0, fmt.Errorf("read messages of %s: %w", thread, err)
+	}
+	if len(rows) == limit {
+		all, err := countAtMost(db, replies(), chat.CountAtMost+limit)
+		if err != nil {
+			return nil, 0, fmt.Errorf("count messages of %s: %w", thread, err)
+		}
+		omitted = max(0, all-limit)
+	}
+	parent, err := byTS(lost.but(db), chat.Conversation(thread), thread.Thread)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read parent of %s: %w", thread, err)
+	}
+	return messages(append(rows, parent...)), omitted, nil
 }

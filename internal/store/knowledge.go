@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -70,7 +71,8 @@ type knownRow struct {
 }
 
 // Knowledge is what a reader in a channel may know, or with here empty the workspace
-// itself: a private channel is known only inside it. active is compared with Active.
+// itself: a private channel is known only inside it. active is compared with Active. The
+// workspace does not know what was remembered before its own memory was forgotten.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, most int) (Knowledge, error) {
 	known, err := s.known(ctx, team, here, active)
 	if err != nil {
@@ -95,6 +97,15 @@ func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Ti
 	var memories []memoryRow
 	if err := s.db.WithContext(ctx).Select("id", "channel_id", "term", "text", "made_us").Where("id IN ?", told).Find(&memories).Error; err != nil {
 		return Knowledge{}, fmt.Errorf("read memories: %w", err)
+	}
+	if here == "" {
+		lost, err := forgotten(s.db.WithContext(ctx), team, "")
+		if err != nil {
+			return Knowledge{}, fmt.Errorf("read what was forgotten: %w", err)
+		}
+		for _, f := range lost {
+			memories = slices.DeleteFunc(memories, func(m memoryRow) bool { return m.MadeUS <= f.UntilUS })
+		}
 	}
 	k.tell(memories)
 	return k, nil

@@ -72,8 +72,12 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "decisions.source = 'judgment' AND decisions.confidence IS NULL"}}},
 		}
 	}
-	if err := tx.Clauses(there).Create(&d).Error; err != nil {
-		return fmt.Errorf("write decision %s: %w", d.Key, err)
+	created := tx.Clauses(there).Create(&d)
+	if created.Error != nil {
+		return fmt.Errorf("write decision %s: %w", d.Key, created.Error)
+	}
+	if d.SettledUS != nil {
+		s.metrics.settle(d.Outcome, created.RowsAffected)
 	}
 	return nil
 }
@@ -85,10 +89,12 @@ func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
 	if outcome == "posted" {
 		open = "outcome <> 'posted'"
 	}
-	if err := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND "+open, key).
-		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
-		return fmt.Errorf("settle decision %s: %w", key, err)
+	settled := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND "+open, key).
+		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()})
+	if settled.Error != nil {
+		return fmt.Errorf("settle decision %s: %w", key, settled.Error)
 	}
+	s.metrics.settle(outcome, settled.RowsAffected)
 	return nil
 }
 

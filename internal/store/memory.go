@@ -31,6 +31,10 @@ type memoryRow struct {
 	Sources   string
 	Cursor    string
 	MadeUS    int64 `gorm:"column:made_us"`
+	OrderedBy string
+	// ForgottenBy had the text emptied at ForgottenUS.
+	ForgottenBy string
+	ForgottenUS int64 `gorm:"column:forgotten_us"`
 }
 
 func (memoryRow) TableName() string { return "memories" }
@@ -47,6 +51,7 @@ type scopeRow struct {
 	Count     int
 	ReadUS    int64 `gorm:"column:read_us"`
 	UpdatedUS int64 `gorm:"column:updated_us"`
+	OrderedUS int64 `gorm:"column:ordered_us"`
 }
 
 func (scopeRow) TableName() string { return "memory_scopes" }
@@ -59,8 +64,9 @@ type Memory struct {
 	// Version counts from 1; 0 is a draft, which is not in force yet.
 	Version int
 	Text    string
-	// Origin is who made it: "model".
-	Origin              string
+	// Origin is who made it: "model", or "operator" for an old version that By has put in
+	// force again.
+	Origin, By          string
 	Model               string
 	TokensIn, TokensOut int
 	Latency             time.Duration
@@ -68,6 +74,9 @@ type Memory struct {
 	// the memories, each as its channel and id: "C1/57".
 	Sources []string
 	Made    time.Time
+	// ForgottenBy is who had the text emptied, at Forgotten; empty and zero: it is there.
+	ForgottenBy string
+	Forgotten   time.Time
 }
 
 func (r memoryRow) memory() Memory {
@@ -75,6 +84,7 @@ func (r memoryRow) memory() Memory {
 		ID: r.ID, Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Term: chat.Term(r.Term),
 		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
 		Latency: time.Duration(r.LatencyUS) * time.Microsecond, Made: instant(r.MadeUS),
+		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: moment(r.ForgottenUS),
 	}
 	if r.Sources != "" {
 		// Written by PutDraft: it cannot fail, and a memory of unknown sources is better than none.
@@ -102,14 +112,20 @@ func ofScope(db *gorm.DB, s chat.Scope) *gorm.DB {
 // Standing is what is in force of a scope.
 func (s *Store) Standing(ctx context.Context, scope chat.Scope) (Standing, error) {
 	db := s.db.WithContext(ctx)
+	// First, so that what is read after an order of which this does not know is told from it by Look.
+	at, err := ordered(db, scope)
+	if err != nil {
+		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
+	}
 	var rows []scopeRow
 	if err := ofScope(db, scope).Find(&rows).Error; err != nil {
 		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	if len(rows) == 0 {
-		return Standing{}, nil
+		return Standing{Cursor: Cursor{Ordered: moment(at)}}, nil
 	}
 	standing := Standing{Cursor: rows[0].cursor(), Known: true, Read: moment(rows[0].ReadUS)}
+	standing.Cursor.Ordered = moment(at)
 	var inForce []memoryRow
 	if err := db.Where("id IN ?", pointers(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
 		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
@@ -166,7 +182,8 @@ var errEmpty = errors.New("the text is empty")
 
 // PutDraft keeps a memory that is not in force yet, in place of the scope's earlier
 // draft of the term. Its Version and ID are ignored, and a Made that is zero is now;
-// Text must not be empty.
+// Text must not be empty. If an order has been given since the cursor was taken, nothing
+// is kept and the error is ErrOverruled.
 func (s *Store) PutDraft(ctx context.Context, m Memory, c Cursor) error {
 	err := s.putDraft(ctx, m, c)
 	if err != nil {
@@ -194,12 +211,33 @@ func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
 		}
 		row.Sources = string(sources)
 	}
-	return s.db.WithContext(ctx).Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"}, {Name: "version"}},
-		DoUpdates: clause.AssignmentColumns([]string{
-			"text", "origin", "model", "tokens_in", "tokens_out", "latency_us", "sources", "cursor", "made_us",
-		}),
-	}).Create(&row).Error
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := s.hold(tx, m.Scope); err != nil {
+			return err
+		}
+		if err := ofScope(s.locked(tx), m.Scope).Find(&[]scopeRow{}).Error; err != nil {
+			return err
+		}
+		if err := stillWanted(tx, m.Scope, c); err != nil {
+			return err
+		}
+		return tx.Clauses(clause.OnConflict{
+			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"}, {Name: "version"}},
+			DoUpdates: clause.AssignmentColumns([]string{
+				"text", "origin", "model", "tokens_in", "tokens_out", "latency_us", "sources", "cursor", "made_us",
+			}),
+		}).Create(&row).Error
+	})
+}
+
+// stillWanted is ErrOverruled if an order has been given about a scope since a cursor of
+// it was taken.
+func stillWanted(tx *gorm.DB, scope chat.Scope, c Cursor) error {
+	at, err := ordered(tx, scope)
+	if err == nil && at != stamp(c.Ordered) {
+		err = ErrOverruled
+	}
+	return err
 }
 
 // Fate is what becomes of a term in Remembered; the zero value is Keep.
@@ -228,6 +266,8 @@ type Remembered struct {
 // that was made of another cursor does not count; drafts that do not come into force
 // are dropped. Renew without a draft is an error, and then nothing is changed, unless
 // the scope has this cursor already: then another worker was first, and all is done.
+// If an order has been given since the cursor was taken, nothing is changed and the error
+// is ErrOverruled.
 func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
 	if err != nil {
@@ -237,6 +277,9 @@ func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
 }
 
 func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
+	if err := s.hold(tx, r.Scope); err != nil {
+		return err
+	}
 	row := scopeRow{TeamID: r.Scope.Team, ChannelID: r.Scope.Channel, ThreadTS: r.Scope.Thread}
 	created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 	if created.Error != nil {
@@ -244,6 +287,9 @@ func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
 	}
 	// From here on this transaction is alone with the scope: who saves it, too, waits.
 	if err := ofScope(s.locked(tx), r.Scope).Take(&row).Error; err != nil {
+		return err
+	}
+	if err := stillWanted(tx, r.Scope, r.Cursor); err != nil {
 		return err
 	}
 	var rows []memoryRow

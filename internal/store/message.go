@@ -79,6 +79,9 @@ type Known struct {
 	Handled bool
 	// Addressed is set if it was relayed as addressing the bot.
 	Addressed bool
+	// Hushed is who said that it wants no answer, before an event of the message itself
+	// was recorded; empty: nobody did.
+	Hushed string
 	// Before are the newest messages of its thread that are older than it, in
 	// order of time; empty at the top level.
 	Before []chat.Message
@@ -90,6 +93,8 @@ type Entry struct {
 	Message *chat.Message
 	Handled bool
 	Changes []Change
+	// Order is written down with it; nil: nobody ordered anything.
+	Order *Order
 	// Private is set where Slack says that not everybody may read the channel. That
 	// closes it; nothing that is recorded opens one.
 	Private bool
@@ -175,6 +180,15 @@ func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) E
 				}
 			}
 			written = &row
+		}
+		if err := s.hush(tx, m, &known); err != nil {
+			return err
+		}
+		if known.Hushed != "" {
+			entry = decide(known)
+		}
+		if err := s.order(tx, m, known.Message != nil || written != nil, entry.Order); err != nil {
+			return err
 		}
 		var err error
 		if targets, err = s.addChanges(tx, entry.Changes); err != nil {

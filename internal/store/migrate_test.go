@@ -152,7 +152,7 @@ func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
 func TestModelsAreTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
-		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}} {
+		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}} {
 			s, err := schema.Parse(model, &sync.Map{}, db.db.NamingStrategy)
 			if err != nil {
 				t.Fatal(err)

@@ -34,6 +34,8 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 			db.seed(t, n)
 			db.seedMemories(t, n)
 			db.seedOutbox(t, n)
+			db.seedLedger(t, n)
+			db.seedOrders(t, n)
 			db.analyze(t)
 			lately, thread := chat.Time(at(n-300)), chat.Scope{Team: team, Channel: channel, Thread: at(n - 1000)}
 			// A thread of one reply, a long one, and the top level, which is rare among replies.
@@ -57,6 +59,10 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				{name: "Relayed", run: func(ctx context.Context, s *Store) error { return s.Relayed(ctx, []int64{1, 2, 3}) }},
 				{name: "Backlog", run: func(ctx context.Context, s *Store) error { _, err := s.Backlog(ctx, 200); return err }},
 				{name: "BacklogSize", run: func(ctx context.Context, s *Store) error { _, _, err := s.BacklogSize(ctx); return err }},
+				{name: "Answered", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.Answered(ctx, team, channel, at(7))
+					return err
+				}},
 				{name: "Record", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Record(ctx, reply, keep(reply, conversation.Addressed))
 					return err
@@ -133,6 +139,51 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					return err
 				}},
 				{name: "Saw", run: func(ctx context.Context, s *Store) error { _, err := s.Saw(ctx, team, channel, at(7)); return err }},
+				{name: "KeptSince of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.KeptSince(ctx, top, lately, 50); return err }},
+				{name: "KeptSince of a long thread", run: func(ctx context.Context, s *Store) error {
+					_, err := s.KeptSince(ctx, long, time.Time{}, 50)
+					return err
+				}},
+				{name: "KeptAround", run: func(ctx context.Context, s *Store) error {
+					_, err := s.KeptAround(ctx, top, time.Time{}, 50)
+					return err
+				}},
+				{name: "Kept", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Kept(ctx, team, channel, []string{at(0), at(3)})
+					return err
+				}},
+				{name: "Passed", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Passed(ctx, []string{top.ID(), long.ID()}, lately, 5000)
+					return err
+				}},
+				{name: "DecisionsSince", run: func(ctx context.Context, s *Store) error {
+					_, err := s.DecisionsSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
+					return err
+				}},
+				{name: "PartsFor", run: func(ctx context.Context, s *Store) error {
+					_, err := s.PartsFor(ctx, team, channel, []string{at(0), at(3)})
+					return err
+				}},
+				{name: "Orders", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Orders(ctx, team, channel, lately, 50)
+					return err
+				}},
+				{name: "CallsFor", run: func(ctx context.Context, s *Store) error { _, err := s.CallsFor(ctx, []string{"d1", "d2"}); return err }},
+				{name: "Spent", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.Spent(ctx, team, channel, chat.Time(at(n-n/5)))
+					return err
+				}},
+				{name: "Usage", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Usage(ctx, lately, lately.Add(time.Minute))
+					return err
+				}},
+				{name: "InForce", run: func(ctx context.Context, s *Store) error { _, err := s.InForce(ctx, team, "", 50); return err }},
+				{name: "InForce of a channel", run: func(ctx context.Context, s *Store) error { _, err := s.InForce(ctx, team, channel, 50); return err }},
+				{name: "MemoryVersion", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MemoryVersion(ctx, thread, chat.ShortTerm, 2)
+					return err
+				}},
+				{name: "SaidIn", run: func(ctx context.Context, s *Store) error { _, _, err := s.SaidIn(ctx, thread, 50); return err }},
 				{name: "SaveChannel", run: func(ctx context.Context, s *Store) error {
 					return s.SaveChannel(ctx, team, Channel{ID: channel, Member: true})
 				}},
@@ -288,11 +339,53 @@ func (db database) seedOutbox(t *testing.T, n int) {
 	for i := range rows {
 		reply := fmt.Sprint("r", i/2)
 		rows[i] = outboxRow{
-			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, State: Sent, SentTS: at(i), Text: "text",
+			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, TriggerTS: at(i / 2), State: Sent, SentTS: at(i), Text: "text",
 		}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// seedOrders makes orders about messages.
+func (db database) seedOrders(t *testing.T, n int) {
+	t.Helper()
+	rows := make([]orderRow, n/10)
+	for i := range rows {
+		m := said(at(i), "")
+		rows[i] = db.orderRow(*Hush(m, "slack:U1"))
+	}
+	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seedLedger makes decisions, calls of models and orders, one a second, and in other
+// workspaces things that were forgotten.
+func (db database) seedLedger(t *testing.T, n int) {
+	t.Helper()
+	var decisions []Decision
+	var calls []callRow
+	var orders []orderRow
+	var lost []forgottenRow
+	for i := range n / 4 {
+		us := micros(chat.Time(at(n - n/4 + i)))
+		c := chat.Conversation{Team: team, Channel: []string{channel, "C2", "C3"}[i%3]}
+		if i%2 == 0 {
+			c.Thread = at(i / 50 * 50)
+		}
+		key := fmt.Sprint("d", i)
+		decisions = append(decisions, Decision{Key: key, WorkflowID: c.ID(), TriggerTS: at(i), Source: "rule", Outcome: "silent", DecidedUS: us})
+		calls = append(calls, callRow{TeamID: team, ChannelID: c.Channel, ThreadTS: c.Thread, Purpose: "judgment", Decision: key, CalledUS: us})
+		orders = append(orders, orderRow{ID: key, TeamID: team, ChannelID: c.Channel, ThreadTS: c.Thread, Kind: "drop", OrderedUS: us})
+		lost = append(lost, forgottenRow{TeamID: fmt.Sprint("T", 10+i%100), ChannelID: c.Channel, TS: at(i), UntilUS: us})
+	}
+	for _, insert := range []*gorm.DB{
+		db.db.CreateInBatches(decisions, 500), db.db.CreateInBatches(calls, 500), db.db.CreateInBatches(orders, 500), db.db.CreateInBatches(lost, 500),
+	} {
+		if insert.Error != nil {
+			t.Fatal(insert.Error)
+		}
 	}
 }
 
@@ -374,7 +467,7 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 		return strings.Contains(plan, "Seq Scan on") || regexp.MustCompile(`Rows Removed by [A-Za-z ]*: \d{3}`).MatchString(plan) ||
 			sorts && strings.Contains(plan, "Sort")
 	}
-	large := "messages|memories|memory_scopes|changes|outbox|[mslhr]"
+	large := "messages|memories|memory_scopes|changes|outbox|decisions|model_calls|orders|forgotten|[mslhr]"
 	if !strings.Contains(sql, "channels c") {
 		large += "|c" // conversations
 	}

@@ -8,7 +8,8 @@
 // worker reads it as context (Recent) and writes the reply (the outbox). What was
 // missed comes through Remember and Unhandled instead. Later it goes into the memory of its
 // thread and channel (Look, SaidSince, SaveMemories), which other conversations read
-// as far as they may (Knowledge).
+// as far as they may (Knowledge). What people ask about all that, and order, is
+// answered, and written down, here (Passed, Usage, Forget, Obey).
 package store
 
 import (
@@ -39,6 +40,7 @@ type Store struct {
 	sqlite   string // the file; empty for Postgres
 	now      func() time.Time
 	location string // the address without its password, for messages
+	metrics  *Metrics
 }
 
 // Open connects to sqlite:PATH or postgres://…; the database must be there, its

@@ -36,7 +36,31 @@ CREATE TABLE orders (
 );
 CREATE INDEX orders_by_channel ON orders (team_id, channel_id, ordered_us);
 
+CREATE INDEX outbox_by_trigger ON outbox (team_id, channel_id, trigger_ts);
+
+ALTER TABLE memories ADD COLUMN ordered_by TEXT NOT NULL DEFAULT ''; -- origin operator: who put it in force
+ALTER TABLE memories ADD COLUMN forgotten_by TEXT NOT NULL DEFAULT ''; -- who had its text emptied
+ALTER TABLE memories ADD COLUMN forgotten_us BIGINT NOT NULL DEFAULT 0; -- when; 0: it has its text
+ALTER TABLE memory_scopes ADD COLUMN ordered_us BIGINT NOT NULL DEFAULT 0; -- when somebody last put an old version in force
+
+-- What memories are not made of any more. Of channel_id, thread_ts and ts, all are '' for
+-- the workspace, the latter two for a channel, the last for a thread.
+CREATE TABLE forgotten (
+    team_id    TEXT   NOT NULL,
+    channel_id TEXT   NOT NULL DEFAULT '',
+    thread_ts  TEXT   NOT NULL DEFAULT '',
+    ts         TEXT   NOT NULL DEFAULT '', -- of one message
+    until_us   BIGINT NOT NULL, -- what was sent by then, and of the workspace what was remembered
+    PRIMARY KEY (team_id, channel_id, thread_ts, ts)
+);
+
 -- +goose Down
+DROP TABLE forgotten;
+ALTER TABLE memory_scopes DROP COLUMN ordered_us;
+ALTER TABLE memories DROP COLUMN forgotten_us;
+ALTER TABLE memories DROP COLUMN forgotten_by;
+ALTER TABLE memories DROP COLUMN ordered_by;
+DROP INDEX outbox_by_trigger;
 DROP TABLE orders;
 DROP TABLE model_calls;
 ALTER TABLE changes DROP COLUMN trace;

@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/store"
+)
+
+// story puts the rows together. It is pure.
+func (r rows) story() Story {
+	s := Story{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier}
+	told := map[string]*Decision{}
+	for _, d := range r.decisions {
+		told[d.Key] = r.decision(d)
+	}
+	concerns := map[string]bool{} // the decisions about the message
+	var last time.Time            // when the last of them was settled
+	for _, m := range r.messages {
+		said := r.said(m)
+		fate := r.fate(m)
+		said.Note = fate.note
+		for _, d := range fate.decisions {
+			concerns[d.Key] = true
+			if d.TriggerTS != m.TS {
+				told[d.Key].With = append(told[d.Key].With, m.TS)
+			}
+			if settled := told[d.Key].Settled; settled.After(last) {
+				last = settled
+			}
+		}
+		s.Entries = append(s.Entries, Entry{At: m.Time(), Thread: m.ThreadTS, Said: &said})
+	}
+	one := r.options.MessageTS != ""
+	for _, d := range r.decisions {
+		if !one || concerns[d.Key] {
+			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: told[d.Key]})
+		}
+	}
+	for _, o := range r.orders {
+		about := strings.Contains(" "+o.Subject+" ", " "+r.options.MessageTS+" ")
+		if !one || about || o.Subject == "" && (last.IsZero() || !o.At.After(last)) {
+			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{Kind: o.Kind, By: o.By, Subject: o.Subject, Until: o.Until}})
+		}
+	}
+	slices.SortStableFunc(s.Entries, func(a, b Entry) int { return a.At.Compare(b.At) })
+	return s
+}
+
+func threadOf(workflowID string) string {
+	c, err := chat.ParseConversation(workflowID)
+	if err != nil {
+		return ""
+	}
+	return c.Thread
+}
+
+func (r rows) said(m store.Kept) Said {
+	said := Said{
+		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own, Bot: m.ByBot() && !m.Own,
+		Edited: m.Revision, Deleted: m.Deleted,
+	}
+	if r.options.Text {
+		said.Text = m.Text
+	}
+	for _, p := range r.passed {
+		if p.TS == m.TS && r.at(p.WorkflowID, m) {
+			said.Passed = append(said.Passed, Passed{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
+		}
+	}
+	return said
+}
+
+// at reports whether a conversation is the message's own: what addresses the bot at a
+// channel's top level is passed on twice.
+func (r rows) at(workflowID string, m store.Kept) bool {
+	return workflowID == (chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}).ID()
+}
+
+func (r rows) decision(d store.Decision) *Decision {
+	told := &Decision{
+		Key: d.Key, Trigger: d.TriggerTS, Revision: d.Revision, Source: d.Source, Rule: d.Rule, Respond: d.ShouldRespond, Reason: d.Reason,
+		Confidence: d.Confidence, Delay: d.DelaySeconds, Outcome: d.Outcome, By: d.OutcomeBy,
+	}
+	if d.SettledUS != nil {
+		told.Settled = time.UnixMicro(*d.SettledUS).UTC()
+	}
+	for _, c := range r.calls {
+		if c.Decision == d.Key {
+			told.Calls = append(told.Calls, r.call(c))
+		}
+	}
+	if len(told.Calls) == 0 && d.Model != "" { // made before calls were written down
+		purpose := "response"
+		if d.Source == "judgment" {
+			purpose = "judgment"
+		}
+		told.Calls = []Call{r.call(store.Call{
+			Purpose: purpose, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut, Latency: time.Duration(d.LatencyUS) * time.Microsecond,
+		})}
+	}
+	for _, p := range r.parts {
+		if p.Decision == d.Key {
+			told.Parts = append(told.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
+		}
+	}
+	if len(told.Parts) > 0 && told.Outcome == "posted" {
+		told.By = "" // the reply's own name, which says nothing to people
+	}
+	return told
+}
+
+func (r rows) call(c store.Call) Call {
+	return Call{
+		Purpose: c.Purpose, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, Latency: c.Latency, Error: c.Error,
+		Cost: Cost(r.options.Prices, c.Model, c.TokensIn, c.TokensOut),
+	}
+}
+
+// Cost is what tokens of a model cost, or nil where its price is not known.
+func Cost(prices map[string]config.Price, model string, in, out int) *float64 {
+	price, ok := prices[model]
+	if !ok {
+		return nil
+	}
+	cost := (float64(in)*price.Input + float64(out)*price.Output) / 1e6
+	return &cost
+}

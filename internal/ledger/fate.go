@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+// fate is what became of one message: the decisions that were about it, alone or with
+// others, and a note where they do not say it all.
+type fate struct {
+	decisions []store.Decision
+	note      string
+	// along is set while the note is of a decision that was about others, too.
+	along bool
+}
+
+// fate follows a message from when it was heard. A decision is about its trigger and all
+// that waited with it; one that was withdrawn leaves them waiting for the next. They stop
+// waiting when the bot is addressed at a channel's top level, is told to drop them, or not
+// to answer.
+func (r rows) fate(m store.Kept) fate {
+	heard, relayed := r.heard(m)
+	if heard.IsZero() {
+		return fate{note: r.unheard(m)}
+	}
+	var f fate
+	for _, e := range r.events(m, heard) {
+		switch {
+		case e.decision == nil:
+			f.note = e.note
+			continue
+		case e.decision.TriggerTS == m.TS: // it asked again, or was being decided about
+			f.note = ""
+		case f.note != "" && !f.along:
+			continue
+		default:
+			f.note, f.along = "decided about together with "+e.decision.TriggerTS, true
+		}
+		f.decisions = append(f.decisions, *e.decision)
+		if r.final(*e.decision, m) {
+			return f
+		}
+	}
+	if f.note != "" {
+		return f
+	}
+	switch {
+	case m.Deleted && len(f.decisions) == 0:
+		f.note = "deleted before anything was decided"
+	case len(f.decisions) > 0:
+	case !relayed:
+		f.note = "nothing decided yet: it waits to be passed on to its conversation"
+	default:
+		f.note = "nothing decided yet; in what phase its conversation is, `starter show` tells"
+	}
+	return f
+}
+
+// final reports whether a message waits no longer once a decision about it has ended.
+// What was withdrawn is decided about anew, and so are the others where somebody wanted no
+// answer to one of them.
+func (r rows) final(d store.Decision, m store.Kept) bool {
+	switch d.Outcome {
+	case "withdrawn", "overruled":
+		return false
+	case "dropped":
+		return !slices.ContainsFunc(r.passed, func(p store.Passed) bool {
+			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.TS != m.TS && !p.Stored.Before(m.Time())
+		})
+	}
+	return true
+}
+
+// heard is when the message was first heard of as something to decide about; the zero
+// time for never. relayed is set once its conversation has been told.
+func (r rows) heard(m store.Kept) (at time.Time, relayed bool) {
+	for _, p := range r.passed {
+		if p.TS != m.TS || !r.at(p.WorkflowID, m) || p.Kind == conversation.Deleted || p.Kind == conversation.Hushed {
+			continue
+		}
+		if at.IsZero() || p.Stored.Before(at) {
+			at = p.Stored
+		}
+		relayed = relayed || !p.Relayed.IsZero()
+	}
+	return at, relayed
+}
+
+// event is something that ends a message's waiting, if only for the time being: a
+// decision, or what the note says.
+type event struct {
+	at       time.Time
+	decision *store.Decision
+	note     string
+}
+
+// events is what may have ended a message's waiting since it was heard, in order of time.
+func (r rows) events(m store.Kept, heard time.Time) []event {
+	var events []event
+	own := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}.ID()
+	for i, d := range r.decisions {
+		about := d.TriggerTS == m.TS && (d.WorkflowID == own.ID() || d.WorkflowID == thread)
+		along := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) && !m.Deleted
+		if about || along {
+			events = append(events, event{at: d.Decided(), decision: &r.decisions[i]})
+		}
+	}
+	for _, p := range r.passed {
+		late := p.WorkflowID == own.ID() && !p.Stored.Before(heard) && own.TopLevel() && !own.Direct() && p.Kind == conversation.Addressed
+		switch {
+		case late && p.TS == m.TS && r.conversation.Thread != m.TS && !r.threaded(thread, m.TS):
+			events = append(events, event{at: p.Stored, note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS + "` tells"})
+		case late && chat.Time(p.TS).After(m.Time()):
+			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
+		case p.Kind == conversation.Hushed && p.TS == m.TS && r.at(p.WorkflowID, m):
+			events = append(events, event{at: p.Stored, note: p.By + " wanted no answer to it"})
+		}
+	}
+	for _, o := range r.orders {
+		if o.Kind == "drop" && o.Scope.Thread == m.ThreadTS && o.At.After(heard) {
+			events = append(events, event{at: o.At, note: "dropped by " + o.By})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	return events
+}
+
+// threaded reports whether the rows have a decision of a thread about its parent.
+func (r rows) threaded(workflowID, ts string) bool {
+	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == workflowID && d.TriggerTS == ts })
+}
+
+// unheard says why nobody was told of a message.
+func (r rows) unheard(m store.Kept) string {
+	age := r.options.Settings.MaxMessageAge
+	switch {
+	case m.Own:
+		if r.options.MessageTS != "" {
+			return "the bot's own message"
+		}
+		return ""
+	case m.Deleted:
+		return "deleted before the bot could hear of it"
+	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:
+		return "not heard: when it came, the channel's bots setting was ignore"
+	case m.ByBot():
+		return "not heard: a bot's message, and the channel's bots setting is ignore"
+	case m.Handled:
+		return "not heard: it came without anything to decide about"
+	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
+		return "not heard: said before the bot knew the channel"
+	case age > 0 && m.Stored.Sub(m.Time()) > age:
+		return fmt.Sprintf("not heard: read from Slack's history, when it was older than max_message_age_seconds (%.0f)", age.Seconds())
+	}
+	return "not heard yet: read from Slack's history; neither its event nor catch-up has brought it"
+}

@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func second(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
+
+func ts(n int) string { return chat.TS(second(n)) }
+
+var top = chat.Conversation{Team: "T1", Channel: "C1"}
+
+// heard is a message of a person at the second n, of which the bot has heard.
+func heard(n int) store.Kept {
+	return store.Kept{Message: chat.Message{Team: "T1", Channel: "C1", TS: ts(n), UserID: "U1", Text: "secret"}, Handled: true, Stored: second(n)}
+}
+
+// in is a message in a thread.
+func in(thread int, m store.Kept) store.Kept { m.ThreadTS = ts(thread); return m }
+
+func bots(m store.Kept) store.Kept { m.BotID = "B1"; return m }
+
+// read is a message that was read from Slack's history so many seconds later.
+func read(m store.Kept, later int) store.Kept {
+	m.Handled, m.Stored = false, m.Time().Add(time.Duration(later)*time.Second)
+	return m
+}
+
+func deleted(m store.Kept) store.Kept { m.Deleted = true; return m }
+
+// of is the conversation of a message.
+func of(m store.Kept) string {
+	return chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}.ID()
+}
+
+// passed is a change that was recorded at the second at, and relayed at once.
+func passed(m store.Kept, kind conversation.Kind, at int) store.Passed {
+	return store.Passed{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m), Stored: second(at), Relayed: second(at)}
+}
+
+// decided is a decision about a message at the second at.
+func decided(key string, m store.Kept, at int, outcome string) store.Decision {
+	us := second(at).UnixMicro()
+	return store.Decision{Key: key, WorkflowID: of(m), TriggerTS: m.TS, Source: "rule", Rule: "too_old", Outcome: outcome, DecidedUS: us, SettledUS: &us}
+}
+
+func droppedBy(d store.Decision, by string) store.Decision { d.OutcomeBy = by; return d }
+
+func TestFateOfAMessage(t *testing.T) {
+	m := heard(10)
+	said := passed(m, conversation.Said, 10)
+	later, reply := heard(20), in(10, heard(20))
+	mention := passed(heard(15), conversation.Addressed, 15)
+	hushed := passed(m, conversation.Hushed, 12)
+	hushed.By = "slack:U2"
+	other := passed(later, conversation.Hushed, 22)
+	other.By = "slack:U2"
+	unrelayed := said
+	unrelayed.Relayed = time.Time{}
+	drop := store.Order{Kind: "drop", By: "cli:ann", At: second(13)}
+	inThread := decided("thread", m, 30, "posted")
+	inThread.WorkflowID = chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}.ID()
+	known := store.Channel{ID: "C1", KnownSince: second(0)}
+	settings := config.ChannelSettings{Bots: config.BotsIgnore, MaxMessageAge: time.Minute}
+	judging := config.ChannelSettings{Bots: config.BotsJudge}
+	for name, c := range map[string]struct {
+		m    store.Kept
+		rows rows
+		keys []string // of the decisions about it
+		note string   // part of it
+	}{
+		"decided about": {m, rows{passed: []store.Passed{said}, decisions: []store.Decision{decided("a", m, 15, "silent")}}, []string{"a"}, ""},
+		"decided about with a later one": {
+			m, rows{passed: []store.Passed{said}, decisions: []store.Decision{decided("a", later, 25, "silent")}}, []string{"a"}, "together with " + later.TS,
+		},
+		"withdrawn, and decided about again": {m, rows{passed: []store.Passed{said}, decisions: []store.Decision{
+			decided("a", m, 15, "withdrawn"), decided("b", later, 25, "posted"), decided("c", heard(30), 35, "silent"),
+		}}, []string{"a", "b"}, "together with " + later.TS},
+		"overruled, and answered": {m, rows{passed: []store.Passed{said}, decisions: []store.Decision{
+			decided("a", m, 15, "overruled"), decided("b", m, 16, "posted"),
+		}}, []string{"a", "b"}, ""},
+		"dropped once decided": {m, rows{passed: []store.Passed{said}, decisions: []store.Decision{
+			decided("a", m, 12, "dropped"), decided("b", later, 25, "posted"),
+		}, orders: []store.Order{drop}}, []string{"a"}, ""},
+		"dropped while it waited": {m, rows{passed: []store.Passed{said}, orders: []store.Order{drop}, decisions: []store.Decision{
+			decided("b", later, 25, "posted"),
+		}}, nil, "dropped by cli:ann"},
+		"dropped in a thread":               {m, rows{passed: []store.Passed{said}, orders: []store.Order{{Kind: "drop", Scope: chat.Scope{Thread: ts(1)}, At: second(13)}}}, nil, "nothing decided yet"},
+		"hushed":                            {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "slack:U2 wanted no answer"},
+		"hushed while it was decided about": {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("a", m, 13, "dropped")}}, []string{"a"}, ""},
+		"hushed, and asked again": {m, rows{passed: []store.Passed{said, hushed, passed(m, conversation.Addressed, 14)}, decisions: []store.Decision{
+			decided("b", heard(20), 25, "silent"), decided("a", m, 26, "posted"),
+		}}, []string{"a"}, ""},
+		"another one was hushed": {m, rows{passed: []store.Passed{said, other}, decisions: []store.Decision{
+			droppedBy(decided("a", later, 21, "dropped"), "slack:U2"), decided("b", m, 25, "posted"),
+		}}, []string{"a", "b"}, ""},
+		"gave way to a mention": {
+			m, rows{passed: []store.Passed{said, mention}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "given up for " + ts(15),
+		},
+		"decided about before a mention": {
+			m, rows{passed: []store.Passed{said, mention}, decisions: []store.Decision{decided("a", m, 12, "silent")}}, []string{"a"}, "",
+		},
+		"a mention": {m, rows{passed: []store.Passed{passed(m, conversation.Addressed, 10)}}, nil, "`starter why C1 " + m.TS + "`"},
+		"a mention, in its thread's story": {
+			m, rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, passed: []store.Passed{passed(m, conversation.Addressed, 10)}},
+			nil, "nothing decided yet",
+		},
+		"a mention with what was decided in its thread": {
+			m, rows{passed: []store.Passed{passed(m, conversation.Addressed, 10)}, decisions: []store.Decision{inThread}}, []string{"thread"}, "",
+		},
+		"a mention in a thread, which answers all": {
+			in(5, m), rows{passed: []store.Passed{passed(in(5, m), conversation.Said, 10), passed(in(5, later), conversation.Addressed, 20)}, decisions: []store.Decision{
+				decided("a", in(5, later), 25, "posted"),
+			}}, []string{"a"}, "together with " + later.TS,
+		},
+		"in another conversation":   {m, rows{passed: []store.Passed{said}, decisions: []store.Decision{decided("a", reply, 25, "posted")}}, nil, "nothing decided yet"},
+		"decided before it came":    {m, rows{passed: []store.Passed{passed(m, conversation.Said, 30)}, decisions: []store.Decision{decided("a", later, 25, "posted")}}, nil, "nothing decided yet"},
+		"deleted":                   {deleted(m), rows{passed: []store.Passed{said}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "deleted before anything was decided"},
+		"deleted after a decision":  {deleted(m), rows{passed: []store.Passed{said}, decisions: []store.Decision{decided("a", m, 15, "withdrawn")}}, []string{"a"}, ""},
+		"not relayed":               {m, rows{passed: []store.Passed{unrelayed}}, nil, "waits to be passed on"},
+		"waiting":                   {m, rows{passed: []store.Passed{said}}, nil, "`starter show`"},
+		"a bot's, ignored":          {bots(m), rows{}, nil, "bots setting is ignore"},
+		"a bot's, ignored then":     {bots(m), rows{options: Options{Settings: judging}}, nil, "bots setting was ignore"},
+		"the bot's own, in a story": {store.Kept{Message: chat.Message{TS: m.TS, Own: true}}, rows{}, nil, ""},
+		"the bot's own, alone":      {store.Kept{Message: chat.Message{TS: m.TS, Own: true}}, rows{options: Options{MessageTS: m.TS}}, nil, "the bot's own message"},
+		"before the bot came":       {read(heard(-10), 5), rows{channel: known}, nil, "before the bot knew the channel"},
+		"in a channel never listed": {read(m, 5), rows{}, nil, "before the bot knew the channel"},
+		"found too late":            {read(m, 61), rows{channel: known, options: Options{Settings: settings}}, nil, "max_message_age_seconds (60)"},
+		"not caught up with":        {read(m, 59), rows{channel: known, options: Options{Settings: settings}}, nil, "not heard yet"},
+		"deleted unheard":           {deleted(m), rows{channel: known}, nil, "deleted before the bot could hear"},
+		"of no consequence":         {m, rows{channel: known}, nil, "anything to decide about"},
+	} {
+		if c.rows.conversation == (chat.Conversation{}) {
+			c.rows.conversation = top
+		}
+		got := c.rows.fate(c.m)
+		var keys []string
+		for _, d := range got.decisions {
+			keys = append(keys, d.Key)
+		}
+		if want := c.note; !slices.Equal(keys, c.keys) || !strings.Contains(got.note, want) || want == "" && got.note != "" {
+			t.Errorf("%s: decisions %v, note %q; want %v, %q", name, keys, got.note, c.keys, want)
+		}
+	}
+}
+
+// A story holds every message once and every decision once, whatever the rows are, in order of time.
+func TestStoryIsInOrder(t *testing.T) {
+	m, later := heard(10), heard(20)
+	r := rows{
+		conversation: top, messages: []store.Kept{m, later},
+		passed:    []store.Passed{passed(m, conversation.Said, 10), passed(later, conversation.Said, 20)},
+		decisions: []store.Decision{decided("a", m, 15, "withdrawn"), decided("b", later, 25, "posted")},
+		orders:    []store.Order{{Kind: "mute", By: "slack:U1", At: second(30)}, {Kind: "unmute", By: "cli:ann", At: second(5)}},
+	}
+	want := []string{"unmute", m.TS, "a", later.TS, "b with " + m.TS, "mute"}
+	if got := outline(r.story()); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// Restricted to the first message: the second one's decision is about it, too, and
+	// what was ordered after that is not.
+	r.options.MessageTS, r.messages = m.TS, r.messages[:1]
+	want = []string{"unmute", m.TS, "a", "b with " + m.TS}
+	if got := outline(r.story()); !slices.Equal(got, want) {
+		t.Errorf("of one message: %q, want %q", got, want)
+	}
+}
+
+func outline(s Story) (got []string) {
+	for _, e := range s.Entries {
+		switch {
+		case e.Said != nil:
+			got = append(got, e.Said.TS)
+		case e.Order != nil:
+			got = append(got, e.Order.Kind)
+		default:
+			line := e.Decision.Key
+			for _, with := range e.Decision.With {
+				line += fmt.Sprint(" with ", with)
+			}
+			got = append(got, line)
+		}
+	}
+	return got
+}

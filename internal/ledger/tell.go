@@ -1,0 +1,225 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+const (
+	// newest is how many messages are told of where nothing else is said.
+	newest = 50
+	// most bounds what is read of each kind: what people look at is far shorter.
+	most = 5000
+)
+
+// Tell tells the story of a conversation. With Options.MessageTS it is that of the
+// message's own conversation, wherever in the channel that is; of a message on which a
+// thread hangs it is the whole thread's. A thread's story has with it what happened at the
+// channel's top level about its parent. A message of which the bot has never heard is
+// store.ErrNotFound.
+func Tell(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (Story, error) {
+	r := rows{conversation: c, options: o}
+	if err := r.read(ctx, s); err != nil {
+		return Story{}, fmt.Errorf("tell the story of %s: %w", c.ID(), err)
+	}
+	return r.story(), nil
+}
+
+// rows is what the database has of a story.
+type rows struct {
+	conversation chat.Conversation
+	options      Options
+	channel      store.Channel
+	earlier      bool
+	messages     []store.Kept
+	passed       []store.Passed
+	decisions    []store.Decision
+	parts        []store.Part
+	calls        []store.Call
+	orders       []store.Order
+	users        map[string]store.User
+}
+
+func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
+	team, channel := r.conversation.Team, r.conversation.Channel
+	known, err := s.Channels(ctx, team, []string{channel})
+	if err != nil {
+		return err
+	}
+	r.channel = known[channel]
+	if r.options.MessageTS != "" {
+		if err := r.locate(ctx, s); err != nil {
+			return err
+		}
+	}
+	from, err := r.readMessages(ctx, s)
+	if err != nil {
+		return err
+	}
+	ids := r.conversations()
+	if r.passed, err = s.Passed(ctx, ids, from, most); err != nil {
+		return err
+	}
+	if r.decisions, err = s.DecisionsSince(ctx, ids, from, most); err != nil {
+		return err
+	}
+	if r.orders, err = s.Orders(ctx, team, channel, from, most); err != nil {
+		return err
+	}
+	r.restrict()
+	if err := r.readAbsent(ctx, s); err != nil {
+		return err
+	}
+	var triggers, keys, users []string
+	for _, d := range r.decisions {
+		triggers, keys = append(triggers, d.TriggerTS), append(keys, d.Key)
+	}
+	if r.parts, err = s.PartsFor(ctx, team, channel, triggers); err != nil {
+		return err
+	}
+	if r.calls, err = s.CallsFor(ctx, keys); err != nil {
+		return err
+	}
+	for _, m := range r.messages {
+		users = append(users, m.UserID)
+	}
+	r.users, err = s.Users(ctx, team, users)
+	return err
+}
+
+// locate turns from a message to its conversation.
+func (r *rows) locate(ctx context.Context, s *store.Store) error {
+	ts := r.options.MessageTS
+	thread := chat.Conversation{Team: r.conversation.Team, Channel: r.conversation.Channel, Thread: ts}
+	known, err := s.Kept(ctx, thread.Team, thread.Channel, []string{ts})
+	if err != nil {
+		return err
+	}
+	if len(known) > 0 && known[0].ThreadTS != "" {
+		r.conversation.Thread = known[0].ThreadTS
+		return nil
+	}
+	replies, err := s.KeptSince(ctx, thread, time.Time{}, 1)
+	if err != nil {
+		return err
+	}
+	passed, err := s.Passed(ctx, []string{thread.ID()}, chat.Time(ts), 1)
+	switch {
+	case err != nil:
+		return err
+	case len(replies)+len(passed) > 0:
+		r.conversation, r.options.MessageTS = thread, ""
+	case len(known) == 0:
+		return fmt.Errorf("message %s of %s, of which the bot has never heard: %w", ts, thread.Channel, store.ErrNotFound)
+	default:
+		r.conversation.Thread = ""
+	}
+	return nil
+}
+
+// readMessages reads what was said, and returns from when on the rest is to be read.
+func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time, err error) {
+	c, o := r.conversation, r.options
+	if o.MessageTS != "" {
+		r.messages, err = s.Kept(ctx, c.Team, c.Channel, []string{o.MessageTS})
+		return chat.Time(o.MessageTS), err
+	}
+	limit := o.Limit
+	if limit <= 0 {
+		limit = newest
+	}
+	read := s.KeptSince
+	if o.Threads && c.TopLevel() {
+		read = s.KeptAround
+	}
+	if r.messages, err = read(ctx, c, o.Since, limit); err != nil {
+		return time.Time{}, err
+	}
+	from = o.Since
+	if r.earlier = len(r.messages) == limit; r.earlier {
+		from = r.messages[0].Time()
+	}
+	if c.TopLevel() {
+		return from, nil
+	}
+	parent, err := s.Kept(ctx, c.Team, c.Channel, []string{c.Thread})
+	if err == nil && !r.earlier && o.Since.IsZero() {
+		from = chat.Time(c.Thread)
+	}
+	r.messages = append(parent, r.messages...)
+	return from, err
+}
+
+// conversations is the ids of all that the story may be of.
+func (r *rows) conversations() []string {
+	c := r.conversation
+	top := chat.Conversation{Team: c.Team, Channel: c.Channel}
+	ids := []string{top.ID()}
+	add := func(thread string) {
+		if id := (chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: thread}).ID(); thread != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	add(c.Thread)
+	if r.options.Threads && c.TopLevel() {
+		for _, m := range r.messages {
+			add(cmp.Or(m.ThreadTS, m.TS))
+		}
+	}
+	return ids
+}
+
+// restrict leaves out what is of the channel's top level and not about the thread's
+// parent, and orders for other threads.
+func (r *rows) restrict() {
+	c := r.conversation
+	if !c.TopLevel() {
+		top := chat.Conversation{Team: c.Team, Channel: c.Channel}.ID()
+		r.passed = slices.DeleteFunc(r.passed, func(p store.Passed) bool { return p.WorkflowID == top && p.TS != c.Thread })
+		r.decisions = slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == top && d.TriggerTS != c.Thread })
+	}
+	r.orders = slices.DeleteFunc(r.orders, func(o store.Order) bool {
+		return o.Scope.Thread != "" && o.Scope.Thread != c.Thread && !(r.options.Threads && c.TopLevel())
+	})
+}
+
+// readAbsent reads the messages that something happened to and that were not found by
+// their time: deleted ones.
+func (r *rows) readAbsent(ctx context.Context, s *store.Store) error {
+	if r.options.MessageTS != "" {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, m := range r.messages {
+		there[m.TS] = true
+	}
+	var absent []string
+	add := func(ts string) {
+		if !there[ts] {
+			there[ts] = true
+			absent = append(absent, ts)
+		}
+	}
+	for _, p := range r.passed {
+		add(p.TS)
+	}
+	for _, d := range r.decisions {
+		add(d.TriggerTS)
+	}
+	more, err := s.Kept(ctx, r.conversation.Team, r.conversation.Channel, absent)
+	if err != nil {
+		return err
+	}
+	r.messages = append(r.messages, more...)
+	slices.SortStableFunc(r.messages, func(a, b store.Kept) int {
+		return cmp.Or(a.Time().Compare(b.Time()), strings.Compare(a.TS, b.TS))
+	})
+	return nil
+}

@@ -1,0 +1,260 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/store"
+)
+
+const (
+	clock = "2006-01-02 15:04:05"
+	// indent is as wide as a time in that layout and two spaces.
+	indent = "                     "
+)
+
+// Text writes the story for a terminal, with times in a zone. Nothing in it that people
+// or models wrote can do anything to the terminal.
+func (s Story) Text(w io.Writer, zone *time.Location) error {
+	t := text{zone: zone, whole: s.Conversation.TopLevel()}
+	name := s.Conversation.Channel
+	if s.ChannelName != "" {
+		name += " (#" + Plain(s.ChannelName) + ")"
+	}
+	switch {
+	case s.Message != "":
+		t.line("message %s of %s", s.Message, name)
+	case s.Conversation.Thread != "":
+		t.line("thread %s of %s", s.Conversation.Thread, name)
+	default:
+		t.line("the top level of %s", name)
+	}
+	t.line("times in %s", zone)
+	if s.Earlier {
+		t.line("there are earlier messages: --limit and --since say how far back is told")
+	}
+	if len(s.Entries) == 0 {
+		t.line("nothing was said")
+	}
+	for _, e := range s.Entries {
+		t.line("")
+		switch {
+		case e.Said != nil:
+			t.said(e.At, e.Thread, *e.Said)
+		case e.Decision != nil:
+			t.decision(e.At, e.Thread, *e.Decision)
+		case e.Order != nil:
+			t.order(e.At, e.Thread, *e.Order)
+		}
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// text is a story in the making.
+type text struct {
+	strings.Builder
+	zone *time.Location
+	// whole is set where entries may be of threads that have to be named.
+	whole bool
+}
+
+func (t *text) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+
+// head begins an entry, further adds to it.
+func (t *text) head(at time.Time, thread, format string, args ...any) {
+	t.WriteString(at.In(t.zone).Format(clock) + "  ")
+	if t.whole && thread != "" {
+		t.WriteString("in thread " + thread + ": ")
+	}
+	t.line(format, args...)
+}
+
+func (t *text) further(format string, args ...any) { t.line(indent+format, args...) }
+
+// at is a time as it stands beside another one.
+func (t *text) at(at, beside time.Time) string {
+	at, beside = at.In(t.zone), beside.In(t.zone)
+	if at.YearDay() == beside.YearDay() && at.Year() == beside.Year() {
+		return at.Format("15:04:05")
+	}
+	return at.Format(clock)
+}
+
+func (t *text) said(at time.Time, thread string, m Said) {
+	who := Plain(cmp.Or(m.Name, "somebody"))
+	switch {
+	case m.Own:
+		who = "the bot"
+	case m.User != "":
+		who += " (" + Plain(m.User) + ")"
+	}
+	if m.Bot {
+		who += ", a bot,"
+	}
+	t.head(at, thread, "%s: %s said it", m.TS, who)
+	if m.Text != "" {
+		t.further("%s", strconv.Quote(m.Text))
+	}
+	for _, p := range m.Passed {
+		t.passed(at, p)
+	}
+	switch {
+	case m.Deleted:
+		t.further("it has been deleted")
+	case m.Edited != "":
+		t.further("its newest edit is %s", Plain(m.Edited))
+	}
+	if m.Note != "" {
+		t.further("%s", m.Note)
+	}
+}
+
+// late is how long a message may take until the bot has heard of it, and its
+// conversation has been told, before that is worth a word.
+const late = 5 * time.Second
+
+func (t *text) passed(said time.Time, p Passed) {
+	what := p.Kind
+	if p.By != "" {
+		what += " by " + Plain(p.By)
+	}
+	lag := p.Heard.Sub(said)
+	switch {
+	case p.Relayed.IsZero():
+		t.further("%s: heard %s, waits to be passed on", what, t.at(p.Heard, said))
+	case p.Kind == "said" || p.Kind == "addressed" && p.Revision == "":
+		line := what + ": passed on " + t.at(p.Relayed, said)
+		if lag > late {
+			line += ", heard " + lag.Round(time.Second).String() + " late"
+		}
+		if wait := p.Relayed.Sub(p.Heard); wait > late {
+			line += ", " + wait.Round(time.Second).String() + " after it was heard"
+		}
+		t.further("%s", line)
+	default:
+		t.further("%s: passed on %s", what, t.at(p.Relayed, said))
+	}
+}
+
+func (t *text) decision(at time.Time, thread string, d Decision) {
+	verdict := "to be silent"
+	switch {
+	case d.Respond && d.Delay != nil && *d.Delay > 0:
+		verdict = fmt.Sprintf("to answer in %s", time.Duration(*d.Delay)*time.Second)
+	case d.Respond:
+		verdict = "to answer"
+	case d.Source == "judgment" && d.Confidence == nil:
+		verdict = "nothing"
+	}
+	about := d.Trigger
+	if len(d.With) > 0 {
+		about += " with " + strings.Join(d.With, ", ")
+	}
+	t.head(at, thread, "decided %s, about %s", verdict, about)
+	by := Plain(d.Source)
+	if d.Rule != "" {
+		by = "rule " + Plain(d.Rule)
+	}
+	if d.Confidence != nil {
+		by += fmt.Sprintf(", confidence %.2f", *d.Confidence)
+	}
+	t.further("%s: %s", by, Plain(cmp.Or(d.Reason, "no reason is known")))
+	for _, c := range d.Calls {
+		t.call(c)
+	}
+	t.outcome(at, d)
+}
+
+func (t *text) call(c Call) {
+	line := fmt.Sprintf("%s of %s: %d tokens in, %d out, %s", Plain(c.Purpose), Plain(cmp.Or(c.Model, "a model")), c.TokensIn, c.TokensOut,
+		c.Latency.Round(time.Millisecond))
+	if c.Cost != nil {
+		line += ", cost " + Money(*c.Cost)
+	}
+	if c.Error != "" {
+		line += ", failed: " + Plain(c.Error)
+	}
+	t.further("%s", line)
+}
+
+// Money is a cost as it is shown: to a hundredth, and of what is small the first two digits.
+func Money(cost float64) string {
+	if cost == 0 || cost >= 0.1 {
+		return strconv.FormatFloat(cost, 'f', 2, 64)
+	}
+	small, err := strconv.ParseFloat(strconv.FormatFloat(cost, 'g', 2, 64), 64)
+	if err != nil {
+		small = cost
+	}
+	return strconv.FormatFloat(small, 'f', -1, 64)
+}
+
+// causes is how an outcome is told of what brought it about.
+var causes = map[string]string{"withdrawn": " because of ", "dropped": " by ", "overruled": " by ", "failed": ": ", "silent": " after all, by rule "}
+
+func (t *text) outcome(at time.Time, d Decision) {
+	line := d.Outcome
+	if d.Outcome == "posted" && len(d.Parts) == 0 {
+		line += ", it is not known as what"
+	}
+	switch {
+	case d.By == "":
+	case d.Outcome == "silent" && strings.Contains(d.By, "/"):
+		line += ": another decision's reply to the same message was there already"
+	case causes[d.Outcome] != "":
+		line += causes[d.Outcome] + d.By
+	}
+	if !d.Settled.IsZero() && d.Outcome != "silent" {
+		line += " at " + t.at(d.Settled, at)
+	}
+	t.further("→ %s", Plain(line))
+	for i, p := range d.Parts {
+		state := string(p.State)
+		if p.State == store.Sent {
+			state = "in Slack as " + p.TS
+		}
+		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, count(p.Tries, "try", "tries"))
+		if p.Error != "" {
+			line += ", the last one: " + Plain(p.Error)
+		}
+		t.further("  %s", line)
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func (t *text) order(at time.Time, thread string, o Order) {
+	line := Plain(o.By) + " ordered: " + Plain(o.Kind)
+	if o.Subject != "" {
+		line += " " + Plain(o.Subject)
+	}
+	if !o.Until.IsZero() {
+		line += " until " + o.Until.In(t.zone).Format(clock)
+	}
+	t.head(at, thread, "%s", line)
+}
+
+// Plain is a text that people or models wrote as one line that can do nothing to a
+// terminal: what cannot be printed stands as in a Go string.
+func Plain(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRune(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}

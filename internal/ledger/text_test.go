@@ -1,0 +1,172 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+// nasty is what people and models may write to have a terminal, or Slack, do something.
+const nasty = "\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f"
+
+// full is a story in which everything happens.
+func full(text bool) Story {
+	confidence, delay := 0.85, 120
+	m, edited, mute := heard(0), heard(40), heard(0)
+	m.Text, m.Name = nasty, "Ada"+nasty
+	edited.Revision = ts(50)
+	yes := decided("yes", m, 30, "posted")
+	yes.Source, yes.Rule, yes.ShouldRespond, yes.Reason, yes.Confidence, yes.DelaySeconds = "judgment", "", true, "nobody answered"+nasty, &confidence, &delay
+	no := decided("no", edited, 100_000, "silent")
+	no.Reason = "the newest message is older than max_message_age_seconds"
+	failed := decided("failed", in(0, heard(60)), 70, "failed")
+	failed.Source, failed.Rule, failed.Reason, failed.OutcomeBy = "judgment", "", "no judgment was had", "unavailable"
+	heardLate := passed(edited, conversation.Said, 100)
+	heardLate.Relayed = second(110)
+	waits := passed(edited, conversation.Edited, 50)
+	waits.Relayed = time.Time{}
+	r := rows{
+		conversation: top, channel: store.Channel{ID: "C1", Name: "general"}, earlier: true,
+		options:   Options{Text: text, Prices: map[string]config.Price{"small": {Input: 1, Output: 10}}},
+		messages:  []store.Kept{m, edited},
+		passed:    []store.Passed{passed(m, conversation.Said, 1), heardLate, waits},
+		decisions: []store.Decision{yes, no, failed},
+		calls: []store.Call{
+			{Purpose: "judgment", Model: "small", TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Decision: "yes"},
+			{Purpose: "response", Model: "unpriced", TokensIn: 7, Error: "rate_limited", Decision: "yes"},
+		},
+		parts: []store.Part{
+			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
+		},
+		orders: []store.Order{{Kind: "mute", By: "slack:U2", At: mute.Time().Add(2 * time.Hour), Until: second(100_000)}},
+		users:  map[string]store.User{"U1": {ID: "U1", Name: "Bob"}},
+	}
+	return r.story()
+}
+
+func write(t *testing.T, s Story, zone *time.Location) string {
+	t.Helper()
+	var b strings.Builder
+	if err := s.Text(&b, zone); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func load(t *testing.T, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+const shown = `\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f`
+
+func TestText(t *testing.T) {
+	want := `the top level of C1 (#general)
+times in Asia/Tokyo
+there are earlier messages: --limit and --since say how far back is told
+
+2026-03-01 21:00:00  1772366400.000000: Ada` + shown + ` (U1) said it
+                     said: passed on 21:00:01
+
+2026-03-01 21:00:30  decided to answer in 2m0s, about 1772366400.000000
+                     judgment, confidence 0.85: nobody answered` + shown + `
+                     judgment of small: 100 tokens in, 20 out, 1.5s, cost 0.0003
+                     response of unpriced: 7 tokens in, 0 out, 0s, failed: rate_limited
+                     → posted at 21:00:30
+                       part 1 of 2: in Slack as 1772366435.000000, 1 try
+                       part 2 of 2: failed, 3 tries, the last one: channel_not_found
+
+2026-03-01 21:00:40  1772366440.000000: Bob (U1) said it
+                     said: passed on 21:01:50, heard 1m0s late, 10s after it was heard
+                     edited: heard 21:00:50, waits to be passed on
+                     its newest edit is 1772366450.000000
+
+2026-03-01 21:01:10  in thread 1772366400.000000: decided nothing, about 1772366460.000000
+                     judgment: no judgment was had
+                     → failed: unavailable at 21:01:10
+
+2026-03-01 23:00:00  slack:U2 ordered: mute until 2026-03-03 00:46:40
+
+2026-03-03 00:46:40  decided to be silent, about 1772366440.000000
+                     rule too_old: the newest message is older than max_message_age_seconds
+                     → silent
+`
+	if got := write(t, full(false), load(t, "Asia/Tokyo")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	west := write(t, full(true), load(t, "America/Los_Angeles"))
+	for _, part := range []string{
+		"times in America/Los_Angeles\n", "\n2026-03-01 04:00:00  1772366400.000000: Ada", "passed on 04:01:50", "until 2026-03-02 07:46:40",
+		`"` + shown + `"`, `"secret"`,
+	} {
+		if !strings.Contains(west, part) {
+			t.Errorf("lacks %q:\n%s", part, west)
+		}
+	}
+	for _, r := range west {
+		if r < ' ' && r != '\n' || r >= 0x7f && r <= 0x9f || r == '\u202e' {
+			t.Errorf("%U reaches the terminal", r)
+		}
+	}
+}
+
+func TestTextOfOutcomes(t *testing.T) {
+	for want, d := range map[string]store.Decision{
+		"→ withdrawn because of " + ts(5) + " at": {Outcome: "withdrawn", OutcomeBy: ts(5)},
+		"→ dropped by cli:ann at":                 {Outcome: "dropped", OutcomeBy: "cli:ann"},
+		"→ overruled by slack:U1 at":              {Outcome: "overruled", OutcomeBy: "slack:U1"},
+		"→ failed: channel_not_found at":          {Outcome: "failed", OutcomeBy: "channel_not_found"},
+		"→ silent after all, by rule silenced\n":  {Outcome: "silent", OutcomeBy: "silenced"},
+		"→ silent: another decision's reply":      {Outcome: "silent", OutcomeBy: "T1/C1//1.1/"},
+		"→ posted, it is not known as what at":    {Outcome: "posted", OutcomeBy: "T1/C1//1.1/"},
+		"→ pending\n":                             {Outcome: "pending"},
+	} {
+		d.WorkflowID, d.TriggerTS, d.DecidedUS = top.ID(), ts(0), second(1).UnixMicro()
+		if d.Outcome != "pending" {
+			d.SettledUS = &d.DecidedUS
+		}
+		if got := write(t, rows{conversation: top, decisions: []store.Decision{d}}.story(), time.UTC); !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestTextOfATinyStory(t *testing.T) {
+	thread := rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(0)}}
+	if got, want := write(t, thread.story(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nnothing was said\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestBrief(t *testing.T) {
+	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85)
+• <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
+• <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the newest message is older than max_message_age_seconds (rule too_old)`
+	story := full(true)
+	if got := story.Brief(5, load(t, "Asia/Tokyo")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := story.Brief(1, load(t, "America/Los_Angeles")); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
+		t.Errorf("one: %s", got)
+	}
+	if got := (Story{}).Brief(5, time.UTC); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for cost, want := range map[float64]string{0: "0.00", 12.345: "12.35", 0.1: "0.10", 0.05: "0.05", 0.0123456: "0.012", 0.00000042: "0.00000042"} {
+		if got := Money(cost); got != want {
+			t.Errorf("%v is %s, want %s", cost, got, want)
+		}
+	}
+}

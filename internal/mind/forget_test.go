@@ -1,0 +1,94 @@
+package mind
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+	"myao/internal/store"
+)
+
+// What somebody has had forgotten does not come back by any way: not by the memory that
+// was being made just then, nor by the old ones, nor by what was said before.
+func TestWhatWasForgottenDoesNotComeBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"), public("C2", "random"))
+		root := b.say("C1", 2*time.Hour, "the harbour")
+		b.reply(root, time.Hour, "the harbour, surely")
+		b.say("C2", time.Hour, "something else")
+		told := func(llmtest.Call) llmtest.Reply { return llmtest.Text("- 2026-03-01: it is about the harbour") }
+		b.remember(channel("C2"), 0)
+		b.model.Handle(told)
+		scopes := []chat.Scope{thread(root), channel("C1"), workspace}
+		for _, s := range scopes {
+			b.remember(s, 0)
+		}
+		order := 0
+		for _, s := range scopes {
+			// So that there is something to remember.
+			b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: "UBOB", Text: "the harbour again"})
+			if s.Workspace() {
+				b.remember(channel("C1"), time.Minute)
+			}
+			var once sync.Once
+			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
+				once.Do(func() { // while the model thinks
+					order++
+					if _, err := b.Store.Forget(t.Context(), channel("C1"), "cli:ann", chat.TS(time.Unix(int64(order), 0))); err != nil {
+						t.Error(err)
+					}
+				})
+				return told(c)
+			})
+			if _, err := b.Remember(t.Context(), s, b.now.Add(2*time.Minute)); !errors.Is(err, store.ErrOverruled) {
+				t.Errorf("%s, forgotten meanwhile: %v", s, err)
+			}
+			for _, s := range scopes {
+				if long, short := b.inForce(s); long.Text != "" || short.Text != "" {
+					t.Errorf("of %s there is in force %q, %q", s, long.Text, short.Text)
+				}
+			}
+			b.model.Handle(note)
+			for _, c := range b.remember(s, 3*time.Minute) {
+				b.holds(kindOf(c), c.System+c.User, "!harbour")
+			}
+		}
+		b.model.Handle(note)
+		b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now().Add(time.Minute)), ThreadTS: root.TS, UserID: "UBOB", Text: "brand new"})
+		asked := map[chat.Scope]int{thread(root): 1, channel("C1"): 2, workspace: 2}
+		for _, s := range scopes {
+			calls := b.remember(s, 10*time.Minute)
+			if len(calls) != asked[s] {
+				t.Errorf("%s: asked %d times, want %d", s, len(calls), asked[s])
+			}
+			for _, c := range calls {
+				if !s.Workspace() {
+					b.holds(kindOf(c), material(c), "brand new")
+				}
+				b.holds(kindOf(c), c.System+c.User, "!harbour")
+			}
+		}
+	})
+}
+
+// One message is forgotten, and what was said with it is remembered anew.
+func TestAForgottenMessageIsLeftOut(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		secret := b.say("C1", 2*time.Hour, "the harbour")
+		b.say("C1", time.Hour, "the launch is on Friday")
+		b.remember(channel("C1"), 0)
+		if _, err := b.Store.ForgetMessages(t.Context(), "T1", "C1", []string{secret.TS}, "cli:ann", "1"); err != nil {
+			t.Fatal(err)
+		}
+		calls := b.remember(channel("C1"), time.Second)
+		b.asked("anew", calls, channelShort, channelLong)
+		for _, c := range calls {
+			b.holds(kindOf(c), material(c), "the launch is on Friday", "!harbour", "!note")
+		}
+		b.asked("again", b.remember(channel("C1"), 2*time.Second))
+	})
+}

@@ -1,0 +1,193 @@
+package mind
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/ncruces/go-sqlite3/driver" // to look into the database
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/store"
+)
+
+// account is the calls that a database of SQLite has, in order, without their times.
+func account(t *testing.T, url string) []store.Call {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), `SELECT team_id, channel_id, thread_ts, purpose, provider, model, tokens_in, tokens_out,
+		error, decision, latency_us, called_us FROM model_calls ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var calls []store.Call
+	for rows.Next() {
+		var c store.Call
+		var latency, ended int64
+		if err := rows.Scan(&c.Scope.Team, &c.Scope.Channel, &c.Scope.Thread, &c.Purpose, &c.Provider, &c.Model, &c.TokensIn, &c.TokensOut,
+			&c.Error, &c.Decision, &latency, &ended); err != nil {
+			t.Fatal(err)
+		}
+		if latency <= 0 || time.Since(time.UnixMicro(ended)).Abs() > time.Minute {
+			t.Errorf("%+v took %d µs and ended at %s", c, latency, time.UnixMicro(ended))
+		}
+		calls = append(calls, c)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return calls
+}
+
+func TestEveryCallIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	b := setup(t, url)
+	b.use(config.ProviderGemini)
+	b.meet(public("C1", "general"))
+	m := b.say("C1", time.Hour, "hello")
+	b.reply(m, 0, "hello to you")
+	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}
+	r, err := b.Reply(t.Context(), in, m.TS, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := store.Call{Scope: chat.Scope(in), Purpose: "response", Provider: "gemini", Model: "large", Decision: "run/1"}
+	var want []store.Call
+	for _, c := range []struct {
+		reply   llmtest.Reply
+		in, out int
+		kind    string
+	}{
+		{llmtest.Reply{Text: "yes", InputTokens: 20, OutputTokens: 3}, 20, 3, ""},
+		{llmtest.Fail(503), 0, 0, "unavailable"},
+		{llmtest.Fail(401), 0, 0, "auth"},
+		{llmtest.Reply{Status: 429, RetryAfter: "7"}, 0, 0, "rate_limited"},
+		{llmtest.Reply{Drop: true}, 0, 0, "unavailable"},
+		{llmtest.Reply{Text: "Sleepy, Do", Cut: true, InputTokens: 21, OutputTokens: 400}, 21, 400, "cut"},
+		{llmtest.Reply{Blocked: true, InputTokens: 22}, 22, 0, "blocked"},
+		{llmtest.Reply{InputTokens: 23, OutputTokens: 1}, 23, 1, "empty"},
+	} {
+		b.model.Handle(llmtest.Script(c.reply))
+		if _, err := r.For("run/1").Ask(t.Context()); llm.KindOf(err) != c.kind {
+			t.Errorf("%+v: %v", c, err)
+		}
+		reply.TokensIn, reply.TokensOut, reply.Error = c.in, c.out, c.kind
+		want = append(want, reply)
+	}
+
+	// Nobody waits for the answer any more, and it costs what it costs.
+	ctx, cancel := context.WithCancel(t.Context())
+	b.model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
+	if _, err := r.Ask(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("called back: %v", err)
+	}
+	reply.TokensIn, reply.TokensOut, reply.Error, reply.Decision = 0, 0, "canceled", ""
+	want = append(want, reply)
+
+	// A judgment, and memories: a draft that is there already costs nothing again.
+	b.model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
+	j, err := b.Judgment(t.Context(), in, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.For("run/2").Ask(t.Context()); err != nil {
+		t.Error(err)
+	}
+	want = append(want, store.Call{Scope: chat.Scope(in), Purpose: "judgment", Provider: "gemini", Model: "small", TokensIn: 30, TokensOut: 5, Decision: "run/2"})
+	b.model.Handle(llmtest.Script(llmtest.Reply{Text: "- a note", InputTokens: 40, OutputTokens: 6}))
+	for _, c := range []struct {
+		scope chat.Scope
+		calls int
+	}{{thread(m), 1}, {channel("C1"), 2}, {workspace, 2}} {
+		b.remember(c.scope, 0)
+		for range c.calls {
+			want = append(want, store.Call{Scope: c.scope, Purpose: "memory", Provider: "gemini", Model: "keeper", TokensIn: 40, TokensOut: 6})
+		}
+	}
+
+	got := account(t, url)
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !reflect.DeepEqual(got[i], want[i]) {
+			t.Fatalf("the account has\n%+v, want\n%+v", got[min(i, len(got)):], want[min(i, len(want)):])
+		}
+	}
+	// What failed without a token is no call to a budget.
+	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 8 || tokens != 663 {
+		t.Errorf("%d calls and %d tokens spent, %v; want 8 and 663", calls, tokens, err)
+	}
+}
+
+func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	m := b.say("C1", 0, "a secret")
+	q, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	b.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := q.Ask(t.Context())
+	if err != nil || !strings.Contains(answer.Text, "note 1") {
+		t.Errorf("got %+v, %v", answer, err)
+	}
+	b.holds("the log", log.String(), "not written down", "conversation=channel/T1/C1", "response", "!secret", "!note 1")
+}
+
+// The persona of a channel is in the character of the bot, and its model writes the replies.
+func TestAChannelsPersonaAndModel(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"), public("C2", "pirates"))
+	b.Agents.Response.SystemPrompt, b.Agents.Judgment.SystemPrompt = "Be exact.", "Be strict."
+	b.config.Agents.Response.Model = "large"
+	b.config.Channels = map[string]config.Channel{"pirates": {Persona: " Speak like a pirate.\n", Model: "parrot"}}
+	for _, c := range []struct{ channel, persona, model string }{
+		{"C1", "You are myao.\n\n", "large"},
+		{"C2", "You are myao.\n\nSpeak like a pirate.\n\n", "parrot"},
+	} {
+		m := b.say(c.channel, 0, "hello")
+		where := chat.Conversation{Team: "T1", Channel: c.channel}
+		r, err := b.Reply(t.Context(), where, m.TS, true)
+		if err != nil || r.Model != c.model || !strings.HasPrefix(r.System, c.persona+"Be exact.\n") {
+			t.Errorf("%s: a reply by %s, %v:\n%.120s", c.channel, r.Model, err, r.System)
+		}
+		j, err := b.Judgment(t.Context(), where, 600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := j.Question("")
+		if err != nil || q.Model != "small" || !strings.HasPrefix(q.System, c.persona+"Be strict.\n") {
+			t.Errorf("%s: a judgment by %s, %v:\n%.120s", c.channel, q.Model, err, q.System)
+		}
+		memories, err := b.Memories(t.Context(), channel(c.channel), b.now)
+		if err != nil || len(memories) == 0 {
+			t.Fatal(memories, err)
+		}
+		for _, q := range memories {
+			b.holds("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
+		}
+	}
+}

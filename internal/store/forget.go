@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+)
+
+// ErrOverruled says that somebody has had something forgotten, or an old version put in
+// force, since a memory was begun: it may hold what it must not, and is not kept.
+var ErrOverruled = errors.New("what is remembered was changed by an order meanwhile")
+
+// ForgetResult says what Forget has done.
+type ForgetResult struct {
+	// Versions is how many texts were emptied.
+	Versions int `json:"versions"`
+	// Scopes are those of which a memory that was in force is so no more.
+	Scopes []chat.Scope `json:"scopes"`
+}
+
+// Forget takes what is remembered of a scope away, for good: the text of every version
+// is emptied, and its row stays with who had it forgotten. From now on memories are made
+// of what is sent later, and that of the workspace of channels' memories that are made
+// later. So that nothing comes back by another way, the same happens to whatever may have
+// been made of what the scope holds:
+//
+//   - of a channel, to its threads, and to the versions of the workspace that have it
+//     among their sources;
+//   - of a thread, to what was made since it began of its channel, which holds it, of
+//     the channel's other threads, which are made with the channel's memory at hand, and
+//     of the workspace with that channel. A long-term memory from before comes into force again.
+//
+// What else was lost with that is made anew from the messages that are there. The
+// messages themselves stay, and replies are written with the recent ones at hand.
+//
+// by is who wants it (cli:NAME, slack:U…), id that of the order: what was carried out is
+// not carried out again. A memory being made meanwhile is refused (ErrOverruled).
+func (s *Store) Forget(ctx context.Context, scope chat.Scope, by, id string) (ForgetResult, error) {
+	return s.forget(ctx, forgetting{scope: scope, from: chat.Time(scope.Thread), by: by, id: id})
+}
+
+// ForgetMessages is Forget of some messages of a channel, by their ts, as of a thread
+// that began with the earliest of them.
+func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []string, by, id string) (ForgetResult, error) {
+	f := forgetting{scope: chat.Scope{Team: team, Channel: channel}, ts: ts, by: by, id: id}
+	for _, one := range ts {
+		if at := chat.Time(one); f.from.IsZero() || at.Before(f.from) {
+			f.from = at
+		}
+	}
+	return s.forget(ctx, f)
+}
+
+// forgetting is one order to forget.
+type forgetting struct {
+	scope  chat.Scope
+	ts     []string // of messages; none: the whole scope
+	from   time.Time
+	by, id string
+	until  int64
+}
+
+// clocks is how far the clocks of Slack and of who makes memories may differ.
+const clocks = 5 * time.Minute
+
+func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		done = ForgetResult{Scopes: []chat.Scope{}}
+		order := s.orderRow(Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by, Subject: strings.Join(f.ts, " ")})
+		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&order)
+		if created.Error != nil || created.RowsAffected == 0 {
+			return created.Error
+		}
+		if err := s.hold(tx, f.scope); err != nil {
+			return err
+		}
+		// Whoever saves the workspace's memory waits, the first one too.
+		workspace := scopeRow{TeamID: f.scope.Team}
+		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&workspace).Error; err != nil {
+			return err
+		}
+		if err := ofScope(s.locked(tx), chat.Scope{Team: f.scope.Team}).Take(&workspace).Error; err != nil {
+			return err
+		}
+		var newest int64
+		if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").Scan(&newest).Error; err != nil {
+			return err
+		}
+		f.until = max(order.OrderedUS, newest+1) // each is known from the one before
+		if err := f.mark(tx); err != nil {
+			return err
+		}
+		if !f.scope.Workspace() {
+			if err := f.emptyChannel(tx, &done); err != nil {
+				return err
+			}
+		}
+		return f.emptyWorkspace(tx, &done)
+	})
+	if err != nil {
+		return ForgetResult{}, fmt.Errorf("forget %s: %w", f.scope, err)
+	}
+	return done, nil
+}
+
+// mark writes down what memories are not made of any more.
+func (f forgetting) mark(tx *gorm.DB) error {
+	rows := []forgottenRow{{TeamID: f.scope.Team, ChannelID: f.scope.Channel, ThreadTS: f.scope.Thread, UntilUS: f.until}}
+	if len(f.ts) > 0 {
+		rows = nil
+		for _, ts := range slices.Compact(slices.Sorted(slices.Values(f.ts))) {
+			rows = append(rows, forgottenRow{TeamID: f.scope.Team, ChannelID: f.scope.Channel, TS: ts, UntilUS: f.until})
+		}
+	}
+	return tx.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "ts"}},
+		DoUpdates: clause.AssignmentColumns([]string{"until_us"}),
+	}).Create(&rows).Error
+}
+
+// since is from when on a version was made that may hold what is forgotten; 0: all may.
+func (f forgetting) since() int64 {
+	if f.from.IsZero() {
+		return 0
+	}
+	return micros(f.from.Add(-clocks))
+}
+
+func (f forgetting) emptyChannel(tx *gorm.DB, done *ForgetResult) error {
+	of := func(db *gorm.DB) *gorm.DB {
+		return db.Where("team_id = ? AND channel_id = ?", f.scope.Team, f.scope.Channel)
+	}
+	// "" is the thread of no thread: with it the condition is of time alone.
+	made := func(db *gorm.DB) *gorm.DB {
+		return of(db).Where("(made_us >= ? OR thread_ts = ? AND thread_ts <> '')", f.since(), f.scope.Thread)
+	}
+	if err := f.empty(tx, of, made, done); err != nil {
+		return err
+	}
+	read := f.until
+	if !f.from.IsZero() {
+		read = micros(f.from)
+	}
+	return f.withdraw(tx, of, read, done)
+}
+
+func (f forgetting) emptyWorkspace(tx *gorm.DB, done *ForgetResult) error {
+	of := func(db *gorm.DB) *gorm.DB { return ofScope(db, chat.Scope{Team: f.scope.Team}) }
+	made := of
+	if !f.scope.Workspace() {
+		made = func(db *gorm.DB) *gorm.DB {
+			return of(db).Where("made_us >= ? AND sources LIKE ?", f.since(), `%"`+f.scope.Channel+`/%`)
+		}
+	}
+	if err := f.empty(tx, of, made, done); err != nil {
+		return err
+	}
+	return f.withdraw(tx, of, 0, done)
+}
+
+// empty takes the texts of versions away, and all drafts.
+func (f forgetting) empty(tx *gorm.DB, of, made func(*gorm.DB) *gorm.DB, done *ForgetResult) error {
+	if err := of(tx).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
+		return err
+	}
+	emptied := made(tx.Model(&memoryRow{})).Where("forgotten_us = 0").
+		Updates(map[string]any{"text": "", "forgotten_by": f.by, "forgotten_us": f.until})
+	done.Versions += int(emptied.RowsAffected)
+	return emptied.Error
+}
+
+// withdraw takes out of force what is empty. A long-term memory that is not, older than
+// that, comes in its place. The scope looks like none that could ever be, so that the
+// next run makes its memories anew, from what was sent since read on.
+func (f forgetting) withdraw(tx *gorm.DB, of func(*gorm.DB) *gorm.DB, read int64, done *ForgetResult) error {
+	emptied := of(tx.Model(&memoryRow{})).Where("forgotten_us = ?", f.until).Select("id")
+	var rows []scopeRow
+	if err := of(tx).Where("long_id IN (?) OR short_id IN (?)", emptied, emptied).Order("thread_ts").Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, r := range rows {
+		scope := chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}
+		done.Scopes = append(done.Scopes, scope)
+		for term, id := range map[chat.Term]**int64{chat.LongTerm: &r.LongID, chat.ShortTerm: &r.ShortID} {
+			if *id == nil {
+				continue
+			}
+			var there []memoryRow
+			query := tx.Select("id").Where("id = ? AND forgotten_us = 0", **id)
+			if term == chat.LongTerm {
+				query = ofScope(tx.Select("id"), scope).Where("term = ? AND version > 0 AND forgotten_us = 0 AND id <= ?", string(term), **id).
+					Order("version DESC").Limit(1)
+			}
+			if err := query.Find(&there).Error; err != nil {
+				return err
+			}
+			if *id = nil; len(there) > 0 {
+				*id = &there[0].ID
+			}
+		}
+		since := read
+		if !f.from.IsZero() {
+			since = min(read, r.SinceUS)
+		}
+		if err := ofScope(tx.Model(&scopeRow{}), scope).Updates(map[string]any{
+			"long_id": r.LongID, "short_id": r.ShortID, "since_us": since, "newest_us": 0, "revision": "", "count": neverSeen,
+			"read_us": 0, "updated_us": max(f.until, r.UpdatedUS),
+		}).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neverSeen is the count of a scope that is to be remembered anew, whatever it looks like.
+const neverSeen = -1

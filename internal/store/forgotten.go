@@ -1,0 +1,68 @@
+package store
+
+import (
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// forgottenRow has an empty channel, thread and ts where chat.Scope has, and ts is of one message.
+type forgottenRow struct {
+	TeamID    string `gorm:"primaryKey"`
+	ChannelID string `gorm:"primaryKey"`
+	ThreadTS  string `gorm:"primaryKey;column:thread_ts"`
+	TS        string `gorm:"primaryKey;column:ts"`
+	UntilUS   int64  `gorm:"column:until_us"`
+}
+
+func (forgottenRow) TableName() string { return "forgotten" }
+
+// oblivion is what memories of one channel are not made of.
+type oblivion []forgottenRow
+
+// forgotten is what was forgotten of a channel, or with channel empty the mark of the workspace.
+func forgotten(db *gorm.DB, team, channel string) (rows oblivion, err error) {
+	err = db.Where("team_id = ? AND channel_id = ?", team, channel).Find(&rows).Error
+	return rows, err
+}
+
+// but restricts a query of the channel's messages to what is not forgotten.
+func (o oblivion) but(messages *gorm.DB) *gorm.DB {
+	for _, f := range o {
+		switch {
+		case f.TS != "":
+			messages = messages.Where("ts <> ?", f.TS)
+		case f.ThreadTS != "":
+			messages = messages.Where("NOT (thread_ts = ? OR ts = ?) OR sent_us > ?", f.ThreadTS, f.ThreadTS, f.UntilUS)
+		default:
+			messages = messages.Where("sent_us > ?", f.UntilUS)
+		}
+	}
+	return messages.Session(&gorm.Session{})
+}
+
+// ordered is when somebody last gave an order about what is remembered of a scope, or of
+// what it is made of: who began to remember it before must begin again. It is 0 for never.
+func ordered(db *gorm.DB, scope chat.Scope) (us int64, err error) {
+	lost := db.Model(&forgottenRow{}).Where("team_id = ?", scope.Team)
+	if !scope.Workspace() { // which is made of all channels
+		lost = lost.Where("channel_id = ?", scope.Channel)
+	}
+	if err := lost.Select("COALESCE(MAX(until_us), 0)").Scan(&us).Error; err != nil {
+		return 0, err
+	}
+	var row []scopeRow
+	if err := ofScope(db.Select("ordered_us"), scope).Find(&row).Error; err != nil || len(row) == 0 {
+		return us, err
+	}
+	return max(us, row[0].OrderedUS), nil
+}
+
+// hold keeps a channel's memories to this transaction: who remembers, or forgets, waits.
+func (s *Store) hold(tx *gorm.DB, scope chat.Scope) error {
+	if scope.Workspace() {
+		return nil
+	}
+	var row []channelRow
+	return s.locked(tx).Where("team_id = ? AND channel_id = ?", scope.Team, scope.Channel).Find(&row).Error
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// InForce is what is remembered of a scope, for people to look at.
+type InForce struct {
+	Scope chat.Scope
+	// Long and Short are nil where there is none; their texts are left out.
+	Long, Short *Memory
+	// Updated is when it was last looked at, and found to be new.
+	Updated time.Time
+}
+
+// InForce is the scopes that have been remembered: the workspace and its channels, or of
+// one channel that and its threads, the most recently active first; at most limit.
+func (s *Store) InForce(ctx context.Context, team, channel string, limit int) ([]InForce, error) {
+	db := s.db.WithContext(ctx)
+	query := db.Where("team_id = ? AND thread_ts = ''", team).Order("channel_id")
+	if channel != "" {
+		query = db.Where("team_id = ? AND channel_id = ?", team, channel).Order("updated_us DESC, thread_ts")
+	}
+	var rows []scopeRow
+	if err := query.Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read what is remembered: %w", err)
+	}
+	var ids []int64
+	for _, r := range rows {
+		ids = append(ids, pointers(r.LongID, r.ShortID)...)
+	}
+	memories := map[int64]*Memory{}
+	if len(ids) > 0 {
+		var texts []memoryRow
+		if err := db.Omit("text").Where("id IN ?", ids).Find(&texts).Error; err != nil {
+			return nil, fmt.Errorf("read what is remembered: %w", err)
+		}
+		for _, r := range texts {
+			m := r.memory()
+			memories[r.ID] = &m
+		}
+	}
+	of := func(id *int64) *Memory {
+		if id == nil {
+			return nil
+		}
+		return memories[*id]
+	}
+	inForce := make([]InForce, len(rows))
+	for i, r := range rows {
+		inForce[i] = InForce{
+			Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Long: of(r.LongID), Short: of(r.ShortID), Updated: instant(r.UpdatedUS),
+		}
+	}
+	return inForce, nil
+}
+
+// MemoryVersion is one version of a memory, or ErrNotFound. One that was forgotten has no text.
+func (s *Store) MemoryVersion(ctx context.Context, scope chat.Scope, term chat.Term, version int) (Memory, error) {
+	var rows []memoryRow
+	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = ? AND version > 0", string(term), version).
+		Find(&rows).Error; err != nil {
+		return Memory{}, fmt.Errorf("read version %d of the %s memory of %s: %w", version, term, scope, err)
+	}
+	if len(rows) == 0 {
+		return Memory{}, fmt.Errorf("version %d of the %s memory of %s: %w", version, term, scope, ErrNotFound)
+	}
+	return rows[0].memory(), nil
+}

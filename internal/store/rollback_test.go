@@ -1,0 +1,94 @@
+package store
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+func TestRollback(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread, _ := db.remembering(t)
+		c := db.look(t, theChannel, noon)
+		old, err := db.MemoryVersion(t.Context(), theChannel, chat.LongTerm, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Rollback(t.Context(), theChannel, chat.LongTerm, 1, operator, "o1")
+		want := old
+		want.ID, want.Version, want.Origin, want.By, want.Made = got.ID, 3, "operator", operator, db.clock.now()
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+		}
+		if long, short := db.inForce(t, theChannel); long != "long 1" || short != "short 2" {
+			t.Errorf("in force is %q, %q", long, short)
+		}
+		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "long 1"}; !slices.Equal(got, want) {
+			t.Errorf("versions %q, want %q", got, want)
+		}
+		orders, err := db.Orders(t.Context(), team, channel, time.Time{}, 10)
+		if want := []Order{{ID: "o1", Scope: theChannel, Kind: "rollback", By: operator, Subject: "long/1", At: db.clock.now()}}; err != nil || !reflect.DeepEqual(orders, want) {
+			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
+		}
+		// Who began to remember before that begins again; the thread's memory is another matter.
+		if err := db.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "x"}, c); !errors.Is(err, ErrOverruled) {
+			t.Errorf("a draft of before: %v", err)
+		}
+		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
+			t.Errorf("a memory of before: %v", err)
+		}
+		db.clock.advance(time.Minute)
+		db.make(t, theChannel, chat.LongTerm, "long 4")
+		db.make(t, thread, chat.ShortTerm, "thread 3")
+
+		if _, err := db.Forget(t.Context(), theChannel, operator, "o2"); err != nil {
+			t.Fatal(err)
+		}
+		for version, want := range map[int]error{1: ErrForgotten, 3: ErrForgotten, 9: ErrNotFound, 0: ErrNotFound} {
+			if _, err := db.Rollback(t.Context(), theChannel, chat.LongTerm, version, operator, "o3"); !errors.Is(err, want) {
+				t.Errorf("to version %d: %v, want %v", version, err, want)
+			}
+		}
+		if n := db.count(t, "orders", "id = 'o3'"); n != 0 {
+			t.Error("an order that was refused is written down")
+		}
+	})
+}
+
+func TestInForce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread, other := db.remembering(t)
+		tell := func(channel string, limit int) (scopes []chat.Scope, texts int) {
+			t.Helper()
+			listed, err := db.InForce(t.Context(), team, channel, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range listed {
+				scopes = append(scopes, s.Scope)
+				for _, m := range []*Memory{s.Long, s.Short} {
+					if m != nil && (m.Text != "" || m.Version != 2 || m.Scope != s.Scope) {
+						t.Errorf("%+v", m)
+					}
+					if m != nil {
+						texts++
+					}
+				}
+			}
+			return scopes, texts
+		}
+		if got, n := tell("", 10); !slices.Equal(got, []chat.Scope{workspace, theChannel, other}) || n != 5 {
+			t.Errorf("listed %v with %d memories", got, n)
+		}
+		if got, n := tell("", 2); !slices.Equal(got, []chat.Scope{workspace, theChannel}) || n != 4 {
+			t.Errorf("at most two: %v with %d memories", got, n)
+		}
+		if got, n := tell(channel, 10); !slices.Equal(got, []chat.Scope{theChannel, thread}) || n != 3 {
+			t.Errorf("of the channel %v with %d memories", got, n)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// Kept is a message as it stands, and how it came to be known.
+type Kept struct {
+	chat.Message
+	// Handled is set once an event of the message itself has been recorded; else it was
+	// read from Slack's history, and nobody has heard of it.
+	Handled bool
+	// Stored is when the newest news of it was stored.
+	Stored time.Time
+}
+
+func (r messageRow) kept() Kept {
+	return Kept{Message: r.message(), Handled: r.Handled, Stored: instant(r.StoredUS)}
+}
+
+// Kept is those of a channel's messages that are known, by ts, deleted ones among them,
+// in order of time.
+func (s *Store) Kept(ctx context.Context, team, channel string, ts []string) ([]Kept, error) {
+	if len(ts) == 0 {
+		return nil, nil
+	}
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts IN ?", team, channel, ts).Order("sent_us, ts").
+		Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read %d messages of %s: %w", len(ts), channel, err)
+	}
+	return kept(rows), nil
+}
+
+// KeptSince is the messages of a conversation itself that were sent since a time, the
+// newest limit of them, in order of time; deleted ones are left out.
+func (s *Store) KeptSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]Kept, error) {
+	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
+		c.Team, c.Channel, c.Thread, stamp(since))
+}
+
+// KeptAround is KeptSince of a channel with its threads.
+func (s *Store) KeptAround(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]Kept, error) {
+	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", c.Team, c.Channel, stamp(since))
+}
+
+func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, where string, args ...any) ([]Kept, error) {
+	var rows []messageRow
+	if err := s.db.WithContext(ctx).Where(where, args...).Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read messages of %s: %w", c.ID(), err)
+	}
+	slices.Reverse(rows)
+	return kept(rows), nil
+}
+
+func kept(rows []messageRow) []Kept {
+	out := make([]Kept, len(rows))
+	for i, r := range rows {
+		out[i] = r.kept()
+	}
+	return out
+}
+
+// Passed is a change of a message, and how far it has come on its way to a workflow.
+type Passed struct {
+	conversation.Change
+	WorkflowID string
+	// Stored is when it was recorded; Relayed when a signal had taken it, or zero.
+	Stored, Relayed time.Time
+}
+
+// Passed is the changes of some conversations, of messages sent since a time, in order of
+// those and of their coming, at most limit.
+func (s *Store) Passed(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Passed, error) {
+	var rows []changeRow
+	// By ts, which sorts as what it names: there is no index of sent_us but of what waits.
+	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(stamp(since)))).
+		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
+	}
+	passed := make([]Passed, len(rows))
+	for i, r := range rows {
+		passed[i] = Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
+		if r.RelayedUS != nil {
+			passed[i].Relayed = instant(*r.RelayedUS)
+		}
+	}
+	return passed, nil
+}
+
+// DecisionsSince is the decisions of some conversations since a time, oldest first, at most limit.
+func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Decision, error) {
+	var rows []Decision
+	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND decided_us >= ?", workflowIDs, stamp(since)).
+		Order("decided_us, key").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read decisions of %d conversations: %w", len(workflowIDs), err)
+	}
+	return rows, nil
+}
+
+// PartsFor is the parts of all replies in a channel to messages, in order of the replies
+// and of their own; the same message may be answered in several threads and revisions.
+func (s *Store) PartsFor(ctx context.Context, team, channel string, triggers []string) ([]Part, error) {
+	if len(triggers) == 0 {
+		return nil, nil
+	}
+	var rows []outboxRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND trigger_ts IN ?", team, channel, triggers).
+		Order("reply, part").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read replies to %d messages of %s: %w", len(triggers), channel, err)
+	}
+	parts := make([]Part, len(rows))
+	for i, r := range rows {
+		parts[i] = r.part()
+	}
+	return parts, nil
+}
+
+// Orders is what people have ordered about a channel and its threads, or with channel
+// empty about the memory of the workspace, since a time, oldest first, at most limit.
+func (s *Store) Orders(ctx context.Context, team, channel string, since time.Time, limit int) ([]Order, error) {
+	var rows []orderRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ordered_us >= ?", team, channel, stamp(since)).
+		Order("ordered_us, id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	orders := make([]Order, len(rows))
+	for i, r := range rows {
+		orders[i] = Order{
+			ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: moment(r.UntilUS), At: instant(r.OrderedUS),
+		}
+	}
+	return orders, nil
+}
+
+func (r callRow) call() Call {
+	return Call{
+		Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Purpose: r.Purpose, Provider: r.Provider, Model: r.Model,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, Latency: time.Duration(r.LatencyUS) * time.Microsecond, Error: r.Error,
+		Decision: r.Decision, Ended: instant(r.CalledUS),
+	}
+}
+
+// CallsFor is the calls of models that were made for decisions, by their keys, oldest first.
+func (s *Store) CallsFor(ctx context.Context, decisions []string) ([]Call, error) {
+	if len(decisions) == 0 {
+		return nil, nil
+	}
+	var rows []callRow
+	// Said twice, since the index has only what was made for a decision.
+	if err := s.db.WithContext(ctx).Where("decision IN ? AND decision <> ''", decisions).Order("called_us, id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read calls of models: %w", err)
+	}
+	made := make([]Call, len(rows))
+	for i, r := range rows {
+		made[i] = r.call()
+	}
+	return made, nil
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+func tsOf(kept []Kept) (ts []string) {
+	for _, m := range kept {
+		ts = append(ts, m.TS)
+	}
+	return ts
+}
+
+func TestKept(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.store(t, said(at(3), ""), said(at(1), ""), said(at(2), at(1)), in("C2", said(at(4), "")))
+		gone := said(at(5), "")
+		gone.Deleted = true
+		db.store(t, gone)
+		if err := db.Remember(t.Context(), []chat.Message{said(at(6), "")}); err != nil {
+			t.Fatal(err)
+		}
+		top := chat.Conversation{Team: team, Channel: channel}
+		for name, c := range map[string]struct {
+			read func() ([]Kept, error)
+			want []string
+		}{
+			"of the top level":    {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(3), at(6)}},
+			"the newest two":      {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, time.Time{}, 2) }, []string{at(3), at(6)}},
+			"since a message":     {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, chat.Time(at(3)), 10) }, []string{at(3), at(6)}},
+			"with threads":        {func() ([]Kept, error) { return db.KeptAround(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(2), at(3), at(6)}},
+			"by ts":               {func() ([]Kept, error) { return db.Kept(t.Context(), team, channel, []string{at(5), at(2), at(4)}) }, []string{at(2), at(5)}},
+			"by ts, none":         {func() ([]Kept, error) { return db.Kept(t.Context(), team, channel, nil) }, nil},
+			"of a thread's reply": {func() ([]Kept, error) { return db.KeptSince(t.Context(), of(said(at(2), at(1))), time.Time{}, 10) }, []string{at(2)}},
+		} {
+			if got, err := c.read(); err != nil || !slices.Equal(tsOf(got), c.want) {
+				t.Errorf("%s: %v, %v; want %v", name, tsOf(got), err, c.want)
+			}
+		}
+		got, err := db.Kept(t.Context(), team, channel, []string{at(3), at(6)})
+		if want := []Kept{{said(at(3), ""), true, noon}, {said(at(6), ""), false, noon}}; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	})
+}
+
+func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		a, b := said(at(1), ""), said(at(2), at(1))
+		db.record(t, b, keep(b, conversation.Said))
+		db.record(t, a, keep(a, conversation.Said, conversation.Edited))
+		db.clock.advance(time.Minute)
+		if err := db.Relayed(t.Context(), []int64{db.waiting(t, of(b))[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{of(a).ID(), of(b).ID()}
+		change := func(m chat.Message, kind conversation.Kind, relayed time.Time) Passed {
+			return Passed{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m).ID(), Stored: noon, Relayed: relayed}
+		}
+		all := []Passed{change(a, "said", time.Time{}), change(a, "edited", time.Time{}), change(b, "said", noon.Add(time.Minute))}
+		for name, c := range map[string]struct {
+			ids   []string
+			since time.Time
+			limit int
+			want  []Passed
+		}{
+			"all": {ids, time.Time{}, 10, all}, "at most one": {ids, time.Time{}, 1, all[:1]},
+			"of one": {ids[1:], time.Time{}, 10, all[2:]}, "since the second": {ids, b.Time(), 10, all[2:]},
+		} {
+			if got, err := db.Passed(t.Context(), c.ids, c.since, c.limit); err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
+			}
+		}
+		for i, m := range []chat.Message{a, b, in("C2", a)} {
+			db.clock.advance(time.Minute)
+			if err := db.Decide(t.Context(), Decision{Key: m.Channel + m.TS, WorkflowID: of(m).ID(), TriggerTS: m.TS, Outcome: "silent", Source: "rule"}); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		keys := func(since time.Time, limit int) (keys []string) {
+			t.Helper()
+			decisions, err := db.DecisionsSince(t.Context(), ids, since, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range decisions {
+				keys = append(keys, d.Key)
+			}
+			return keys
+		}
+		if got, want := keys(noon, 10), []string{"C1" + a.TS, "C1" + b.TS}; !slices.Equal(got, want) {
+			t.Errorf("decisions %v, want %v", got, want)
+		}
+		if got, want := keys(noon.Add(3*time.Minute), 10), []string{"C1" + b.TS}; !slices.Equal(got, want) {
+			t.Errorf("later decisions %v, want %v", got, want)
+		}
+		if got, want := keys(noon, 1), []string{"C1" + a.TS}; !slices.Equal(got, want) {
+			t.Errorf("one decision %v, want %v", got, want)
+		}
+	})
+}
+
+func TestPartsOfWhatWasAnswered(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for i, trigger := range []string{at(1), at(2)} {
+			made := parts([]string{"b", "a"}[i], "one", "two")
+			for j := range made {
+				made[j].Trigger = trigger
+			}
+			if err := db.Compose(t.Context(), made, Decision{Key: trigger, Outcome: "pending"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := func(triggers ...string) (keys []string) {
+			t.Helper()
+			got, err := db.PartsFor(t.Context(), team, channel, triggers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range got {
+				keys = append(keys, p.Key)
+			}
+			return keys
+		}
+		if got := read(at(1), at(3)); len(got) != 2 || got[0] != parts("b", "")[0].Key {
+			t.Errorf("of one: %v", got)
+		}
+		if got := read(at(1), at(2)); len(got) != 4 || got[0] != parts("a", "")[0].Key {
+			t.Errorf("of both: %v", got)
+		}
+		if got := read(); len(got) != 0 {
+			t.Errorf("of none: %v", got)
+		}
+	})
+}
+
+func TestCallsAndUsage(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread := chat.Scope{Team: team, Channel: channel, Thread: at(1)}
+		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+		made := []Call{
+			{Scope: thread, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 10, TokensOut: 1, Latency: time.Second, Decision: "d1", Ended: minute(1)},
+			{Scope: thread, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 20, Error: "rate_limited", Decision: "d1", Ended: minute(0)},
+			{Scope: thread, Purpose: "response", Provider: "p", Model: "large", TokensIn: 30, TokensOut: 3, Decision: "d2", Ended: minute(2)},
+			{Scope: theChannel, Purpose: "judgment", Provider: "p", Model: "small", TokensIn: 40, Decision: "d3", Ended: minute(3)},
+			{Scope: workspace, Purpose: "memory", Provider: "q", Model: "large", TokensIn: 50, TokensOut: 5, Ended: minute(4)},
+		}
+		for _, c := range made {
+			if err := db.PutCall(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := db.CallsFor(t.Context(), []string{"d1", "d3", ""}); err != nil || !reflect.DeepEqual(got, []Call{made[1], made[0], made[3]}) {
+			t.Errorf("for decisions: %+v, %v", got, err)
+		}
+		got, err := db.Usage(t.Context(), minute(0), minute(4))
+		want := []Usage{
+			{TeamID: team, ChannelID: channel, Purpose: "judgment", Provider: "p", Model: "small", Calls: 3, Failed: 1, TokensIn: 70, TokensOut: 1},
+			{TeamID: team, ChannelID: channel, Purpose: "response", Provider: "p", Model: "large", Calls: 1, TokensIn: 30, TokensOut: 3},
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("usage %+v, %v\nwant %+v", got, err, want)
+		}
+		if got, err := db.Usage(t.Context(), minute(4), minute(5)); err != nil || len(got) != 1 || got[0].ChannelID != "" {
+			t.Errorf("the last minute: %+v, %v", got, err)
+		}
+		if calls, tokens, err := db.Spent(t.Context(), team, channel, minute(1)); err != nil || calls != 3 || tokens != 84 {
+			t.Errorf("spent %d calls, %d tokens, %v", calls, tokens, err)
+		}
+	})
+}
+
+func TestTeamsAndChannelsNamed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if got, err := db.Teams(t.Context()); err != nil || len(got) != 0 {
+			t.Errorf("at first %v, %v", got, err)
+		}
+		db.sync(t, Channel{ID: "C2", Name: "general"}, Channel{ID: channel, Name: "general", Archived: true}, Channel{ID: "D1"})
+		if got, err := db.Teams(t.Context()); err != nil || !slices.Equal(got, []string{team}) {
+			t.Errorf("teams %v, %v", got, err)
+		}
+		got, err := db.ChannelsNamed(t.Context(), team, "general")
+		if err != nil || len(got) != 2 || got[0].ID != channel || !got[0].Archived || !got[1].Member {
+			t.Errorf("named general: %+v, %v", got, err)
+		}
+		if got, err := db.ChannelsNamed(t.Context(), team, ""); err != nil || len(got) != 0 {
+			t.Errorf("without a name: %+v, %v", got, err)
+		}
+		for _, team := range []string{"T0", "T3"} {
+			if err := db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "elsewhere"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := db.Teams(t.Context()); err != nil || len(got) != 2 {
+			t.Errorf("of three %v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+)
+
+// Version is how far the tables are, beside what this program knows. The names are those
+// of migrations, without their directory.
+type Version struct {
+	// Applied are the program's migrations that the database has had.
+	Applied []string
+	// Pending are those that it has yet to have: Migrate would apply them.
+	Pending []string
+	// Unknown are the numbers of migrations of a newer program.
+	Unknown []int64
+}
+
+// Version reads how far the tables are, and changes nothing.
+func (s *Store) Version(ctx context.Context) (Version, error) {
+	pool, err := s.db.DB()
+	if err != nil {
+		return Version{}, fmt.Errorf("read version of database: %w", err)
+	}
+	dialect, dir := goose.DialectPostgres, "postgres"
+	if s.sqlite != "" {
+		dialect, dir = goose.DialectSQLite3, "sqlite"
+	}
+	provider, err := migrator(dialect, dir, pool)
+	if err != nil {
+		return Version{}, fmt.Errorf("read version of database: %w", err)
+	}
+	done, err := s.migrated(ctx, pool)
+	if err != nil {
+		return Version{}, fmt.Errorf("read version of database: %w", err)
+	}
+	var v Version
+	for _, source := range provider.ListSources() {
+		if name := path.Base(source.Path); done[source.Version] {
+			v.Applied = append(v.Applied, name)
+		} else {
+			v.Pending = append(v.Pending, name)
+		}
+		delete(done, source.Version)
+	}
+	for number := range done {
+		v.Unknown = append(v.Unknown, number)
+	}
+	slices.Sort(v.Unknown)
+	return v, nil
+}
+
+// migrated is the numbers of the migrations that the database has had. goose's own look at
+// them would make its table where it is missing.
+func (s *Store) migrated(ctx context.Context, pool *sql.DB) (done map[int64]bool, err error) {
+	there := `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '` + goose.DefaultTablename + `'`
+	if s.sqlite != "" {
+		there = `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '` + goose.DefaultTablename + `'`
+	}
+	var tables int
+	if err := pool.QueryRowContext(ctx, there).Scan(&tables); err != nil || tables == 0 {
+		return nil, err
+	}
+	rows, err := pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE is_applied AND version_id > 0`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	done = map[int64]bool{}
+	for rows.Next() {
+		var number int64
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		done[number] = true
+	}
+	return done, rows.Err()
+}

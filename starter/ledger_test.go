@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// office is a database to be looked at by commands, with no Slack and no Temporal to ask.
+type office struct {
+	*store.Store
+	t      *testing.T
+	config string
+	began  time.Time
+}
+
+func newOffice(t *testing.T, settings string) *office {
+	t.Helper()
+	url := sqlite(t)
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := &office{Store: s, t: t, config: configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	text, err := os.ReadFile(o.config)
+	if err == nil {
+		err = os.WriteFile(o.config, append(text, settings...), 0o600)
+	}
+	o.must(err)
+	_, err = s.SyncChannels(t.Context(), "T1", []store.Channel{{ID: "C1", Name: "general"}, {ID: "C2", Name: "random"}})
+	o.must(err)
+	return o
+}
+
+func (o *office) must(err error) {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// ts is that of the second n.
+func (o *office) ts(n int) string { return chat.TS(o.began.Add(time.Duration(n) * time.Second)) }
+
+func (o *office) message(n int, thread string) chat.Message {
+	return chat.Message{Team: "T1", Channel: "C1", TS: o.ts(n), ThreadTS: thread, UserID: "U1", Text: "secret \x1b[2J"}
+}
+
+// hear records a message as its event does, and relays it.
+func (o *office) hear(m chat.Message, kinds ...conversation.Kind) {
+	o.t.Helper()
+	c := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+	_, err := o.Record(o.t.Context(), m, func(store.Known) store.Entry {
+		e := store.Entry{Message: &m, Handled: true}
+		for _, kind := range kinds {
+			e.Changes = append(e.Changes, store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: kind}})
+		}
+		return e
+	})
+	o.must(err)
+	waiting, err := o.Waiting(o.t.Context(), c.ID(), 10)
+	o.must(err)
+	for _, w := range waiting {
+		o.must(o.Relayed(o.t.Context(), []int64{w.ID}))
+	}
+}
+
+// command runs the starter.
+func (o *office) command(args ...string) (status int, stdout, stderr string) {
+	o.t.Helper()
+	var out, err bytes.Buffer
+	status = run(o.t.Context(), append(args, "--config", o.config), &out, &err)
+	return status, out.String(), err.String()
+}
+
+// prints demands that a command does its work, and prints what it must and not what it must not.
+func (o *office) prints(args, has, lacks []string) string {
+	o.t.Helper()
+	status, out, err := o.command(args...)
+	if status != 0 {
+		o.t.Errorf("%q: status %d, %s", args, status, err)
+	}
+	for _, part := range has {
+		if !strings.Contains(out, part) {
+			o.t.Errorf("%q lacks %q:\n%s", args, part, out)
+		}
+	}
+	for _, part := range append(lacks, "\x1b") {
+		if strings.Contains(out, part) {
+			o.t.Errorf("%q prints %q:\n%s", args, part, out)
+		}
+	}
+	return out
+}
+
+// fails demands that a command says in one line what is wrong.
+func (o *office) fails(status int, args []string, part string) {
+	o.t.Helper()
+	got, out, err := o.command(args...)
+	if got != status || out != "" || !strings.Contains(err, part) || status == 1 && strings.Count(err, "\n") != 1 {
+		o.t.Errorf("%q: status %d, want %d with %q: %s%s", args, got, status, part, out, err)
+	}
+}
+
+func TestWhyCommand(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "llm: {prices: {small: {input: 1, output: 10}}}\n")
+	ctx := t.Context()
+	first, second, root, reply := o.message(0, ""), o.message(5, ""), o.message(60, ""), o.message(61, o.ts(60))
+	o.hear(first, conversation.Said)
+	o.hear(second, conversation.Said)
+	o.hear(root, conversation.Said)
+	o.hear(reply, conversation.Said)
+	bot := o.message(7, "")
+	bot.UserID, bot.BotID, bot.Name = "", "B1", "herald"
+	o.hear(bot)
+	old := o.message(-7*24*3600, "")
+	o.must(o.Remember(ctx, []chat.Message{old}))
+	o.must(o.SaveUser(ctx, "T1", store.User{ID: "U1", Name: "Ada", Refreshed: o.began}))
+	sure := 0.9
+	top := chat.Conversation{Team: "T1", Channel: "C1"}
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: root.TS}
+	judged := store.Decision{
+		Key: "r/1", WorkflowID: top.ID(), TriggerTS: second.TS, Source: "judgment", ShouldRespond: true, Reason: "nobody \x1b[31manswered", Confidence: &sure, Model: "small", Outcome: "pending",
+	}
+	o.must(o.PutCall(ctx, store.Call{Scope: chat.Scope(top), Purpose: "judgment", Model: "small", TokensIn: 1000, TokensOut: 100, Decision: judged.Key}))
+	o.must(o.Decide(ctx, judged))
+	part := store.Part{Key: "p", Reply: "reply", Team: "T1", Channel: "C1", Trigger: second.TS, Text: "the bot's words", Decision: judged.Key}
+	o.must(o.Compose(ctx, []store.Part{part}, judged))
+	_, err := o.BeginSend(ctx, store.Part{Key: "p", State: store.Composed, Text: part.Text}, time.Minute)
+	o.must(err)
+	own := o.message(20, "")
+	own.Own, own.Text = true, part.Text
+	o.must(o.Posted(ctx, part, own))
+	o.must(o.Settle(ctx, judged.Key, "posted", "reply"))
+	o.must(o.Decide(ctx, store.Decision{Key: "r/2", WorkflowID: thread.ID(), TriggerTS: reply.TS, Source: "rule", Rule: "too_old", Reason: "it is old", Outcome: "silent"}))
+	o.must(o.PutOrder(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
+
+	o.prints([]string{"why", "general"}, []string{
+		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) said it", "decided about together with " + second.TS, "herald (B1), a bot, said it",
+		"the channel's bots setting is ignore", "said before the bot knew the channel", "decided to answer, about " + second.TS + " with " + first.TS,
+		`judgment, confidence 0.90: nobody \x1b[31manswered`, "1000 tokens in, 100 out, 0s, cost 0.002", "→ posted at", "in Slack as " + own.TS + ", 1 try",
+		own.TS + ": the bot said it", "slack:U2 ordered: mute until", root.TS + ": Ada",
+	}, []string{"secret", "words", reply.TS})
+	o.prints([]string{"why", "#General", "--text", "--limit", "2"}, []string{`"secret \x1b[2J"`, `"the bot's words"`, "there are earlier messages"}, []string{first.TS + ": Ada"})
+	o.prints([]string{"why", "C1", "--since", "2h"}, []string{first.TS + ": Ada"}, []string{old.TS})
+	// A message with a thread is that, else its conversation's, restricted to it.
+	o.prints([]string{"why", "general", root.TS}, []string{"thread " + root.TS + " of C1", reply.TS + ": Ada", "rule too_old: it is old", "mute"}, []string{second.TS})
+	o.prints([]string{"why", "general", reply.TS}, []string{"message " + reply.TS + " of C1", "too_old"}, []string{root.TS + ": Ada"})
+	o.prints([]string{"why", "general", first.TS}, []string{"decided to answer", "together with " + second.TS, "in Slack as"}, []string{second.TS + ": Ada", "herald", "mute"})
+	o.prints([]string{"why", "general", own.TS}, []string{"the bot's own message"}, nil)
+	o.prints([]string{"why", "random"}, []string{"nothing was said"}, nil)
+
+	var story ledger.Story
+	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
+	if len(story.Entries) != 2 || story.Message != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 {
+		t.Errorf("as JSON: %+v", story)
+	}
+	o.fails(1, []string{"why", "nowhere"}, `channel "nowhere" is not known`)
+	o.fails(1, []string{"why", "general", o.ts(9)}, "the bot has never heard of it")
+	o.fails(2, []string{"why", "general", "yesterday"}, "1700000000.000100")
+	o.fails(2, []string{"why", "general", "--since", "yesterday"}, "2026-03-01")
+	o.fails(2, []string{"why"}, "<channel>")
+}
+
+func TestUsageCommand(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "time_zone: Pacific/Auckland\nllm: {prices: {small: {input: 2, output: 10}}}\n")
+	call := func(at, purpose, channel, model, failed string) {
+		t.Helper()
+		ended, err := time.Parse(time.RFC3339, at)
+		o.must(err)
+		o.must(o.PutCall(t.Context(), store.Call{
+			Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, Provider: "openai", Model: model, TokensIn: 100_000, TokensOut: 10_000, Error: failed, Ended: ended,
+		}))
+	}
+	// Midnight in Auckland is at 11:00 UTC, and on the 5th of April the day has 25 hours.
+	call("2026-04-03T10:59:59Z", "judgment", "C1", "small", "")
+	call("2026-04-03T11:00:00Z", "judgment", "C1", "small", "rate_limited")
+	call("2026-04-04T11:00:00Z", "response", "C2", "small", "")
+	call("2026-04-05T11:59:59Z", "memory", "", "la\x1brge", "")
+	call("2026-04-05T12:00:00Z", "judgment", "C1", "small", "")
+	between := []string{"--since", "2026-04-03", "--until", "2026-04-07"}
+	fields := func(args []string) (lines []string) {
+		t.Helper()
+		for _, line := range strings.Split(o.prints(append(append([]string{"usage"}, args...), between...), nil, nil), "\n") {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+		return lines
+	}
+	for by, want := range map[string]string{
+		"day": `DAY CALLS FAILED TOKENS IN TOKENS OUT COST
+2026-04-03 1 0 100000 10000 0.30
+2026-04-04 1 1 100000 10000 0.30
+2026-04-05 2 0 200000 20000 0.30 and more
+2026-04-06 1 0 100000 10000 0.30
+total 5 1 500000 50000 1.20 and more`,
+		"channel,purpose": `CHANNEL PURPOSE CALLS FAILED TOKENS IN TOKENS OUT COST
+C1 #general judgment 3 1 300000 30000 0.90
+C2 #random response 1 0 100000 10000 0.30
+workspace memory 1 0 100000 10000 -
+total 5 1 500000 50000 1.20 and more`,
+		"provider,model": `PROVIDER MODEL CALLS FAILED TOKENS IN TOKENS OUT COST
+openai la\x1brge 1 0 100000 10000 -
+openai small 4 1 400000 40000 1.20
+total 5 1 500000 50000 1.20 and more`,
+	} {
+		want = "from 2026-04-03T00:00:00+13:00 until 2026-04-07T00:00:00+12:00\n\n" + want + "\n\n" + `not in the cost, since llm.prices does not have them: la\x1brge` + "\n"
+		if got := strings.Join(fields([]string{"--by", by}), "\n"); got != want {
+			t.Errorf("by %s:\n%s\nwant\n%s", by, got, want)
+		}
+	}
+	var report usageReport
+	o.must(json.Unmarshal([]byte(o.prints(append([]string{"usage", "--json", "--by", "purpose"}, between...), nil, nil)), &report))
+	if len(report.Rows) != 3 || report.Total.Calls != 5 || report.Rows[1].Purpose != "memory" || report.Rows[1].Cost != nil || len(report.Rows[1].Unpriced) != 1 {
+		t.Errorf("as JSON: %+v", report)
+	}
+	o.prints([]string{"usage", "--since", "1d"}, []string{"total"}, []string{"2026-04-0", "not in the cost"})
+	o.fails(2, []string{"usage", "--by", "hour"}, "day")
+	o.fails(1, []string{"usage", "--since", "2026-04-03", "--until", "2026-04-03"}, "is not before")
+}
+
+func TestMemoryCommand(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "")
+	ctx := t.Context()
+	root, reply := o.message(0, ""), o.message(1, o.ts(0))
+	o.hear(root)
+	o.hear(reply)
+	remember := func(s chat.Scope, text string, terms ...chat.Term) {
+		t.Helper()
+		c, err := o.Look(ctx, s, time.Time{})
+		o.must(err)
+		r := store.Remembered{Scope: s, Cursor: c, Read: time.Now()}
+		for _, term := range terms {
+			sources := []string{root.TS, reply.TS}
+			if s.Workspace() {
+				sources = []string{"C1/1"}
+			}
+			o.must(o.PutDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprint(term, " ", text, "\n- \x1b[2J"), Origin: "model", Model: "m", TokensOut: 77, Sources: sources}, c))
+			if term == chat.LongTerm {
+				r.Long = store.Renew
+			} else {
+				r.Short = store.Renew
+			}
+		}
+		o.must(o.SaveMemories(ctx, r))
+	}
+	workspace, channel, thread := chat.Scope{Team: "T1"}, chat.Scope{Team: "T1", Channel: "C1"}, chat.Scope{Team: "T1", Channel: "C1", Thread: root.TS}
+	for _, text := range []string{"first", "second"} {
+		remember(thread, text, chat.ShortTerm)
+		remember(channel, text, chat.ShortTerm, chat.LongTerm)
+		remember(workspace, text, chat.ShortTerm, chat.LongTerm)
+	}
+	o.prints([]string{"memory", "list"}, []string{"workspace", "channel C1 #general", "77", "model m"}, []string{"thread", "second"})
+	o.prints([]string{"memory", "list", "general"}, []string{"thread C1/" + root.TS, "channel C1"}, []string{"workspace"})
+	o.prints([]string{"memory", "list", "general", root.TS}, []string{"thread C1/" + root.TS}, []string{"channel C1"})
+	o.prints([]string{"memory", "list", "random"}, []string{"nothing is remembered of channel C2"}, nil)
+	o.prints([]string{"memory", "show", "general"}, []string{"long second\n", "short second\n", `\x1b[2J`, "made of " + root.TS + " " + reply.TS, "version 2", "in force"}, []string{"first"})
+	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"long first", "version 1", "old"}, []string{"short"})
+	o.prints([]string{"memory", "history", "general"}, []string{"in force", "old", "model m"}, []string{"second"})
+
+	o.prints([]string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, []string{"is version 3 now, with the text of version 1"}, nil)
+	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"long first", "version 3", "cli:ann"}, nil)
+	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "9", "--by", "ann"}, "has no version 9")
+	o.fails(1, []string{"memory", "show", "general", "--term", "long", "--version", "9"}, "has no version 9")
+	o.fails(1, []string{"memory", "show", "random"}, "nothing is remembered of channel C2")
+	o.fails(1, []string{"memory", "history", "random"}, "nothing was ever remembered of channel C2")
+	o.fails(1, []string{"memory", "show", "nowhere"}, `channel "nowhere" is not known`)
+	o.fails(1, []string{"memory", "show", "general", o.ts(9)}, "is not known")
+	o.fails(1, []string{"memory", "show", "general", reply.TS}, "is a reply in the thread "+root.TS)
+	o.fails(1, []string{"memory", "show", "general", "first"}, "1700000000.000100")
+	o.fails(1, []string{"memory", "forget", "general", "--message", o.ts(9), "--by", "ann"}, "the bot has never heard of it")
+	for part, args := range map[string][]string{
+		"say --workspace": {"forget", "--by", "ann"}, "--term is needed": {"rollback", "general", "--to", "1", "--by", "ann"},
+		"--message needs a channel": {"forget", "--workspace", "--message", "1.1", "--by", "ann"}, "a thread has none": {"rollback", "general", "1.1", "--term", "long", "--to", "1", "--by", "ann"},
+		"--version needs --term": {"show", "general", "--version", "1"},
+	} {
+		o.fails(2, append([]string{"memory"}, args...), part)
+	}
+
+	o.prints([]string{"memory", "forget", "general", "--by", "ann"}, []string{
+		"11 texts were taken away", "no longer in force: workspace", "no longer in force: channel C1", "no longer in force: thread C1/" + root.TS,
+	}, nil)
+	o.prints([]string{"memory", "history", "general"}, []string{"forgotten by cli:ann at"}, []string{"in force"})
+	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"forgotten by cli:ann"}, []string{"first"})
+	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, "was forgotten")
+	orders, err := o.Orders(ctx, "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 2 || orders[0].Kind != "rollback" || orders[1].Kind != "forget" || orders[1].By != "cli:ann" {
+		t.Errorf("orders %+v, %v", orders, err)
+	}
+	remember(workspace, "third", chat.LongTerm)
+	o.prints([]string{"memory", "forget", "--workspace", "--by", "ann", "--json"}, []string{`"versions": 1`}, nil)
+}
+
+func TestInstant(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 1, 18, 30, 0, 0, time.UTC) // the 2nd in Tokyo
+	for text, want := range map[instant]string{
+		"90m": "2026-03-01T17:00:00Z", "24h": "2026-02-28T18:30:00Z", "0d": "2026-03-01T15:00:00Z", "1d": "2026-02-28T15:00:00Z", "2w": "2026-02-15T15:00:00Z",
+		"2026-03-01": "2026-02-28T15:00:00Z", "2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z",
+	} {
+		if got, err := text.time(now, zone); err != nil || got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%s is %v, %v; want %s", text, got.UTC(), err, want)
+		}
+	}
+	for _, text := range []instant{"yesterday", "30", "d", "-1d", "1.5h", "2026-13-01", "9999999d"} {
+		if got, err := text.time(now, zone); err == nil || text.Validate() == nil {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+}

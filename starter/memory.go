@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// memoryCommand looks at what is remembered, and changes it.
+type memoryCommand struct {
+	List     memoryList     `cmd:"" help:"List what is remembered: of the workspace and its channels, or of a channel and its threads."`
+	Show     memoryShow     `cmd:"" help:"Print a memory, and where it came from."`
+	History  memoryHistory  `cmd:"" help:"List the versions of a memory."`
+	Rollback memoryRollback `cmd:"" help:"Put an old version in force again."`
+	Forget   memoryForget   `cmd:"" help:"Take away what is remembered, for good."`
+}
+
+// memoryOf names what a memory is of.
+type memoryOf struct {
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message on which the thread hangs. Without it, the channel."`
+}
+
+// scope is what is meant, as far as the database knows it.
+func (m memoryOf) scope(ctx context.Context, p launch.Program, db *store.Store) (chat.Scope, error) {
+	if m.Channel == "" {
+		team, err := ownTeam(ctx, p, db)
+		return chat.Scope{Team: team}, err
+	}
+	c, err := where(ctx, p, db, m.Channel, m.Thread)
+	return chat.Scope(c), err
+}
+
+// withMemory opens the database and finds out what is meant.
+func withMemory(ctx context.Context, p launch.Program, of memoryOf, do func(db *store.Store, scope chat.Scope) error) (err error) {
+	db, err := p.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	scope, err := of.scope(ctx, p, db)
+	if err != nil {
+		return err
+	}
+	return do(db, scope)
+}
+
+// remembered is one version of a memory as it is printed.
+type remembered struct {
+	Scope   chat.Scope `json:"scope"`
+	Name    string     `json:"channel_name,omitempty"`
+	Term    chat.Term  `json:"term"`
+	Version int        `json:"version"`
+	InForce bool       `json:"in_force"`
+	Made    time.Time  `json:"made"`
+	// Origin is model or operator; By is the operator.
+	Origin string `json:"origin"`
+	By     string `json:"by,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// Tokens is how long it is, as the model counted when it wrote it; 0: not known.
+	Tokens      int       `json:"tokens"`
+	Sources     []string  `json:"sources,omitempty"`
+	ForgottenBy string    `json:"forgotten_by,omitempty"`
+	Forgotten   time.Time `json:"forgotten,omitzero"`
+	Text        string    `json:"text,omitempty"`
+}
+
+func told(m store.Memory, inForce bool) remembered {
+	return remembered{
+		Scope: m.Scope, Term: m.Term, Version: m.Version, InForce: inForce, Made: m.Made, Origin: m.Origin, By: m.By, Model: m.Model,
+		Tokens: m.TokensOut, Sources: m.Sources, ForgottenBy: m.ForgottenBy, Forgotten: m.Forgotten,
+	}
+}
+
+// row is the memory in a table, from its version on.
+func (r remembered) row(zone *time.Location) []string {
+	state := "old"
+	switch {
+	case !r.Forgotten.IsZero():
+		state = "forgotten by " + ledger.Plain(r.ForgottenBy) + " at " + r.Forgotten.In(zone).Format(time.DateTime)
+	case r.InForce:
+		state = "in force"
+	}
+	made := "model " + r.Model
+	if r.By != "" {
+		made = r.By
+	}
+	return []string{
+		strconv.Itoa(r.Version), r.Made.In(zone).Format(time.DateTime), strconv.Itoa(r.Tokens), strconv.Itoa(len(r.Sources)), ledger.Plain(made), state,
+	}
+}
+
+var versionHeading = []string{"VERSION", "MADE", "TOKENS", "SOURCES", "BY", "STATE"}
+
+type memoryList struct {
+	Channel string `arg:"" optional:"" help:"The channel: then it and its threads are listed."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of a thread's parent: then that alone is."`
+	Limit   int    `default:"100" placeholder:"N" help:"At most so many (${default})."`
+	output
+}
+
+// Help is shown below the usage.
+func (memoryList) Help() string {
+	return "Examples:\n  starter memory list\n  starter memory list general --limit 20"
+}
+
+func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, memoryOf{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
+		listed, err := c.list(ctx, db, scope)
+		if err != nil {
+			return err
+		}
+		return c.print(stdout, listed, func(w io.Writer) error {
+			if len(listed) == 0 {
+				_, err := fmt.Fprintf(w, "nothing is remembered of %s\n", scope)
+				return err
+			}
+			rows := [][]string{append([]string{"OF", "TERM"}, versionHeading[:5]...)}
+			for _, r := range listed {
+				of := r.Scope.String()
+				if r.Name != "" {
+					of += " #" + ledger.Plain(r.Name)
+				}
+				rows = append(rows, append([]string{of, string(r.Term)}, r.row(p.Config.Location())[:5]...))
+			}
+			return table(w, rows)
+		})
+	})
+}
+
+func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
+	listed := []remembered{}
+	add := func(s store.InForce, name string) {
+		for _, m := range []*store.Memory{s.Long, s.Short} {
+			if m != nil {
+				r := told(*m, true)
+				r.Name = name
+				listed = append(listed, r)
+			}
+		}
+	}
+	if scope.Thread != "" {
+		standing, err := db.Standing(ctx, scope)
+		add(store.InForce{Scope: scope, Long: standing.Long, Short: standing.Short}, "")
+		return listed, err
+	}
+	scopes, err := db.InForce(ctx, scope.Team, scope.Channel, c.Limit)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, s := range scopes {
+		ids = append(ids, s.Scope.Channel)
+	}
+	channels, err := db.Channels(ctx, scope.Team, ids)
+	for _, s := range scopes {
+		add(s, channels[s.Scope.Channel].Name)
+	}
+	return listed, err
+}

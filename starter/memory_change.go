@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"myao/internal/chat"
+	"myao/internal/launch"
+	"myao/internal/store"
+)
+
+// ordering says who gives an order.
+type ordering struct {
+	By string `env:"USER" required:"" placeholder:"NAME" help:"Who orders it, for the record ($$USER)."`
+}
+
+func (o ordering) by() string { return "cli:" + o.By }
+
+// orderID is an id that no other order has.
+func orderID() string { return "cli-" + rand.Text() }
+
+type memoryRollback struct {
+	memoryOf
+	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; of a thread, which has no long one, it may be left out."`
+	To   int    `required:"" placeholder:"VERSION" help:"The version whose text is to be in force again."`
+	ordering
+	output
+}
+
+// Help is shown below the usage.
+func (memoryRollback) Help() string {
+	return `Examples:
+  starter memory rollback general --term long --to 3
+
+The old text becomes a new version, whose origin is operator. What was learnt between
+the two versions is not made up for; what is said from now on is remembered on top.`
+}
+
+// Validate is kong's way to be told what does not go together.
+func (c *memoryRollback) Validate() error {
+	switch {
+	case c.To < 1:
+		return fmt.Errorf("--to %d: want 1 or more", c.To)
+	case c.Term == "" && c.Thread == "":
+		return errors.New("--term is needed: long or short")
+	case c.Term == string(chat.LongTerm) && c.Thread != "":
+		return errors.New("--term long: a thread has none")
+	}
+	return nil
+}
+
+func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+		term := chat.ShortTerm
+		if c.Term != "" {
+			term = chat.Term(c.Term)
+		}
+		m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
+		if err != nil {
+			return noVersion(err, scope, term, c.To)
+		}
+		return c.print(stdout, told(m, true), func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
+			return err
+		})
+	})
+}
+
+type memoryForget struct {
+	memoryOf
+	Message   []string `placeholder:"TS,…" help:"Forget what was made of these messages of the channel, and never remember them."`
+	Workspace bool     `help:"Forget what is remembered of the workspace, when no channel is named."`
+	ordering
+	output
+}
+
+// Help is shown below the usage.
+func (memoryForget) Help() string {
+	return `Examples:
+  starter memory forget general                              a channel and its threads
+  starter memory forget general 1700000000.000100            a thread
+  starter memory forget general --message 1700000000.000100
+  starter memory forget --workspace
+
+The texts are gone for good, also those of old versions. With what is forgotten goes
+whatever may have been made of it: the memory of the workspace where the channel is
+among its sources and, of a thread or a message, what was made since then of the channel
+and of its other threads. All that is made anew from what is left. The messages
+themselves stay: who wants them away deletes them in Slack.`
+}
+
+// Validate is kong's way to be told what does not go together.
+func (c *memoryForget) Validate() error {
+	for _, ts := range c.Message {
+		if !chat.ValidTS(ts) {
+			return fmt.Errorf("--message %q: want the ts of a message, such as 1700000000.000100", ts)
+		}
+	}
+	switch {
+	case c.Channel == "" && !c.Workspace:
+		return errors.New("name a channel, or say --workspace")
+	case c.Channel != "" && c.Workspace:
+		return errors.New("--workspace goes without a channel")
+	case len(c.Message) > 0 && c.Channel == "":
+		return errors.New("--message needs a channel")
+	case len(c.Message) > 0 && c.Thread != "":
+		return errors.New("--message goes without a thread: the ts names the message in its channel")
+	}
+	return nil
+}
+
+func (c *memoryForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+		done, err := c.forget(ctx, db, scope)
+		if err != nil {
+			return err
+		}
+		return c.print(stdout, done, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%d texts were taken away\n", done.Versions)
+			for _, s := range done.Scopes {
+				if err == nil {
+					_, err = fmt.Fprintf(w, "no longer in force: %s\n", s)
+				}
+			}
+			return err
+		})
+	})
+}
+
+func (c *memoryForget) forget(ctx context.Context, db *store.Store, scope chat.Scope) (store.ForgetResult, error) {
+	if len(c.Message) == 0 {
+		return db.Forget(ctx, scope, c.by(), orderID())
+	}
+	known, err := db.Kept(ctx, scope.Team, scope.Channel, c.Message)
+	if err != nil {
+		return store.ForgetResult{}, err
+	}
+	there := map[string]bool{}
+	for _, m := range known {
+		there[m.TS] = true
+	}
+	for _, ts := range c.Message {
+		if !there[ts] {
+			return store.ForgetResult{}, fmt.Errorf("message %s of %s is not known: the bot has never heard of it", ts, scope.Channel)
+		}
+	}
+	return db.ForgetMessages(ctx, scope.Team, scope.Channel, c.Message, c.by(), orderID())
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+type memoryShow struct {
+	memoryOf
+	Term    string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
+	Version int    `placeholder:"N" help:"A version; the one in force, if nothing is said."`
+	output
+}
+
+// Help is shown below the usage.
+func (memoryShow) Help() string {
+	return "Examples:\n  starter memory show                                    the workspace\n  starter memory show general --term long --version 3"
+}
+
+// Validate is kong's way to be told what does not go together.
+func (c *memoryShow) Validate() error {
+	switch {
+	case c.Version < 0:
+		return fmt.Errorf("--version %d: want 1 or more", c.Version)
+	case c.Version > 0 && c.Term == "" && c.Thread == "":
+		return errors.New("--version needs --term long or --term short")
+	}
+	return nil
+}
+
+func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+		shown, err := c.memories(ctx, db, scope)
+		if err != nil {
+			return err
+		}
+		return c.print(stdout, shown, func(w io.Writer) error {
+			for _, r := range shown {
+				if err := r.write(w, p.Config.Location()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
+	standing, err := db.Standing(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	inForce := map[chat.Term]*store.Memory{chat.LongTerm: standing.Long, chat.ShortTerm: standing.Short}
+	shown := []remembered{}
+	for _, term := range scope.Terms() {
+		if c.Term != "" && c.Term != string(term) {
+			continue
+		}
+		m := inForce[term]
+		if c.Version > 0 && (m == nil || m.Version != c.Version) {
+			old, err := db.MemoryVersion(ctx, scope, term, c.Version)
+			if err != nil {
+				return nil, noVersion(err, scope, term, c.Version)
+			}
+			m = &old
+		}
+		if m != nil {
+			r := told(*m, inForce[term] != nil && inForce[term].ID == m.ID)
+			r.Text = m.Text
+			shown = append(shown, r)
+		}
+	}
+	if len(shown) == 0 {
+		return nil, fmt.Errorf("nothing is remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
+	}
+	return shown, nil
+}
+
+func noVersion(err error, scope chat.Scope, term chat.Term, version int) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("the %s-term memory of %s has no version %d: `starter memory history` lists them", term, scope, version)
+	case errors.Is(err, store.ErrForgotten):
+		return fmt.Errorf("version %d of the %s-term memory of %s was forgotten, and has no text any more", version, term, scope)
+	}
+	return err
+}
+
+// write prints a memory with where it came from.
+func (r remembered) write(w io.Writer, zone *time.Location) error {
+	cells := r.row(zone)
+	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0], cells[1], cells[4], cells[5])
+	if err != nil {
+		return err
+	}
+	for _, line := range strings.Split(r.Text, "\n") {
+		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
+			return err
+		}
+	}
+	if len(r.Sources) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprintf(w, "----- made of %s\n", strings.Join(r.Sources, " "))
+	return err
+}
+
+type memoryHistory struct {
+	memoryOf
+	Limit int `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default})."`
+	output
+}
+
+// Help is shown below the usage.
+func (memoryHistory) Help() string { return "Examples:\n  starter memory history general" }
+
+func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+		standing, err := db.Standing(ctx, scope)
+		if err != nil {
+			return err
+		}
+		inForce := map[int64]bool{}
+		for _, m := range []*store.Memory{standing.Long, standing.Short} {
+			if m != nil {
+				inForce[m.ID] = true
+			}
+		}
+		versions := []remembered{}
+		for _, term := range scope.Terms() {
+			memories, err := db.Memories(ctx, scope, term, c.Limit)
+			if err != nil {
+				return err
+			}
+			for _, m := range memories {
+				versions = append(versions, told(m, inForce[m.ID]))
+			}
+		}
+		if len(versions) == 0 {
+			return fmt.Errorf("nothing was ever remembered of %s", scope)
+		}
+		return c.print(stdout, versions, func(w io.Writer) error {
+			rows := [][]string{append([]string{"TERM"}, versionHeading...)}
+			for _, r := range versions {
+				rows = append(rows, append([]string{string(r.Term)}, r.row(p.Config.Location())...))
+			}
+			return table(w, rows)
+		})
+	})
+}

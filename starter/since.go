@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// instant is a point in time as a command line names it: 90m, 24h, 30d or 2w for so long
+// ago, a day as 2026-03-01, or a time as 2026-03-01T12:00:00Z.
+type instant string
+
+var ago = regexp.MustCompile(`^([0-9]{1,6})([mhdw])$`)
+
+// Validate is kong's way to be told what is no instant.
+func (i instant) Validate() error {
+	if _, err := i.time(time.Time{}, time.UTC); i != "" && err != nil {
+		return err
+	}
+	return nil
+}
+
+// time is the instant as seen now: a day begins at midnight in a zone, and so does what
+// is so many days or weeks ago.
+func (i instant) time(now time.Time, zone *time.Location) (time.Time, error) {
+	now = now.In(zone)
+	if parts := ago.FindStringSubmatch(string(i)); parts != nil {
+		n, err := strconv.Atoi(parts[1])
+		if err != nil {
+			return time.Time{}, err
+		}
+		switch parts[2] {
+		case "m":
+			return now.Add(-time.Duration(n) * time.Minute), nil
+		case "h":
+			return now.Add(-time.Duration(n) * time.Hour), nil
+		case "w":
+			n *= 7
+		}
+		return midnight(now.AddDate(0, 0, -n)), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.ParseInLocation(layout, string(i), zone); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q: want 90m, 24h, 30d or 2w for so long ago, a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z", string(i))
+}
+
+func midnight(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/launch"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// usageCommand sums up what models were called for, and what that cost.
+type usageCommand struct {
+	Since instant  `default:"30d" placeholder:"WHEN" help:"From then on, such as 24h, 30d or 2026-03-01 (${default})."`
+	Until instant  `placeholder:"WHEN" help:"Before that; now, if nothing is said."`
+	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Sum up by day, channel, purpose (response, judgment, memory), provider or model (${default})."`
+	output
+}
+
+// Help is shown below the usage.
+func (usageCommand) Help() string {
+	return `Examples:
+  starter usage                                    the last 30 days, day by day
+  starter usage --since 7d --by channel,purpose
+  starter usage --since 2026-03-01 --until 2026-04-01 --by model --json
+
+Days are those of time_zone. The cost is what llm.prices says of a million tokens.`
+}
+
+// usage is what calls have cost together.
+type usage struct {
+	Day         string `json:"day,omitempty"`
+	Channel     string `json:"channel,omitempty"`
+	ChannelName string `json:"channel_name,omitempty"`
+	Purpose     string `json:"purpose,omitempty"`
+	Provider    string `json:"provider,omitempty"`
+	Model       string `json:"model,omitempty"`
+	Calls       int    `json:"calls"`
+	Failed      int    `json:"failed"`
+	TokensIn    int    `json:"tokens_in"`
+	TokensOut   int    `json:"tokens_out"`
+	// Cost is of the models whose price is known; nil where there is none.
+	Cost *float64 `json:"cost,omitempty"`
+	// Unpriced are the other models.
+	Unpriced []string `json:"unpriced,omitempty"`
+}
+
+// usageReport is all that the command prints.
+type usageReport struct {
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until"`
+	By    []string  `json:"by"`
+	Rows  []usage   `json:"rows"`
+	Total usage     `json:"total"`
+}
+
+func (c *usageCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	zone, now := p.Config.Location(), time.Now()
+	report := usageReport{Until: now, By: c.By}
+	if report.Since, err = c.Since.time(now, zone); err != nil {
+		return err
+	}
+	if c.Until != "" {
+		if report.Until, err = c.Until.time(now, zone); err != nil {
+			return err
+		}
+	}
+	if !report.Since.Before(report.Until) {
+		return fmt.Errorf("--since %s is not before --until %s", report.Since.In(zone).Format(time.RFC3339), report.Until.In(zone).Format(time.RFC3339))
+	}
+	db, err := p.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := report.read(ctx, db, p.Config.LLM.Prices, zone); err != nil {
+		return err
+	}
+	return c.print(stdout, report, func(w io.Writer) error { return report.text(w, zone) })
+}
+
+// read sums up, day by day where that is wanted: where a day begins, Go knows, and not
+// every database does.
+func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[string]config.Price, zone *time.Location) error {
+	names := map[string]string{}
+	for from := r.Since; from.Before(r.Until); {
+		to, day := r.Until, ""
+		if slices.Contains(r.By, "day") {
+			local := from.In(zone)
+			day = local.Format(time.DateOnly)
+			if end := midnight(local.AddDate(0, 0, 1)); end.Before(to) {
+				to = end
+			}
+		}
+		sums, err := db.Usage(ctx, from, to)
+		if err != nil {
+			return err
+		}
+		rows := map[usageKey]*usage{}
+		for _, s := range sums {
+			if err := learnName(ctx, db, names, s); err != nil {
+				return err
+			}
+			key := r.key(s)
+			if rows[key] == nil {
+				rows[key] = &usage{Day: day, Channel: key.channel, ChannelName: names[key.channel], Purpose: key.purpose, Provider: key.provider, Model: key.model}
+			}
+			rows[key].add(s, prices)
+			r.Total.add(s, prices)
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(rows), usageKey.compare) {
+			r.Rows = append(r.Rows, *rows[key])
+		}
+		from = to
+	}
+	return nil
+}
+
+// usageKey is what rows of the same day are told apart by.
+type usageKey struct{ channel, purpose, provider, model string }
+
+func (k usageKey) compare(other usageKey) int {
+	return cmp.Or(strings.Compare(k.channel, other.channel), strings.Compare(k.purpose, other.purpose),
+		strings.Compare(k.provider, other.provider), strings.Compare(k.model, other.model))
+}
+
+func (r *usageReport) key(s store.Usage) (k usageKey) {
+	for _, by := range r.By {
+		switch by {
+		case "channel":
+			k.channel = cmp.Or(s.ChannelID, "workspace")
+		case "purpose":
+			k.purpose = s.Purpose
+		case "provider":
+			k.provider = s.Provider
+		case "model":
+			k.model = s.Model
+		}
+	}
+	return k
+}
+
+func learnName(ctx context.Context, db *store.Store, names map[string]string, s store.Usage) error {
+	if _, known := names[s.ChannelID]; known || s.ChannelID == "" {
+		return nil
+	}
+	channels, err := db.Channels(ctx, s.TeamID, []string{s.ChannelID})
+	names[s.ChannelID] = channels[s.ChannelID].Name
+	return err
+}
+
+func (u *usage) add(s store.Usage, prices map[string]config.Price) {
+	u.Calls += s.Calls
+	u.Failed += s.Failed
+	u.TokensIn += s.TokensIn
+	u.TokensOut += s.TokensOut
+	cost := ledger.Cost(prices, s.Model, s.TokensIn, s.TokensOut)
+	switch {
+	case cost == nil && !slices.Contains(u.Unpriced, s.Model):
+		u.Unpriced = append(u.Unpriced, s.Model)
+		slices.Sort(u.Unpriced)
+	case cost != nil && u.Cost == nil:
+		u.Cost = cost
+	case cost != nil:
+		*u.Cost += *cost
+	}
+}
+
+// cost is "-" where no price is known, and says so where some is not.
+func (u *usage) cost() string {
+	switch {
+	case u.Cost == nil:
+		return "-"
+	case len(u.Unpriced) > 0:
+		return ledger.Money(*u.Cost) + " and more"
+	}
+	return ledger.Money(*u.Cost)
+}
+
+func (r *usageReport) text(w io.Writer, zone *time.Location) error {
+	if _, err := fmt.Fprintf(w, "from %s until %s\n\n", r.Since.In(zone).Format(time.RFC3339), r.Until.In(zone).Format(time.RFC3339)); err != nil {
+		return err
+	}
+	heading := []string{}
+	for _, by := range r.By {
+		heading = append(heading, strings.ToUpper(by))
+	}
+	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST")}
+	for _, u := range append(slices.Clone(r.Rows), r.Total) {
+		row := u.named(r.By)
+		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn), strconv.Itoa(u.TokensOut), u.cost()))
+	}
+	rows[len(rows)-1][0] = "total"
+	if err := table(w, rows); err != nil || len(r.Total.Unpriced) == 0 {
+		return err
+	}
+	unpriced := make([]string, len(r.Total.Unpriced))
+	for i, model := range r.Total.Unpriced {
+		unpriced[i] = ledger.Plain(cmp.Or(model, "(no name)"))
+	}
+	_, err := fmt.Fprintf(w, "\nnot in the cost, since llm.prices does not have them: %s\n", strings.Join(unpriced, ", "))
+	return err
+}
+
+// named is the cells that say what a row is of.
+func (u *usage) named(by []string) (cells []string) {
+	channel := ledger.Plain(u.Channel)
+	if u.ChannelName != "" {
+		channel += " #" + ledger.Plain(u.ChannelName)
+	}
+	all := map[string]string{"day": u.Day, "channel": channel, "purpose": u.Purpose, "provider": u.Provider, "model": ledger.Plain(u.Model)}
+	for _, what := range by {
+		cells = append(cells, all[what])
+	}
+	return cells
+}

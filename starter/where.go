@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"myao/internal/chat"
+	"myao/internal/launch"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// where is the conversation that a command line names: a channel by its id or name
+// (#general or general), and a thread by the ts of its parent, or "" for the channel's
+// top level. Both must be known to the database; what is not is an error that says so.
+func where(ctx context.Context, p launch.Program, db *store.Store, channel, thread string) (chat.Conversation, error) {
+	team, err := ownTeam(ctx, p, db)
+	if err != nil {
+		return chat.Conversation{}, err
+	}
+	c := chat.Conversation{Team: team, Thread: thread}
+	if c.Channel, err = channelID(ctx, db, team, channel); err != nil || thread == "" {
+		return c, err
+	}
+	return c, isThread(ctx, db, c)
+}
+
+// ownTeam is the workspace: Slack is asked only where the database does not know
+// exactly one.
+func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, error) {
+	teams, err := db.Teams(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(teams) == 1 {
+		return teams[0], nil
+	}
+	own, err := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}).Identity(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
+	}
+	return own.TeamID, nil
+}
+
+// channelID is the id of a channel that is named by it, or by its name.
+func channelID(ctx context.Context, db *store.Store, team, named string) (string, error) {
+	known, err := db.Channels(ctx, team, []string{named})
+	if err != nil || known[named].ID != "" {
+		return named, err
+	}
+	name := strings.ToLower(strings.TrimPrefix(named, "#"))
+	channels, err := db.ChannelsNamed(ctx, team, name)
+	if err != nil {
+		return "", err
+	}
+	switch len(channels) {
+	case 0:
+		return "", fmt.Errorf("channel %q is not known: want the id (C…, D…, G…) or the name of a channel that the bot has been in", named)
+	case 1:
+		return channels[0].ID, nil
+	}
+	var ids []string
+	for _, c := range channels {
+		if c.Member && !c.Archived {
+			return c.ID, nil // two cannot have the name at the same time; the others had it
+		}
+		ids = append(ids, c.ID)
+	}
+	return "", fmt.Errorf("channel %q may be each of %s, none of which the bot is in: want an id", named, strings.Join(ids, ", "))
+}
+
+// isThread reports as an error what is no thread, as far as the database knows.
+func isThread(ctx context.Context, db *store.Store, c chat.Conversation) error {
+	if !chat.ValidTS(c.Thread) {
+		return fmt.Errorf("thread %q: want the ts of the message that it hangs on, such as 1700000000.000100", c.Thread)
+	}
+	m, err := db.Message(ctx, c.Team, c.Channel, c.Thread)
+	switch {
+	case err == nil && m.ThreadTS != "":
+		return fmt.Errorf("message %s of %s is a reply in the thread %s: want that", c.Thread, c.Channel, m.ThreadTS)
+	case err == nil || !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	// The bot may have been called into a thread whose parent it never saw.
+	replies, err := db.Tail(ctx, c, 1)
+	if err == nil && len(replies) == 0 {
+		err = fmt.Errorf("thread %s of %s is not known: the bot has heard of no message in it", c.Thread, c.Channel)
+	}
+	return err
+}
