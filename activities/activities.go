@@ -1,5 +1,5 @@
 // Package activities is what workflows have done for them. A conversation's: judge,
-// compose, post, settle, silence; the memory's: survey, remember; and to hear what
+// compose, post, settle, order; the memory's: survey, remember; and to hear what
 // the door did not: sync channels, catch up. Each may be tried any number of times
 // and by several workers at once, and takes effect once. What people said, and what
 // the bot will say, stays in the database: inputs and outputs carry ids.
@@ -35,10 +35,10 @@ type Activities struct {
 	Mind  *mind.Mind
 	// Missed reads what the door did not hear.
 	Missed *catchup.Reader
-	// Channel is the settings of a channel, by id and name.
-	Channel func(id, name string) config.ChannelSettings
-	Clock   func() time.Time
-	Logger  *slog.Logger
+	Clock  func() time.Time
+	Logger *slog.Logger
+	// Metrics counts what comes of it; nil: nobody does.
+	Metrics *Metrics
 }
 
 // Task names what an activity works on: the message that asked for it, and the
@@ -50,6 +50,9 @@ type Task struct {
 	Decision     string            `json:"decision"`
 	Epoch        int               `json:"epoch"` // of the decision
 }
+
+// Subject is the message that it is about, for logs and traces.
+func (t Task) Subject() string { return t.Trigger }
 
 // reply is the outbox's name of the reply to the task's trigger. It does not
 // depend on the run, so that a workflow that is reset posts nothing again.
@@ -75,24 +78,19 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 	if err != nil {
 		return conversation.Facts{}, err
 	}
-	settings, err := a.settings(ctx, t.Conversation)
+	settings, err := a.Mind.Settings(ctx, t.Conversation.Team, t.Conversation.Channel)
 	if err != nil {
 		return conversation.Facts{}, err
 	}
+	now := a.Clock()
 	f := conversation.Facts{
-		Now: a.Clock(), Mode: settings.Mode, BotID: own.UserID, MaxAge: settings.MaxMessageAge,
+		Now: now, Mode: settings.Mode, BotID: own.UserID, MaxAge: settings.MaxMessageAge, Quiet: settings.Quiet(now),
 	}
-	if f.SilencedUntil, err = a.Store.SilencedUntil(ctx, t.Conversation.ID()); err != nil {
+	if f.SilencedUntil, err = a.silencedUntil(ctx, t.Conversation); err != nil {
 		return conversation.Facts{}, err
 	}
-	if t.Trigger == t.Conversation.Thread { // said at the channel's top level, and answered in a thread
-		top, err := a.Store.SilencedUntil(ctx, chat.Conversation{Team: t.Conversation.Team, Channel: t.Conversation.Channel}.ID())
-		if err != nil {
-			return conversation.Facts{}, err
-		}
-		if top.After(f.SilencedUntil) {
-			f.SilencedUntil = top
-		}
+	if f.OverBudget, err = a.overBudget(ctx, t.Conversation.Team, t.Conversation.Channel, settings); err != nil {
+		return conversation.Facts{}, err
 	}
 	if f.Tail, err = a.tail(ctx, t.Conversation); err != nil {
 		return conversation.Facts{}, err
@@ -112,6 +110,30 @@ func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, err
 	return f, nil
 }
 
+// silencedUntil is until when a conversation is silenced, by itself or with the top
+// level of its channel: whoever silences a channel means its threads, too.
+func (a *Activities) silencedUntil(ctx context.Context, c chat.Conversation) (time.Time, error) {
+	until, err := a.Store.SilencedUntil(ctx, c.ID())
+	if err != nil || c.TopLevel() {
+		return until, err
+	}
+	c.Thread = ""
+	top, err := a.Store.SilencedUntil(ctx, c.ID())
+	if top.After(until) {
+		until = top
+	}
+	return until, err
+}
+
+// overBudget reports whether a channel's calls of models have used up what its day may cost.
+func (a *Activities) overBudget(ctx context.Context, team, channel string, s config.ChannelSettings) (bool, error) {
+	if !s.Budgeted() {
+		return false, nil
+	}
+	calls, tokens, err := a.Store.Spent(ctx, team, channel, s.Day(a.Clock()))
+	return s.Exhausted(calls, tokens), err
+}
+
 // tail is the newest messages of a conversation: few where a person is among them,
 // else so many that what the bot has said to other bots is found among what they say.
 func (a *Activities) tail(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
@@ -121,13 +143,4 @@ func (a *Activities) tail(ctx context.Context, c chat.Conversation) ([]chat.Mess
 		return tail, err
 	}
 	return a.Store.Tail(ctx, c, many)
-}
-
-// settings is the effective settings of a conversation's channel.
-func (a *Activities) settings(ctx context.Context, c chat.Conversation) (config.ChannelSettings, error) {
-	known, err := a.Store.Channels(ctx, c.Team, []string{c.Channel})
-	if err != nil {
-		return config.ChannelSettings{}, err
-	}
-	return a.Channel(c.Channel, known[c.Channel].Name), nil
 }

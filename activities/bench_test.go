@@ -132,15 +132,15 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
-			Memory: config.Default().Memory, Clock: time.Now, Logger: discard,
+			Memory: config.Default().Memory, Channel: func(string, string) config.ChannelSettings { return b.settings },
+			Clock: time.Now, Logger: discard,
 		},
 		Missed: &catchup.Reader{
 			Store: s, Slack: client,
 			Recorder: &ingest.Recorder{Store: s, Directory: client, Config: config.Default(), Clock: time.Now, Logger: discard},
 			First:    24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
 		},
-		Channel: func(string, string) config.ChannelSettings { return b.settings },
-		Clock:   time.Now, Logger: discard,
+		Clock: time.Now, Logger: discard,
 	}
 	return b
 }

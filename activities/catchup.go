@@ -65,7 +65,7 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 		return CatchUpOutput{}, classify(fmt.Errorf("catch up with %s: %w", in.Channel, err))
 	}
 	if result.Taken > 0 {
-		a.Logger.Info("caught up", "channel", in.Channel, "read", result.Read, "new", result.New, "taken", result.Taken)
+		a.Logger.InfoContext(ctx, "caught up", "channel", in.Channel, "read", result.Read, "new", result.New, "taken", result.Taken)
 	}
 	return CatchUpOutput{Read: result.Read, New: result.New, Taken: result.Taken}, nil
 }

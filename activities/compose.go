@@ -28,6 +28,9 @@ type ComposeInput struct {
 // addressedReason is the ledger's reason for a reply that needs no judgment.
 const addressedReason = "somebody addressed the bot"
 
+// noticeReason is the ledger's reason for a note that there is no answer.
+const noticeReason = "no answer could be had, and the bot says so"
+
 // ReplyOutput says how composing or posting a reply ended.
 type ReplyOutput struct {
 	Result conversation.Result `json:"result"`
@@ -63,23 +66,37 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		d.Source, d.Reason = "addressed", addressedReason
 	}
 	if in.Notice {
-		d.Reason = "no answer could be had, and the bot says so"
+		d.Reason = noticeReason
 	}
 	if gone, err := a.gone(ctx, in.Task); err != nil || gone {
 		return conversation.Gone, err
 	}
-	if rule := facts.Silence(); rule != conversation.NoRule {
+	composed := len(there) > 0 && there[0].Decision == d.Key
+	if composed {
+		facts.OverBudget = false // it is paid for
+	}
+	rule, err := a.silence(ctx, in, facts)
+	if err != nil {
+		return "", err
+	}
+	if rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", err
 		}
 		return conversation.Silenced, a.Store.Settle(ctx, d.Key, "silent", string(rule))
 	}
-	if len(there) > 0 && there[0].Decision == d.Key {
+	if composed {
 		return conversation.Done, nil
 	}
-	text, saw := a.Mind.Prompts.Notice(prompt.Unanswered), a.Clock()
-	if !in.Notice {
+	text, saw := "", a.Clock()
+	switch {
+	case in.Notice:
+		text = a.Mind.Prompts.Notice(prompt.Unanswered)
+	case facts.OverBudget:
+		text = a.Mind.Prompts.Notice(prompt.OverBudget)
+		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
+	default:
 		if text, saw, err = a.write(ctx, in, &d); err != nil {
 			return "", err
 		}
@@ -93,6 +110,24 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	return conversation.Done, nil
 }
 
+// silence is the rule by which nothing is said. Somebody who addresses the bot is
+// answered in quiet hours, too, and told where the budget is used up. An operator's
+// order goes before quiet hours, but is not worth more than the budget.
+func (a *Activities) silence(ctx context.Context, in ComposeInput, facts conversation.Facts) (conversation.Rule, error) {
+	if in.Addressed || in.Notice {
+		return facts.Silence(), nil
+	}
+	switch d, err := a.Store.Decision(ctx, in.decision()); {
+	case errors.Is(err, store.ErrNotFound): // nobody has judged
+		facts.Quiet = false
+	case err != nil:
+		return "", err
+	case d.Source == "operator":
+		facts.Quiet = false
+	}
+	return facts.Unasked(), nil
+}
+
 // begun reports whether an attempt to post a part was ever made.
 func begun(p store.Part) bool { return p.Attempts > 0 }
 
@@ -103,7 +138,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		return "", time.Time{}, err
 	}
 	began := a.Clock()
-	answer, err := ask(ctx, q.Question)
+	answer, err := ask(ctx, q.For(in.decision()))
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = strings.TrimSpace(answer.Text)

@@ -109,7 +109,7 @@ func TestModeOffAndMuteSilenceEvenAMention(t *testing.T) {
 	}{
 		"mode off": {conversation.RuleModeOff, func(b *bench, _ Task) { b.settings.Mode = config.ModeOff }},
 		"muted": {conversation.RuleSilenced, func(b *bench, task Task) {
-			if _, err := attempt[any](b.Silence, SilenceInput{Conversation: task.Conversation, For: time.Minute}); err != nil {
+			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(time.Minute))); err != nil {
 				b.t.Fatal(err)
 			}
 		}},
@@ -314,24 +314,5 @@ func TestSettle(t *testing.T) {
 	task.Decision = "run/3"
 	if d := settle(SettleInput{Task: task, Addressed: true, Outcome: "withdrawn"}); d.Source != "addressed" || !d.ShouldRespond {
 		t.Errorf("an addressed one that was not written down: %+v", d)
-	}
-}
-
-func TestSilence(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	c := chat.Conversation{Team: "T1", Channel: b.general}
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	b.Clock = func() time.Time { return at }
-	for _, step := range []struct {
-		length time.Duration
-		want   time.Time
-	}{{time.Hour, at.Add(time.Hour)}, {Mute, at.Add(Mute)}, {time.Minute, at.Add(time.Minute)}, {0, time.Time{}}} {
-		if _, err := attempt[any](b.Silence, SilenceInput{Conversation: c, For: step.length}); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := b.Store.SilencedUntil(t.Context(), c.ID()); err != nil || !got.Equal(step.want) {
-			t.Errorf("silent for %s: until %s, %v; want %s", step.length, got, err, step.want)
-		}
 	}
 }

@@ -47,7 +47,11 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if rule := facts.Rule(); rule != conversation.NoRule {
 		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), "silent"
 		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
-		return JudgeOutput{Verdict: v, Rule: rule}, classify(a.Store.Decide(ctx, d))
+		if err := a.Store.Decide(ctx, d); err != nil {
+			return JudgeOutput{}, classify(err)
+		}
+		a.Metrics.judged(v, rule)
+		return JudgeOutput{Verdict: v, Rule: rule}, nil
 	}
 	v, err := a.verdict(ctx, in, &d)
 	if err != nil {
@@ -63,7 +67,8 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
 	failpoint.Here("judge: decided")
-	a.Logger.Info("judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
+	a.Metrics.judged(v, conversation.NoRule)
+	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
 		"should_respond", v.ShouldRespond, "confidence", v.Confidence)
 	return JudgeOutput{Verdict: v}, nil
 }
@@ -98,7 +103,7 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 		if err != nil {
 			return chat.Verdict{}, err
 		}
-		answer, err := ask(ctx, q)
+		answer, err := ask(ctx, q.For(in.decision()))
 		d.TokensIn += answer.Usage.Input
 		d.TokensOut += answer.Usage.Output
 		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()

@@ -41,7 +41,7 @@ func TestRulesSpareTheModel(t *testing.T) {
 		}},
 		{conversation.RuleSilenced, func(b *bench) Task {
 			task := atTopLevel(b.say("hello?"))
-			if _, err := attempt[any](b.Silence, SilenceInput{Conversation: task.Conversation, For: Mute}); err != nil {
+			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(Mute))); err != nil {
 				b.t.Fatal(err)
 			}
 			return task

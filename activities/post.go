@@ -2,15 +2,21 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/telemetry"
 )
 
 const (
@@ -74,7 +80,10 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
 		}
 	}
-	err = a.settle(ctx, t, parts[0].Decision, "posted", t.reply())
+	d, _ := a.Store.Decision(ctx, parts[0].Decision) // as it was before, for the count alone
+	if err = a.settle(ctx, t, parts[0].Decision, "posted", t.reply()); err == nil {
+		a.Metrics.posted(d)
+	}
 	failpoint.Here("post: settled")
 	return conversation.Done, err
 }
@@ -137,7 +146,13 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 	}
 	failpoint.Here("post: begun")
 	began := a.Clock()
+	send, span := telemetry.Span(send, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+		attribute.String("myao.key_hash", keyHash(p.Key)))
 	ts, err := a.Slack.Post(send, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	if err != nil {
+		telemetry.Fail(span, reasonOf(err))
+	}
+	span.End()
 	if err != nil {
 		return "", a.unsent(ctx, p, began, err)
 	}
@@ -182,7 +197,8 @@ func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, foun
 			return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
 		}
 		if found || over {
-			a.Logger.Info("looked for a post of unknown end", "key", p.Key, "found", found)
+			a.Metrics.lookedFor(found)
+			a.Logger.InfoContext(ctx, "looked for a post of unknown end", "key", p.Key, "found", found)
 			return ts, found, nil
 		}
 		if err := pause(ctx, min(glance, p.LeasedUntil.Sub(a.Clock()))); err != nil {
@@ -207,10 +223,11 @@ func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, 
 			until = began.Add(overdue)
 		}
 	}
+	a.Metrics.unsent(reasonOf(cause))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
 	if err := a.Store.EndSend(ctx, p, state, until, cause.Error()); err != nil {
-		a.Logger.Error("end of an attempt not written down", "key", p.Key, "error", err)
+		a.Logger.ErrorContext(ctx, "end of an attempt not written down", "key", p.Key, "error", err)
 	}
 	return fmt.Errorf("part %s: %w", p.Key, cause)
 }
@@ -224,7 +241,7 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
 	if err != nil {
 		return err
 	}
-	a.Logger.Info("posted", "key", p.Key, "ts", ts)
+	a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
 	if err := a.Store.Posted(ctx, p, chat.Message{
 		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
 		Own: true, Text: p.Text,
@@ -233,6 +250,21 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
 	}
 	failpoint.Here("post: written down")
 	return nil
+}
+
+// reasonOf is why an attempt to post failed: what it allows to do next.
+func reasonOf(err error) string {
+	var e *slack.Error
+	if errors.As(err, &e) {
+		return string(e.Kind)
+	}
+	return string(slack.Ambiguous)
+}
+
+// keyHash tells the spans of one part from those of others.
+func keyHash(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
 }
 
 // pause waits, or returns early with the context's error.

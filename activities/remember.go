@@ -40,6 +40,9 @@ func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 	if err != nil {
 		return SurveyOutput{}, classify(fmt.Errorf("survey what is to be remembered: %w", err))
 	}
+	if in.Threads && in.After == (chat.Scope{}) {
+		a.Metrics.memoryRun()
+	}
 	return out, nil
 }
 
@@ -65,7 +68,7 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 		return SurveyOutput{}, err
 	}
 	for _, s := range changed {
-		if a.Channel(s.Channel, known[s.Channel].Name).Mode != conversation.ModeOff {
+		if a.Mind.Channel(s.Channel, known[s.Channel].Name).Mode != conversation.ModeOff {
 			out.Scopes = append(out.Scopes, s)
 		}
 	}
@@ -86,16 +89,39 @@ type RememberOutput struct {
 	Changed bool `json:"changed"`
 }
 
-// Remember makes the memories of one scope anew, if there is anything new in it.
+// Remember makes the memories of one scope anew, if there is anything new in it. Where
+// the channel's budget is used up it leaves the scope as it is: what is new in it is
+// still new when the next day has begun.
 func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
+	if put, err := a.putOff(ctx, in.Scope); put || err != nil {
+		return RememberOutput{}, classify(err)
+	}
 	made, err := a.Mind.Remember(ctx, in.Scope, in.At)
+	a.Metrics.remembered(made.Changed, err)
 	if err != nil {
 		return RememberOutput{}, classify(tired(ctx, err))
 	}
 	if made.Changed {
-		a.Logger.Info("remembered", "scope", in.Scope.String(), "calls", made.Calls)
+		a.Logger.InfoContext(ctx, "remembered", "scope", in.Scope.String(), "calls", made.Calls)
 	}
 	return RememberOutput{Calls: made.Calls, Changed: made.Changed}, nil
+}
+
+// putOff reports whether a scope is not remembered today, for want of budget. It says so
+// once a run: of a channel, which comes in each run in which one of its threads does.
+func (a *Activities) putOff(ctx context.Context, s chat.Scope) (bool, error) {
+	if s.Workspace() {
+		return false, nil
+	}
+	settings, err := a.Mind.Settings(ctx, s.Team, s.Channel)
+	if err != nil {
+		return false, err
+	}
+	over, err := a.overBudget(ctx, s.Team, s.Channel, settings)
+	if over && s.Thread == "" {
+		a.Logger.Warn("not remembered today: "+conversation.RuleOverBudget.Reason(), "scope", s.String())
+	}
+	return over, err
 }

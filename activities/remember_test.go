@@ -100,7 +100,7 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
 	}
 	b.sync()
-	b.Channel = func(id, name string) config.ChannelSettings {
+	b.Mind.Channel = func(id, name string) config.ChannelSettings {
 		s := b.settings
 		if names[id] != name {
 			t.Errorf("asked for the settings of %s as %q", id, name)

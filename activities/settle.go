@@ -2,15 +2,11 @@ package activities
 
 import (
 	"context"
-	"time"
 
-	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/store"
 )
-
-// Mute is how long a conversation is silenced when no end is named: a century.
-const Mute = 100 * 365 * 24 * time.Hour
 
 // SettleInput says what became of a decision.
 type SettleInput struct {
@@ -37,21 +33,11 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	if err := a.Store.Settle(ctx, d.Key, in.Outcome, in.By); err != nil {
 		return classify(err)
 	}
+	if in.Outcome == string(conversation.Unsent) && !in.Addressed {
+		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.Taken() {
+			a.Metrics.unjudged()
+		}
+	}
 	failpoint.Here("settle: settled")
 	return nil
-}
-
-// SilenceInput mutes a conversation for a time; 0 ends it.
-type SilenceInput struct {
-	Conversation chat.Conversation `json:"conversation"`
-	For          time.Duration     `json:"for"`
-}
-
-// Silence writes down until when a conversation is silent.
-func (a *Activities) Silence(ctx context.Context, in SilenceInput) error {
-	var until time.Time
-	if in.For > 0 {
-		until = a.Clock().Add(in.For)
-	}
-	return classify(a.Store.Silence(ctx, in.Conversation.ID(), until))
 }

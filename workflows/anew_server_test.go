@@ -112,7 +112,7 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 				count[line]++
 			}
 			for line, n := range count {
-				if n > 1 && line != "silence" {
+				if n > 1 && line != conversation.UpdateUnmute {
 					t.Errorf("%s: %d times", line, n)
 				}
 			}
@@ -125,8 +125,8 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 					}
 				}
 			}
-			if count["silence"] != talk.orders {
-				t.Errorf("%d orders were carried out, want %d", count["silence"], talk.orders)
+			if count[conversation.UpdateUnmute] != talk.orders {
+				t.Errorf("%d orders were carried out, want %d", count[conversation.UpdateUnmute], talk.orders)
 			}
 		})
 	}

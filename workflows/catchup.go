@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -56,8 +57,14 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		}
 		in.Left = known.Channels
 	}
+	whole := in.Done.Channels + len(in.Left)
 	part := in.Left[:min(channelsInPart, len(in.Left))]
 	in.Left = in.Left[len(part):]
+	show := func() {
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d of %d channels read: %s, %d of them new, %d taken up; %d failed",
+			in.Done.Channels, whole, count(in.Done.Read, "message"), in.Done.New, in.Done.Taken, in.Done.Failed))
+	}
+	show()
 	err := each(ctx, part, channelsAtOnce, func(ctx workflow.Context, channel string) {
 		var out activities.CatchUpOutput
 		what := activities.CatchUpInput{Channel: channel, Threads: in.Start}
@@ -68,8 +75,10 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 			workflow.GetLogger(ctx).Error("not caught up", "channel", channel, "error", err)
 			in.Done.Failed++
 		}
+		show()
 		if in.PauseSeconds > 0 {
-			_ = workflow.Sleep(ctx, time.Duration(in.PauseSeconds)*time.Second) // each looks at the context
+			pause := workflow.TimerOptions{Summary: "pause before the next channel"}
+			_ = workflow.NewTimerWithOptions(ctx, time.Duration(in.PauseSeconds)*time.Second, pause).Get(ctx, nil) // each looks at the context
 		}
 	})
 	if err != nil || len(in.Left) == 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"myao/internal/conversation"
@@ -74,6 +75,11 @@ func TestAChannelThatFailsStopsNoOther(t *testing.T) {
 	}
 	c.wants("0s channels", "1s catch up C1", "1s catch up C2", "1s catch up C3", "1s catch up C4")
 	returned(t, c, CatchUpOutput{Channels: 4, Failed: 2, Read: 6, New: 4, Taken: 2})
+	var metadata sdkpb.WorkflowMetadata
+	if value, err := c.QueryWorkflow("__temporal_workflow_metadata"); err != nil || value.Get(&metadata) != nil ||
+		metadata.GetCurrentDetails() != "4 of 4 channels read: 6 messages, 4 of them new, 2 taken up; 2 failed" {
+		t.Errorf("the Web UI says %q, %v", metadata.GetCurrentDetails(), err)
+	}
 }
 
 func TestCatchUpWithNothingToReadEnds(t *testing.T) {

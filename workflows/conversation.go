@@ -36,6 +36,8 @@ type talk struct {
 	phase  conversation.Phase // as the search attribute has it
 	orders int                // updates carried out; wakes run
 	left   bool               // work was left to the next run
+
+	silencing workflow.Mutex // held while until when to be silent is written down
 }
 
 // work is the one activity whose end the policy waits for.
@@ -49,6 +51,7 @@ type work struct {
 func newTalk(run workflow.Context, in conversation.Input) *talk {
 	ctx, _ := workflow.NewDisconnectedContext(run)
 	t := &talk{run: run, ctx: ctx, in: in, state: in.State, signals: workflow.GetSignalChannel(ctx, conversation.SignalName)}
+	t.silencing = workflow.NewMutex(ctx)
 	if t.state == nil {
 		t.state = conversation.New(in.Conversation)
 	}
@@ -314,7 +317,7 @@ func reason(err error) string {
 
 // settle records the end of a decision; the conversation does not wait for it.
 func (t *talk) settle(e conversation.Settle) {
-	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, string(e.Outcome)))
+	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
 		Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: string(e.Outcome), By: e.By,
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"myao/activities"
@@ -24,36 +25,44 @@ func (t *talk) serve() error {
 		return err
 	}
 	return errors.Join(
-		t.accept(conversation.UpdateAnswerNow, "answer at once what is being waited for", t.answerable, func(_ workflow.Context, o conversation.Order) error {
+		t.accept(conversation.UpdateAnswerNow, "answer at once what is being waited for", t.answerable, func(_ workflow.Context, o order) error {
 			t.apply(conversation.AnswerNow{By: o.By})
+			t.writeDown(o)
 			return nil
 		}),
-		t.accept(conversation.UpdateDrop, "give up whatever waits", t.droppable, func(_ workflow.Context, o conversation.Order) error {
+		t.accept(conversation.UpdateDrop, "give up whatever waits", t.droppable, func(_ workflow.Context, o order) error {
 			t.apply(conversation.Drop{By: o.By})
+			t.writeDown(o)
 			return nil
 		}),
-		t.accept(conversation.UpdateSnooze, "be silent here for some seconds", snoozable, func(ctx workflow.Context, o conversation.Order) error {
-			return t.silence(ctx, o, time.Duration(o.Seconds)*time.Second)
+		t.accept(conversation.UpdateSnooze, "be silent here for some seconds", snoozable, func(ctx workflow.Context, o order) error {
+			return t.silence(ctx, o, t.now().Add(time.Duration(o.Seconds)*time.Second))
 		}),
-		t.accept(conversation.UpdateMute, "be silent here until unmuted", nil, func(ctx workflow.Context, o conversation.Order) error {
-			return t.silence(ctx, o, activities.Mute)
+		t.accept(conversation.UpdateMute, "be silent here until unmuted", nil, func(ctx workflow.Context, o order) error {
+			return t.silence(ctx, o, t.now().Add(activities.Mute))
 		}),
-		t.accept(conversation.UpdateUnmute, "end a mute or a snooze", nil, func(ctx workflow.Context, o conversation.Order) error {
-			return t.silence(ctx, o, 0)
+		t.accept(conversation.UpdateUnmute, "end a mute or a snooze", nil, func(ctx workflow.Context, o order) error {
+			return t.silence(ctx, o, time.Time{})
 		}),
 	)
 }
 
+// order is one that was accepted.
+type order struct {
+	conversation.Order
+	id, kind string
+}
+
 // accept registers an update; by is always wanted, for the audit.
-func (t *talk) accept(name, description string, valid func(conversation.Order) error, carryOut func(workflow.Context, conversation.Order) error) error {
+func (t *talk) accept(name, description string, valid func(conversation.Order) error, carryOut func(workflow.Context, order) error) error {
 	handler := func(ctx workflow.Context, o conversation.Order) error {
-		err := carryOut(ctx, o)
+		err := carryOut(ctx, order{o, workflow.GetCurrentUpdateInfo(ctx).ID, name})
 		t.orders++
 		return err
 	}
 	validator := func(o conversation.Order) error {
 		if o.By == "" {
-			return fmt.Errorf("%s: by is empty: who asks?", name)
+			return refuse("%s: by is empty: who asks?", name)
 		}
 		if valid == nil {
 			return nil
@@ -65,9 +74,14 @@ func (t *talk) accept(name, description string, valid func(conversation.Order) e
 	})
 }
 
+// refuse is what a validator answers: people are told the text.
+func refuse(format string, args ...any) error {
+	return temporal.NewApplicationError(fmt.Sprintf(format, args...), conversation.Refused)
+}
+
 func (t *talk) answerable(conversation.Order) error {
 	if !t.state.Waits() {
-		return fmt.Errorf("nothing waits here: the conversation is %s", t.state.Phase)
+		return refuse("nothing waits here: the conversation is %s", t.state.Phase)
 	}
 	return nil
 }
@@ -82,20 +96,36 @@ func (t *talk) droppable(o conversation.Order) error {
 
 func snoozable(o conversation.Order) error {
 	if o.Seconds < 1 || o.Seconds > longestSnooze {
-		return fmt.Errorf("snooze: seconds is %d: from 1 to %d", o.Seconds, longestSnooze)
+		return refuse("snooze: seconds is %d: from 1 to %d", o.Seconds, longestSnooze)
 	}
 	return nil
 }
 
-// silence writes a mute down where it outlasts this run, and drops what waits.
-func (t *talk) silence(ctx workflow.Context, o conversation.Order, d time.Duration) error {
-	ctx = workflow.WithActivityOptions(ctx, patience(10*time.Second, time.Minute, "silence"))
-	in := activities.SilenceInput{Conversation: t.in.Conversation, For: d}
-	if err := workflow.ExecuteActivity(ctx, do.Silence, in).Get(ctx, nil); err != nil {
+// silence writes down until when the conversation is silent, where it outlasts this run,
+// and drops what waits. One order is carried out after the other: the last one holds.
+func (t *talk) silence(ctx workflow.Context, o order, until time.Time) error {
+	if err := t.silencing.Lock(ctx); err != nil {
 		return err
 	}
-	if d != 0 {
+	defer t.silencing.Unlock()
+	ctx = workflow.WithActivityOptions(ctx, patience(10*time.Second, time.Minute, o.String()))
+	if err := workflow.ExecuteActivity(ctx, do.Order, t.written(o, until)).Get(ctx, nil); err != nil {
+		return err
+	}
+	if !until.IsZero() {
 		t.apply(conversation.Drop{By: o.By})
 	}
 	return nil
 }
+
+// writeDown records an order that has been carried out; nobody waits for it.
+func (t *talk) writeDown(o order) {
+	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, 24*time.Hour, o.String()))
+	t.loose = append(t.loose, workflow.ExecuteActivity(ctx, do.Order, t.written(o, time.Time{})))
+}
+
+func (t *talk) written(o order, until time.Time) activities.OrderInput {
+	return activities.OrderInput{Conversation: t.in.Conversation, ID: o.id, Kind: o.kind, By: o.By, At: t.now(), Until: until}
+}
+
+func (o order) String() string { return o.kind + ", ordered by " + o.By }

@@ -19,6 +19,7 @@ func TestAnswerNow(t *testing.T) {
 		s.run()
 		s.wants(
 			"1m0s answer-now done: <nil>",
+			"1m0s write down answer-now by carol",
 			"1m0s compose 1.000000, /1",
 			"1m0s post 1.000000, /1",
 			"1h1m0s closed",
@@ -33,6 +34,7 @@ func TestAnswerNow(t *testing.T) {
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
 			"6m0s answer-now done: <nil>",
+			"6m0s write down answer-now by carol",
 			"6m0s compose 1.000000, /1", // under the epoch of its judgment
 			"6m0s post 1.000000, /1",
 			"1h6m0s closed",
@@ -47,6 +49,7 @@ func TestAnswerNow(t *testing.T) {
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
 			"5m1s answer-now done: <nil>",
+			"5m1s write down answer-now by carol",
 			`5m1s settle overruled by "carol", /1`,
 			"5m1s compose 1.000000, /2",
 			"5m1s post 1.000000, /2",
@@ -61,7 +64,7 @@ func TestDrop(t *testing.T) {
 		s.says(0, said(1))
 		s.order(minute, conversation.UpdateDrop, carol)
 		s.run()
-		s.wants("1m0s drop done: <nil>", "1h1m0s closed")
+		s.wants("1m0s drop done: <nil>", "1m0s write down drop by carol", "1h1m0s closed")
 	})
 	t.Run("while it judges", func(t *testing.T) {
 		s := newScene(t, topLevel)
@@ -72,6 +75,7 @@ func TestDrop(t *testing.T) {
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
 			"5m1s drop done: <nil>",
+			"5m1s write down drop by carol",
 			`5m1s settle dropped by "carol", /1`,
 			"1h5m1s closed",
 		)
@@ -85,6 +89,7 @@ func TestDrop(t *testing.T) {
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
 			"6m0s drop done: <nil>",
+			"6m0s write down drop by carol",
 			`6m0s settle dropped by "carol", /1`,
 			"1h6m0s closed",
 		)
@@ -100,6 +105,7 @@ func TestDrop(t *testing.T) {
 		s.wants(
 			"0s compose addressed 1.000000, /1",
 			"1s drop done: <nil>",
+			"1s write down drop by carol",
 			`1s settle dropped by "carol", /1`,
 			"1h0m1s closed",
 		)
@@ -145,7 +151,7 @@ func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
 func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 	s := newScene(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
-	s.silence = func() ending[any] { return ending[any]{}.after(2 * second) }
+	s.written = func() ending[any] { return ending[any]{}.after(2 * second) }
 	s.says(0, said(1))
 	s.order(6*minute, conversation.UpdateMute, carol)
 	s.says(7*minute, said(2))
@@ -155,12 +161,12 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 	s.run()
 	s.wants(
 		"5m0s judge 1.000000, delay at most 600, /1",
-		"6m0s silence for "+activities.Mute.String(),
+		"6m0s write down mute by carol, for ever",
 		"6m2s mute done: <nil>",
 		`6m2s settle dropped by "carol", /1`,
-		"8m0s silence for 1m30s",
+		"8m0s write down snooze by dave, for 1m30s",
 		"8m2s snooze done: <nil>",
-		"10m0s silence for 0s",
+		"10m0s write down unmute by carol",
 		"10m2s unmute done: <nil>", // which drops nothing
 		"14m0s judge 3.000000, delay at most 600, /2",
 		"24m0s compose 3.000000, /2",
@@ -171,7 +177,7 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 
 func TestAMuteThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
 	s := newScene(t, topLevel)
-	s.silence = func() ending[any] { return ending[any]{err: errModel} }
+	s.written = func() ending[any] { return ending[any]{err: errModel} }
 	s.says(0, said(1))
 	s.order(minute, conversation.UpdateMute, carol)
 	s.run()
@@ -187,14 +193,59 @@ func TestAMuteThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
 	}
 }
 
+// The last one holds, however long the one before takes to be written down.
+func TestMutesAndUnmutesAreCarriedOutInTheirOrder(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.written = func() ending[any] { return ending[any]{}.after(10 * second) }
+	s.order(0, conversation.UpdateMute, carol)
+	s.order(second, conversation.UpdateUnmute, conversation.Order{By: "dave"})
+	s.run()
+	s.wants(
+		"0s write down mute by carol, for ever",
+		"10s mute done: <nil>",
+		"10s write down unmute by dave",
+		"20s unmute done: <nil>",
+		"20s closed",
+	)
+}
+
+// What was ordered is done, and not undone because the record of it has to wait.
+func TestAnAnswerDoesNotWaitForTheRecordOfWhoOrderedIt(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.written = func() ending[any] { return ending[any]{}.after(2 * time.Hour) }
+	s.says(0, said(1))
+	s.order(minute, conversation.UpdateAnswerNow, carol)
+	s.run()
+	s.wants(
+		"1m0s answer-now done: <nil>",
+		"1m0s write down answer-now by carol",
+		"1m0s compose 1.000000, /1",
+		"1m0s post 1.000000, /1",
+		"2h1m0s closed", // the run stays until it is written down
+	)
+}
+
+func TestAHushedMessageIsDropped(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
+	s.says(0, said(1))
+	s.says(6*minute, hushed(1))
+	s.run()
+	s.wants(
+		"5m0s judge 1.000000, delay at most 600, /1",
+		`6m0s settle dropped by "carol", /1`,
+		"1h6m0s closed",
+	)
+}
+
 // A run that an order has started ends when that is carried out, and not before.
 func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
 	s := newScene(t, topLevel)
-	s.silence = func() ending[any] { return ending[any]{}.after(30 * second) }
+	s.written = func() ending[any] { return ending[any]{}.after(30 * second) }
 	s.order(0, conversation.UpdateMute, carol)
 	s.run()
 	s.wants(
-		"0s silence for "+activities.Mute.String(),
+		"0s write down mute by carol, for ever",
 		"30s mute done: <nil>",
 		"30s closed",
 	)

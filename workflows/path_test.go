@@ -110,6 +110,13 @@ func edited(n int, revision string) conversation.Change {
 	return conversation.Change{TS: ts(n), Kind: conversation.Edited, Revision: revision}
 }
 
+// hushed is a message that carol wants no answer to.
+func hushed(n int) conversation.Change {
+	c := change(n, conversation.Hushed)
+	c.By = "carol"
+	return c
+}
+
 var (
 	done    = result(conversation.Done)
 	refusal = temporal.NewNonRetryableApplicationError("refused", "Final", nil)
@@ -151,6 +158,14 @@ var paths = []path{
 			p.says(deleted(2))
 		},
 		runs: [][]string{{"Judge: yes, later", "hears deleted", "Settle withdrawn", "completes"}}, never: []string{"Compose"}},
+	{name: "hushed", in: topLevel,
+		play: func(p *player) {
+			p.judged(yes(60))
+			p.says(said(2))
+			p.is(conversation.Delaying)
+			p.says(hushed(2))
+		},
+		runs: [][]string{{"Judge: yes, later", "hears hushed", "Settle dropped", "completes"}}, never: []string{"Compose"}},
 	{name: "withdrawn-by-a-mention",
 		play: func(p *player) {
 			p.judged(yes(60))
@@ -271,7 +286,7 @@ var paths = []path{
 			p.is(conversation.Waiting)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"hears said", "order answer-now", "Compose", "Post: done", "completes"}}, never: []string{"Judge"}},
+		runs: [][]string{{"hears said", "order answer-now", "Compose", "Order: done", "Post: done", "completes"}}, never: []string{"Judge"}},
 	{name: "answer-now-while-judging", in: topLevel,
 		play: func(p *player) {
 			p.judged(no().after(long))
@@ -279,7 +294,7 @@ var paths = []path{
 			p.sees("judge " + ts(2))
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge", "order answer-now", "calls back Judge", "Settle overruled", "Compose", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge", "order answer-now", "calls back Judge", "Settle overruled", "Compose", "Order: done", "Post: done", "completes"}}},
 	{name: "answer-now-while-held-back", in: topLevel,
 		play: func(p *player) {
 			p.judged(yes(60))
@@ -287,7 +302,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge: yes, later", "order answer-now", "Compose", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge: yes, later", "order answer-now", "Compose", "Order: done", "Post: done", "completes"}}},
 	{name: "drop",
 		play: func(p *player) {
 			p.composed(done.after(long))
@@ -295,7 +310,7 @@ var paths = []path{
 			p.sees("compose " + ts(2))
 			p.orders(conversation.UpdateDrop, carol)
 		},
-		runs: [][]string{{"Compose addressed", "order drop", "calls back Compose", "Settle dropped", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "order drop", "calls back Compose", "Settle dropped", "Order", "completes"}}, never: []string{"Post"}},
 	{name: "snooze", in: topLevel,
 		play: func(p *player) {
 			p.judged(yes(60))
@@ -303,7 +318,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: 60})
 		},
-		runs: [][]string{{"Judge: yes, later", "order snooze", "Silence", "Silence: done", "Settle dropped", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "order snooze", "Order", "Order: done", "Settle dropped", "completes"}}, never: []string{"Compose"}},
 	{name: "mute-and-unmute", in: topLevel,
 		play: func(p *player) {
 			p.sends(conversation.Policy{MinWait: 10, MaxWait: 60, IdleClose: 1}, said(2))
@@ -312,10 +327,17 @@ var paths = []path{
 			p.says(said(3))
 			p.orders(conversation.UpdateUnmute, carol)
 		},
-		runs: [][]string{{"hears said", "order mute", "Silence: done", "hears said", "order unmute", "Silence: done", "Judge", "completes"}}},
+		runs: [][]string{{"hears said", "order mute", "Order: done", "hears said", "order unmute", "Order: done", "Judge", "completes"}}},
 	{name: "mute-in-a-run-of-its-own", in: topLevel,
 		play: func(p *player) { p.orders(conversation.UpdateMute, carol) },
-		runs: [][]string{{"starts", "order mute", "Silence", "Silence: done", "completes"}}, never: []string{"hears said"}},
+		runs: [][]string{{"starts", "order mute", "Order", "Order: done", "completes"}}, never: []string{"hears said"}},
+	{name: "refused-in-a-run-of-its-own", in: topLevel,
+		play: func(p *player) {
+			if err := p.updateWithStart(p.c, conversation.UpdateAnswerNow, carol); err == nil {
+				p.t.Error("an answer to nothing was not refused")
+			}
+		},
+		runs: [][]string{{"starts", "completes"}}, never: []string{"order answer-now", "Order"}},
 	{name: "nothing-of-consequence", in: topLevel,
 		play: func(p *player) { p.says(deleted(2)) },
 		runs: [][]string{{"starts", "hears deleted", "completes"}}, never: []string{"sets a timer"}},

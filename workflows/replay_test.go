@@ -89,6 +89,21 @@ func TestNeverTwoTimers(t *testing.T) {
 	}
 }
 
+// Who looks at a run in the Web UI reads what each activity and each timer is for.
+func TestEachActivityAndTimerHasASummary(t *testing.T) {
+	t.Parallel()
+	for file, h := range recorded(t) {
+		for _, e := range h.Events {
+			switch e.GetEventType() {
+			case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_TIMER_STARTED:
+				if len(e.GetUserMetadata().GetSummary().GetData()) < len(`"…"`) {
+					t.Errorf("%s: event %d, %s, has no summary", file, e.GetEventId(), e.GetEventType())
+				}
+			}
+		}
+	}
+}
+
 func TestHistoriesAreAnonymousAndSmall(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -68,7 +69,7 @@ type script struct {
 	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
 	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
-	silence func() ending[any]
+	written func() ending[any]
 	settle  func() ending[any]
 }
 
@@ -78,7 +79,7 @@ func goodDay() script {
 		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
 		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
 		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
-		silence: func() ending[any] { return ending[any]{} },
+		written: func() ending[any] { return ending[any]{} },
 		settle:  func() ending[any] { return ending[any]{} },
 	}
 }
@@ -164,11 +165,14 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 		_, err := play(ctx, s, s.settle())
 		return err
 	}, activity.RegisterOptions{Name: "Settle"})
-	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SilenceInput) error {
-		s.note("silence for %s", in.For)
-		_, err := play(ctx, s, s.silence())
+	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.OrderInput) error {
+		s.note("write down %s by %s%s", in.Kind, in.By, s.until(in))
+		if !strings.HasPrefix(in.ID, in.Kind) || in.At.After(s.Now()) || in.At.Add(2*minute).Before(s.Now()) {
+			s.t.Errorf("%s has the id %q, and was ordered at %s", in.Kind, in.ID, in.At)
+		}
+		_, err := play(ctx, s, s.written())
 		return err
-	}, activity.RegisterOptions{Name: "Silence"})
+	}, activity.RegisterOptions{Name: "Order"})
 	return s
 }
 
@@ -219,10 +223,31 @@ func (s *scene) order(at time.Duration, name string, o conversation.Order) {
 	s.at(at, func() {
 		s.UpdateWorkflow(name, fmt.Sprint(name, at), &testsuite.TestUpdateCallback{
 			OnAccept:   func() {},
-			OnReject:   func(err error) { s.note("%s rejected: %v", name, err) },
+			OnReject:   func(err error) { s.note("%s rejected: %s", name, s.refusal(err)) },
 			OnComplete: func(_ any, err error) { s.note("%s done: %v", name, err) },
 		}, o)
 	})
+}
+
+// until is for how long an order silences the conversation.
+func (s *scene) until(in activities.OrderInput) string {
+	switch {
+	case in.Until.IsZero():
+		return ""
+	case in.Until.Sub(in.At) == activities.Mute:
+		return ", for ever"
+	}
+	return ", for " + in.Until.Sub(in.At).String()
+}
+
+// refusal is what people are told of an order that is refused.
+func (s *scene) refusal(err error) string {
+	var said *temporal.ApplicationError
+	if !errors.As(err, &said) || said.Type() != conversation.Refused {
+		s.t.Errorf("%v, want a refusal", err)
+		return err.Error()
+	}
+	return said.Message()
 }
 
 // state asks the query, and the metadata that the Web UI shows.
@@ -269,23 +294,34 @@ func (s *scene) play() error {
 	return s.GetWorkflowError()
 }
 
-// wants compares the record.
+// wants compares the record. What is started in one workflow task runs side by side: of
+// what nothing waits for it does not matter where at its time it stands.
 func (s *scene) wants(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// What is started in one workflow task runs side by side.
-	for i := 1; i < len(s.record); i++ {
-		if strings.Contains(s.record[i], " settle ") && slices.Contains(want, s.record[i]) {
-			line, at := s.record[i], slices.Index(want, s.record[i])
-			if at < i && strings.HasPrefix(s.record[at], strings.SplitN(line, " ", 2)[0]+" ") {
-				s.record = slices.Insert(slices.Delete(s.record, i, i+1), at, line)
-			}
-		}
-	}
-	if !slices.Equal(s.record, want) {
+	if !slices.Equal(inTurn(s.record), inTurn(want)) {
 		s.t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(s.record, "\n\t"), strings.Join(want, "\n\t"))
 	}
+}
+
+// inTurn is a record in which, at each time, the records that nothing waits for come last.
+func inTurn(record []string) []string {
+	var out, loose []string
+	at := ""
+	for _, line := range append(slices.Clone(record), "") {
+		time, what, _ := strings.Cut(line, " ")
+		if time != at {
+			slices.Sort(loose)
+			out, loose, at = append(out, loose...), nil, time
+		}
+		if strings.HasPrefix(what, "settle ") || strings.HasPrefix(what, "write down ") {
+			loose = append(loose, line)
+		} else {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 var errModel = errors.New("the model is out of order")

@@ -126,8 +126,8 @@ func TestAnOrderIsCarriedOutInARunOfItsOwn(t *testing.T) {
 		t.Errorf("a drop of nothing: %v, want it refused", err)
 	}
 	s.closed(thread)
-	if want := slices.Repeat([]string{thread.ID() + " silence"}, orders); !slices.Equal(s.record, want) {
-		t.Errorf("got %q, want %d times silence", s.record, orders)
+	if want := slices.Repeat([]string{thread.ID() + " mute"}, orders); !slices.Equal(s.record, want) {
+		t.Errorf("got %q, want %d times mute", s.record, orders)
 	}
 	histories := s.histories(orders + 1)
 	for _, h := range histories {

@@ -135,9 +135,9 @@ func (s *server) activities() map[string]any {
 			_, err := perform(ctx, s.settle())
 			return err
 		},
-		"Silence": func(ctx context.Context, in activities.SilenceInput) error {
-			s.note(ctx, activities.Task{Conversation: in.Conversation}, "silence")
-			_, err := perform(ctx, s.silence())
+		"Order": func(ctx context.Context, in activities.OrderInput) error {
+			s.note(ctx, activities.Task{Conversation: in.Conversation}, in.Kind)
+			_, err := perform(ctx, s.written())
 			return err
 		},
 	}

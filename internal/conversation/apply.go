@@ -61,7 +61,15 @@ func (s *State) Waits() bool {
 type news struct {
 	said, addressed []Item
 	edited          []Item // of messages that are being waited on
-	deleted         []string
+	removed         []removal
+}
+
+// removal is a message that wants nothing any more, and what that makes of a decision
+// that was about it.
+type removal struct {
+	ts  string
+	why Outcome
+	by  string
 }
 
 func (s *State) sort(changes Changes) news {
@@ -72,12 +80,15 @@ func (s *State) sort(changes Changes) news {
 		}
 		switch c.Kind {
 		case Said:
-			n.said = put(n.said, c.item())
+			if !s.hushed(c.TS) { // or it was heard of late
+				n.said = put(n.said, c.item())
+			}
 		case Addressed:
 			n.said = without(n.said, c.TS)
 			n.addressed = put(n.addressed, c.item())
 		case Edited:
 			switch {
+			case s.hushed(c.TS): // and stays so: only an edit that adds a mention asks again
 			case has(n.said, c.TS):
 				n.said = put(n.said, c.item())
 			case has(n.addressed, c.TS):
@@ -86,18 +97,24 @@ func (s *State) sort(changes Changes) news {
 				n.edited = put(n.edited, c.item())
 			}
 		case Deleted:
-			n.said, n.addressed, n.edited = without(n.said, c.TS), without(n.addressed, c.TS), without(n.edited, c.TS)
-			n.deleted = append(n.deleted, c.TS)
+			n.remove(removal{c.TS, Withdrawn, c.TS})
+		case Hushed:
+			n.remove(removal{c.TS, Dropped, c.By})
 		}
 	}
 	return n
 }
 
+func (n *news) remove(r removal) {
+	n.said, n.addressed, n.edited = without(n.said, r.ts), without(n.addressed, r.ts), without(n.edited, r.ts)
+	n.removed = append(n.removed, r)
+}
+
 func (s *State) receive(changes Changes, now time.Time) []Effect {
 	n := s.sort(changes)
 	var effects []Effect
-	for _, ts := range n.deleted {
-		effects = append(effects, s.forget(ts, now)...)
+	for _, r := range n.removed {
+		effects = append(effects, s.forget(r, now)...)
 	}
 	if len(n.said)+len(n.addressed)+len(n.edited) == 0 {
 		return effects
@@ -147,9 +164,11 @@ func (s *State) remember(n news) {
 	s.Later = putAll(s.Later, slices.Concat(n.said, n.addressed, n.edited))
 }
 
-// forget takes out a deleted message, and withdraws what was meant for it alone.
-// Work under way that may have read the deleted text starts over.
-func (s *State) forget(ts string, now time.Time) []Effect {
+// forget takes out a message that was deleted, or that nobody wants answered, and ends
+// what was meant for it alone. Work under way for others as well starts over: it may
+// have read the deleted text, or be about to answer what nobody wants answered.
+func (s *State) forget(r removal, now time.Time) []Effect {
+	ts := r.ts
 	s.Later = without(s.Later, ts)
 	switch {
 	case s.Posting:
@@ -157,7 +176,7 @@ func (s *State) forget(ts string, now time.Time) []Effect {
 			s.Answering, s.Pending = without(s.Answering, ts), without(s.Pending, ts)
 		}
 	case has(s.Answering, ts):
-		effects := s.callBack(Withdrawn, ts)
+		effects := s.callBack(r.why, r.by)
 		s.Answering = without(s.Answering, ts)
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))
@@ -166,7 +185,7 @@ func (s *State) forget(ts string, now time.Time) []Effect {
 	case has(s.Pending, ts):
 		var effects []Effect
 		if s.Phase != Waiting {
-			effects = s.callBack(Withdrawn, ts)
+			effects = s.callBack(r.why, r.by)
 		}
 		s.Pending = without(s.Pending, ts)
 		if len(s.Pending) > 0 && s.Phase == Waiting {

@@ -16,14 +16,16 @@ const (
 	Addressed Kind = "addressed" // a mention, a message in a channel of mode all, or in a DM
 	Edited    Kind = "edited"    // changed by an edit that adds no mention
 	Deleted   Kind = "deleted"
-	Hushed    Kind = "hushed" // somebody wants no answer to it
+	// Hushed: somebody wants no answer to it, until an edit of it, or a person, asks for one.
+	Hushed Kind = "hushed"
 )
 
 // Change is one thing that happened to a message, as it travels in a signal: ids, never text.
 type Change struct {
 	TS   string `json:"ts"`
 	Kind Kind   `json:"kind"`
-	// Revision is the ts of the edit; empty for the message as first said.
+	// Revision is the ts of the edit; empty for the message as first said. Of a message
+	// that is hushed it may be anything that tells this time from another.
 	Revision string `json:"revision,omitempty"`
 	// FollowUp is set when, in a thread, nobody but the person whom the bot
 	// answered last has spoken since.

@@ -31,6 +31,10 @@ const (
 	opStale  // the end of work that ended, or was called back, comes again
 	opRepeat // a change comes again
 	ops
+
+	// opHushed came later: it takes a few bytes of the others, so that scripts that were
+	// found before mean what they did.
+	opHushed = 240
 )
 
 // messages is how many messages there are; their ts are ten seconds apart.
@@ -59,6 +63,8 @@ func FuzzState(f *testing.F) {
 		add(kind, opSaid, 0, opSaid, 1, opAnswerNow, 0, opSaid, 2, opDeleted, 1, opMention, 3, opEdited, 3, opComposed, 0, opPosted, 1)
 		add(kind, append(ambient, opMention, 0, opRepeat, 0, opStale, 1, opWake, 0, opYes, 2, opAnswerNow, 0, opComposed, 0, opDrop, 0)...)
 		add(kind, opTogether, 2, opSaid, 3, opSaid, 5, opWake, 0, opYes, 0, opComposed, 0, opMention, 6, opPosted, 2, opMention, 7, opDeleted, 7)
+		add(kind, append(ambient, opSaid, 1, opHushed, 1, opEdited, 1, opWake, 0, opYes, 2, opHushed, 0, opMention, 0, opComposed, 0, opHushed, 0, opEdited, 0, opPosted, 0)...)
+		add(kind, opTogether, 5, opHushed, 2, opSaid, 2, opMention, 3, opHushed, 3, opMention, 3, opSaid, 1, opMention, 4, opComposed, 0, opHushed, 3, opHushed, 4, opPosted, 0)
 		add(kind, opSaid, 9, opWake, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opWake, 0, opStale, 0)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -75,7 +81,11 @@ func FuzzState(f *testing.F) {
 		}
 		d := newDriver(t, data[0])
 		for i := 1; i+1 < len(data); i += 2 {
-			d.do(data[i]%ops, data[i+1])
+			op := data[i] % ops
+			if data[i] >= opHushed {
+				op = opHushed
+			}
+			d.do(op, data[i+1])
 		}
 		d.end()
 	})
@@ -94,6 +104,8 @@ type driver struct {
 	born  [messages]bool
 	dead  [messages]bool
 	edits int
+	// revision is the newest of each message.
+	revision [messages]string
 
 	// work is the effect under way; ended are the effects that are not any more.
 	work  Effect
@@ -104,13 +116,14 @@ type driver struct {
 	yes     map[int]bool
 	settled map[int]bool
 	heard   set // messages that are known to be deleted
+	hushed  set // messages that nobody wants answered
 	gone    set // messages that the work under way has found deleted
 	known   set // changes that were told of before
 }
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
@@ -139,7 +152,7 @@ func (d *driver) fail(format string, args ...any) {
 func (d *driver) do(op, arg byte) {
 	n := int(arg) % messages
 	switch op {
-	case opSaid, opMention, opEdited, opDeleted:
+	case opSaid, opMention, opEdited, opDeleted, opHushed:
 		d.change(op, n, arg >= 128)
 	case opTogether:
 		d.hold = int(arg)%6 + 1
@@ -188,6 +201,8 @@ func (d *driver) change(op byte, n int, followUp bool) {
 		return
 	case op == opDeleted:
 		c.Kind, d.dead[n] = Deleted, true
+	case op == opHushed:
+		c.Kind, c.By, c.Revision = Hushed, "slack:U1", d.revision[n]
 	case op == opSaid && !d.born[n]:
 		c.Kind = Said
 	case op == opMention:
@@ -198,6 +213,7 @@ func (d *driver) change(op byte, n int, followUp bool) {
 	if (op == opMention && d.born[n]) || c.Kind == Edited {
 		d.edits++
 		c.Revision = fmt.Sprintf("%04d", d.edits)
+		d.revision[n] = c.Revision
 	}
 	d.born[n] = d.born[n] || op == opSaid || op == opMention
 	d.held = append(d.held, c)
@@ -213,9 +229,19 @@ func (d *driver) flush() {
 		return
 	}
 	d.sent = append(d.sent, changes)
+	fresh := set{}
 	for _, c := range changes {
-		if c.Kind == Deleted {
+		if d.known[c.ID()] || fresh[c.ID()] {
+			continue
+		}
+		fresh.add(c.ID())
+		switch c.Kind {
+		case Deleted:
 			d.heard.add(c.TS)
+		case Hushed:
+			d.hushed.add(c.TS)
+		case Addressed:
+			delete(d.hushed, c.TS)
 		}
 	}
 	d.apply(changes, func() { d.m.changes(changes) })
@@ -457,6 +483,9 @@ func (d *driver) check() {
 	if want != nil && d.m.stage != mPosts && d.heard[trigger.TS] {
 		d.fail("a reply without a cause: %T for a message that is known to be deleted", d.work)
 	}
+	if want != nil && d.m.stage != mPosts && d.hushed[trigger.TS] {
+		d.fail("%T for a message that nobody wants answered", d.work)
+	}
 	if s.Wake().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
 		d.fail("not one thing to wait for: wake at %v with %T under way", s.Wake(), d.work)
 	}
@@ -539,7 +568,7 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 	for ts, c := range wanted {
 		_, kept := has[ts]
 		switch {
-		case kept, d.heard[ts], d.gone[ts]:
+		case kept, d.heard[ts], d.gone[ts], d.hushed[ts]:
 		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
 		case elsewhere != "" && ts <= elsewhere: // which withdraws what waits
 		case done && !c.later:

@@ -25,6 +25,8 @@ type model struct {
 	// trigger is the message of the post under way.
 	trigger string
 	known   map[string]bool // change ids
+	// hushed are those that nobody wants answered.
+	hushed set
 }
 
 type set map[string]bool
@@ -61,7 +63,7 @@ const (
 
 func newModel(here bool) *model {
 	return &model{
-		here: here, stage: mIdle, pending: set{}, answering: set{}, said: set{}, mentions: set{}, known: map[string]bool{},
+		here: here, stage: mIdle, pending: set{}, answering: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
 	}
 }
 
@@ -89,7 +91,7 @@ func (m *model) again() {
 
 func (m *model) changes(changes Changes) {
 	said, mentions, edits := set{}, set{}, set{}
-	var deletions []string
+	var removals []string
 	for _, c := range changes {
 		if m.known[c.ID()] {
 			continue
@@ -97,26 +99,32 @@ func (m *model) changes(changes Changes) {
 		m.known[c.ID()] = true
 		switch c.Kind {
 		case Said:
-			said.add(c.TS)
+			if !m.hushed[c.TS] {
+				said.add(c.TS)
+			}
 		case Addressed:
+			delete(m.hushed, c.TS)
 			delete(said, c.TS)
 			mentions.add(c.TS)
 		case Edited:
-			if m.pending[c.TS] || m.answering[c.TS] || m.said[c.TS] || m.mentions[c.TS] {
+			if !m.hushed[c.TS] && (m.pending[c.TS] || m.answering[c.TS] || m.said[c.TS] || m.mentions[c.TS]) {
 				edits.add(c.TS)
 			}
-		case Deleted:
+		case Deleted, Hushed:
+			if c.Kind == Hushed {
+				m.hushed.add(c.TS)
+			}
 			for _, s := range []set{said, mentions, edits} {
 				delete(s, c.TS)
 			}
-			deletions = append(deletions, c.TS)
+			removals = append(removals, c.TS)
 		}
 	}
 	for ts := range said {
 		delete(edits, ts)
 	}
-	for _, ts := range deletions {
-		m.delete(ts)
+	for _, ts := range removals {
+		m.remove(ts)
 	}
 	if len(said)+len(mentions)+len(edits) == 0 {
 		return
@@ -149,7 +157,7 @@ func (m *model) changes(changes Changes) {
 	}
 }
 
-func (m *model) delete(ts string) {
+func (m *model) remove(ts string) {
 	delete(m.said, ts)
 	delete(m.mentions, ts)
 	switch {

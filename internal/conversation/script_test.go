@@ -178,6 +178,7 @@ func said(n int) Changes    { return Changes{{TS: ts(n), Kind: Said}} }
 func follow(n int) Changes  { return Changes{{TS: ts(n), Kind: Said, FollowUp: true}} }
 func mention(n int) Changes { return Changes{{TS: ts(n), Kind: Addressed}} }
 func deleted(n int) Changes { return Changes{{TS: ts(n), Kind: Deleted}} }
+func hushed(n int) Changes  { return Changes{{TS: ts(n), Kind: Hushed, By: "slack:U1"}} }
 func edited(n int, revision string) Changes {
 	return Changes{{TS: ts(n), Kind: Edited, Revision: revision}}
 }

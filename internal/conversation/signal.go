@@ -20,6 +20,8 @@ const (
 	UpdateSnooze    = "snooze"
 	UpdateMute      = "mute"
 	UpdateUnmute    = "unmute"
+	// Refused is the type of the error of an order that makes no sense as things stand.
+	Refused = "refused"
 )
 
 // Search attributes of a conversation, all of them keywords.

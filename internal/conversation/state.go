@@ -3,6 +3,7 @@ package conversation
 import (
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -94,6 +95,20 @@ func (s *State) seen(id string) bool {
 	s.Seen = append(s.Seen, id)
 	if n := len(s.Seen) - seenLimit; n > 0 {
 		s.Seen = slices.Delete(s.Seen, 0, n)
+	}
+	return false
+}
+
+// hushed reports whether somebody wants no answer to a message, as far as the ring
+// goes back, and nobody has addressed the bot with it since.
+func (s *State) hushed(ts string) bool {
+	for _, id := range slices.Backward(s.Seen) {
+		switch {
+		case strings.HasPrefix(id, ts+"/"+string(Hushed)+"/"):
+			return true
+		case strings.HasPrefix(id, ts+"/"+string(Addressed)+"/"):
+			return false
+		}
 	}
 	return false
 }

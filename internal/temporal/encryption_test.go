@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/testserver"
 )
@@ -192,6 +194,30 @@ func TestNothingIsLostForWantOfAKey(t *testing.T) {
 			test(e)
 			e.done()
 		})
+	}
+}
+
+// The name of a channel, and when its thread began, is nobody's business who has no
+// key; and the longest name, encrypted, is no reason for the server to refuse a signal.
+func TestTheSummaryIsEncrypted(t *testing.T) {
+	ns := namespace(t, testserver.Temporal(t))
+	plain, keyed := dialWith(t, ns, config.Encryption{}), dialWith(t, ns, keyring("key", "key"))
+	name := strings.Repeat("🤫", 80)
+	s := Sender{Client: keyed, Attributes: never, Name: func(context.Context, string, string) string { return name }}
+	conv := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1709287200.000100"}
+	await(t, "the namespace", func(ctx context.Context) error { return s.Send(ctx, conv, signal("1.1"), "request") })
+	described := func(c client.Client) (string, error) {
+		d, err := c.DescribeWorkflow(t.Context(), conv.ID(), "")
+		if err != nil {
+			return "", err
+		}
+		return d.GetStaticSummary()
+	}
+	if got, err := described(keyed); err != nil || !strings.HasPrefix(got, "#🤫🤫") {
+		t.Errorf("with the key it is %q, %v", got, err)
+	}
+	if got, err := described(plain); err == nil || got != "" {
+		t.Errorf("without a key it is %q", got)
 	}
 }
 

@@ -31,8 +31,8 @@ import (
 // docs.temporal.io/develop/environment-configuration). It connects when it is
 // first used: the server need not be there yet. With keys, what the client sends
 // is encrypted and what it gets is decrypted; a remote codec of the environment is
-// for Temporal's CLI, and not used.
-func NewClient(encryption config.Encryption, logger *slog.Logger) (client.Client, error) {
+// for Temporal's CLI, and not used. What else the options shall have, more adds.
+func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options)) (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fmt.Errorf("read Temporal's environment: %w", err)
@@ -47,6 +47,9 @@ func NewClient(encryption config.Encryption, logger *slog.Logger) (client.Client
 	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
 		grpc.WithChainUnaryInterceptor(setRequestID))
+	for _, add := range more {
+		add(&options)
+	}
 	c, err := client.NewLazyClient(options)
 	if err != nil {
 		return nil, fmt.Errorf("make a Temporal client: %w", err)
@@ -74,6 +77,9 @@ type Sender struct {
 	Attributes func() bool
 	// Forgotten is told when the server knows them no more: it was set up anew.
 	Forgotten func()
+	// Name is what a channel is called, for people who look at the Web UI; without it,
+	// and where it is empty, they see the channel's id.
+	Name func(ctx context.Context, team, channel string) string
 }
 
 var (
@@ -85,18 +91,11 @@ var (
 // Send signals a conversation, and starts its workflow if none runs.
 func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversation.Signal, requestID string) error {
 	ctx = context.WithValue(ctx, requestIDKey{}, requestID)
-	in := conversation.Input{Conversation: c, Attributes: s.Attributes()}
-	options := client.StartWorkflowOptions{
-		TaskQueue: conversation.TaskQueue,
-		// A conversation that was closed when it was idle starts anew.
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         summary(c),
-		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
+	name := ""
+	if s.Name != nil {
+		name = s.Name(ctx, c.Team, c.Channel)
 	}
-	if in.Attributes {
-		options.TypedSearchAttributes = sdk.NewSearchAttributes(
-			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(conversation.Idle)))
-	}
+	options, in := Start(c, name, s.Attributes())
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
 	// A run that has had its 10,000 signals refuses more in the same way, until it continues as new.
@@ -104,6 +103,24 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 		s.Forgotten()
 	}
 	return err
+}
+
+// Start is how the workflow of a conversation is started that does not run, and with
+// what; name is what its channel is called, or empty.
+func Start(c chat.Conversation, name string, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
+	options := client.StartWorkflowOptions{
+		ID:        c.ID(),
+		TaskQueue: conversation.TaskQueue,
+		// A conversation that was closed when it was idle starts anew.
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         summary(c, name),
+		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
+	}
+	if attributes {
+		options.TypedSearchAttributes = sdk.NewSearchAttributes(
+			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(conversation.Idle)))
+	}
+	return options, conversation.Input{Conversation: c, Attributes: attributes}
 }
 
 // fairnessKey is the conversation's Slack channel: when tasks wait, the server takes
@@ -115,30 +132,57 @@ func fairnessKey(c chat.Conversation) string {
 	return key[:min(most, len(key))]
 }
 
-// summary names a conversation for people, without a word of what is said in it.
-func summary(c chat.Conversation) string {
+// summary names a conversation for people, without a word of what is said in it. The
+// server takes 400 bytes, encrypted ones, and would refuse the signal over more: of a
+// long name it has the beginning.
+func summary(c chat.Conversation, name string) string {
+	const most = 40 // characters
+	channel := c.Channel
+	if name != "" {
+		channel = "#" + name
+		if r := []rune(name); len(r) > most {
+			channel = "#" + string(r[:most]) + "…"
+		}
+	}
 	switch {
 	case !c.TopLevel():
-		return fmt.Sprintf("%s · thread %s", c.Channel, chat.Time(c.Thread).Format("2006-01-02 15:04:05 MST"))
+		return fmt.Sprintf("%s · thread %s", channel, chat.Time(c.Thread).Format("2006-01-02 15:04:05 MST"))
 	case c.Direct():
-		return c.Channel + " · direct messages"
+		return channel + " · direct messages"
 	default:
-		return c.Channel + " · top level"
+		return channel + " · top level"
 	}
 }
 
-// RegisterAttributes makes the search attributes known to the server. registered
-// is false, without an error, where the server does not let us.
-func RegisterAttributes(ctx context.Context, c client.Client, namespace string) (registered bool, err error) {
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+// KnowsAttributes reports whether the server knows our search attributes. It registers none.
+func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bool, error) {
+	missing, err := missingAttributes(ctx, c, namespace)
 	if err != nil {
 		return refused(err)
+	}
+	return len(missing) == 0, nil
+}
+
+func missingAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return nil, err
 	}
 	missing := map[string]enumspb.IndexedValueType{}
 	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
 		if _, ok := known.GetCustomAttributes()[name]; !ok {
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 		}
+	}
+	return missing, nil
+}
+
+// RegisterAttributes makes the search attributes known to the server. registered
+// is false, without an error, where the server does not let us.
+func RegisterAttributes(ctx context.Context, c client.Client, namespace string) (registered bool, err error) {
+	missing, err := missingAttributes(ctx, c, namespace)
+	if err != nil {
+		return refused(err)
 	}
 	if len(missing) == 0 {
 		return true, nil
@@ -163,7 +207,7 @@ func refused(err error) (bool, error) {
 	if errors.As(err, &denied) || errors.As(err, &unimplemented) || errors.As(err, &invalid) {
 		return false, nil
 	}
-	return false, fmt.Errorf("register search attributes: %w", err)
+	return false, fmt.Errorf("look after the search attributes: %w", err)
 }
 
 // Namespace is the namespace that the environment names.

@@ -122,7 +122,9 @@ func never() bool { return false }
 
 func TestSend(t *testing.T) {
 	c := connect(t, testserver.Temporal(t), "default")
-	sender := Sender{Client: c, Attributes: never}
+	sender := Sender{Client: c, Attributes: never, Name: func(_ context.Context, _, channel string) string {
+		return map[string]string{"C0NAMED": "general", "C0LONG": strings.Repeat("長", 80)}[channel]
+	}}
 	run := rand.Text() // the server outlives the test, and may be anybody's
 	send := func(t *testing.T, conv chat.Conversation, s conversation.Signal, request string) {
 		t.Helper()
@@ -139,6 +141,9 @@ func TestSend(t *testing.T) {
 		}{
 			{chat.Conversation{Team: run + "START", Channel: "C1", Thread: "1709287200.000100"}, "C1 · thread 2024-03-01 10:00:00 UTC"},
 			{chat.Conversation{Team: run + "START", Channel: "C1"}, "C1 · top level"},
+			{chat.Conversation{Team: run + "START", Channel: "C0NAMED", Thread: "1709287200.000100"}, "#general · thread 2024-03-01 10:00:00 UTC"},
+			{chat.Conversation{Team: run + "START", Channel: "C0NAMED"}, "#general · top level"},
+			{chat.Conversation{Team: run + "START", Channel: "C0LONG"}, "#" + strings.Repeat("長", 40) + "… · top level"},
 			{chat.Conversation{Team: run + "START", Channel: "D1"}, "D1 · direct messages"},
 			{chat.Conversation{Team: run + strings.Repeat("LONG", 10), Channel: "C1"}, "C1 · top level"},
 		} {

@@ -1,0 +1,38 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+// Mute is how long a conversation is silenced when no end is named: a century.
+const Mute = 100 * 365 * 24 * time.Hour
+
+// OrderInput is an order that somebody has given a conversation.
+type OrderInput struct {
+	Conversation chat.Conversation `json:"conversation"`
+	// ID is that of the update that brought it.
+	ID string `json:"id"`
+	// Kind is the update's name.
+	Kind string    `json:"kind"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+	// Until is the end of a snooze or mute; the zero time of an unmute.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Order writes down who has ordered what and when and, of a snooze, a mute and an
+// unmute, until when the conversation is silent.
+func (a *Activities) Order(ctx context.Context, in OrderInput) error {
+	err := a.Store.Obey(ctx, store.Order{
+		ID: in.ID, Scope: chat.Scope(in.Conversation), Kind: in.Kind, By: in.By, Until: in.Until, At: in.At,
+	})
+	if errors.Is(err, store.ErrOtherOrder) {
+		err = final(err)
+	}
+	return classify(err)
+}

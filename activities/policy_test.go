@@ -1,0 +1,333 @@
+package activities
+
+import (
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/ncruces/go-sqlite3/driver" // to look into the database
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// noon has it be noon in the bench's channels, today or so many days later.
+func (b *bench) noon(days int) {
+	now := time.Now().AddDate(0, 0, days)
+	b.Clock = func() time.Time { return now }
+	b.settings.Zone = time.FixedZone("", (12-now.UTC().Hour())*3600) // midnight is far, whenever the test runs
+}
+
+func (b *bench) judge(task Task) JudgeOutput {
+	b.t.Helper()
+	got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got
+}
+
+func (b *bench) reply(task Task, addressed bool) conversation.Result {
+	b.t.Helper()
+	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got.Result
+}
+
+// silent demands that a task has ended in silence by a rule, and has cost nothing but
+// so many calls.
+func (b *bench) silent(what string, task Task, rule conversation.Rule, calls int) {
+	b.t.Helper()
+	d := b.decision(task)
+	if d.Outcome != "silent" || d.Rule != string(rule) && d.OutcomeBy != string(rule) {
+		b.t.Errorf("%s: the ledger has %+v, want silence by %s", what, d, rule)
+	}
+	if n := len(b.model.Calls()); n != calls {
+		b.t.Errorf("%s: %d calls, want %d", what, n, calls)
+	}
+	if parts := b.outbox(task); len(parts) != 0 {
+		b.t.Errorf("%s: the outbox has %+v", what, parts)
+	}
+}
+
+func TestAChannelThatIsOverItsBudget(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		answer := llmtest.Reply{Text: "Seven.", InputTokens: 400, OutputTokens: 100}
+		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+			if c.Judgment() {
+				return llmtest.Yes("why not", 1, 0)
+			}
+			return answer
+		}))
+		b.noon(0)
+		b.settings.DailyTokens = 500
+		before := inThread(b.say("how many dwarfs?"))
+		if got := b.reply(before, true); got != conversation.Done || b.outbox(before)[0].Text != "Seven." {
+			t.Fatalf("within the budget: %s, %+v", got, b.outbox(before))
+		}
+
+		// A mention is told, once, however often that is tried.
+		mention := inThread(b.say("and how many today?"))
+		for range 2 {
+			if got := b.reply(mention, true); got != conversation.Done {
+				t.Errorf("a mention: %s", got)
+			}
+			if parts := b.outbox(mention); len(parts) != 1 || parts[0].Text != b.Mind.Prompts.Notice(prompt.OverBudget) || parts[0].Text == "" {
+				t.Errorf("a mention: the outbox has %+v, want the notice", parts)
+			}
+			if _, err := attempt[ReplyOutput](b.Post, PostInput{mention}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if posted := b.posted(); len(posted) != 1 {
+			t.Errorf("posted %q, want one note", posted)
+		}
+		if d := b.decision(mention); d.Source != "addressed" || d.Rule != "over_budget" || d.Outcome != "posted" || !d.ShouldRespond ||
+			d.Reason != conversation.RuleOverBudget.Reason() || d.TokensIn != 0 || d.Model != "" {
+			t.Errorf("a mention: the ledger has %+v", d)
+		}
+
+		ambient := atTopLevel(b.say("does anybody know?"))
+		if got := b.judge(ambient); got.Rule != conversation.RuleOverBudget || got.Verdict.ShouldRespond {
+			t.Errorf("a judgment: %+v", got)
+		}
+		b.silent("a judgment", ambient, conversation.RuleOverBudget, 1)
+		order := atTopLevel(b.say("nobody?"))
+		order.Decision = "run/order"
+		if got := b.reply(order, false); got != conversation.Silenced {
+			t.Errorf("an operator's order: %s", got)
+		}
+		b.silent("an operator's order", order, conversation.RuleOverBudget, 1)
+
+		// Another channel has a budget of its own.
+		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+		direct := atTopLevel(b.sayIn(dm, "hello?"))
+		if b.reply(direct, true); b.outbox(direct)[0].Text != "Seven." {
+			t.Errorf("another channel: %+v", b.outbox(direct))
+		}
+
+		b.noon(1)
+		tomorrow := atTopLevel(b.say("and now?"))
+		tomorrow.Decision = "run/tomorrow"
+		b.settings.MaxMessageAge = 0
+		if got := b.judge(tomorrow); !got.Verdict.ShouldRespond || got.Rule != conversation.NoRule {
+			t.Errorf("the next day: %+v", got)
+		}
+	})
+}
+
+// A judged reply is not written when the judgment was the last that could be paid for.
+func TestABudgetThatEndsWithTheJudgment(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
+	b.noon(0)
+	b.settings.DailyCalls = 1
+	task := atTopLevel(b.say("how many dwarfs?"))
+	if got := b.judge(task); !got.Verdict.ShouldRespond {
+		t.Fatalf("%+v", got)
+	}
+	if got := b.reply(task, false); got != conversation.Silenced {
+		t.Errorf("got %s", got)
+	}
+	b.silent("the reply", task, conversation.RuleOverBudget, 1)
+	if d := b.decision(task); d.Source != "judgment" || !d.ShouldRespond {
+		t.Errorf("the ledger has %+v", d)
+	}
+}
+
+// The attempt after one whose result was lost finds its reply, which used up the budget.
+func TestAReplyThatIsPaidForIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	b.noon(0)
+	b.settings.DailyCalls = 2
+	task := atTopLevel(b.say("how many dwarfs?"))
+	b.judge(task)
+	for _, when := range []string{"first", "again"} {
+		if got := b.reply(task, false); got != conversation.Done {
+			t.Errorf("%s: %s", when, got)
+		}
+		if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != "Seven." {
+			t.Errorf("%s: the outbox has %+v", when, parts)
+		}
+	}
+}
+
+// A provider that does not answer costs nothing: who asks in vain is not told of a budget.
+func TestAnOutageUsesUpNoBudget(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Text("Seven."))))
+	b.noon(0)
+	b.settings.DailyCalls = 1
+	task := inThread(b.say("how many dwarfs?"))
+	got, errs := tries[ReplyOutput](t, b.Compose, ComposeInput{Task: task, Addressed: true})
+	if len(errs) != 2 || got.Result != conversation.Done || b.outbox(task)[0].Text != "Seven." {
+		t.Errorf("after %d failures: %+v, %+v", len(errs), got, b.outbox(task))
+	}
+}
+
+// The calls of a task stand in the account under its decision.
+func TestCallsOfATaskAreCounted(t *testing.T) {
+	t.Parallel()
+	yes := llmtest.Yes("why not", 1, 0)
+	yes.InputTokens, yes.OutputTokens = 30, 5
+	url := sqliteURL(t)
+	b := newBench(t, database(url), answers(llmtest.Script(llmtest.Reply{Text: "?", InputTokens: 20, OutputTokens: 4}, yes, llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 6})))
+	b.noon(0)
+	task := atTopLevel(b.say("how many dwarfs?"))
+	b.judge(task)
+	b.reply(task, false)
+	calls, tokens, err := b.Store.Spent(t.Context(), "T1", b.general, b.settings.Day(time.Now()))
+	if err != nil || calls != 3 || tokens != 105 {
+		t.Errorf("%d calls, %d tokens, %v; want 3 and 105", calls, tokens, err)
+	}
+	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var judgments, replies int
+	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(CASE WHEN purpose = 'judgment' THEN 1 END), COUNT(CASE WHEN purpose = 'response' THEN 1 END)
+		FROM model_calls WHERE decision = ?`, task.decision()).Scan(&judgments, &replies); err != nil || judgments != 2 || replies != 1 {
+		t.Errorf("of the decision: %d judgments, %d replies, %v; want 2 and 1", judgments, replies, err)
+	}
+}
+
+func TestQuietHours(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	b.noon(0)
+	set := func(hours string) {
+		q, err := config.ParseQuietHours(hours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.settings.QuietHours = q
+	}
+	put := atTopLevel(b.say("how many dwarfs?"))
+	set("22:00-07:00")
+	if got := b.judge(put); !got.Verdict.ShouldRespond {
+		t.Fatalf("at noon: %+v", got)
+	}
+	set("11:00-14:00")
+	if got := b.reply(put, false); got != conversation.Silenced {
+		t.Errorf("a judged reply: %s", got)
+	}
+	b.silent("a judged reply", put, conversation.RuleQuietHours, 1)
+	ambient := atTopLevel(b.say("nobody?"))
+	if got := b.judge(ambient); got.Rule != conversation.RuleQuietHours {
+		t.Errorf("a judgment: %+v", got)
+	}
+	b.silent("a judgment", ambient, conversation.RuleQuietHours, 1)
+
+	order := atTopLevel(b.say("anybody?"))
+	order.Decision = "run/order"
+	mention := inThread(b.say("you?"))
+	mention.Decision = "run/mention"
+	for _, c := range []struct {
+		what      string
+		task      Task
+		addressed bool
+	}{{"an operator's order", order, false}, {"a mention", mention, true}} {
+		if got := b.reply(c.task, c.addressed); got != conversation.Done || len(b.outbox(c.task)) != 1 {
+			t.Errorf("%s in quiet hours: %s", c.what, got)
+		}
+	}
+}
+
+// Whoever mutes a channel means its threads, too; a thread that is muted says nothing of others.
+func TestAMutedChannelSilencesItsThreads(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	parent := b.say("shall we have a party?")
+	task := inThread(parent)
+	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the message that the thread hangs on
+	other := inThread(b.say("hello?"))
+	mute := func(c chat.Conversation, d time.Duration) {
+		t.Helper()
+		if err := b.Store.Silence(t.Context(), c.ID(), time.Now().Add(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	top := chat.Conversation{Team: "T1", Channel: b.general}
+	for _, c := range []struct {
+		what            string
+		thread, channel time.Duration
+		want            conversation.Rule
+		other           conversation.Rule
+	}{
+		{"nothing muted", -time.Hour, -time.Hour, conversation.NoRule, conversation.NoRule},
+		{"the thread", time.Hour, -time.Hour, conversation.RuleSilenced, conversation.NoRule},
+		{"the channel", -time.Hour, time.Hour, conversation.RuleSilenced, conversation.RuleSilenced},
+		{"both", time.Hour, 2 * time.Hour, conversation.RuleSilenced, conversation.RuleSilenced},
+	} {
+		mute(task.Conversation, c.thread)
+		mute(top, c.channel)
+		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
+			if facts, err := b.facts(t.Context(), task); err != nil || facts.Silence() != want {
+				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.Silence(), task.Conversation.ID(), err, want)
+			}
+		}
+	}
+}
+
+// What a budget leaves no memory of today is remembered tomorrow.
+func TestRememberingIsPutOff(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(llmtest.Script(llmtest.Text("- 2026-03-01: alice plans a party"))))
+		b.sync()
+		b.noon(0)
+		b.settings.DailyCalls = 1
+		var log strings.Builder
+		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, Purpose: "response", Model: "large"}); err != nil {
+			t.Fatal(err)
+		}
+		parent := b.say("shall we have a party?")
+		b.say("with cake", sandbox.InThread(parent.TS))
+		channel := chat.Scope{Team: "T1", Channel: b.general}
+		scopes := []chat.Scope{{Team: "T1", Channel: b.general, Thread: parent.TS}, channel}
+		remember := func(s chat.Scope) RememberOutput {
+			t.Helper()
+			out, err := attempt[RememberOutput](b.Remember, RememberInput{Scope: s, At: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		for _, s := range scopes {
+			if out := remember(s); out != (RememberOutput{}) {
+				t.Errorf("%s: %+v", s, out)
+			}
+			if standing, err := b.Store.Standing(t.Context(), s); err != nil || standing.Known {
+				t.Errorf("%s counts as remembered: %+v, %v", s, standing, err)
+			}
+		}
+		if n := strings.Count(log.String(), "not remembered today"); n != 1 {
+			t.Errorf("the log says so %d times:\n%s", n, log.String())
+		}
+		if n := len(b.model.Calls()); n != 0 {
+			t.Errorf("the model was asked %d times", n)
+		}
+		b.noon(1)
+		b.settings.DailyCalls = 5
+		for _, s := range scopes {
+			if out := remember(s); !out.Changed || out.Calls == 0 {
+				t.Errorf("%s, the next day: %+v", s, out)
+			}
+		}
+		b.settings.DailyCalls = 1
+		if out := remember(chat.Scope{Team: "T1"}); !out.Changed {
+			t.Errorf("the workspace, which has no budget: %+v", out)
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/sync/errgroup"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+const (
+	// defaultLimit is how many conversations are listed unless more are wanted.
+	defaultLimit = 50
+	// askedAtOnce is how many conversations are asked side by side where they stand.
+	askedAtOnce = 8
+	// askFor is how long one of them may take to answer.
+	askFor = 3 * time.Second
+	// askedWithoutAttributes is how many are asked where the server cannot tell which wait.
+	askedWithoutAttributes = 500
+	// pageSize is how many conversations Temporal lists at once.
+	pageSize = 200
+)
+
+// Unknown is the phase of a conversation that did not answer.
+const Unknown conversation.Phase = "unknown"
+
+// Listed is a conversation as it stands.
+type Listed struct {
+	Conversation chat.Conversation  `json:"conversation"`
+	ID           string             `json:"id"`             // of its workflow
+	Name         string             `json:"name,omitempty"` // of its channel
+	Phase        conversation.Phase `json:"phase"`
+	// DueAt is when the wait, or the delay, is over.
+	DueAt time.Time `json:"due_at,omitzero"`
+	// Since is when the phase began, or, where that is not known, the run.
+	Since time.Time `json:"since,omitzero"`
+	// Pending is how many messages want a judgment or an answer.
+	Pending int  `json:"pending"`
+	Running bool `json:"running"`
+	// Silenced is the end of a mute or snooze, of its own or its channel's.
+	Silenced time.Time `json:"silenced_until,omitzero"`
+}
+
+// Filter chooses conversations; the zero value: all that run.
+type Filter struct {
+	Team    string
+	Channel string // id
+	Phases  []conversation.Phase
+	// Limit is how many at the most; 0 is 50.
+	Limit int
+}
+
+// Conversations is those that run, in order of when they are due; those of which nothing
+// is due come last. Where there are more than the limit, those that wait for nothing are
+// left out first, as far as the server knows them apart. One that does not answer has the
+// phase Unknown, whatever phases are wanted.
+func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	all, err := o.running(ctx, f)
+	if err != nil {
+		return nil, o.explain(ctx, err)
+	}
+	if err := o.describe(ctx, all); err != nil {
+		return nil, err
+	}
+	o.ask(ctx, all)
+	if len(f.Phases) > 0 {
+		all = slices.DeleteFunc(all, func(l Listed) bool { return l.Phase != Unknown && !slices.Contains(f.Phases, l.Phase) })
+	}
+	slices.SortStableFunc(all, byDue)
+	return all[:min(f.Limit, len(all))], nil
+}
+
+func byDue(a, b Listed) int {
+	if a.DueAt.IsZero() != b.DueAt.IsZero() {
+		if a.DueAt.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	if d := a.DueAt.Compare(b.DueAt); d != 0 {
+		return d
+	}
+	// What is under way has no time at which it is due, and yet comes before what rests.
+	if d := cmp.Compare(rank(a.Phase), rank(b.Phase)); d != 0 {
+		return d
+	}
+	return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.ID, b.ID))
+}
+
+func rank(p conversation.Phase) int {
+	switch p {
+	case conversation.Idle:
+		return 1
+	case Unknown:
+		return 2
+	}
+	return 0
+}
+
+// running is what visibility has of the conversations that may be wanted.
+func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
+	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = 'Running'"
+	if !o.Attributes() {
+		return o.list(ctx, where, f, askedWithoutAttributes)
+	}
+	// A conversation that began before the server knew them has no attributes.
+	for name, value := range map[string]string{conversation.AttributeTeam: f.Team, conversation.AttributeChannel: f.Channel} {
+		if value != "" {
+			where += fmt.Sprintf(" AND (%s = %s OR %s IS NULL)", name, quoted(value), name)
+		}
+	}
+	if len(f.Phases) > 0 {
+		var phases []string
+		for _, p := range f.Phases {
+			phases = append(phases, quoted(string(p)))
+		}
+		return o.list(ctx, where+fmt.Sprintf(" AND (%[1]s IN (%[2]s) OR %[1]s IS NULL)", conversation.AttributePhase, strings.Join(phases, ", ")), f, f.Limit)
+	}
+	idle := quoted(string(conversation.Idle))
+	busy, err := o.list(ctx, where+fmt.Sprintf(" AND (%[1]s != %[2]s OR %[1]s IS NULL)", conversation.AttributePhase, idle), f, f.Limit)
+	if err != nil || len(busy) >= f.Limit {
+		return busy, err
+	}
+	rest, err := o.list(ctx, where+fmt.Sprintf(" AND %s = %s", conversation.AttributePhase, idle), f, f.Limit-len(busy))
+	return append(busy, rest...), err
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// list is the first of the conversations that a query of visibility finds.
+func (o *Operator) list(ctx context.Context, query string, f Filter, most int) ([]Listed, error) {
+	var found []Listed
+	var page []byte
+	for {
+		r, err := o.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: query, PageSize: pageSize, NextPageToken: page,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list conversations: %w", err)
+		}
+		for _, info := range r.GetExecutions() {
+			id := info.GetExecution().GetWorkflowId()
+			c, err := chat.ParseConversation(id)
+			if err != nil || (f.Team != "" && c.Team != f.Team) || (f.Channel != "" && c.Channel != f.Channel) {
+				continue
+			}
+			found = append(found, Listed{
+				Conversation: c, ID: id, Phase: Unknown, Since: info.GetStartTime().AsTime(), Running: true,
+			})
+			if len(found) == most {
+				return found, nil
+			}
+		}
+		if page = r.GetNextPageToken(); len(page) == 0 {
+			return found, nil
+		}
+	}
+}
+
+// describe adds what the database knows.
+func (o *Operator) describe(ctx context.Context, all []Listed) error {
+	channels := map[string][]string{} // by team
+	var ids []string
+	for _, l := range all {
+		ids = append(ids, l.ID, topOf(l.Conversation).ID())
+		if c := l.Conversation; !slices.Contains(channels[c.Team], c.Channel) {
+			channels[c.Team] = append(channels[c.Team], c.Channel)
+		}
+	}
+	silenced, err := o.Store.Silenced(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for team, in := range channels {
+		known, err := o.Store.Channels(ctx, team, in)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if l := &all[i]; l.Conversation.Team == team {
+				l.Name = known[l.Conversation.Channel].Name
+			}
+		}
+	}
+	for i := range all {
+		l := &all[i]
+		l.Silenced = silenced[l.ID]
+		if top := silenced[topOf(l.Conversation).ID()]; top.After(l.Silenced) {
+			l.Silenced = top
+		}
+	}
+	return nil
+}
+
+// topOf is the top level of a conversation's channel, whose silence is its threads', too.
+func topOf(c chat.Conversation) chat.Conversation {
+	c.Thread = ""
+	return c
+}
+
+// ask has all conversations tell where they stand. One that does not stays as it is.
+func (o *Operator) ask(ctx context.Context, all []Listed) {
+	var group errgroup.Group
+	group.SetLimit(askedAtOnce)
+	for i := range all {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, askFor)
+			defer cancel()
+			if s, err := o.query(ctx, all[i].ID); err == nil {
+				all[i].Phase, all[i].DueAt, all[i].Since = s.Phase, s.DueAt, s.Since
+				all[i].Pending = len(s.Pending) + len(s.Answering) + len(s.Later)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none returns an error
+}

@@ -1,0 +1,111 @@
+package operator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+func TestConversations(t *testing.T) {
+	for _, attributes := range []bool{true, false} {
+		t.Run(fmt.Sprintf("attributes %v", attributes), func(t *testing.T) { testConversations(newWorld(t, attributes)) })
+	}
+}
+
+func testConversations(w *world) {
+	t, ctx := w.t, w.t.Context()
+	elsewhere := chat.Conversation{Team: "T1", Channel: "C2"}
+	w.says(thread, 1800, conversation.Waiting)
+	w.says(top, 0, conversation.Delaying) // due before the thread
+	w.says(elsewhere, 3000, conversation.Waiting)
+	if err := w.Order(ctx, elsewhere, conversation.UpdateDrop, carol, ""); err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	if err := w.Store.Obey(ctx, store.Order{ID: "1", Scope: chat.Scope{Team: "T1", Channel: "C1"}, Kind: "snooze", By: "cli:carol", Until: until}); err != nil {
+		t.Fatal(err)
+	}
+	list := func(f Filter) []Listed {
+		t.Helper()
+		all, err := w.Conversations(ctx, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	w.await("visibility", func() bool {
+		idle := list(Filter{Phases: []conversation.Phase{conversation.Idle}})
+		return len(list(Filter{})) == 3 && len(idle) == 1
+	})
+	for _, test := range []struct {
+		name   string
+		filter Filter
+		want   string
+	}{
+		{"all, by when they are due", Filter{}, "delaying C1, waiting C1/1700000000.000100, idle C2"},
+		{"of a channel", Filter{Channel: "C1"}, "delaying C1, waiting C1/1700000000.000100"},
+		{"of a workspace", Filter{Team: "T2"}, ""},
+		{"of a channel with an odd id", Filter{Channel: "C'1"}, ""},
+		{"in a phase", Filter{Phases: []conversation.Phase{conversation.Waiting}}, "waiting C1/1700000000.000100"},
+		{"in two", Filter{Phases: []conversation.Phase{conversation.Idle, conversation.Delaying}}, "delaying C1, idle C2"},
+		{"in none that there is", Filter{Phases: []conversation.Phase{conversation.Judging}}, ""},
+		{"those that wait for nothing are left out first", Filter{Limit: 2}, "delaying C1, waiting C1/1700000000.000100"},
+	} {
+		if got := told(list(test.filter)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	for _, l := range list(Filter{Limit: 2}) {
+		if l.Name != "general" || !l.Running || l.Pending != 1 || l.ID != l.Conversation.ID() || !l.Silenced.Equal(until) ||
+			time.Until(l.DueAt) < time.Minute || time.Since(l.Since) > time.Hour {
+			t.Errorf("%+v", l)
+		}
+	}
+	if l := list(Filter{Channel: "C2"}); l[0].Name != "" || !l[0].DueAt.IsZero() || !l[0].Silenced.IsZero() || l[0].Pending != 0 {
+		t.Errorf("%+v", l[0])
+	}
+
+	w.stop()
+	began := time.Now()
+	all, err := w.Conversations(within(t, 2*time.Second), Filter{Phases: []conversation.Phase{conversation.Waiting}})
+	if err != nil || len(all) == 0 || time.Since(began) > 10*time.Second {
+		t.Fatalf("%v, %v after %s", all, err, time.Since(began))
+	}
+	for _, l := range all {
+		if l.Phase != Unknown || l.Since.IsZero() || !l.Running {
+			t.Errorf("without a worker: %+v", l)
+		}
+	}
+}
+
+// told is "phase channel/thread" of each.
+func told(all []Listed) string {
+	var out []string
+	for _, l := range all {
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s/%s", l.Phase, l.Conversation.Channel, l.Conversation.Thread), "/"))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestByDue(t *testing.T) {
+	t.Parallel()
+	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	all := []Listed{
+		{ID: "unknown", Phase: Unknown}, {ID: "idle", Phase: conversation.Idle, Since: at(1)}, {ID: "idle lately", Phase: conversation.Idle, Since: at(2)},
+		{ID: "later", Phase: conversation.Delaying, DueAt: at(20)}, {ID: "judging", Phase: conversation.Judging}, {ID: "sooner", Phase: conversation.Waiting, DueAt: at(10)},
+	}
+	slices.SortFunc(all, byDue)
+	var got []string
+	for _, l := range all {
+		got = append(got, l.ID)
+	}
+	if want := "sooner, later, judging, idle lately, idle, unknown"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}

@@ -1,0 +1,255 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/activities"
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/store"
+	"myao/internal/temporal"
+	"myao/internal/testserver"
+	"myao/workflows"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+// world is a namespace of the test's own, with workers that have judgments say yes, in
+// ten minutes.
+type world struct {
+	t *testing.T
+	*Operator
+	namespace  string
+	attributes bool
+	stop       func() // the workers
+
+	mu     sync.Mutex
+	orders []string // that were written down: "mute by cli:carol"
+}
+
+func newWorld(t *testing.T, attributes bool) *world {
+	t.Helper()
+	t.Parallel()
+	address := testserver.Temporal(t)
+	w := &world{t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), attributes: attributes}
+	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := admin.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, address, w.namespace)
+	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	if err == nil {
+		_, err = db.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.SaveChannel(t.Context(), "T1", store.Channel{ID: "C1", Name: "general"}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the namespace", func() bool {
+		_, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{})
+		return err == nil
+	})
+	if attributes {
+		if known, err := temporal.RegisterAttributes(t.Context(), c, w.namespace); err != nil || !known {
+			t.Fatal(known, err)
+		}
+	}
+	w.Operator = &Operator{Client: c, Store: db, Attributes: func() bool { return attributes }}
+	w.work()
+	return w
+}
+
+func dial(t *testing.T, address, namespace string) client.Client {
+	t.Helper()
+	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (w *world) work() {
+	w.t.Helper()
+	flows := worker.New(w.Client, conversation.TaskQueue, worker.Options{})
+	model := worker.New(w.Client, conversation.ModelTaskQueue, worker.Options{DisableWorkflowWorker: true})
+	flows.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	for name, do := range map[string]any{
+		"Judge": func(context.Context, activities.JudgeInput) (out activities.JudgeOutput, _ error) {
+			delay := 600
+			out.Verdict = chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &delay}
+			return out, nil
+		},
+		"Compose": func(context.Context, activities.ComposeInput) (activities.ReplyOutput, error) {
+			return activities.ReplyOutput{Result: conversation.Done}, nil
+		},
+		"Post": func(context.Context, activities.PostInput) (activities.ReplyOutput, error) {
+			return activities.ReplyOutput{Result: conversation.Done}, nil
+		},
+		"Settle": func(context.Context, activities.SettleInput) error { return nil },
+		"Order": func(ctx context.Context, in activities.OrderInput) error {
+			w.mu.Lock()
+			w.orders = append(w.orders, in.Kind+" by "+in.By)
+			w.mu.Unlock()
+			return (&activities.Activities{Store: w.Store}).Order(ctx, in)
+		},
+	} {
+		flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+		model.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	}
+	for _, run := range []worker.Worker{flows, model} {
+		if err := run.Start(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.stop = sync.OnceFunc(func() { flows.Stop(); model.Stop() })
+	w.t.Cleanup(w.stop)
+}
+
+func (w *world) await(what string, done func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for !done() {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (w *world) written() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.orders)
+}
+
+// says has a conversation hear of a message, and waits until it is in a phase.
+func (w *world) says(c chat.Conversation, minWait int, until conversation.Phase) {
+	w.t.Helper()
+	sender := temporal.Sender{Client: w.Client, Attributes: w.Attributes, Forgotten: func() {}}
+	s := conversation.Signal{
+		Policy:  conversation.Policy{MinWait: minWait, MaxWait: 3600, MaxDelay: 600, IdleClose: 3600},
+		Changes: []conversation.Change{{TS: "1700000001.000100", Kind: conversation.Said}},
+	}
+	if err := sender.Send(w.t.Context(), c, s, c.ID()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(string(until), func() bool {
+		s, running, err := w.State(w.t.Context(), c)
+		return err == nil && running && s.Phase == until
+	})
+}
+
+func (w *world) closed(c chat.Conversation) {
+	w.t.Helper()
+	w.await("the run to end", func() bool {
+		_, running, err := w.State(w.t.Context(), c)
+		return err == nil && !running
+	})
+}
+
+var (
+	thread = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1700000000.000100"}
+	top    = chat.Conversation{Team: "T1", Channel: "C1"}
+	carol  = conversation.Order{By: "cli:carol"}
+)
+
+func TestOrder(t *testing.T) {
+	w := newWorld(t, true)
+	ctx := t.Context()
+	refused := func(update, why string) {
+		t.Helper()
+		var no *Refused
+		if err := w.Order(ctx, thread, update, carol, ""); !errors.As(err, &no) || no.Text != why {
+			t.Errorf("%s: %v, want it refused: %s", update, err, why)
+		}
+	}
+	obeyed := func(update, id string) {
+		t.Helper()
+		if err := w.Order(ctx, thread, update, carol, id); err != nil {
+			t.Errorf("%s: %v", update, err)
+		}
+	}
+	// Nothing runs, and nothing is left open.
+	refused(conversation.UpdateAnswerNow, "nothing waits here: the conversation is idle")
+	w.closed(thread)
+	refused(conversation.UpdateSnooze, "snooze: seconds is 0: from 1 to 31622400")
+	w.closed(thread)
+	obeyed(conversation.UpdateMute, "")
+	if until, err := w.Store.SilencedUntil(ctx, thread.ID()); err != nil || time.Until(until) < activities.Mute-time.Hour {
+		t.Errorf("muted until %s, %v", until, err)
+	}
+	w.closed(thread)
+	obeyed(conversation.UpdateUnmute, "")
+	if until, err := w.Store.SilencedUntil(ctx, thread.ID()); err != nil || !until.IsZero() {
+		t.Errorf("unmuted, and silent until %s, %v", until, err)
+	}
+	w.closed(thread)
+
+	// What is sent again is carried out once: a second drop would be refused.
+	w.says(thread, 3600, conversation.Waiting)
+	obeyed(conversation.UpdateDrop, "again")
+	obeyed(conversation.UpdateDrop, "again")
+	refused(conversation.UpdateDrop, "nothing waits here: the conversation is idle")
+	want := []string{"mute by cli:carol", "unmute by cli:carol", "drop by cli:carol"}
+	w.await("the orders", func() bool { return slices.Equal(w.written(), want) })
+}
+
+func TestOrderThatNobodyHears(t *testing.T) {
+	w := newWorld(t, false)
+	w.stop()
+	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) {
+		t.Errorf("no worker: %v", err)
+	}
+	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoWorker) {
+		t.Errorf("no worker: %v", err)
+	}
+	w.Client = dial(t, "127.0.0.1:1", "default")
+	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoServer) {
+		t.Errorf("no server: %v", err)
+	}
+	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoServer) {
+		t.Errorf("no server: %v", err)
+	}
+	if _, err := w.Conversations(within(t, time.Second), Filter{}); !errors.Is(err, ErrNoServer) {
+		t.Errorf("no server: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Order(gone, thread, conversation.UpdateMute, carol, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("called off: %v", err)
+	}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,68 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// Run is the newest run of a conversation's workflow. JSON names as in Listed.
+type Run struct {
+	// ID is Temporal's run id; empty when there was no run that the server remembers.
+	ID      string    `json:"run_id,omitempty"`
+	Running bool      `json:"running"`
+	Started time.Time `json:"started_at,omitzero"`
+	Closed  time.Time `json:"closed_at,omitzero"`
+}
+
+// State is where a conversation stands, and whether it has a run that is open. One that
+// has none answers with where its last run ended, or, where the server remembers none,
+// as one of which nothing has been heard.
+func (o *Operator) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
+	state, run, err := o.Show(ctx, c)
+	return state, run.Running, err
+}
+
+// Show is State with all that is known of the run.
+func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
+	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
+	var none *serviceerror.NotFound
+	switch {
+	case errors.As(err, &none):
+		return conversation.New(c), Run{}, nil
+	case err != nil:
+		return nil, Run{}, o.explain(ctx, fmt.Errorf("describe %s: %w", c.ID(), err))
+	}
+	info := described.GetWorkflowExecutionInfo()
+	run := Run{
+		ID: info.GetExecution().GetRunId(), Running: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		Started: info.GetStartTime().AsTime(),
+	}
+	if info.GetCloseTime() != nil {
+		run.Closed = info.GetCloseTime().AsTime()
+	}
+	state, err := o.query(ctx, c.ID())
+	if err != nil {
+		return nil, run, o.explain(ctx, err)
+	}
+	return state, run, nil
+}
+
+func (o *Operator) query(ctx context.Context, workflowID string) (*conversation.State, error) {
+	value, err := o.Client.QueryWorkflow(ctx, workflowID, "", conversation.QueryName)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s where it stands: %w", workflowID, err)
+	}
+	var state *conversation.State
+	if err := value.Get(&state); err != nil {
+		return nil, fmt.Errorf("read where %s stands: %w", workflowID, err)
+	}
+	return state, nil
+}

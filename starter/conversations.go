@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/operator"
+)
+
+// conversationsCommand lists the conversations that run.
+type conversationsCommand struct {
+	Channel string   `placeholder:"CHANNEL" help:"Only those of a channel: its id, or its name with or without #."`
+	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle; several with commas."`
+	Limit   int      `default:"50" placeholder:"N" help:"So many at the most (${default})."`
+	reaching
+	output
+}
+
+// Help is kong's way to be told more.
+func (conversationsCommand) Help() string {
+	return `In order of when they are due. A conversation that has been idle for long is closed, and not
+listed; one that did not answer is unknown.
+
+  starter conversations
+  starter conversations --phase waiting,delaying
+  starter conversations --channel '#general' --json | jq '.[].due_at'`
+}
+
+// Validate is kong's way to be told what cannot be.
+func (c *conversationsCommand) Validate() error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	}
+	return nil
+}
+
+func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	d, done, err := c.reach(ctx, p, talk{Channel: c.Channel})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	filter := operator.Filter{Team: d.conversation.Team, Channel: d.conversation.Channel, Limit: c.Limit}
+	for _, phase := range c.Phase {
+		filter.Phases = append(filter.Phases, conversation.Phase(phase))
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	all, err := d.operator.Conversations(waiting, filter)
+	if err != nil {
+		return c.explain(err)
+	}
+	return c.print(stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
+		return c.table(w, all, p.Config.Location(), time.Now())
+	})
+}
+
+func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *time.Location, now time.Time) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "none")
+		return err
+	}
+	rows := [][]string{{"PHASE", "DUE", "PENDING", "SINCE", "SILENT UNTIL", "CONVERSATION"}}
+	for _, l := range all {
+		rows = append(rows, []string{
+			string(l.Phase), clock(l.DueAt, zone), strconv.Itoa(l.Pending), clock(l.Since, zone), silent(l.Silenced, zone, now),
+			called(l.Conversation, l.Name),
+		})
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	answered := slices.ContainsFunc(all, func(l operator.Listed) bool { return l.Phase != operator.Unknown })
+	var err error
+	switch {
+	case !answered:
+		_, err = fmt.Fprintln(w, "\nNo worker answered: what they wait for is not known.")
+	case len(all) == c.Limit:
+		_, err = fmt.Fprintln(w, "\nThere may be more: --limit")
+	}
+	return err
+}
+
+// muted is longer than any snooze.
+const muted = 366 * 24 * time.Hour
+
+// silent is the end of a mute or snooze that is not over; a mute has none.
+func silent(until time.Time, zone *time.Location, now time.Time) string {
+	switch {
+	case !now.Before(until):
+		return "–"
+	case until.Sub(now) > muted:
+		return "it is unmuted"
+	}
+	return clock(until, zone)
+}

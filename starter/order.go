@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/launch"
+)
+
+// telling is what all commands have that tell a conversation what to do.
+type telling struct {
+	talk
+	ordering
+	reaching
+	output
+}
+
+type answerNowCommand struct{ telling }
+
+// Help is kong's way to be told more.
+func (answerNowCommand) Help() string {
+	return `A reply that is held back is posted at once; what waits for a judgment is answered without
+one. Where nothing waits, that is refused.
+
+  starter answer-now general
+  starter answer-now '#general' 1700000000.000100`
+}
+
+func (c *answerNowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return c.order(ctx, p, stdout, conversation.UpdateAnswerNow, 0)
+}
+
+type dropCommand struct{ telling }
+
+// Help is kong's way to be told more.
+func (dropCommand) Help() string {
+	return `What is being waited for, judged, held back or composed comes to nothing; a reply that is
+being posted is not called back. What is said afterwards is attended to as ever.
+
+  starter drop general
+  starter drop C0123456789 1700000000.000100`
+}
+
+func (c *dropCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return c.order(ctx, p, stdout, conversation.UpdateDrop, 0)
+}
+
+type snoozeCommand struct {
+	For length `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d; a year at the most."`
+	telling
+}
+
+// Help is kong's way to be told more.
+func (snoozeCommand) Help() string {
+	return `The bot is silent for so long, even to who addresses it, and what waits is dropped. A
+channel's top level stands for its threads, too.
+
+  starter snooze --for 2h general
+  starter snooze --for 90m general 1700000000.000100`
+}
+
+func (c *snoozeCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	d, err := c.For.duration()
+	if err != nil {
+		return err
+	}
+	return c.order(ctx, p, stdout, conversation.UpdateSnooze, int(d/time.Second))
+}
+
+type muteCommand struct{ telling }
+
+// Help is kong's way to be told more.
+func (muteCommand) Help() string {
+	return `The bot is silent until it is unmuted, even to who addresses it, and what waits is dropped.
+A channel's top level stands for its threads, too.
+
+  starter mute general
+  starter mute general 1700000000.000100 --by carol`
+}
+
+func (c *muteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return c.order(ctx, p, stdout, conversation.UpdateMute, 0)
+}
+
+type unmuteCommand struct{ telling }
+
+// Help is kong's way to be told more.
+func (unmuteCommand) Help() string {
+	return `It ends a mute or a snooze. A thread of a channel that is silent itself stays silent.
+
+  starter unmute general`
+}
+
+func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	return c.order(ctx, p, stdout, conversation.UpdateUnmute, 0)
+}
+
+// carriedOut is an order as it is printed.
+type carriedOut struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Order        string            `json:"order"`
+	ID           string            `json:"id"`
+	By           string            `json:"by"`
+	// Silenced is until when the conversation is silent now.
+	Silenced time.Time `json:"silenced_until,omitzero"`
+}
+
+func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer, update string, seconds int) (err error) {
+	d, done, err := c.reach(ctx, p, c.talk)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	out := carriedOut{Conversation: d.conversation, Order: update, ID: orderID(), By: c.by()}
+	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	if err := d.operator.Order(waiting, d.conversation, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
+		return c.explain(err)
+	}
+	if out.Silenced, err = d.store.SilencedUntil(ctx, d.conversation.ID()); err != nil {
+		return err
+	}
+	return c.print(stdout, out, func(w io.Writer) error {
+		line := fmt.Sprintf("%s: done in %s, by %s", update, d.name, out.By)
+		if update == conversation.UpdateSnooze {
+			line += ", until " + clock(out.Silenced, p.Config.Location())
+		}
+		_, err := fmt.Fprintln(w, line)
+		return err
+	})
+}
+
+// length is a time as a command line names it: 90m, 2h, 1d.
+type length string
+
+var days = regexp.MustCompile(`^([0-9]{1,4})d$`)
+
+func (l length) duration() (time.Duration, error) {
+	var d time.Duration
+	if parts := days.FindStringSubmatch(string(l)); parts != nil {
+		n, err := strconv.Atoi(parts[1])
+		if err != nil {
+			return 0, err
+		}
+		d = time.Duration(n) * 24 * time.Hour
+	} else if d, _ = time.ParseDuration(string(l)); d%time.Second != 0 {
+		d = 0
+	}
+	if d < time.Second || d > 366*24*time.Hour {
+		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d, from a second to a year", string(l))
+	}
+	return d, nil
+}
+
+// Validate is kong's way to be told what is no length.
+func (l length) Validate() error {
+	if l == "" {
+		return nil
+	}
+	_, err := l.duration()
+	return err
+}

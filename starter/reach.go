@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/launch"
+	"myao/internal/operator"
+	"myao/internal/store"
+	"myao/internal/temporal"
+)
+
+// talk names a conversation on the command line.
+type talk struct {
+	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message that a thread hangs on; without it, the channel's top level."`
+}
+
+// Validate is kong's way to be told what cannot be.
+func (t talk) Validate() error {
+	if t.Thread != "" && !chat.ValidTS(t.Thread) {
+		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", t.Thread)
+	}
+	return nil
+}
+
+// reaching is the flag of every command that asks something of Temporal.
+type reaching struct {
+	Timeout time.Duration `default:"10s" help:"How long to wait for Temporal, and for a worker (${default})."`
+}
+
+// reached is what a command has in hand once it has got through.
+type reached struct {
+	store        *store.Store
+	operator     *operator.Operator
+	conversation chat.Conversation
+	name         string // of the conversation, for people
+}
+
+// reach connects to the database and to Temporal, and finds the conversation; an empty
+// talk names none. done is to be called in the end.
+func (r reaching) reach(ctx context.Context, p launch.Program, t talk) (d reached, done func() error, err error) {
+	db, err := p.OpenStore(ctx)
+	if err != nil {
+		return reached{}, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	d.store = db
+	if t.Channel != "" {
+		if d.conversation, err = where(ctx, p, db, t.Channel, t.Thread); err != nil {
+			return reached{}, nil, err
+		}
+		known, err := db.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
+		if err != nil {
+			return reached{}, nil, err
+		}
+		d.name = called(d.conversation, known[d.conversation.Channel].Name)
+	}
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
+	if err != nil {
+		return reached{}, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	if d.operator, err = operator.Open(ctx, c, temporal.Namespace(), db); err != nil {
+		c.Close()
+		return reached{}, nil, r.explain(err)
+	}
+	return d, func() error {
+		c.Close()
+		return db.Close()
+	}, nil
+}
+
+// explain says what can be done about it.
+func (r reaching) explain(err error) error {
+	switch {
+	case errors.Is(err, operator.ErrNoServer):
+		return fmt.Errorf("temporal did not answer within %s: is it running, and do TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE name it?", r.Timeout)
+	case errors.Is(err, operator.ErrNoWorker):
+		return fmt.Errorf("no worker answered within %s: is one running, in the namespace %s? What was ordered may yet be carried out by the next one", r.Timeout, temporal.Namespace())
+	}
+	return err
+}
+
+// called is what people call a conversation.
+func called(c chat.Conversation, name string) string {
+	in := c.Channel
+	if name != "" {
+		in = "#" + name
+	}
+	if c.TopLevel() {
+		return in
+	}
+	return in + ", thread " + c.Thread
+}
+
+// clock is a point in time for people.
+func clock(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/launch"
+	"myao/internal/operator"
+	"myao/internal/temporal"
+)
+
+// showCommand tells where a conversation stands.
+type showCommand struct {
+	talk
+	reaching
+	output
+}
+
+// Help is kong's way to be told more.
+func (showCommand) Help() string {
+	return `Where a conversation stands: its phase and when it is due, what is pending, the last verdict,
+and until when it is silent. Of one that is closed it tells how it ended.
+
+  starter show general
+  starter show '#general' 1700000000.000100 --json | jq .state.due_at`
+}
+
+// shown is a conversation as it is printed.
+type shown struct {
+	Conversation chat.Conversation `json:"conversation"`
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	operator.Run
+	State *conversation.State `json:"state"`
+	// Silenced is the end of a mute or snooze of this conversation, and ChannelSilenced
+	// of its channel's top level, which is its threads', too.
+	Silenced        time.Time `json:"silenced_until,omitzero"`
+	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
+	// WebUI is the path in Temporal's Web UI; empty when there was no run.
+	WebUI string `json:"web_ui,omitempty"`
+}
+
+func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
+	d, done, err := c.reach(ctx, p, c.talk)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	out := shown{Conversation: d.conversation, ID: d.conversation.ID(), Name: d.name}
+	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	if out.State, out.Run, err = d.operator.Show(waiting, d.conversation); err != nil {
+		return c.explain(err)
+	}
+	top := chat.Conversation{Team: d.conversation.Team, Channel: d.conversation.Channel}
+	silenced, err := d.store.Silenced(ctx, []string{out.ID, top.ID()})
+	if err != nil {
+		return err
+	}
+	out.Silenced = silenced[out.ID]
+	if !d.conversation.TopLevel() {
+		out.ChannelSilenced = silenced[top.ID()]
+	}
+	if out.Run.ID != "" {
+		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID
+	}
+	return c.print(stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
+}
+
+func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
+	rows := [][]string{{s.Name}, {"phase", s.phase(zone)}}
+	for _, l := range []struct {
+		name  string
+		items []conversation.Item
+	}{{"pending", s.State.Pending}, {"answering", s.State.Answering}, {"later", s.State.Later}} {
+		for _, it := range l.items {
+			rows = append(rows, []string{l.name, message(it, zone)})
+			l.name = ""
+		}
+	}
+	if v := s.State.Verdict; v != nil {
+		rows = append(rows, []string{"verdict", verdict(*v)})
+	}
+	if now.Before(s.Silenced) {
+		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
+	}
+	if now.Before(s.ChannelSilenced) {
+		rows = append(rows, []string{"silent", "until " + silent(s.ChannelSilenced, zone, now) + ", with its channel"})
+	}
+	rows = append(rows, []string{"run", s.lastRun(zone)})
+	if s.WebUI != "" {
+		rows = append(rows, []string{"Web UI", s.WebUI})
+	}
+	return table(w, rows)
+}
+
+func (s shown) phase(zone *time.Location) string {
+	if !s.Running {
+		return "closed: nothing waits"
+	}
+	phase := string(s.State.Phase)
+	if s.State.Posting {
+		phase += " (posting)"
+	}
+	if !s.State.Since.IsZero() {
+		phase += " since " + clock(s.State.Since, zone)
+	}
+	if !s.State.DueAt.IsZero() {
+		phase += ", due " + clock(s.State.DueAt, zone)
+	}
+	return phase
+}
+
+func (s shown) lastRun(zone *time.Location) string {
+	switch {
+	case s.Run.ID == "":
+		return "none that Temporal remembers: the next message starts one"
+	case !s.Running:
+		return fmt.Sprintf("%s, closed %s: the next message starts another", s.Run.ID, clock(s.Closed, zone))
+	}
+	return fmt.Sprintf("%s, open since %s", s.Run.ID, clock(s.Started, zone))
+}
+
+func message(it conversation.Item, zone *time.Location) string {
+	words := it.TS + "  " + clock(chat.Time(it.TS), zone)
+	if it.Addressed {
+		words += ", addressed"
+	}
+	if it.FollowUp {
+		words += ", follow-up"
+	}
+	if it.Revision != "" {
+		words += ", edited"
+	}
+	return words
+}
+
+func verdict(v chat.Verdict) string {
+	answer := "no"
+	if v.ShouldRespond {
+		answer = "yes"
+	}
+	answer += fmt.Sprintf(", %.2f", v.Confidence)
+	if v.DelaySeconds != nil {
+		answer += fmt.Sprintf(", in %ds", *v.DelaySeconds)
+	}
+	return answer + ": " + cmp.Or(v.Reason, "no reason given")
+}

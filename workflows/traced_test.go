@@ -1,0 +1,36 @@
+package workflows
+
+import (
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
+	"myao/internal/telemetry"
+)
+
+// What was begun without traces goes on with them, and tells of nothing that it did before.
+func TestRecordedHistoriesReplayTraced(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	journey, err := telemetry.NewJourney(provider.Tracer("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, h := range recorded(t) {
+		r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{Interceptors: []interceptor.WorkerInterceptor{journey}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		register(r)
+		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if spans := exporter.GetSpans(); len(spans) > 0 {
+		t.Errorf("a replay made %d spans, the first %s", len(spans), spans[0].Name)
+	}
+}
