@@ -2,10 +2,14 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"myao/internal/chat"
 	"myao/internal/failpoint"
@@ -21,11 +25,18 @@ type Relay interface {
 	Kick(c chat.Conversation)
 }
 
-// Door takes events in. All fields are required.
+// Door takes in events, and what people ask of the bot by name. All fields are required.
 type Door struct {
 	Recorder
 	Relay   Relay
 	Metrics *Metrics
+	People  People
+	Desk    Desk
+	Answers Responder
+	// Tracer begins traces; nil: there are none.
+	Tracer trace.Tracer
+
+	pending sync.WaitGroup // of what is answered at a response_url
 }
 
 // Accept takes in one envelope of the Events API: when it returns nil the event
@@ -40,17 +51,45 @@ func (d *Door) Accept(ctx context.Context, body []byte) error {
 	return d.take(ctx, env)
 }
 
+// Take takes in what came by Socket Mode, and returns what goes along with the
+// acknowledgement. An error means that Slack is not to be told that it was taken.
+func (d *Door) Take(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
+	ctx, span := d.span(ctx, "socket "+in.Kind, trace.SpanKindConsumer, d.Clock())
+	defer span.End()
+	switch in.Kind {
+	case slack.DeliveredCommand:
+		c, err := slack.ReadCommand(in.Body)
+		if err != nil {
+			d.Metrics.event("unreadable")
+			return nil, err
+		}
+		return d.command(ctx, c)
+	case slack.DeliveredInteraction:
+		i, err := slack.ReadInteraction(in.Body)
+		if err != nil {
+			d.Metrics.event("unreadable")
+			return nil, err
+		}
+		return nil, d.interaction(ctx, i)
+	default:
+		return nil, d.Accept(ctx, in.Body)
+	}
+}
+
 // take is Accept of an envelope that has been read.
 func (d *Door) take(ctx context.Context, env slack.Envelope) error {
-	ctx, cancel := context.WithTimeout(ctx, acceptFor)
+	ctx, cancel := context.WithTimeout(about(ctx, env.EventID), acceptFor)
 	defer cancel()
 	own, err := d.own(ctx)
 	if err != nil {
 		return err
 	}
+	if env.Reacted() {
+		return d.hushed(ctx, env, own)
+	}
 	event, err := slack.Normalise(env, own)
 	if err != nil {
-		d.leaveOut(env.EventID, env.Type, err)
+		d.leaveOut(ctx, env.EventID, env.Type, err)
 		return nil
 	}
 	targets, err := d.Record(ctx, event)
@@ -60,7 +99,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	}
 	failpoint.Here("door: stored")
 	d.Metrics.event(string(event.Kind))
-	d.Logger.Debug("event stored", "event", event.ID, "kind", event.Kind, "channel", event.Message.Channel,
+	d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", conversationOf(event.Message).ID(), "kind", event.Kind, "channel", event.Message.Channel,
 		"ts", event.Message.TS, "targets", len(targets))
 	for _, c := range targets {
 		d.Relay.Kick(c)
@@ -78,25 +117,8 @@ func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 	return own, nil
 }
 
-// hear is take of what somebody asked by a button or a slash command. Nothing answers to
-// these yet: whose it is gets checked and counted.
-func (d *Door) hear(ctx context.Context, r slack.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, acceptFor)
-	defer cancel()
-	own, err := d.own(ctx)
-	if err != nil {
-		return err
-	}
-	why := r.Of(own)
-	if why == nil {
-		why = fmt.Errorf("%w: nothing answers to it", slack.ErrIgnored)
-	}
-	d.leaveOut("", r.Type, why)
-	return nil
-}
-
 // leaveOut tells of an event or a request of which nothing is stored.
-func (d *Door) leaveOut(event, kind string, why error) {
+func (d *Door) leaveOut(ctx context.Context, event, kind string, why error) {
 	result, level := "unusable", slog.LevelWarn
 	switch {
 	case errors.Is(why, slack.ErrForeign):
@@ -105,5 +127,5 @@ func (d *Door) leaveOut(event, kind string, why error) {
 		result, level = "ignored", slog.LevelInfo
 	}
 	d.Metrics.event(result)
-	d.Logger.Log(context.Background(), level, "event not stored", "event", event, "type", kind, "reason", why)
+	d.Logger.Log(ctx, level, "event not stored", "event", event, "type", kind, "reason", why)
 }

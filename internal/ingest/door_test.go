@@ -61,7 +61,13 @@ func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++
-	return slack.Channel{ID: id, Name: "general"}, d.err
+	return slack.Channel{ID: id, Name: "general", Member: id != "CELSEWHERE"}, d.err
+}
+
+func (d *directory) User(_ context.Context, id string) (slack.User, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slack.User{ID: id, IsBot: id == "UROBOT"}, d.err
 }
 
 func (d *directory) fail(err error) {
@@ -92,6 +98,8 @@ type bundle struct {
 	*Door
 	directory *directory
 	kicks     *kicks
+	desk      *desk
+	answers   *answers
 	counters  *prometheus.Registry
 	url       string // of the door
 }
@@ -103,14 +111,17 @@ func (b *bundle) counted(t testing.TB, name, label string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n := 0.0
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == name && m.GetLabel()[0].GetValue() == label {
-				return m.GetCounter().GetValue()
+			for _, l := range m.GetLabel() {
+				if family.GetName() == name && l.GetValue() == label {
+					n += m.GetCounter().GetValue()
+				}
 			}
 		}
 	}
-	return 0
+	return n
 }
 
 func setup(t testing.TB) *bundle {
@@ -123,7 +134,7 @@ func setup(t testing.TB) *bundle {
 	if _, err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b := &bundle{directory: &directory{}, kicks: &kicks{}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
 		Recorder: Recorder{
 			Store: db, Directory: b.directory, Clock: func() time.Time { return noon },
@@ -131,6 +142,7 @@ func setup(t testing.TB) *bundle {
 			Logger: slog.New(slog.DiscardHandler),
 		},
 		Relay: b.kicks, Metrics: NewMetrics(b.counters),
+		People: b.directory, Desk: b.desk, Answers: b.answers,
 	}
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {
@@ -222,7 +234,8 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for body, result := range map[string]string{
-		callback(`{"type":"reaction_added","user":"U1"}`):                                             "ignored",
+		callback(`{"type":"reaction_removed","user":"U1"}`):                                           "ignored",
+		callback(`{"type":"reaction_added","user":"U1"}`):                                             "unusable",
 		callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`): "ignored",
 		`{"type":"app_rate_limited","minute_rate_limited":1}`:                                         "ignored",
 		`{"type":"something_new"}`:                                                                    "ignored",

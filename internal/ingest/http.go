@@ -28,39 +28,57 @@ func (d *Door) Events() http.Handler {
 			return
 		}
 		if err := d.take(r.Context(), env); err != nil {
-			d.Logger.Error("event not taken", "event", env.EventID, "error", err)
+			d.Logger.ErrorContext(r.Context(), "event not taken", "event", env.EventID, "error", err)
 			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
 		}
 	})
 }
 
 // Interactions serves POST /slack/interactions: buttons, shortcuts and dialogs.
-func (d *Door) Interactions() http.Handler { return d.quiet(slack.ParseInteraction) }
-
-// Commands serves POST /slack/commands.
-func (d *Door) Commands() http.Handler { return d.quiet(slack.ParseCommand) }
-
-// quiet serves an address of Slack's that has nothing to say yet: requests are
-// verified like all others, and acknowledged.
-func (d *Door) quiet(parse func([]byte) (slack.Request, error)) http.Handler {
+func (d *Door) Interactions() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
-		request, err := parse(body)
+		i, err := slack.ParseInteraction(body)
 		if err != nil {
 			d.refuse(w, r, http.StatusBadRequest, err)
 			return
 		}
-		if err := d.hear(r.Context(), request); err != nil {
-			d.Logger.Error("request not taken", "path", r.URL.Path, "type", request.Type, "error", err)
-			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
+		if err := d.interaction(r.Context(), i); err != nil {
+			d.notTaken(w, r, i.Type, err)
 		}
 	})
+}
+
+// Commands serves POST /slack/commands.
+func (d *Door) Commands() http.Handler {
+	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
+		c, err := slack.ParseCommand(body)
+		if err != nil {
+			d.refuse(w, r, http.StatusBadRequest, err)
+			return
+		}
+		answer, err := d.command(r.Context(), c)
+		switch {
+		case err != nil:
+			d.notTaken(w, r, c.Type, err)
+		case answer != nil:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(answer)
+		}
+	})
+}
+
+// notTaken answers a request that Slack does not send again: it tells whoever asked that
+// nothing was done.
+func (d *Door) notTaken(w http.ResponseWriter, r *http.Request, kind string, err error) {
+	d.Logger.ErrorContext(r.Context(), "request not taken", "path", r.URL.Path, "type", kind, "error", err)
+	http.Error(w, "not taken; ask again", http.StatusServiceUnavailable)
 }
 
 // refuse answers at once, and ends the connection: the server would read on in a body
 // that nobody wants, to find the next request behind it.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
-	d.Metrics.refused(status)
+	d.Metrics.refused(r.URL.Path, status)
 	d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)
 }
@@ -69,6 +87,7 @@ func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why er
 // then size, then signature.
 func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := d.Clock()
 		if err := slack.CheckHeaders(r.Header, d.Clock()); err != nil {
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
@@ -87,6 +106,6 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		next(w, r, body)
+		d.answered(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
 	})
 }

@@ -291,7 +291,7 @@ func TestDoorBearsReplays(t *testing.T) {
 	}
 }
 
-// Buttons and commands of other workspaces are told from ours, and none has an effect yet.
+// What nothing answers to is acknowledged, and other workspaces' requests are told from ours.
 func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -300,7 +300,9 @@ func TestRequestsAreCounted(t *testing.T) {
 		{interactions, payload(`{"type":"block_actions","team":{"id":"T2"},"api_app_id":"A1"}`), "foreign"},
 		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A2"}`), "foreign"},
 		{interactions, payload(`{}`), "foreign"},
-		{commands, "command=%2Fmyao&team_id=T1&api_app_id=A1", "ignored"},
+		{interactions, payload(`{"type":"message_action","callback_id":"other","team":{"id":"T1"},"user":{"id":"U1"},"channel":{"id":"C1"}}`), "ignored"},
+		{interactions, payload(`{"type":"message_action","callback_id":"answer_now","team":{"id":"T1"},"user":{"id":"U1"}}`), "unusable"},
+		{commands, "command=%2Fmyao&team_id=T1&api_app_id=A1", "unusable"},
 		{commands, "command=%2Fmyao&team_id=T2&api_app_id=A1", "foreign"},
 		{commands, "command=%2Fmyao&team_id=T1&api_app_id=A2", "foreign"},
 	} {

@@ -10,22 +10,36 @@ import (
 type Metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.CounterVec
+	orders   *prometheus.CounterVec
 }
 
 // NewMetrics registers the door's metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_events_total", Help: "Events of Slack by what became of them: posted, edited, deleted, ignored, foreign, unusable, unreadable, failed.",
+			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, hushed, ordered, ignored, foreign, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by HTTP status.",
-		}, []string{"status"}),
+			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path and HTTP status.",
+		}, []string{"path", "status"}),
+		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_slack_orders_total",
+			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now), by how it ended: done, refused, unknown, failed.",
+		}, []string{"order", "result"}),
 	}
-	r.MustRegister(m.events, m.requests)
+	for _, result := range []string{"posted", "edited", "deleted", "hushed", "ordered", "ignored", "foreign", "unusable", "unreadable", "failed"} {
+		m.events.WithLabelValues(result)
+	}
+	m.requests.WithLabelValues("/slack/events", "401")
+	m.orders.WithLabelValues("status", "done")
+	r.MustRegister(m.events, m.requests, m.orders)
 	return m
 }
 
 func (m *Metrics) event(result string) { m.events.WithLabelValues(result).Inc() }
 
-func (m *Metrics) refused(status int) { m.requests.WithLabelValues(strconv.Itoa(status)).Inc() }
+func (m *Metrics) order(order, result string) { m.orders.WithLabelValues(order, result).Inc() }
+
+func (m *Metrics) refused(path string, status int) {
+	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+}

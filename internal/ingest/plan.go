@@ -50,8 +50,14 @@ func (p planner) posted() store.Entry {
 	if !heard || p.known.Addressed { // by an edit that came first
 		return entry
 	}
-	for _, c := range p.targets(m, kind == conversation.Addressed) {
+	heardIn := targets(m, kind == conversation.Addressed)
+	for _, c := range heardIn {
 		entry.Changes = append(entry.Changes, p.change(c, m, kind))
+	}
+	if p.known.Hushed != "" { // before its event came
+		for _, c := range heardIn {
+			entry.Changes = append(entry.Changes, hushing(c, m, p.known.Hushed))
+		}
 	}
 	return entry
 }
@@ -94,12 +100,12 @@ func (p planner) edited() store.Entry {
 		return entry
 	}
 	if kind == conversation.Addressed && !mentioned && p.event.Mention {
-		for _, c := range p.targets(m, true) {
+		for _, c := range targets(m, true) {
 			entry.Changes = append(entry.Changes, p.change(c, m, conversation.Addressed))
 		}
 		return entry
 	}
-	for _, c := range p.targets(m, mentioned || p.known.Addressed) {
+	for _, c := range targets(m, mentioned || p.known.Addressed) {
 		entry.Changes = append(entry.Changes, p.change(c, m, conversation.Edited))
 	}
 	return entry
@@ -119,7 +125,7 @@ func (p planner) deleted() store.Entry {
 	if _, heard := p.trigger(m, addressed); !heard || p.known.Message == nil {
 		return entry
 	}
-	for _, c := range p.targets(m, addressed) {
+	for _, c := range targets(m, addressed) {
 		entry.Changes = append(entry.Changes, p.change(c, m, conversation.Deleted))
 	}
 	return entry
@@ -142,7 +148,7 @@ func (p planner) trigger(m chat.Message, mention bool) (kind conversation.Kind, 
 
 // targets is who hears of a message: its conversation, and for one at a channel's
 // top level that addresses the bot, the thread in which it is answered.
-func (p planner) targets(m chat.Message, addressed bool) []chat.Conversation {
+func targets(m chat.Message, addressed bool) []chat.Conversation {
 	c := conversationOf(m)
 	if !addressed || !c.TopLevel() || c.Direct() {
 		return []chat.Conversation{c}

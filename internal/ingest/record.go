@@ -58,7 +58,7 @@ func (r *Recorder) Settings(ctx context.Context, team, channel string) config.Ch
 	}
 	known, err := r.Store.Channels(ctx, team, []string{channel})
 	if err != nil {
-		r.Logger.Warn("name of channel not read", "channel", channel, "error", err)
+		r.Logger.WarnContext(ctx, "name of channel not read", "channel", channel, "error", err)
 	}
 	if c, ok := known[channel]; ok && !c.Refreshed.IsZero() {
 		return r.Config.Channel(channel, c.Name)

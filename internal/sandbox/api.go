@@ -108,6 +108,9 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	if fault.RetryAfter != "" {
 		rw.Header().Set("Retry-After", fault.RetryAfter)
 	}
+	if w.cfg.Scopes != nil {
+		rw.Header().Set("X-OAuth-Scopes", strings.Join(w.cfg.Scopes, ","))
+	}
 	entry.Error, _ = answer["error"].(string)
 	w.record(entry)
 	write(rw, entry.Status, answer)
@@ -132,6 +135,7 @@ func (c *call) do(method string) reply {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.Workspace.host = c.host
 	answer, err := run(c)
 	if err != nil {
 		return failure(err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -317,6 +318,23 @@ func (d *dispatcher) send(ctx context.Context, body []byte, header http.Header) 
 	d.mu.Lock()
 	url := d.url
 	d.mu.Unlock()
+	return d.request(ctx, url, body, header)
+}
+
+// sendTo posts to an address beside the events URL.
+func (d *dispatcher) sendTo(ctx context.Context, path string, body []byte, header http.Header) (status int, answer []byte, err error) {
+	d.mu.Lock()
+	url := strings.TrimSuffix(d.url, "events") + path
+	d.mu.Unlock()
+	resp, err := d.request(ctx, url, body, header)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, answer, err
+}
+
+func (d *dispatcher) request(ctx context.Context, url string, body []byte, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("deliver event: %w", err)

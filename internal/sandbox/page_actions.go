@@ -47,6 +47,10 @@ func (w *Workspace) pageSay(in pageRequest) error {
 		return err
 	}
 	text, me := strings.CutPrefix(in.Text, "/me ")
+	if !me && strings.HasPrefix(in.Text, "/") {
+		go w.Command(in.Channel, in.User, w.Encode(in.Text)) // the answer is shown when it comes
+		return nil
+	}
 	if strings.TrimSpace(text) == "" && in.File == "" {
 		return apiError("no_text")
 	}

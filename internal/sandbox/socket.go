@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -29,8 +30,8 @@ type socket struct {
 	conn *websocket.Conn
 	gone chan struct{} // closed with the connection
 
-	mu   sync.Mutex // of writing, and of acks
-	acks map[string]chan struct{}
+	mu   sync.Mutex             // of writing, and of acks
+	acks map[string]chan []byte // with what came along
 }
 
 const (
@@ -80,7 +81,7 @@ func (s *sockets) serve(rw http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the upgrader has answered
 	}
-	k := &socket{conn: conn, gone: make(chan struct{}), acks: map[string]chan struct{}{}}
+	k := &socket{conn: conn, gone: make(chan struct{}), acks: map[string]chan []byte{}}
 	s.mu.Lock()
 	s.open, s.ever = append(s.open, k), true
 	n := len(s.open)
@@ -130,14 +131,15 @@ func (k *socket) read() {
 			return
 		}
 		var ack struct {
-			EnvelopeID string `json:"envelope_id"`
+			EnvelopeID string          `json:"envelope_id"`
+			Payload    json.RawMessage `json:"payload"`
 		}
 		if json.Unmarshal(raw, &ack) != nil {
 			continue
 		}
 		k.mu.Lock()
 		if done := k.acks[ack.EnvelopeID]; done != nil {
-			close(done)
+			done <- ack.Payload
 			delete(k.acks, ack.EnvelopeID)
 		}
 		k.mu.Unlock()
@@ -153,10 +155,19 @@ func (k *socket) write(v any) error {
 
 // deliver sends an event down one of the connections and waits for its acknowledgement.
 func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string) error {
+	_, err := s.send(ctx, "events_api", e.Body, map[string]any{
+		"accepts_response_payload": false, "retry_attempt": retry, "retry_reason": reason,
+	})
+	return err
+}
+
+// send sends an envelope with a payload down one of the connections, and returns what came
+// along with its acknowledgement.
+func (s *sockets) send(ctx context.Context, kind string, payload []byte, more map[string]any) ([]byte, error) {
 	s.mu.Lock()
 	if len(s.open) == 0 {
 		s.mu.Unlock()
-		return errNoSocket
+		return nil, errNoSocket
 	}
 	s.turn++
 	k := s.open[s.turn%len(s.open)]
@@ -165,7 +176,7 @@ func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string
 	id := s.w.nextID("envelope-")
 	s.w.mu.Unlock()
 
-	acked := make(chan struct{})
+	acked := make(chan []byte, 1)
 	k.mu.Lock()
 	k.acks[id] = acked
 	k.mu.Unlock()
@@ -174,22 +185,20 @@ func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string
 		defer k.mu.Unlock()
 		delete(k.acks, id)
 	}()
-	err := k.write(map[string]any{
-		"type": "events_api", "envelope_id": id, "payload": json.RawMessage(e.Body),
-		"accepts_response_payload": false, "retry_attempt": retry, "retry_reason": reason,
-	})
-	if err != nil {
-		return err
+	envelope := map[string]any{"type": kind, "envelope_id": id, "payload": json.RawMessage(payload)}
+	maps.Copy(envelope, more)
+	if err := k.write(envelope); err != nil {
+		return nil, err
 	}
 	select {
-	case <-acked:
-		return nil
+	case answer := <-acked:
+		return answer, nil
 	case <-k.gone:
-		return errors.New("socket closed before the acknowledgement")
+		return nil, errors.New("socket closed before the acknowledgement")
 	case <-time.After(s.w.cfg.AckTimeout):
-		return errors.New("no acknowledgement in time")
+		return nil, errors.New("no acknowledgement in time")
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

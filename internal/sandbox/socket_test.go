@@ -16,15 +16,23 @@ import (
 // listen runs a Socket Mode client that acknowledges what take says yes to.
 func (b *bench) listen(t *testing.T, take func(socketmode.Request) bool) {
 	t.Helper()
+	b.connect(t, func(client *socketmode.Client, e socketmode.Event) {
+		if e.Type == socketmode.EventTypeEventsAPI && take(*e.Request) {
+			client.Ack(*e.Request)
+		}
+	})
+}
+
+// connect runs a Socket Mode client until the test ends, and returns once it is connected.
+func (b *bench) connect(t *testing.T, hear func(*socketmode.Client, socketmode.Event)) {
+	t.Helper()
 	client := socketmode.New(b.api)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); client.RunContext(ctx) }()
 	go func() {
 		for e := range client.Events {
-			if e.Type == socketmode.EventTypeEventsAPI && take(*e.Request) {
-				client.Ack(*e.Request)
-			}
+			hear(client, e)
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })

@@ -16,6 +16,9 @@ type Config struct {
 	Team string
 	// BotToken and AppToken are what callers must present; xoxb-sandbox and xapp-sandbox if empty.
 	BotToken, AppToken string
+	// Scopes are what every answer of the Web API says that the token may do; nil, and none
+	// says so. Nothing is refused for want of one.
+	Scopes []string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string
 	// EventsURL receives events; empty, and none are sent by HTTP (see also SetEventsURL).
@@ -92,6 +95,9 @@ type Workspace struct {
 	posts     []Post
 	calls     []Call
 	ephemeral []Post
+	asked     map[string]*Asked // by response_url
+	said      map[*Asked][]Said
+	host      string        // by which the Web API was called last
 	changed   chan struct{} // closed and replaced whenever something happened
 }
 
@@ -125,6 +131,8 @@ func New(cfg Config) *Workspace {
 		bot:     Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
 		faults:  &Faults{},
 		hub:     newHub(),
+		asked:   map[string]*Asked{},
+		said:    map[*Asked][]Said{},
 		changed: make(chan struct{}),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -167,7 +175,8 @@ func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", local(http.HandlerFunc(w.serveAPI)))
-	mux.HandleFunc("/socket", w.socket.serve) // opened with a ticket that only the API hands out
+	mux.HandleFunc("/socket", w.socket.serve)     // opened with a ticket that only the API hands out
+	mux.HandleFunc("/commands/", w.serveResponse) // opened with a secret that only a request holds
 	w.routePage(mux)
 	return mux
 }

@@ -21,6 +21,8 @@ type Config struct {
 	// HTTPClient makes the calls; without one, or without a Timeout, a call takes at most
 	// 10 seconds in all. It is copied, and redirects are not followed.
 	HTTPClient *http.Client
+	// Metrics measures the calls; nil: nobody does.
+	Metrics *Metrics
 }
 
 // Client calls Slack's Web API, one HTTP request a method call unless said otherwise,
@@ -51,7 +53,7 @@ func options(c Config) []slackapi.Option {
 	}
 	return []slackapi.Option{
 		slackapi.OptionAPIURL(base),
-		slackapi.OptionHTTPClient(newTransport(c.HTTPClient)),
+		slackapi.OptionHTTPClient(measured{newTransport(c.HTTPClient), c.Metrics}),
 		slackapi.OptionLog(log.New(io.Discard, "", 0)),
 	}
 }

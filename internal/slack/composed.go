@@ -64,9 +64,9 @@ func elementText(raw json.RawMessage, depth int) string {
 		if o.text("text") == "" {
 			return "<" + o.text("url") + ">"
 		}
-		return "<" + o.text("url") + "|" + escape(o.text("text")) + ">"
+		return "<" + o.text("url") + "|" + Escape(o.text("text")) + ">"
 	case "text", "plain_text":
-		return escape(o.text("text"))
+		return Escape(o.text("text"))
 	}
 	var parts []string
 	add := func(s string) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// escape turns Slack's three control characters into entities
+// Escape turns Slack's three control characters into entities
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
-func escape(s string) string {
+func Escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
@@ -27,7 +27,7 @@ var (
 // no mention or link of the model's passes as one of Slack's; then headings, bold and
 // links outside code rewritten (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
-	s = escape(s)
+	s = Escape(s)
 	var b strings.Builder
 	last := 0
 	for _, code := range literalPattern.FindAllStringIndex(s, -1) {

@@ -103,7 +103,7 @@ func TestParseInteraction(t *testing.T) {
 				t.Fatalf("%v, want %v", err, tc.err)
 			}
 			if err == nil {
-				checkOrigin(t, got, tc.id, tc.why)
+				checkOrigin(t, got.Request, tc.id, tc.why)
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestParseCommand(t *testing.T) {
 		if !errors.Is(err, tc.err) {
 			t.Errorf("%s: %v, want %v", tc.form, err, tc.err)
 		} else if err == nil {
-			checkOrigin(t, got, tc.id, tc.why)
+			checkOrigin(t, got.Request, tc.id, tc.why)
 		}
 	}
 }

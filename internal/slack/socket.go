@@ -8,6 +8,7 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,13 +70,34 @@ func (s *Socket) Connected() bool { return s.connected.Load() }
 // this package knows how to hand on.
 func (s *Socket) Refused() int64 { return s.refused.Load() }
 
-// Listen receives until ctx ends, then returns nil. It gives handle the body that the
-// HTTP door would have got, one at a time in the order of arrival, and acknowledges it
-// to Slack when handle has returned nil; otherwise Slack delivers it again. The context
-// of handle outlasts ctx, so that what has begun to be stored is stored, and ends after
-// 10 seconds. Lost connections are made anew; a token that Slack itself refuses ends
-// Listen with an *Error of kind Final.
-func (s *Socket) Listen(ctx context.Context, handle func(ctx context.Context, body []byte) error) error {
+// Delivery is what came by the socket.
+type Delivery struct {
+	// Kind is one of the kinds below.
+	Kind string
+	// Body is the payload: what an event's body is over HTTP, and of the others the object.
+	Body []byte
+}
+
+// The kinds of delivery (docs.slack.dev/apis/events-api/using-socket-mode#events).
+const (
+	DeliveredEvent       = socketmode.RequestTypeEventsAPI
+	DeliveredCommand     = socketmode.RequestTypeSlashCommands
+	DeliveredInteraction = socketmode.RequestTypeInteractive
+)
+
+// Handle takes a delivery in. An answer goes along with the acknowledgement.
+type Handle func(ctx context.Context, d Delivery) (answer json.RawMessage, err error)
+
+// Listen receives until ctx ends, then returns nil. It gives handle the events, one at a
+// time in the order of arrival, and acknowledges each to Slack when handle has returned
+// nil; otherwise Slack delivers it again. Commands and interactions, which Slack delivers
+// once, are handled side by side and hold up nothing. The context of handle outlasts ctx,
+// so that what has begun to be stored is stored, and ends after 10 seconds. Lost
+// connections are made anew; a token that Slack itself refuses ends Listen with an *Error
+// of kind Final.
+func (s *Socket) Listen(ctx context.Context, handle Handle) error {
+	var aside sync.WaitGroup
+	defer aside.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.connected.Store(false)
@@ -87,6 +109,7 @@ func (s *Socket) Listen(ctx context.Context, handle func(ctx context.Context, bo
 			socketmode.OptionPingInterval(s.config.Ping),
 			socketmode.OptionReadLimit(maxFrame),
 			socketmode.OptionLog(log.New(io.Discard, "", 0)))
+		l := link{client: client, handle: handle, aside: &aside}
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
@@ -96,7 +119,7 @@ func (s *Socket) Listen(ctx context.Context, handle func(ctx context.Context, bo
 		for open := true; open; {
 			select {
 			case event := <-client.Events:
-				if err := s.receive(run, client, event, handle); err != nil {
+				if err := s.receive(run, l, event); err != nil {
 					cancel(err)
 				}
 			case <-run.Done():
@@ -115,9 +138,23 @@ func (s *Socket) Listen(ctx context.Context, handle func(ctx context.Context, bo
 	return nil
 }
 
+// link is one connection, and what is done with what it brings.
+type link struct {
+	client *socketmode.Client
+	handle Handle
+	aside  *sync.WaitGroup // of what is handled beside the events
+}
+
+// request is an envelope of Slack's.
+type request struct {
+	kind, envelope string
+	payload        json.RawMessage
+	answers        bool // it takes an answer along with the acknowledgement
+}
+
 // receive deals with one event of the library. It returns an error when there is no
 // point in connecting again.
-func (s *Socket) receive(ctx context.Context, client *socketmode.Client, event socketmode.Event, handle func(context.Context, []byte) error) error {
+func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) error {
 	switch event.Type {
 	case socketmode.EventTypeConnected:
 		s.connected.Store(true)
@@ -141,40 +178,58 @@ func (s *Socket) receive(ctx context.Context, client *socketmode.Client, event s
 		// The library parses events by type and gives up on one it does not know; the
 		// envelope around it is all we need.
 		if bad, ok := event.Data.(*socketmode.ErrorBadMessage); ok {
-			s.deliver(ctx, client, bad.Message, handle)
+			s.deliver(ctx, l, bad.Message)
 		}
 	default:
 		if event.Request != nil && event.Request.EnvelopeID != "" {
-			s.accept(ctx, client, event.Request.Type, event.Request.EnvelopeID, event.Request.Payload, handle)
+			s.accept(ctx, l, request{event.Request.Type, event.Request.EnvelopeID, event.Request.Payload, event.Request.AcceptsResponsePayload})
 		}
 	}
 	return nil
 }
 
-func (s *Socket) deliver(ctx context.Context, client *socketmode.Client, message []byte, handle func(context.Context, []byte) error) {
+func (s *Socket) deliver(ctx context.Context, l link, message []byte) {
 	o, ok := parseObject(message)
 	if !ok || o.text("envelope_id") == "" {
 		s.log.Warn("socket mode message not understood", "bytes", len(message))
 		return
 	}
-	s.accept(ctx, client, o.text("type"), o.text("envelope_id"), o["payload"], handle)
+	s.accept(ctx, l, request{o.text("type"), o.text("envelope_id"), o["payload"], o.flag("accepts_response_payload")})
 }
 
-// accept hands an event on and acknowledges it. Whatever is no event, Slack is told to
-// forget, since sending it again would not help.
-func (s *Socket) accept(ctx context.Context, client *socketmode.Client, kind, envelope string, payload json.RawMessage, handle func(context.Context, []byte) error) {
-	if _, ok := parseObject(payload); ok && kind == socketmode.RequestTypeEventsAPI {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
-		defer cancel()
-		if err := handle(own, payload); err != nil {
-			s.log.Error("event not stored; it will come again", "envelope", envelope, "error", err)
-			return
-		}
-	} else {
+// accept hands a request on and acknowledges it. What is of no kind that is handed on,
+// Slack is told to forget, since sending it again would not help.
+func (s *Socket) accept(ctx context.Context, l link, r request) {
+	_, readable := parseObject(r.payload)
+	switch {
+	case readable && r.kind == DeliveredEvent:
+		s.take(ctx, l, r)
+	case readable && (r.kind == DeliveredCommand || r.kind == DeliveredInteraction):
+		l.aside.Go(func() { s.take(ctx, l, r) })
+	default:
 		s.refused.Add(1)
-		s.log.Warn("socket mode request acknowledged without effect", "type", name(kind), "envelope", envelope)
+		s.log.Warn("socket mode request acknowledged without effect", "type", name(r.kind), "envelope", r.envelope)
+		s.acknowledge(ctx, l, r, nil)
 	}
-	if err := client.AckCtx(ctx, envelope, nil); err != nil {
-		s.log.Warn("socket mode acknowledgement not sent; the event will come again", "envelope", envelope)
+}
+
+func (s *Socket) take(ctx context.Context, l link, r request) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
+	defer cancel()
+	answer, err := l.handle(own, Delivery{Kind: r.kind, Body: r.payload})
+	if err != nil {
+		s.log.Error("delivery not taken", "type", r.kind, "envelope", r.envelope, "error", err)
+		return
+	}
+	s.acknowledge(ctx, l, r, answer)
+}
+
+func (s *Socket) acknowledge(ctx context.Context, l link, r request, answer json.RawMessage) {
+	var payload any
+	if answer != nil && r.answers {
+		payload = answer
+	}
+	if err := l.client.AckCtx(ctx, r.envelope, payload); err != nil {
+		s.log.Warn("socket mode acknowledgement not sent; an event will come again", "envelope", r.envelope)
 	}
 }

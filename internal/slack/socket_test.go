@@ -22,6 +22,7 @@ type socketServer struct {
 	*httptest.Server
 	conns chan *websocket.Conn
 	acks  chan string
+	along chan string // what came along with acknowledgements
 
 	mu     sync.Mutex
 	open   answer
@@ -30,7 +31,7 @@ type socketServer struct {
 
 func newSocketServer(t *testing.T) *socketServer {
 	t.Helper()
-	s := &socketServer{conns: make(chan *websocket.Conn, 8), acks: make(chan string, 64)}
+	s := &socketServer{conns: make(chan *websocket.Conn, 8), acks: make(chan string, 64), along: make(chan string, 64)}
 	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/apps.connections.open", func(w http.ResponseWriter, r *http.Request) {
@@ -57,10 +58,14 @@ func newSocketServer(t *testing.T) *socketServer {
 				return
 			}
 			var ack struct {
-				EnvelopeID string `json:"envelope_id"`
+				EnvelopeID string          `json:"envelope_id"`
+				Payload    json.RawMessage `json:"payload"`
 			}
 			if json.Unmarshal(message, &ack) == nil {
 				s.acks <- ack.EnvelopeID
+				if ack.Payload != nil {
+					s.along <- string(ack.Payload)
+				}
 			}
 		}
 	})
@@ -94,6 +99,16 @@ func next[T any](t *testing.T, c <-chan T, what string) T {
 
 // listen runs Listen until the test ends, and checks that it stops cleanly.
 func listen(t *testing.T, s *Socket, handle func(context.Context, []byte) error) {
+	t.Helper()
+	listenTo(t, s, bodies(handle))
+}
+
+// bodies is a handle that looks at bodies alone, and has no answers.
+func bodies(handle func(context.Context, []byte) error) Handle {
+	return func(ctx context.Context, d Delivery) (json.RawMessage, error) { return nil, handle(ctx, d.Body) }
+}
+
+func listenTo(t *testing.T, s *Socket, handle Handle) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -151,8 +166,8 @@ func TestSocketHandsOnWhatTheDoorWouldGet(t *testing.T) {
 	for _, request := range []string{
 		events("E10", `7`),
 		events("E11", `null`),
-		`{"type":"interactive","envelope_id":"E12","payload":{"type":"block_actions"}}`,
-		`{"type":"slash_commands","envelope_id":"E13","payload":{"command":"/x"}}`,
+		`{"type":"interactive","envelope_id":"E12","payload":[]}`,
+		`{"type":"slash_commands","envelope_id":"E13"}`,
 		`{"type":"never_seen","envelope_id":"E14","payload":{}}`,
 	} {
 		send(conn, request)
@@ -243,7 +258,7 @@ func TestSocketStopsWhenRefused(t *testing.T) {
 	for _, code := range []string{"invalid_auth", "not_allowed_token_type"} {
 		server := newSocketServer(t)
 		server.answers(says(`{"ok":false,"error":"` + code + `"}`))
-		err := server.socket().Listen(t.Context(), func(context.Context, []byte) error { return nil })
+		err := server.socket().Listen(t.Context(), bodies(func(context.Context, []byte) error { return nil }))
 		if e := asError(t, err); e.Kind != Final || e.Code != code {
 			t.Errorf("got %+v", e)
 		}
@@ -257,12 +272,12 @@ func TestSocketFinishesStoring(t *testing.T) {
 	begun, release, outcome := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- server.socket().Listen(ctx, func(ctx context.Context, _ []byte) error {
+		done <- server.socket().Listen(ctx, bodies(func(ctx context.Context, _ []byte) error {
 			close(begun)
 			<-release
 			outcome <- ctx.Err()
 			return nil
-		})
+		}))
 	}()
 	send(next(t, server.conns, "connection"), events("E1", envelope(`{"type":"message"}`)))
 	next(t, begun, "handling")
@@ -273,5 +288,41 @@ func TestSocketFinishesStoring(t *testing.T) {
 	}
 	if err := next(t, done, "end of Listen"); err != nil {
 		t.Errorf("Listen: %v", err)
+	}
+}
+
+// Commands and interactions are handled beside the events, and answered along with the acknowledgement.
+func TestSocketAnswersRequests(t *testing.T) {
+	t.Parallel()
+	server := newSocketServer(t)
+	release := make(chan struct{})
+	listenTo(t, server.socket(), func(_ context.Context, d Delivery) (json.RawMessage, error) {
+		switch d.Kind {
+		case DeliveredCommand:
+			<-release
+			return Ephemeral("for " + string(d.Body)), nil
+		case DeliveredInteraction:
+			return Ephemeral("is not taken"), nil
+		}
+		return nil, nil
+	})
+	conn := next(t, server.conns, "connection")
+	send(conn, `{"type":"slash_commands","envelope_id":"E1","accepts_response_payload":true,"payload":{"command":"/myao"}}`)
+	// The library makes something of a shortcut only if it knows all of it.
+	send(conn, `{"type":"interactive","envelope_id":"E2","accepts_response_payload":false,"payload":{"type":"message_action","message":7}}`)
+	if got := next(t, server.acks, "acknowledgement"); got != "E2" {
+		t.Errorf("acknowledged %s, want E2", got)
+	}
+	send(conn, events("E3", envelope(`{"type":"message"}`)))
+	if got := next(t, server.acks, "acknowledgement"); got != "E3" {
+		t.Errorf("acknowledged %s, want E3", got)
+	}
+	close(release)
+	if got := next(t, server.acks, "acknowledgement"); got != "E1" {
+		t.Errorf("acknowledged %s, want E1", got)
+	}
+	want := `{"replace_original":false,"response_type":"ephemeral","text":"for {\"command\":\"/myao\"}"}`
+	if got := next(t, server.along, "answer"); got != want || len(server.along) > 0 {
+		t.Errorf("answered %s, want %s", got, want)
 	}
 }

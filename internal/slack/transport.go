@@ -45,7 +45,7 @@ func newTransport(client *http.Client) transport {
 
 // Do makes the call. Whatever is not {"ok":true} comes back as an *Error.
 func (t transport) Do(req *http.Request) (*http.Response, error) {
-	method := path.Base(req.URL.Path)
+	method := methodOf(req)
 	// Without a connection nothing can have been sent, whatever the error says.
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
@@ -54,6 +54,9 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 		return nil, transportError(method, err, connected.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if into, wanted := req.Context().Value(headerKey{}).(*http.Header); wanted {
+		*into = resp.Header
+	}
 	retryAfter := retryAfter(resp.Header)
 	if resp.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
@@ -87,6 +90,9 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// methodOf is the API method that a request calls.
+func methodOf(req *http.Request) string { return path.Base(req.URL.Path) }
+
 func unreadable(method string, cause error) *Error {
 	return &Error{Method: method, Code: codeUnreadable, Status: http.StatusOK, Kind: Ambiguous, cause: cause}
 }
@@ -111,4 +117,12 @@ type answerKey struct{}
 func withAnswer(ctx context.Context) (context.Context, *object) {
 	answer := new(object)
 	return context.WithValue(ctx, answerKey{}, answer), answer
+}
+
+// headerKey asks Do to put the answer's header aside.
+type headerKey struct{}
+
+func withHeader(ctx context.Context) (context.Context, *http.Header) {
+	header := new(http.Header)
+	return context.WithValue(ctx, headerKey{}, header), header
 }

@@ -2,8 +2,6 @@ package slack
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"regexp"
@@ -54,10 +52,7 @@ func Verify(header http.Header, body []byte, secret string, now time.Time) error
 	if err != nil {
 		return err
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(version + ":" + timestamp + ":"))
-	mac.Write(body)
-	if !hmac.Equal([]byte(version+"="+hex.EncodeToString(mac.Sum(nil))), []byte(claimed)) {
+	if !hmac.Equal([]byte(seal(timestamp, body, secret)), []byte(claimed)) {
 		return ErrForged
 	}
 	return nil

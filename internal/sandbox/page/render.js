@@ -29,6 +29,7 @@ const forms = [
   [/`([^`\n]+)`/, (_, m) => el("code", {}, plain(m[1]))],
   [/<@([A-Z0-9]+)(?:\|[^>]*)?>/, (names, m) => el("span", { class: "mention" + (names.me(m[1]) ? " own" : "") }, "@" + names.user(m[1]))],
   [/<#([A-Z0-9]+)(?:\|([^>]*))?>/, (names, m) => el("span", { class: "mention" }, "#" + names.channel(m[1], m[2]))],
+  [/<!date\^[^|>]*\|([^>]*)>/, (_, m) => document.createTextNode(plain(m[1]))],
   [/<!([a-z]+)[^>]*>/, (_, m) => el("span", { class: "mention" }, "@" + m[1])],
   [/<((?:https?:|mailto:)[^|>]+)(?:\|([^>]*))?>/, (_, m) => link(m[1], m[2] || m[1])],
   [/\[([^\]\n]+)\]\((https?:[^)\s]+)\)/, (_, m) => link(m[2], m[1])],

@@ -1,0 +1,110 @@
+package chatops
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/operator"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Operator carries orders out, and knows what waits.
+type Operator interface {
+	// Order returns an *operator.Refused, operator.ErrNoWorker or operator.ErrNoServer.
+	Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error
+	Conversations(ctx context.Context, f operator.Filter) ([]operator.Listed, error)
+}
+
+// Channels knows channels.
+type Channels interface {
+	// Absent reports whether the bot is not in a channel.
+	Absent(ctx context.Context, team, channel string) bool
+	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+}
+
+// Desk answers the slash command. All fields are required.
+type Desk struct {
+	Config   config.Config
+	Store    *store.Store
+	Operator Operator
+	Channels Channels
+	// Reach returns an error when Temporal is not there. It is asked before anything is
+	// asked of Temporal itself, whose client would try for as long as it may.
+	Reach  func(ctx context.Context) error
+	Clock  func() time.Time
+	Logger *slog.Logger
+}
+
+// The ways in which a command ends, for the metrics.
+const (
+	done    = "done"
+	refused = "refused"
+	unknown = "unknown"
+	failed  = "failed"
+)
+
+// request is a command being answered.
+type request struct {
+	slack.Command
+	own  slack.Identity
+	here chat.Conversation // the channel's top level
+	args []string          // behind the order
+}
+
+// order is something that can be typed behind the command.
+type order struct {
+	may config.Permission
+	// doing completes "You may not …".
+	doing string
+	do    func(*Desk, context.Context, request) (text, result string)
+}
+
+var orders = map[string]order{
+	"status": {config.MayStatus, "see what waits here", (*Desk).status},
+	"why":    {config.MayWhy, "read my reasons here", (*Desk).why},
+	"snooze": {config.MaySnooze, "snooze me here", (*Desk).snooze},
+	"mute":   {config.MayMute, "mute me here", (*Desk).mute},
+	"unmute": {config.MayMute, "unmute me here", (*Desk).unmute},
+	"forget": {config.MayForget, "have me forget this channel", (*Desk).forget},
+}
+
+// Answer answers a command: what to say, what it was, and how it ended.
+func (d *Desk) Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, what, result string) {
+	words := strings.Fields(c.Text)
+	if len(words) == 0 || strings.EqualFold(words[0], "help") {
+		return usage(c.Name), "help", done
+	}
+	what = strings.ToLower(words[0])
+	o, ok := orders[what]
+	if !ok {
+		return "I do not know `" + word(words[0]) + "`.\n" + usage(c.Name), "help", unknown
+	}
+	if !d.Config.Slack.May(c.User, o.may) {
+		return MayNot(d.Config.Slack, o.doing), what, refused
+	}
+	if d.Channels.Absent(ctx, own.TeamID, c.Channel) {
+		return "I am not in this conversation, and know nothing of it. Invite me first.", what, refused
+	}
+	text, result = o.do(d, ctx, request{
+		Command: c, own: own, here: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: words[1:],
+	})
+	return text, what, result
+}
+
+// by is who asks, as orders and the ledger name them.
+func (r request) by() string { return "slack:" + r.User }
+
+// id names the order that the command is: the same when the command comes again.
+func (r request) id() string { return "slack/" + r.ID }
+
+// broken is what is said of a failure that is not ours to explain to people.
+func (d *Desk) broken(ctx context.Context, r request, what string, err error) (text, result string) {
+	d.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.here.ID(), "user", r.User, "error", err)
+	return "That did not work: something of mine is out of order. My log tells what.", failed
+}

@@ -1,0 +1,323 @@
+package chatops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/operator"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+var (
+	noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	here = chat.Conversation{Team: "T1", Channel: "C1"}
+	own  = slack.Identity{TeamID: "T1", UserID: "UBOT", URL: "https://example.slack.com/"}
+)
+
+// crew is an operator that remembers what it was told.
+type crew struct {
+	orders  []string
+	waiting []operator.Listed
+	filter  operator.Filter
+	err     error
+}
+
+func (c *crew) Order(_ context.Context, in chat.Conversation, update string, o conversation.Order, id string) error {
+	c.orders = append(c.orders, fmt.Sprintf("%s %s by %s for %d as %s", in.ID(), update, o.By, o.Seconds, id))
+	return c.err
+}
+
+func (c *crew) Conversations(_ context.Context, f operator.Filter) ([]operator.Listed, error) {
+	c.filter = f
+	return c.waiting, c.err
+}
+
+// rooms are channels, all alike, the bot in all of them but one.
+type rooms struct{ settings config.ChannelSettings }
+
+func (r *rooms) Absent(_ context.Context, _, channel string) bool { return channel == "CELSEWHERE" }
+
+func (r *rooms) Settings(context.Context, string, string) config.ChannelSettings { return r.settings }
+
+type bench struct {
+	*Desk
+	crew  *crew
+	rooms *rooms
+	reach error
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel("C1", "")}}
+	b.Desk = &Desk{
+		Config: config.Default(), Store: db, Operator: b.crew, Channels: b.rooms, Clock: func() time.Time { return noon },
+		Reach: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),
+	}
+	b.Desk.Config.Slack.Operators = []string{"UBOSS"}
+	return b
+}
+
+// say types something after the command and returns the answer.
+func (b *bench) say(t *testing.T, user, text string) (answer, result string) {
+	t.Helper()
+	answer, _, result = b.Answer(t.Context(), slack.Command{
+		Request: slack.Request{User: user, Channel: "C1", ID: "1.2.x"}, Name: "/myao", Text: text,
+	}, own)
+	return answer, result
+}
+
+func wants(t *testing.T, got string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q does not hold %q", got, part)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, text := range []string{"", "help", "HELP me"} {
+		answer, result := b.say(t, "U1", text)
+		if result != done {
+			t.Errorf("%q: %s", text, result)
+		}
+		for order := range orders {
+			wants(t, answer, "`/myao "+order)
+		}
+	}
+	answer, result := b.say(t, "U1", "`<!channel>` & more")
+	if result != unknown || strings.Contains(answer, "<!") {
+		t.Errorf("%s: %q", result, answer)
+	}
+	wants(t, answer, "`&lt;!channel&gt;`", "/myao status")
+}
+
+// Each order is for those alone who may; everybody else is told who that is.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	for what, order := range orders {
+		b := setup(t)
+		b.Config.Slack.EveryoneMay = nil
+		answer, result := b.say(t, "U1", what)
+		if result != refused || len(b.crew.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", what, result, b.crew.orders)
+		}
+		wants(t, answer, "You may not ", "<@UBOSS>")
+		if answer, _ := b.say(t, "UBOSS", what); strings.Contains(answer, "may not") {
+			t.Errorf("%s by an operator: %q", what, answer)
+		}
+		b.Config.Slack.EveryoneMay = []config.Permission{order.may}
+		if answer, _ := b.say(t, "U1", what); strings.Contains(answer, "may not") {
+			t.Errorf("%s, which everybody may: %q", what, answer)
+		}
+		b.Config.Slack = config.Slack{}
+		answer, _ = b.say(t, "U1", what)
+		wants(t, answer, "You may not ", "slack.operators")
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for what := range orders {
+		answer, _, result := b.Answer(t.Context(), slack.Command{
+			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
+		}, own)
+		if result != refused || len(b.crew.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", what, result, b.crew.orders)
+		}
+		wants(t, answer, "I am not in this conversation")
+	}
+}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"snooze":        "channel/T1/C1 snooze by slack:U1 for 3600 as slack/1.2.x",
+		"snooze 30m":    "channel/T1/C1 snooze by slack:U1 for 1800 as slack/1.2.x",
+		"SNOOZE 1d12h":  "channel/T1/C1 snooze by slack:U1 for 129600 as slack/1.2.x",
+		"snooze 366d":   "channel/T1/C1 snooze by slack:U1 for 31622400 as slack/1.2.x",
+		"mute":          "channel/T1/C1 mute by slack:U1 for 0 as slack/1.2.x",
+		"unmute please": "channel/T1/C1 unmute by slack:U1 for 0 as slack/1.2.x",
+	} {
+		b := setup(t)
+		answer, result := b.say(t, "U1", text)
+		if result != done || !slices.Equal(b.crew.orders, []string{want}) || answer == "" {
+			t.Errorf("%s: %s, %q, ordered %q, want %q", text, result, answer, b.crew.orders, want)
+		}
+		for err, part := range map[error]string{
+			&operator.Refused{Text: "nothing <there>"}:      "Not done: nothing &lt;there&gt;.",
+			fmt.Errorf("x: %w", operator.ErrNoWorker):       "Nobody has confirmed that",
+			fmt.Errorf("x: %w", operator.ErrNoServer):       "Nobody has confirmed that",
+			fmt.Errorf("x: %w", context.DeadlineExceeded):   "Nobody has confirmed that",
+			errors.New("the password of postgres is hello"): "That did not work",
+		} {
+			b.crew.err = err
+			answer, result := b.say(t, "U1", text)
+			if result == done || strings.Contains(answer, "hello") {
+				t.Errorf("%s, %v: %s, %q", text, err, result, answer)
+			}
+			wants(t, answer, part)
+		}
+		before := len(b.crew.orders)
+		b.reach = errors.New("connection refused")
+		answer, result = b.say(t, "U1", text)
+		if result != failed || len(b.crew.orders) != before {
+			t.Errorf("%s without Temporal: %s, ordered %q", text, result, b.crew.orders)
+		}
+		wants(t, answer, "Temporal", "Nothing was changed")
+	}
+}
+
+func TestBadSnooze(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, span := range []string{"0m", "30s", "-2h", "2", "h", "1.5h", "367d", "8785h", "99999999999h", "12h1d", "1h 30m", "tomorrow"} {
+		answer, result := b.say(t, "U1", "snooze "+span)
+		if result != refused || len(b.crew.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", span, result, b.crew.orders)
+		}
+		wants(t, answer, "`1m` to `366d`")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	answer, result := b.say(t, "U1", "status")
+	if result != done || answer != "Nothing waits here." {
+		t.Errorf("%s: %q", result, answer)
+	}
+	if b.crew.filter.Team != "T1" || b.crew.filter.Channel != "C1" || slices.Contains(b.crew.filter.Phases, conversation.Idle) {
+		t.Errorf("asked for %+v", b.crew.filter)
+	}
+
+	thread := here
+	thread.Thread = "1772366400.000100"
+	b.crew.waiting = []operator.Listed{
+		{Conversation: here, Phase: conversation.Waiting, DueAt: noon.Add(time.Minute), Since: noon, Pending: 3},
+		{Conversation: thread, Phase: conversation.Delaying, DueAt: noon.Add(time.Hour), Since: noon, Pending: 1},
+		{Conversation: thread, Phase: operator.Unknown},
+	}
+	b.rooms.settings.Mode, b.rooms.settings.DailyCalls = config.ModeMention, 2
+	for range 2 {
+		if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Store.Silence(t.Context(), here.ID(), noon.Add(2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	answer, result = b.say(t, "U1", "status")
+	if result != done {
+		t.Error(result)
+	}
+	wants(t, answer,
+		"• Top level: I wait for it to be quiet, and judge at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
+		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I mean to answer, and hold it back until",
+		"does not tell where it stands",
+		"I am silent here until <!date^1772373600^",
+		"My mode here is `mention`.",
+		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
+
+	if err := b.Store.Silence(t.Context(), here.ID(), noon.AddDate(100, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	b.reach = errors.New("connection refused")
+	answer, result = b.say(t, "U1", "status")
+	if result != failed {
+		t.Error(result)
+	}
+	wants(t, answer, "Temporal", "What waits I cannot tell", "I am muted here until somebody says `unmute`.", "2 of 2 calls")
+}
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string][2]string{
+		"1700000000.000100": {"", "1700000000.000100"},
+		"p1700000000000100": {"", "1700000000.000100"},
+		"https://x.slack.com/archives/C1/p1700000000000100":                    {"C1", "1700000000.000100"},
+		"<https://x.slack.com/archives/C1/p1700000000000100>":                  {"C1", "1700000000.000100"},
+		"<https://x.slack.com/archives/C1/p1700000000000100|that one>":         {"C1", "1700000000.000100"},
+		"https://x.slack.com/archives/C1/p1700000000000100?thread_ts=17.1&cid": {"C1", "1700000000.000100"},
+		"https://x.slack.com/archives/C1":                                      {},
+		"http://x.slack.com/archives/C1/p1700000000000100":                     {},
+		"yesterday": {},
+		"p17":       {},
+		"":          {},
+	} {
+		channel, ts, ok := message(s)
+		if channel != want[0] || ts != want[1] || ok != (want[1] != "") {
+			t.Errorf("%q is %q in %q, %v; want %q", s, ts, channel, ok, want)
+		}
+	}
+}
+
+func TestWhyOfNoMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for text, part := range map[string]string{
+		"why yesterday": "I do not know which message that is",
+		"why https://x.slack.com/archives/C2/p1700000000000100": "in another channel",
+		"why 1700000000.000100":                                 "I have not heard of that message",
+	} {
+		answer, _ := b.say(t, "U1", text)
+		wants(t, answer, part)
+	}
+}
+
+// Forgetting is asked for twice, and is for operators unless the configuration says otherwise.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	scope := chat.Scope{Team: "T1", Channel: "C1"}
+	memory := store.Memory{Scope: scope, Term: chat.ShortTerm, Text: "they talk of cats", Made: noon}
+	if err := b.Store.PutDraft(t.Context(), memory, store.Cursor{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Store.SaveMemories(t.Context(), store.Remembered{Scope: scope, Long: store.Keep, Short: store.Renew, Read: noon}); err != nil {
+		t.Fatal(err)
+	}
+	remembered := func() bool {
+		standing, err := b.Store.Standing(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return standing.Short != nil
+	}
+	if _, result := b.say(t, "U1", "forget yes"); result != refused || !remembered() {
+		t.Errorf("anybody: %s, remembered %v", result, remembered())
+	}
+	answer, result := b.say(t, "UBOSS", "forget")
+	if result != done || !remembered() {
+		t.Errorf("asked once: %s, remembered %v", result, remembered())
+	}
+	wants(t, answer, "`/myao forget yes`")
+	for range 2 { // the request comes again
+		answer, result = b.say(t, "UBOSS", "forget yes")
+		if result != done || remembered() {
+			t.Errorf("%s, %q, remembered %v", result, answer, remembered())
+		}
+	}
+}

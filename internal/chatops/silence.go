@@ -1,0 +1,99 @@
+package chatops
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strconv"
+	"time"
+
+	"myao/internal/conversation"
+	"myao/internal/operator"
+	"myao/internal/slack"
+)
+
+const (
+	// snoozeFor is how long a snooze lasts if nobody says.
+	snoozeFor = time.Hour
+	// shortest and longest bound a snooze; longer is a mute.
+	shortest = time.Minute
+	longest  = 366 * 24 * time.Hour
+)
+
+// away is what is said when Temporal is.
+const away = "Temporal, which keeps what I mean to do, does not answer."
+
+// snooze silences the channel for a time.
+func (d *Desk) snooze(ctx context.Context, r request) (text, result string) {
+	length := snoozeFor
+	if len(r.args) > 0 {
+		var ok bool
+		if length, ok = span(r.args[0]); !ok || len(r.args) > 1 {
+			return "I do not know how long that is. A snooze is from `1m` to `366d` long, as in `" + word(r.Name) +
+				" snooze 30m`, `2h`, `1d12h`; without a time it is an hour.", refused
+		}
+	}
+	if text, result = d.tell(ctx, r, conversation.UpdateSnooze, int(length/time.Second)); text != "" {
+		return text, result
+	}
+	zone := d.Channels.Settings(ctx, r.here.Team, r.here.Channel).Zone
+	return "I am silent in this channel and its threads until " + moment(d.Clock().Add(length), zone) +
+		". `" + word(r.Name) + " unmute` ends it.", done
+}
+
+// mute silences the channel until further notice.
+func (d *Desk) mute(ctx context.Context, r request) (text, result string) {
+	if text, result = d.tell(ctx, r, conversation.UpdateMute, 0); text != "" {
+		return text, result
+	}
+	return "I am silent in this channel and its threads. `" + word(r.Name) + " unmute` ends it.", done
+}
+
+// unmute ends a mute or a snooze.
+func (d *Desk) unmute(ctx context.Context, r request) (text, result string) {
+	if text, result = d.tell(ctx, r, conversation.UpdateUnmute, 0); text != "" {
+		return text, result
+	}
+	return "I may speak in this channel again.", done
+}
+
+// tell gives an order to the channel's top level. Its text is empty once it was carried out.
+func (d *Desk) tell(ctx context.Context, r request, update string, seconds int) (text, result string) {
+	if err := d.Reach(ctx); err != nil {
+		d.Logger.WarnContext(ctx, "Temporal does not answer", "order", update, "conversation", r.here.ID(), "error", err)
+		return away + " Nothing was changed. Try again later.", failed
+	}
+	err := d.Operator.Order(ctx, r.here, update, conversation.Order{By: r.by(), Seconds: seconds}, r.id())
+	var no *operator.Refused
+	switch {
+	case err == nil:
+		return "", done
+	case errors.As(err, &no):
+		return "Not done: " + slack.Escape(no.Text) + ".", refused
+	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer), errors.Is(err, context.DeadlineExceeded):
+		d.Logger.WarnContext(ctx, "order not confirmed", "order", update, "conversation", r.here.ID(), "error", err)
+		return "Nobody has confirmed that. It may be carried out yet: `" + word(r.Name) + " status` tells.", failed
+	}
+	return d.broken(ctx, r, update, err)
+}
+
+var spanPattern = regexp.MustCompile(`^(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?$`)
+
+// span reads how long something lasts, as 1d12h or 30m.
+func span(s string) (time.Duration, bool) {
+	parts := spanPattern.FindStringSubmatch(s)
+	if s == "" || parts == nil {
+		return 0, false
+	}
+	var length time.Duration
+	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute} {
+		if parts[i+1] != "" {
+			n, err := strconv.Atoi(parts[i+1])
+			if err != nil {
+				return 0, false
+			}
+			length += time.Duration(n) * unit
+		}
+	}
+	return length, length >= shortest && length <= longest
+}

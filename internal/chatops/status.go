@@ -1,0 +1,130 @@
+package chatops
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/operator"
+)
+
+// listed is how many conversations are told of.
+const listed = 20
+
+// status tells what waits in the channel and its threads, and what keeps the bot silent.
+func (d *Desk) status(ctx context.Context, r request) (text, result string) {
+	settings := d.Channels.Settings(ctx, r.here.Team, r.here.Channel)
+	now := d.Clock()
+	until, err := d.Store.SilencedUntil(ctx, r.here.ID())
+	if err != nil {
+		return d.broken(ctx, r, "status", err)
+	}
+	budget, err := d.budget(ctx, r.here, settings)
+	if err != nil {
+		return d.broken(ctx, r, "status", err)
+	}
+	waiting, result := d.waiting(ctx, r, settings.Zone)
+	lines := []string{waiting, silence(until, now, settings.Zone)}
+	if settings.Mode != config.ModeJudge {
+		lines = append(lines, "My mode here is `"+string(settings.Mode)+"`.")
+	}
+	if settings.Quiet(now) {
+		lines = append(lines, "These are my quiet hours: I answer only who addresses me.")
+	}
+	lines = append(lines, budget)
+	return strings.Join(compact(lines), "\n"), result
+}
+
+func compact(lines []string) (full []string) {
+	for _, line := range lines {
+		if line != "" {
+			full = append(full, line)
+		}
+	}
+	return full
+}
+
+// waiting is what waits, a line each.
+func (d *Desk) waiting(ctx context.Context, r request, zone *time.Location) (text, result string) {
+	if err := d.Reach(ctx); err != nil {
+		return away + " What waits I cannot tell now.", failed
+	}
+	all, err := d.Operator.Conversations(ctx, operator.Filter{
+		Team: r.here.Team, Channel: r.here.Channel, Limit: listed,
+		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
+	})
+	if err != nil {
+		d.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.here.ID(), "error", err)
+		return "What waits I cannot tell now: Temporal did not say.", failed
+	}
+	var lines []string
+	for _, l := range all {
+		lines = append(lines, "• "+place(l.Conversation, r.own.URL, zone)+": "+phase(l, zone))
+	}
+	if len(lines) == 0 {
+		return "Nothing waits here.", done
+	}
+	return strings.Join(lines, "\n"), done
+}
+
+// place is a conversation in words, with a link to a thread's parent where the workspace's
+// address is known.
+func place(c chat.Conversation, workspace string, zone *time.Location) string {
+	if c.TopLevel() {
+		return "Top level"
+	}
+	when := chat.Time(c.Thread)
+	if workspace == "" {
+		return "Thread of " + moment(when, zone)
+	}
+	// docs.slack.dev/reference/methods/chat.getPermalink
+	link := workspace + "archives/" + c.Channel + "/p" + strings.ReplaceAll(c.Thread, ".", "")
+	return "<" + link + "|Thread of " + when.In(zone).Format("2006-01-02 15:04:05") + ">"
+}
+
+func phase(l operator.Listed, zone *time.Location) string {
+	var what string
+	switch l.Phase {
+	case conversation.Waiting:
+		what = "I wait for it to be quiet, and judge at " + moment(l.DueAt, zone)
+	case conversation.Judging:
+		what = "I judge whether to say something"
+	case conversation.Delaying:
+		what = "I mean to answer, and hold it back until " + moment(l.DueAt, zone)
+	case conversation.Replying:
+		what = "I am answering"
+	default:
+		return "does not tell where it stands"
+	}
+	if l.Pending > 1 {
+		what += fmt.Sprintf(" (%d messages)", l.Pending)
+	}
+	return what + ", since " + moment(l.Since, zone)
+}
+
+// budget is what today has cost, of what it may; empty where nothing bounds it.
+func (d *Desk) budget(ctx context.Context, c chat.Conversation, s config.ChannelSettings) (string, error) {
+	if !s.Budgeted() {
+		return "", nil
+	}
+	calls, tokens, err := d.Store.Spent(ctx, c.Team, c.Channel, s.Day(d.Clock()))
+	if err != nil {
+		return "", err
+	}
+	text := "Today, " + of(calls, s.DailyCalls, "calls") + " and " + of(tokens, s.DailyTokens, "tokens") + " of models."
+	if s.Exhausted(calls, tokens) {
+		text += " That is all for today: I judge nothing more, and answer nobody until tomorrow."
+	}
+	return text, nil
+}
+
+func of(spent, most int, what string) string {
+	if most == 0 {
+		return fmt.Sprintf("%d %s", spent, what)
+	}
+	return fmt.Sprintf("%d of %d %s", spent, most, what)
+}

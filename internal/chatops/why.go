@@ -1,0 +1,66 @@
+package chatops
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"myao/internal/chat"
+	"myao/internal/ledger"
+	"myao/internal/store"
+)
+
+// told is how many decisions are told of.
+const told = 5
+
+// why tells what was decided in the channel and its threads, or about one message.
+func (d *Desk) why(ctx context.Context, r request) (text, result string) {
+	options := ledger.Options{Threads: true, Settings: d.Channels.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices}
+	c := r.here
+	if len(r.args) > 0 {
+		channel, ts, ok := message(strings.Join(r.args, " "))
+		switch {
+		case !ok:
+			return "I do not know which message that is. Give me its link (Copy link), or its ts, as `1700000000.000100`.", refused
+		case channel != "" && channel != r.here.Channel:
+			return "That message is in another channel. Ask me there.", refused
+		}
+		m, err := d.Store.Message(ctx, c.Team, c.Channel, ts)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return "I have not heard of that message.", done
+		case err != nil:
+			return d.broken(ctx, r, "why", err)
+		}
+		options.MessageTS, c.Thread = ts, m.ThreadTS
+	}
+	story, err := ledger.Tell(ctx, d.Store, c, options)
+	if errors.Is(err, store.ErrNotFound) {
+		return "I have not heard of that message.", done
+	}
+	if err != nil {
+		return d.broken(ctx, r, "why", err)
+	}
+	if text = story.Brief(told, options.Settings.Zone); text == "" {
+		return "I have decided nothing about that yet.", done
+	}
+	return text, done
+}
+
+// A link to a message, bare or as Slack writes it in a text, and what else names one
+// (docs.slack.dev/reference/methods/chat.getPermalink).
+var linkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
+
+// message reads which message somebody means: its ts, or its link, which tells the channel too.
+func message(s string) (channel, ts string, ok bool) {
+	if chat.ValidTS(s) {
+		return "", s, true
+	}
+	parts := linkPattern.FindStringSubmatch(s)
+	if parts == nil {
+		return "", "", false
+	}
+	ts = parts[2] + "." + parts[3]
+	return parts[1], ts, chat.ValidTS(ts)
+}

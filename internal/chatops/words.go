@@ -1,0 +1,75 @@
+package chatops
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/slack"
+)
+
+// usage is what can be typed behind a command.
+func usage(command string) string {
+	command = word(command)
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"status", "what waits here, until when I am silent, and what today may still cost"},
+		{"why", "my newest decisions here, and why"},
+		{"why LINK", "the same for one message: its link (Copy link), or its ts"},
+		{"snooze 2h", "be silent here for a time: `30m`, `2h`, `1d12h`; without one for an hour"},
+		{"mute", "be silent here until `unmute`"},
+		{"unmute", "end a mute or a snooze"},
+		{"forget", "forget what I remember of this channel"},
+	} {
+		fmt.Fprintf(&b, "`%s %s` – %s\n", command, line[0], line[1])
+	}
+	return b.String() + "It is all about this channel, with its threads."
+}
+
+// MayNot tells somebody that they may not do something, and who may.
+func MayNot(s config.Slack, doing string) string {
+	if len(s.Operators) == 0 {
+		return "You may not " + doing + ". Nobody may: my configuration names no operators (`slack.operators`)."
+	}
+	names := make([]string, len(s.Operators))
+	for i, id := range s.Operators {
+		names[i] = "<@" + id + ">"
+	}
+	return "You may not " + doing + ". Who may: " + strings.Join(names, ", ") + "."
+}
+
+// word is something that somebody typed, fit to stand between back quotes.
+func word(s string) string {
+	const most = 40
+	s = strings.Map(func(r rune) rune {
+		if r == '`' || r < ' ' {
+			return -1
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return slack.Escape(s)
+}
+
+// moment is an instant as Slack shows it to each reader by their own clock
+// (docs.slack.dev/messaging/formatting-message-text#date-formatting).
+func moment(t time.Time, zone *time.Location) string {
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time_secs}|%s>", t.Unix(), t.In(zone).Format("2006-01-02 15:04:05 MST"))
+}
+
+// forever is longer than any snooze: what is silenced for longer is muted.
+const forever = 400 * 24 * time.Hour
+
+// silence tells until when the bot is silent; empty: it is not.
+func silence(until, now time.Time, zone *time.Location) string {
+	switch {
+	case !until.After(now):
+		return ""
+	case until.Sub(now) > forever:
+		return "I am muted here until somebody says `unmute`."
+	}
+	return "I am silent here until " + moment(until, zone) + "."
+}

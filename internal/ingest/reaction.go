@@ -1,0 +1,109 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// People knows who is an app.
+type People interface {
+	User(ctx context.Context, id string) (slack.User, error)
+}
+
+// hushed takes in a reaction. By the one that the configuration names, somebody says that
+// a message wants no answer: that is committed as a change like others.
+func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identity) error {
+	r, err := slack.ReadReaction(env, own)
+	if err == nil {
+		err = d.hushes(ctx, r, own)
+	}
+	if err != nil {
+		d.leaveOut(ctx, env.EventID, env.EventType, err)
+		return nil
+	}
+	m := chat.Message{Team: own.TeamID, Channel: r.Channel, TS: r.TS}
+	var outcome string
+	targets, err := d.Store.Record(ctx, m, func(known store.Known) store.Entry {
+		var entry store.Entry
+		entry, outcome = hush(m, known, by(r.User))
+		return entry
+	})
+	if err != nil {
+		d.Metrics.event("failed")
+		return err
+	}
+	d.Metrics.event("hushed")
+	d.Metrics.order("hush", "done")
+	d.Logger.InfoContext(ctx, "message hushed", "conversation", conversationOf(m).ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
+		"outcome", outcome, "targets", len(targets))
+	for _, c := range targets {
+		d.Relay.Kick(c)
+	}
+	return nil
+}
+
+// hushes is why a reaction hushes nothing, or nil.
+func (d *Door) hushes(ctx context.Context, r slack.Reaction, own slack.Identity) error {
+	switch {
+	case d.Config.Slack.HushReaction == "" || r.Name != d.Config.Slack.HushReaction:
+		return fmt.Errorf("%w: another reaction", slack.ErrIgnored)
+	case r.User == own.UserID || d.isBot(ctx, own.TeamID, r.User):
+		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
+	case r.Author == own.UserID:
+		return fmt.Errorf("%w: a reaction on the bot's own message", slack.ErrIgnored)
+	case !d.Config.Slack.May(r.User, config.MayHush):
+		d.Metrics.order("hush", "refused")
+		return fmt.Errorf("%w: user %s may not hush", slack.ErrIgnored, r.User)
+	}
+	return nil
+}
+
+// isBot reports whether a user is known to be an app's. Whoever cannot be told is a person.
+func (d *Door) isBot(ctx context.Context, team, id string) bool {
+	if users, err := d.Store.Users(ctx, team, []string{id}); err == nil && !users[id].Refreshed.IsZero() {
+		return users[id].Bot
+	}
+	ask, cancel := context.WithTimeout(ctx, time.Second) // Slack waits three seconds for its answer
+	defer cancel()
+	user, err := d.People.User(ask, id)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "not known whether a user is an app", "user", id, "error", err)
+		return false
+	}
+	if err := d.Store.SaveUser(ctx, team, store.User{ID: id, Name: user.Name, Bot: user.IsBot, Refreshed: d.Clock()}); err != nil {
+		d.Logger.WarnContext(ctx, "name of user not kept", "user", id, "error", err)
+	}
+	return user.IsBot
+}
+
+// hush is what the store shall hold once somebody wants no answer to a message: the order,
+// and the change for each conversation in which the message may wait. A message of which
+// no event has come yet waits nowhere; when one comes it finds the order (planner.hushed).
+func hush(m chat.Message, known store.Known, by string) (entry store.Entry, outcome string) {
+	stands := known.Message
+	switch {
+	case stands == nil || !known.Handled:
+		return store.Entry{Order: store.Hush(m, by)}, "kept until the message comes"
+	case stands.Own || stands.Deleted:
+		return store.Entry{}, "nothing waits for such a message"
+	}
+	entry.Order = store.Hush(*stands, by)
+	for _, c := range targets(*stands, known.Addressed) {
+		entry.Changes = append(entry.Changes, hushing(c, *stands, by))
+	}
+	return entry, "passed on"
+}
+
+func hushing(c chat.Conversation, m chat.Message, by string) store.Change {
+	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed, By: by}}
+}
+
+// by is a user of Slack as orders name whoever gave them.
+func by(user string) string { return "slack:" + user }

@@ -1,0 +1,346 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// desk answers every command with what was typed, once it may.
+type desk struct{ hold chan struct{} }
+
+func (d *desk) Answer(ctx context.Context, c slack.Command, _ slack.Identity) (text, order, result string) {
+	if d.hold != nil {
+		select {
+		case <-d.hold:
+		case <-ctx.Done():
+			return "given up", "status", "failed"
+		}
+	}
+	return "you said " + c.Text, "status", "done"
+}
+
+// answers is a Slack that takes answers.
+type answers struct{ said chan string }
+
+func (a *answers) Respond(_ context.Context, address, text string) error {
+	a.said <- address + " " + text
+	return nil
+}
+
+func (a *answers) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case text := <-a.said:
+		return text
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer in ten seconds")
+		return ""
+	}
+}
+
+func form(text string) string {
+	return "command=%2Fmyao&team_id=T1&user_id=U1&channel_id=C1&trigger_id=1.2.x&response_url=https%3A%2F%2Fhooks%2Fx&text=" + url.QueryEscape(text)
+}
+
+// said is the text of an answer on the spot.
+func said(t *testing.T, answer string) string {
+	t.Helper()
+	var body struct {
+		Type string `json:"response_type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal([]byte(answer), &body); err != nil || body.Type != "ephemeral" {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+	return body.Text
+}
+
+func TestCommandIsAnsweredOnTheSpot(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := form("status")
+	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
+	if status != 200 || said(t, answer) != "you said status" {
+		t.Errorf("status %d, %s", status, answer)
+	}
+	if n := b.counted(t, "myao_slack_orders_total", "status"); n != 1 {
+		t.Errorf("%v orders counted, want 1", n)
+	}
+	along, err := b.Take(t.Context(), slack.Delivery{Kind: slack.DeliveredCommand,
+		Body: []byte(`{"command":"/myao","text":"why","team_id":"T1","user_id":"U1","channel_id":"C1"}`)})
+	if err != nil || said(t, string(along)) != "you said why" {
+		t.Errorf("by socket: %s, %v", along, err)
+	}
+}
+
+// What takes longer is acknowledged in time, and answered later; a program that stops waits for it.
+func TestCommandIsAnsweredLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.desk.hold = make(chan struct{})
+	body := form("status")
+	began := time.Now()
+	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
+	if took := time.Since(began); status != 200 || said(t, answer) != follows || took > 2900*time.Millisecond {
+		t.Errorf("status %d, %s after %s", status, answer, took)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := b.Close(late); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("closed with an answer to give: %v", err)
+	}
+	close(b.desk.hold)
+	if got := b.answers.next(t); got != "https://hooks/x you said status" {
+		t.Errorf("answered %q", got)
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func shortcut(user, channel, ts, more string) string {
+	return payload(fmt.Sprintf(`{"type":"message_action","callback_id":"answer_now","trigger_id":"t.%[1]s","response_url":"https://hooks/x","team":{"id":"T1"},
+		"user":{"id":%[1]q},"channel":{"id":%[2]q},"message_ts":%[3]q,"message":{"type":"message","user":"U2","text":"what now?","ts":%[3]q%[4]s}}`, user, channel, ts, more))
+}
+
+// click uses the shortcut and returns what is said about it.
+func (b *bundle) click(t *testing.T, body string) string {
+	t.Helper()
+	if status, answer := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != 200 || answer != "" {
+		t.Fatalf("status %d, %q", status, answer)
+	}
+	return strings.TrimPrefix(b.answers.next(t), "https://hooks/x ")
+}
+
+func (b *bundle) changes(t *testing.T, c chat.Conversation) (all []string) {
+	t.Helper()
+	waiting, err := b.Store.Waiting(t.Context(), c.ID(), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range waiting {
+		all = append(all, strings.TrimSpace(w.TS+" "+string(w.Kind)+" "+w.By))
+	}
+	return all
+}
+
+func (b *bundle) mayAll() {
+	b.Config = config.Default()
+	b.Config.Slack.SigningSecret = secret
+}
+
+func TestShortcutMakesAMessageAddressed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	here := chat.Conversation{Team: "T1", Channel: "C1"}
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "100.000001"}
+	b.deliver(t, callback(hello))
+	// One that the door has heard of, one that it has not, and one in a thread; each twice.
+	for _, ts := range []string{"100.000001", "101.000001"} {
+		if got := b.click(t, shortcut("U1", "C1", ts, "")); got != comes {
+			t.Errorf("%s: %q", ts, got)
+		}
+		if got := b.click(t, shortcut("U3", "C1", ts, "")); got != alreadyAsked {
+			t.Errorf("%s again: %q", ts, got)
+		}
+	}
+	if got := b.click(t, shortcut("U1", "C1", "102.000001", `,"thread_ts":"100.000001"`)); got != comes {
+		t.Errorf("in a thread: %q", got)
+	}
+	for c, want := range map[chat.Conversation][]string{
+		here:   {"100.000001 said", "100.000001 addressed slack:U1", "101.000001 addressed slack:U1"},
+		thread: {"100.000001 addressed slack:U1", "102.000001 addressed slack:U1"},
+		{Team: "T1", Channel: "C1", Thread: "101.000001"}: {"101.000001 addressed slack:U1"},
+	} {
+		if got := b.changes(t, c); !slices.Equal(got, want) {
+			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+		}
+	}
+	if m, err := b.Store.Message(t.Context(), "T1", "C1", "101.000001"); err != nil || m.Text != "what now?" || m.UserID != "U2" {
+		t.Errorf("stored %+v, %v", m, err)
+	}
+	// Its own event, when it comes, is no news any more.
+	b.deliver(t, callback(strings.ReplaceAll(hello, "100.000001", "101.000001")))
+	if got := b.changes(t, here); len(got) != 3 {
+		t.Errorf("then %q", got)
+	}
+	if !slices.Contains(b.kicks.told(), thread.ID()) {
+		t.Error("the relay was not told")
+	}
+}
+
+func TestShortcutIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.Config.Channels = map[string]config.Channel{"COFF00000": {Mode: config.ModeOff}}
+	if err := b.Store.Silence(t.Context(), "channel/T1/CMUTED000", noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	gonePart := store.Part{Key: "k", Reply: "r", Team: "T1", Channel: "C1", Trigger: "300.000001", Text: "x"}
+	if err := b.Store.Compose(t.Context(), []store.Part{gonePart}, store.Decision{Key: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Store.BeginSend(t.Context(), store.Part{Key: "k", State: store.Composed, Text: "x"}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	b.deliver(t, callback(strings.ReplaceAll(hello, "100.000001", "400.000001")))
+	b.deliver(t, callback(`{"type":"message","subtype":"message_deleted","channel":"C1","ts":"401.1","deleted_ts":"400.000001"}`))
+	before, _, err := b.Store.BacklogSize(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, body, want string }{
+		{"not here", shortcut("U1", "CELSEWHERE", "100.000001", ""), notHere},
+		{"off", shortcut("U1", "COFF00000", "100.000001", ""), offHere},
+		{"muted", shortcut("U1", "CMUTED000", "100.000001", ""), silencedUntil},
+		{"muted, in a thread", shortcut("U1", "CMUTED000", "100.000001", `,"thread_ts":"90.000001"`), silencedUntil},
+		{"own", shortcut("U1", "C1", "100.000001", `,"user":"UBOT"`), ownMessage},
+		{"being answered", shortcut("U1", "C1", "300.000001", ""), alreadyAsked},
+		{"deleted", shortcut("U1", "C1", "400.000001", ""), gone},
+		{"nothing said", shortcut("U1", "C1", "100.000001", `,"subtype":"channel_join"`), nobodySaid},
+	} {
+		if got := b.click(t, test.body); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	if err := b.Store.Posted(t.Context(), gonePart, chat.Message{Team: "T1", Channel: "C1", TS: "500.000001", Own: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.click(t, shortcut("U1", "C1", "300.000001", "")); got != alreadyDone {
+		t.Errorf("answered: %q", got)
+	}
+	b.Config.Slack.EveryoneMay, b.Config.Slack.Operators = nil, []string{"UBOSS"}
+	if got := b.click(t, shortcut("U1", "C1", "100.000001", "")); !strings.Contains(got, "may not") || !strings.Contains(got, "<@UBOSS>") {
+		t.Errorf("not allowed: %q", got)
+	}
+	if after, _, err := b.Store.BacklogSize(t.Context()); err != nil || after != before {
+		t.Errorf("%d changes, %v; want %d", after, err, before)
+	}
+}
+
+// A click that cannot be kept is not acknowledged: whoever clicked learns of it.
+func TestShortcutThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body := shortcut("U1", "C1", "100.000001", "")
+	if status, _ := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != 503 {
+		t.Errorf("status %d, want 503", status)
+	}
+}
+
+func reaction(user, name, author, ts string) string {
+	return callback(fmt.Sprintf(`{"type":"reaction_added","user":%q,"reaction":%q,"item_user":%q,"item":{"type":"message","channel":"C1","ts":%q},"event_ts":"200.1"}`, user, name, author, ts))
+}
+
+const shh = "shushing_face"
+
+func TestReactionHushes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	here := chat.Conversation{Team: "T1", Channel: "C1"}
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "101.000001"}
+	b.deliver(t, callback(hello))
+	b.deliver(t, callback(strings.NewReplacer("100.000001", "101.000001", "hello", "<@UBOT> hello").Replace(hello)))
+	b.deliver(t, callback(strings.NewReplacer("100.000001", "102.000001", `"ts"`, `"thread_ts":"101.000001","ts"`).Replace(hello)))
+	for _, ts := range []string{"100.000001", "101.000001", "102.000001"} {
+		for range 2 { // Slack delivers again, and somebody else agrees
+			if status := b.deliver(t, reaction("U1", shh+"::skin-tone-2", "U1", ts)); status != 200 {
+				t.Errorf("status %d", status)
+			}
+			b.deliver(t, reaction("U2", shh, "U1", ts))
+		}
+	}
+	for c, want := range map[chat.Conversation][]string{
+		here:   {"100.000001 said", "100.000001 hushed slack:U1", "101.000001 addressed", "101.000001 hushed slack:U1"},
+		thread: {"101.000001 addressed", "101.000001 hushed slack:U1", "102.000001 said", "102.000001 hushed slack:U1"},
+	} {
+		if got := b.changes(t, c); !slices.Equal(got, want) {
+			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+		}
+	}
+	if n := b.counted(t, "myao_events_total", "hushed"); n != 12 {
+		t.Errorf("%v counted, want 12", n)
+	}
+}
+
+// A reaction may come before the message that it is on: with the message comes the hush.
+func TestReactionBeforeItsMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
+	if b.stored(t, "100.000001") || len(b.kicks.told()) > 0 {
+		t.Error("a reaction alone has stored a message, or told of one")
+	}
+	b.deliver(t, callback(strings.Replace(hello, "hello", "<@UBOT> hello", 1)))
+	for _, c := range []chat.Conversation{{Team: "T1", Channel: "C1"}, {Team: "T1", Channel: "C1", Thread: "100.000001"}} {
+		if got, want := b.changes(t, c), []string{"100.000001 addressed", "100.000001 hushed slack:U1"}; !slices.Equal(got, want) {
+			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+		}
+	}
+	// Read from history, and reacted to before its own event.
+	m := chat.Message{Team: "T1", Channel: "C1", TS: "110.000001", UserID: "U1", Text: "hello"}
+	if err := b.Store.Remember(t.Context(), []chat.Message{m}); err != nil {
+		t.Fatal(err)
+	}
+	b.deliver(t, reaction("U1", shh, "U1", m.TS))
+	b.deliver(t, callback(strings.Replace(hello, "100.000001", m.TS, 1)))
+	if got, want := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1"})[2:], []string{"110.000001 said", "110.000001 hushed slack:U1"}; !slices.Equal(got, want) {
+		t.Errorf("hears %q, want %q", got, want)
+	}
+}
+
+func TestReactionsThatHushNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.deliver(t, callback(hello))
+	b.deliver(t, callback(strings.NewReplacer("100.000001", "101.000001", `"U1"`, `"UBOT"`).Replace(hello)))
+	before, _, err := b.Store.BacklogSize(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, event := range map[string]string{
+		"another emoji":              reaction("U1", "thumbsup", "U1", "100.000001"),
+		"the bot's own":              reaction("UBOT", shh, "U1", "100.000001"),
+		"a bot's":                    reaction("UROBOT", shh, "U1", "100.000001"),
+		"on the bot's message":       reaction("U1", shh, "UBOT", "101.000001"),
+		"on it, and Slack tells not": reaction("U1", shh, "", "101.000001"),
+		"another workspace's":        strings.Replace(reaction("U1", shh, "U1", "100.000001"), `"T1"`, `"T2"`, 1),
+		"taken back":                 strings.Replace(reaction("U1", shh, "U1", "100.000001"), "reaction_added", "reaction_removed", 1),
+	} {
+		if status := b.deliver(t, event); status != 200 {
+			t.Errorf("%s: status %d", name, status)
+		}
+		if after, _, err := b.Store.BacklogSize(t.Context()); err != nil || after != before {
+			t.Fatalf("%s: %d changes, %v; want %d", name, after, err, before)
+		}
+	}
+	b.Config.Slack.EveryoneMay = nil
+	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
+	b.Config.Slack.EveryoneMay, b.Config.Slack.HushReaction = []config.Permission{config.MayHush}, ""
+	b.deliver(t, reaction("U1", "", "U1", "100.000001"))
+	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
+	if after, _, err := b.Store.BacklogSize(t.Context()); err != nil || after != before {
+		t.Errorf("not allowed, and without such a reaction: %d changes, %v; want %d", after, err, before)
+	}
+}

@@ -1,0 +1,107 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+)
+
+// An app sees the form that Slack sends, signed, and answers in the body and later.
+func TestCommandByHTTP(t *testing.T) {
+	t.Parallel()
+	forms := make(chan url.Values, 8)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		form, err := url.ParseQuery(string(body))
+		if r.URL.Path == "/slack/events" {
+			return
+		}
+		if err != nil || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" || r.Header.Get("X-Slack-Signature") == "" {
+			t.Errorf("%v, %v", err, r.Header)
+		}
+		form.Set("path", r.URL.Path)
+		forms <- form
+		if r.URL.Path != "/slack/commands" {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"response_type":"ephemeral","text":"at once"}`)
+	}))
+	defer app.Close()
+	b := setup(t, Config{})
+	b.SetEventsURL(app.URL + "/slack/events")
+	if _, err := b.api.AuthTest(); err != nil { // from here on the workspace knows its address
+		t.Fatal(err)
+	}
+	asked := b.Command(b.general, b.alice, "/myao  why not? ")
+	if asked.Err != "" {
+		t.Fatal(asked.Err)
+	}
+	form := <-forms
+	for key, want := range map[string]string{
+		"path": "/slack/commands", "command": "/myao", "text": "why not?", "user_id": b.alice, "channel_id": b.general,
+		"channel_name": "general", "team_id": b.Team(), "api_app_id": "A0SANDBOX", "is_enterprise_install": "false",
+	} {
+		if got := form.Get(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if said := b.Said(asked); asked.Status != 200 || asked.Err != "" || len(said) != 1 || said[0].Text != "at once" || said[0].Late {
+		t.Errorf("%+v said %+v", asked, said)
+	}
+	for i := range answersMost + 1 {
+		resp, err := http.Post(form.Get("response_url"), "application/json", strings.NewReader(`{"text":"later"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if want := map[bool]int{true: 200, false: 404}[i < answersMost]; resp.StatusCode != want {
+			t.Errorf("answer %d: status %d, want %d", i+1, resp.StatusCode, want)
+		}
+	}
+	if said := b.Said(asked); len(said) != 1+answersMost || !said[1].Late || len(b.Ephemeral()) != len(said) {
+		t.Errorf("said %+v", said)
+	}
+
+	ts := b.Say(b.general, b.alice, "look")
+	if asked := b.Shortcut(b.general, b.alice, ts, "answer_now"); asked.Err != "" {
+		t.Fatal(asked.Err)
+	}
+	form = <-forms
+	var payload slack.InteractionCallback
+	if err := json.Unmarshal([]byte(form.Get("payload")), &payload); err != nil {
+		t.Fatal(err)
+	}
+	if payload.Type != slack.InteractionTypeMessageAction || payload.CallbackID != "answer_now" || payload.Message.Timestamp != ts ||
+		payload.Message.Text != "look" || payload.User.ID != b.alice || payload.Channel.ID != b.general || payload.ResponseURL == "" || form.Get("path") != "/slack/interactions" {
+		t.Errorf("payload %+v", payload)
+	}
+	if asked := b.Command("#nowhere", b.alice, "/myao"); asked.Status != 0 || asked.Err == "" {
+		t.Errorf("in no channel: %+v", asked)
+	}
+}
+
+func TestCommandBySocket(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	b.connect(t, func(client *socketmode.Client, e socketmode.Event) {
+		if command, ok := e.Data.(slack.SlashCommand); ok && e.Request.AcceptsResponsePayload {
+			client.Ack(*e.Request, map[string]string{"response_type": "ephemeral", "text": "you said " + command.Text})
+		}
+	})
+	asked := b.Command(b.general, b.alice, "/myao status")
+	if said := b.Said(asked); asked.Status != 200 || asked.Took > 3*time.Second || len(said) != 1 || said[0].Text != "you said status" {
+		t.Errorf("%+v said %+v", asked, said)
+	}
+}

@@ -1,0 +1,60 @@
+package slack
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+)
+
+// Grant is what Slack tells of a token beside the answer to a call.
+type Grant struct {
+	// Scopes are what the token may do, sorted; nil where Slack does not tell.
+	Scopes []string
+	// Date is when Slack answered by its own clock, to the second; zero where it does not tell.
+	Date time.Time
+}
+
+// scopesHeader names the scopes of the token that a call was made with
+// (docs.slack.dev/authentication/installing-with-oauth). It stands on every answer.
+const scopesHeader = "X-OAuth-Scopes"
+
+// Grant asks what the token may do, and what time Slack has.
+func (c *Client) Grant(ctx context.Context) (Grant, error) {
+	const method = "auth.test"
+	ctx, header := withHeader(ctx)
+	if _, err := c.api.AuthTestContext(ctx); err != nil {
+		return Grant{}, c.fail(method, err)
+	}
+	return grant(*header), nil
+}
+
+func grant(h http.Header) Grant {
+	var g Grant
+	for _, list := range h.Values(scopesHeader) {
+		for scope := range strings.SplitSeq(list, ",") {
+			if scope = strings.TrimSpace(scope); scope != "" {
+				g.Scopes = append(g.Scopes, scope)
+			}
+		}
+	}
+	slices.Sort(g.Scopes)
+	g.Scopes = slices.Compact(g.Scopes)
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		g.Date = date.UTC()
+	}
+	return g
+}
+
+// Try asks for the address of a connection, and makes none: it tells whether Listen could
+// (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
+func (s *Socket) Try(ctx context.Context) error {
+	client := &Client{token: s.config.AppToken}
+	api := slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
+		slackapi.OptionAppLevelToken(s.config.AppToken))...)
+	_, _, err := api.StartSocketModeContext(ctx)
+	return client.fail(openMethod, err)
+}

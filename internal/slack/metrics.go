@@ -1,0 +1,44 @@
+package slack
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics measures calls of the Web API. A nil one measures nothing.
+type Metrics struct{ calls *prometheus.HistogramVec }
+
+// NewMetrics registers the Web API's metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "myao_slack_call_seconds", Help: "Time that calls of Slack's Web API took, by method and result: ok, rate_limited, transient, ambiguous, final.",
+		Buckets: []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"method", "result"})}
+	for _, result := range []string{"ok", string(RateLimited)} {
+		m.calls.WithLabelValues("chat.postMessage", result) // what has yet to happen for the first time is zero, and not unknown
+	}
+	r.MustRegister(m.calls)
+	return m
+}
+
+// measured has a transport's calls measured.
+type measured struct {
+	transport
+	metrics *Metrics
+}
+
+// Do makes the call.
+func (t measured) Do(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := t.transport.Do(req)
+	if t.metrics != nil {
+		method, result := methodOf(req), "ok"
+		if err != nil {
+			result = string(Classify(method, err).Kind)
+		}
+		t.metrics.calls.WithLabelValues(method, result).Observe(time.Since(began).Seconds())
+	}
+	return resp, err
+}

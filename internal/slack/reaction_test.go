@@ -1,0 +1,52 @@
+package slack
+
+import (
+	"errors"
+	"testing"
+)
+
+// reacted is as docs.slack.dev/reference/events/reaction_added shows it.
+func reacted(event string) string {
+	return `{"token":"XXYYZZ","team_id":"T1","api_app_id":"A1","event":` + event + `,"type":"event_callback",
+		"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true,"is_enterprise_install":false}],"event_id":"Ev123ABC456","event_time":123456789}`
+}
+
+func TestReadReaction(t *testing.T) {
+	t.Parallel()
+	want := Reaction{User: "U123ABC456", Author: "U222222222", Name: "thumbsup", Channel: "C123ABC456", TS: "1360782400.498405"}
+	hooks := want
+	hooks.Author = ""
+	for _, tc := range []struct {
+		name, event string
+		want        Reaction
+		err         error
+	}{
+		{"as documented", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup","item_user":"U222222222",
+			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405","channel_type":"channel"},"event_ts":"1360782804.083113"}`, want, nil},
+		{"with a tone of skin", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup::skin-tone-2","item_user":"U222222222",
+			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"},"event_ts":"1360782804.083113"}`, want, nil},
+		{"on the message of a webhook", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup",
+			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"}}`, hooks, nil},
+		{"on a file", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"file","file":"F1"}}`, Reaction{}, ErrIgnored},
+		{"on nothing", `{"type":"reaction_added","user":"U1","reaction":"x"}`, Reaction{}, ErrUnusable},
+		{"without a ts", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1"}}`, Reaction{}, ErrUnusable},
+		{"by nobody", `{"type":"reaction_added","reaction":"x","item":{"type":"message","channel":"C1","ts":"1360782400.498405"}}`, Reaction{}, ErrUnusable},
+		{"nowhere", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C/1","ts":"1360782400.498405"}}`, Reaction{}, ErrUnusable},
+	} {
+		env, err := ParseEnvelope([]byte(reacted(tc.event)))
+		if err != nil || !env.Reacted() {
+			t.Fatalf("%s: %v, reacted %v", tc.name, err, env.Reacted())
+		}
+		if got, err := ReadReaction(env, inTeam); !errors.Is(err, tc.err) || got != tc.want {
+			t.Errorf("%s: got %+v, %v; want %+v, %v", tc.name, got, err, tc.want, tc.err)
+		}
+		if _, err := ReadReaction(env, Identity{TeamID: "T2"}); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s, elsewhere: %v", tc.name, err)
+		}
+	}
+	for _, other := range []string{reacted(`{"type":"reaction_removed"}`), reacted(`7`), `{"type":"app_rate_limited","event":{"type":"reaction_added"}}`} {
+		if env, err := ParseEnvelope([]byte(other)); err != nil || env.Reacted() {
+			t.Errorf("%s is taken for a reaction: %v", other, err)
+		}
+	}
+}
