@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"myao/internal/store"
+)
+
+// database opens what is there; a file that is not, opening would make.
+func (e *examination) database(ctx context.Context) Finding {
+	path, file := e.Config.Database.SQLitePath()
+	if file {
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return e.absent(path)
+		}
+		if err != nil {
+			return fail("let the account that runs this read the file", "%v", err)
+		}
+	}
+	db, err := store.Open(ctx, e.Config.Database.URL)
+	if err != nil {
+		mend := "start Postgres, and let database.url name it, with a user and a database that there are"
+		if file {
+			mend = "let the account that runs this read and write the file; if it is no SQLite database, let database.url name another"
+		}
+		return fail(mend, "%v", err)
+	}
+	e.db = db
+	return ok("%s answers", e.Config.Database.Redacted())
+}
+
+// absent is a SQLite database that has yet to be made: by the starter or the worker, if
+// they may.
+func (e *examination) absent(path string) Finding {
+	dir := filepath.Dir(path)
+	for {
+		info, err := os.Stat(dir)
+		switch parent := filepath.Dir(dir); {
+		case err == nil && !info.IsDir():
+			return fail("let database.url name another place", "%s is not there yet, and cannot be made: %s is no directory", path, dir)
+		case err == nil && !writable(dir):
+			return fail("let the account that runs the programs write there", "%s is not there yet, and cannot be made: %s cannot be written to", path, dir)
+		case err == nil:
+			return Finding{Status: Warn, Message: path + " is not there yet", Mend: "start the starter or the worker, which make it; relative paths are of where they are started"}
+		case parent == dir:
+			return fail("let database.url name another place", "%v", err)
+		default:
+			dir = parent
+		}
+	}
+}
+
+// file looks at who can read what people said, and whether it can be written.
+func (e *examination) file(context.Context) Finding {
+	if e.db == nil {
+		return skip("there is no database yet")
+	}
+	path, _ := e.Config.Database.SQLitePath()
+	dir := filepath.Dir(path)
+	for _, name := range []string{path, path + "-wal"} {
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fail("let the account that runs this read the file", "%v", err)
+		case !writable(name):
+			return fail("let the account that runs the programs write it", "%s cannot be written to", name)
+		case info.Mode().Perm()&0o077 != 0:
+			return warn("chmod 600 "+name, "%s can be read by others on this machine (%s): it holds what people said", name, info.Mode().Perm())
+		}
+	}
+	if !writable(dir) {
+		return fail("let the account that runs the programs write there: SQLite's log stands beside the file", "%s cannot be written to", dir)
+	}
+	return ok("%s is its owner's alone, and can be written", path)
+}
+
+// migrations compares the tables with what this program knows.
+func (e *examination) migrations(ctx context.Context) Finding {
+	if e.db == nil {
+		return skip("there is no database yet")
+	}
+	v, err := e.db.Version(ctx)
+	switch {
+	case err != nil:
+		return fail("look at the database", "%v", err)
+	case len(v.Unknown) > 0:
+		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
+	case len(v.Applied) == 0:
+		return warn("start the starter or the worker, which make them", "there are no tables yet")
+	case len(v.Pending) > 0:
+		return warn("back the database up, and start this version's starter or worker, which apply them", "pending: %s", strings.Join(v.Pending, ", "))
+	}
+	return ok("all %d", len(v.Applied))
+}
+
+// late is for how long a change may wait for its signal before somebody should look.
+const late = time.Minute
+
+// backlog looks for what was said and has not reached its conversation.
+func (e *examination) backlog(ctx context.Context) Finding {
+	if e.db == nil {
+		return skip("there is no database yet")
+	}
+	if v, err := e.db.Version(ctx); err != nil || len(v.Applied) == 0 {
+		return skip("there are no tables yet")
+	}
+	n, oldest, err := e.db.BacklogSize(ctx)
+	if err != nil {
+		return fail("look at the database", "%v", err)
+	}
+	if n == 0 {
+		return ok("nothing waits to be relayed")
+	}
+	age := e.Clock().Sub(oldest)
+	said := fmt.Sprintf("%s to be relayed, the oldest for %s", count(n, "change"), span(age))
+	if age > late {
+		return warn("start the starter; if one runs, see what its log says of Temporal", "%s", said)
+	}
+	return ok("%s", said)
+}

@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+// keep is an examination of a SQLite file, after change has been at it; exec runs SQL on it.
+func keep(t *testing.T, change func(s *store.Store, path string, exec func(string))) []Finding {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data", "myao.db")
+	if change != nil {
+		s, err := store.Open(t.Context(), "sqlite:"+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(s, path, func(statement string) {
+			db, err := sql.Open("sqlite3", "file:"+path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return look(t, "sqlite:"+path, time.Now)
+}
+
+// look is what the checks of a database find: database, file, migrations, backlog.
+func look(t *testing.T, url string, clock func() time.Time) []Finding {
+	t.Helper()
+	c := config.Default()
+	c.Database.URL = url
+	e := &examination{Doctor: Doctor{Config: c, Clock: clock}}
+	defer e.close()
+	return examine(t.Context(), []check{
+		{name: "database", look: e.database}, {name: "database file", needs: "database", look: e.file},
+		{name: "migrations", needs: "database", look: e.migrations}, {name: "backlog", needs: "migrations", look: e.backlog},
+	})
+}
+
+func migrate(s *store.Store, _ string, _ func(string)) { _, _ = s.Migrate(context.Background()) }
+
+func TestDatabase(t *testing.T) {
+	t.Parallel()
+	const version = "goose_db_version"
+	for _, tc := range []struct {
+		name     string
+		change   func(*store.Store, string, func(string))
+		statuses [4]Status
+		says     [4]string
+	}{
+		{"as it should be", migrate, [4]Status{OK, OK, OK, OK}, [4]string{"answers", "owner's alone", "all", "nothing waits"}},
+		{"not there yet", nil, [4]Status{Warn, Skip, Skip, Skip}, [4]string{"is not there yet"}},
+		{"without tables", func(*store.Store, string, func(string)) {}, [4]Status{OK, OK, Warn, Skip}, [4]string{"", "", "no tables yet"}},
+		{"one to go", func(s *store.Store, path string, exec func(string)) {
+			migrate(s, path, exec)
+			exec("DELETE FROM " + version + " WHERE version_id = (SELECT MAX(version_id) FROM " + version + ")")
+		}, [4]Status{OK, OK, Warn, OK}, [4]string{"", "", "pending: 0000"}},
+		{"of a newer program", func(s *store.Store, path string, exec func(string)) {
+			migrate(s, path, exec)
+			exec("INSERT INTO " + version + " (version_id, is_applied) VALUES (9999, true)")
+		}, [4]Status{OK, OK, Fail, Skip}, [4]string{"", "", "newer than this program, by 1 migration"}},
+		{"open to everybody", func(s *store.Store, path string, exec func(string)) {
+			migrate(s, path, exec)
+			_ = os.Chmod(path, 0o644)
+		}, [4]Status{OK, Warn, OK, OK}, [4]string{"", "chmod 600"}},
+		{"no database", func(_ *store.Store, path string, _ func(string)) {
+			_ = os.WriteFile(path, []byte("these are my holiday pictures, and no database at all"), 0o600)
+		}, [4]Status{Fail, Skip, Skip, Skip}, [4]string{"let database.url name another"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			for i, f := range keep(t, tc.change) {
+				expect(t, f, tc.statuses[i], tc.says[i])
+			}
+		})
+	}
+}
+
+func TestDatabaseIsNotMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "obstacle"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, look(t, "sqlite:"+dir+"/a/b/myao.db", time.Now)[0], Warn, "not there yet")
+	expect(t, look(t, "sqlite:"+dir+"/obstacle/myao.db", time.Now)[0], Fail, "obstacle")
+	expect(t, look(t, "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", time.Now)[0], Fail, "start Postgres")
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the directory holds %v, %v; want the obstacle alone", entries, err)
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	url := "sqlite:" + filepath.Join(t.TempDir(), "myao.db")
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	migrate(s, "", nil)
+	m := chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "hello?"}
+	if _, err := s.Record(t.Context(), m, func(store.Known) store.Entry {
+		return store.Entry{Message: &m, Changes: []store.Change{{
+			Conversation: chat.Conversation{Team: "T1", Channel: "C1"}, Change: conversation.Change{TS: m.TS, Kind: conversation.Said},
+		}}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, look(t, url, time.Now)[3], OK, "1 change to be relayed")
+	expect(t, look(t, url, shifted(3*time.Minute))[3], Warn, "for 3 minutes")
+}

@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/config"
+	"myao/internal/manifest"
+	"myao/internal/sandbox"
+	"myao/internal/slack"
+)
+
+// expect compares a finding with a status and a part of what it says, mending included.
+func expect(t *testing.T, f Finding, status Status, says string) {
+	t.Helper()
+	if all := f.Message + " → " + f.Mend; f.Status != status || !strings.Contains(all, says) {
+		t.Errorf("%s: %s, want %s with %q", f.Status, all, status, says)
+	}
+	if (f.Status == Warn || f.Status == Fail) && f.Mend == "" {
+		t.Errorf("%q: it does not say how to mend it", f.Message)
+	}
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	var order []string
+	rows := []check{
+		{name: "slow", look: func(context.Context) Finding { time.Sleep(10 * time.Millisecond); return warn("wait", "slow") }},
+		{name: "broken", look: func(context.Context) Finding { return fail("mend it", "broken") }},
+		{name: "on broken", needs: "broken", look: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
+		{name: "on that", needs: "on broken", look: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
+		{name: "on slow", needs: "slow", look: func(context.Context) Finding { return ok("there") }},
+		{name: "stuck", most: time.Millisecond, look: func(ctx context.Context) Finding { <-ctx.Done(); return fail("hurry", "%v", ctx.Err()) }},
+	}
+	findings := examine(t.Context(), rows)
+	for _, f := range findings {
+		order = append(order, f.Check+" "+string(f.Status))
+	}
+	if want := []string{"slow warn", "broken fail", "on broken skip", "on that skip", "on slow ok", "stuck fail"}; !slices.Equal(order, want) {
+		t.Errorf("got %v, want %v", order, want)
+	}
+	if n := Count(findings, Skip); n != 2 {
+		t.Errorf("%d are skipped, want 2", n)
+	}
+}
+
+func TestNoSecretIsTold(t *testing.T) {
+	t.Setenv("TEMPORAL_API_KEY", "temporalkey")
+	c := config.Default()
+	c.Slack.BotToken, c.Slack.SigningSecret, c.LLM.Gemini.APIKey = "xoxb-secret", "signing", "xoxb-secret-longer"
+	c.Encryption.Keys = map[string]config.Secret{"k": "base64key"}
+	c.Database.URL = "postgres://u:hunter2@db/myao"
+	got := hide([]Finding{{Message: "a\nxoxb-secret-longer, xoxb-secret, signing,\x00 base64key", Mend: "hunter2\r\ntemporalkey"}}, c)
+	want := []Finding{{Message: "a (hidden), (hidden), (hidden),  (hidden)", Mend: "(hidden) (hidden)"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+q, want %+q", got, want)
+	}
+	if long := hide([]Finding{{Message: strings.Repeat("ä", 1000)}}, c)[0].Message; len([]rune(long)) != most+1 {
+		t.Errorf("%d characters of a long one", len([]rune(long)))
+	}
+}
+
+func TestExamineTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	_, e := slackOf(t, sandbox.Config{})
+	e.Config.Database.URL = "sqlite:" + t.TempDir() + "/none.db"
+	e.Dial = func() (client.Client, error) { return nil, errors.New("no server for xoxb-sandbox\nat all") }
+	findings := e.Examine(t.Context())
+	at := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == "temporal" })
+	expect(t, findings[at], Fail, "no server for (hidden) at all")
+}
+
+// slackOf is an examination of a stand-in of Slack.
+func slackOf(t *testing.T, workspace sandbox.Config) (*sandbox.Workspace, *examination) {
+	t.Helper()
+	w := sandbox.New(workspace)
+	server := httptest.NewServer(w.Handler())
+	t.Cleanup(func() { server.Close(); w.Close() })
+	c := config.Default()
+	c.Slack.BotToken, c.Slack.AppToken, c.Slack.APIURL = "xoxb-sandbox", "xapp-sandbox", server.URL+"/api/"
+	return w, &examination{Doctor: Doctor{
+		Config: c, Clock: time.Now, Slack: slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: c.Slack.APIURL}),
+	}}
+}
+
+func needed(but ...string) []string {
+	return slices.DeleteFunc(manifest.Names(manifest.Scopes(config.Default())), func(name string) bool { return slices.Contains(but, name) })
+}
+
+func TestSlack(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		scopes []string
+		change func(*examination)
+		check  func(*examination, context.Context) Finding
+		status Status
+		says   string
+	}{
+		{"all scopes", needed(), nil, (*examination).scopes, OK, "all that are needed"},
+		{"more scopes", append(needed(), "files:read"), nil, (*examination).scopes, OK, "more than is needed: files:read"},
+		{"an extra one is missing", needed("reactions:read"), nil, (*examination).scopes, Warn, "missing: reactions:read (the reaction :shushing_face:"},
+		{"an extra one that is not wanted", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, OK, "all"},
+		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},
+		{"scopes not told", nil, nil, (*examination).scopes, Skip, "does not tell"},
+		{"clock", needed(), nil, (*examination).clock, OK, "within"},
+		{"clock fast", needed(), func(e *examination) { e.Clock = shifted(3 * time.Minute) }, (*examination).clock, Warn, "3m"},
+		{"clock slow", needed(), func(e *examination) { e.Clock = shifted(-6 * time.Minute) }, (*examination).clock, Fail, "NTP"},
+		{"in no channel", needed(), nil, (*examination).channels, Warn, "/invite @myao"},
+		{"socket", needed(), nil, (*examination).socket, OK, "connection"},
+		{"no such app token", needed(), func(e *examination) { e.Config.Slack.AppToken = "xapp-other" }, (*examination).socket, Fail, "connections:write"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, e := slackOf(t, sandbox.Config{Scopes: tc.scopes})
+			if tc.change != nil {
+				tc.change(e)
+			}
+			expect(t, e.token(t.Context()), OK, "workspace Sandbox (T0SANDBOX), bot myao (U0BOT)")
+			expect(t, tc.check(e, t.Context()), tc.status, tc.says)
+		})
+	}
+}
+
+func shifted(by time.Duration) func() time.Time {
+	return func() time.Time { return time.Now().Add(by) }
+}
+
+func TestSlackRefuses(t *testing.T) {
+	t.Parallel()
+	_, e := slackOf(t, sandbox.Config{BotToken: "xoxb-other"})
+	expect(t, e.token(t.Context()), Fail, "Bot User OAuth Token")
+	e.Slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"})
+	expect(t, e.token(t.Context()), Fail, "let this machine reach "+e.Config.Slack.APIURL)
+}
+
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	w, e := slackOf(t, sandbox.Config{PageSize: 2})
+	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
+	general := w.AddChannel(sandbox.Public, "general", alice, bot)
+	w.AddChannel(sandbox.Private, "secret", alice, bot)
+	w.AddChannel(sandbox.DM, "", alice)
+	w.Archive(w.AddChannel(sandbox.Public, "old", bot), true)
+	expect(t, e.token(t.Context()), OK, "")
+	e.Config.Channels = map[string]config.Channel{general: {}, "secret": {}}
+	expect(t, e.channels(t.Context()), OK, "in 2 channels and 1 direct message")
+	e.Config.Channels["genral"] = config.Channel{}
+	expect(t, e.channels(t.Context()), Warn, "not in: genral")
+	if len(e.Config.Channels) != 3 {
+		t.Error("the look has changed the configuration")
+	}
+}

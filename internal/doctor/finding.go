@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"myao/internal/config"
+)
+
+func ok(format string, args ...any) Finding {
+	return Finding{Status: OK, Message: fmt.Sprintf(format, args...)}
+}
+
+func skip(format string, args ...any) Finding {
+	return Finding{Status: Skip, Message: fmt.Sprintf(format, args...)}
+}
+
+func warn(mend, format string, args ...any) Finding {
+	return Finding{Status: Warn, Message: fmt.Sprintf(format, args...), Mend: mend}
+}
+
+func fail(mend, format string, args ...any) Finding {
+	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Mend: mend}
+}
+
+// most is how many characters of a message are kept.
+const most = 400
+
+// hide takes what is secret out of findings, wherever it came from, and makes a line of
+// each. Longer secrets go first: one may be part of another.
+func hide(findings []Finding, c config.Config) []Finding {
+	known := secrets(c)
+	for i, f := range findings {
+		findings[i].Message, findings[i].Mend = line(f.Message, known), line(f.Mend, known)
+	}
+	return findings
+}
+
+func line(s string, secrets []string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, "(hidden)")
+	}
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }), " ")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// secrets are those of the configuration, and the key of Temporal's environment. What is
+// shorter than six bytes is none, and would hide parts of plain words.
+func secrets(c config.Config) []string {
+	all := []string{
+		string(c.Slack.BotToken), string(c.Slack.AppToken), string(c.Slack.SigningSecret),
+		string(c.LLM.Gemini.APIKey), string(c.LLM.OpenAI.APIKey), os.Getenv("TEMPORAL_API_KEY"),
+	}
+	for _, key := range c.Encryption.Keys {
+		all = append(all, string(key))
+	}
+	for _, address := range []string{c.Database.URL, c.Slack.APIURL, c.LLM.Gemini.Endpoint, c.LLM.OpenAI.BaseURL} {
+		if u, err := url.Parse(address); err == nil {
+			password, _ := u.User.Password()
+			all = append(all, password)
+		}
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < 6 })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return all
+}

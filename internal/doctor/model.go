@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+
+	"myao/internal/codec"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/mind"
+)
+
+// configuration tells of what is allowed and may yet surprise. That the configuration is
+// valid is known: it was loaded.
+func (e *examination) configuration(context.Context) Finding {
+	unpriced := map[string]bool{}
+	for _, use := range uses(e.Config) {
+		if _, priced := e.Config.LLM.Prices[use.Model]; !priced && use.Provider != config.ProviderDemo {
+			unpriced[use.Model] = true
+		}
+	}
+	if len(unpriced) > 0 {
+		return warn("give llm.prices what they cost for a million tokens, if starter usage is to reckon it",
+			"%s is valid; without a price: %s", e.source(), strings.Join(slices.Sorted(maps.Keys(unpriced)), ", "))
+	}
+	return ok("%s is valid", e.source())
+}
+
+// source is what the configuration was read from.
+func (e *examination) source() string {
+	return cmp.Or(e.Config.File.Path, "it")
+}
+
+// use is a model, and the agents that have it.
+type use struct {
+	config.Agent
+	agents []string
+}
+
+// uses are the models of a configuration, each once.
+func uses(c config.Config) []use {
+	var found []use
+	add := func(name string, a config.Agent) {
+		for i := range found {
+			if found[i].Provider == a.Provider && found[i].Model == a.Model {
+				found[i].agents = append(found[i].agents, name)
+				return
+			}
+		}
+		found = append(found, use{a, []string{name}})
+	}
+	add("response", c.Agents.Response)
+	add("judgment", c.Agents.Judgment)
+	add("memory", c.Agents.Memory)
+	for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
+		if model := c.Channels[name].Model; model != "" {
+			a := c.Agents.Response
+			a.Model = model
+			add("channels."+name, a)
+		}
+	}
+	return found
+}
+
+// models is a check for each model.
+func (e *examination) models() []check {
+	var checks []check
+	for _, u := range uses(e.Config) {
+		c := check{name: "model " + string(u.Provider), look: func(ctx context.Context) Finding { return e.model(ctx, u) }}
+		if u.Provider != config.ProviderDemo {
+			c.name += " " + u.Model
+		}
+		if e.Ask {
+			c.most = askFor
+		}
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+func (e *examination) model(ctx context.Context, u use) Finding {
+	agents := strings.Join(u.agents, ", ")
+	if u.Provider == config.ProviderDemo {
+		return ok("for %s: rules on this machine, no model", agents)
+	}
+	if !e.Ask {
+		return ok("for %s: its access is configured; --ask tries it", agents)
+	}
+	c := e.Config
+	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory = u.Agent, u.Agent, u.Agent
+	opened, closeModels, err := mind.OpenAgents(ctx, c, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return fail("mend llm."+string(u.Provider)+" in the configuration", "for %s: %v", agents, err)
+	}
+	defer closeModels()
+	began := e.Clock()
+	answer, err := opened.Response.Model.Generate(ctx, llm.Request{
+		Purpose: llm.PurposeResponse, Model: u.Model, Prompt: "Answer with the single word: ready", MaxOutputTokens: u.MaxOutputTokens,
+		Temperature: u.Temperature,
+	})
+	took := e.Clock().Sub(began).Round(time.Millisecond)
+	switch {
+	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrEmpty), errors.Is(err, llm.ErrBlocked):
+		return ok("for %s: answers after %s, %d tokens in, %d out", agents, took, answer.Usage.Input, answer.Usage.Output)
+	case errors.Is(err, llm.ErrAuth):
+		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it", "for %s: %v", agents, err)
+	case errors.Is(err, llm.ErrInvalid):
+		return fail("see whether the provider has a model of this name, and takes agents."+u.agents[0]+" as it is", "for %s: %v", agents, err)
+	case errors.Is(err, llm.ErrRateLimited):
+		return warn("try again later, or raise the provider's limit", "for %s: %v", agents, err)
+	}
+	return fail("let this machine reach the provider, and look at its status page", "for %s: %v", agents, err)
+}
+
+// encryption hides something and reads it again, with every key.
+func (e *examination) encryption(context.Context) Finding {
+	settings := e.Config.Encryption
+	if len(settings.Keys) == 0 {
+		return ok("off: Temporal holds ids and reasons readable, as it always does; no text of messages")
+	}
+	for _, id := range slices.Sorted(maps.Keys(settings.Keys)) {
+		c, err := codec.New(config.Encryption{ActiveKey: id, Keys: settings.Keys})
+		if err != nil {
+			return fail("make a key with openssl rand -base64 32", "%v", err)
+		}
+		plain := &commonpb.Payload{Data: []byte("doctor")}
+		sealed, err := c.Encode([]*commonpb.Payload{plain})
+		if err != nil || bytes.Contains(sealed[0].GetData(), plain.Data) {
+			return fail("make a key with openssl rand -base64 32", "the key %q does not encrypt: %v", id, err)
+		}
+		opened, err := c.Decode(sealed)
+		if err != nil || !bytes.Equal(opened[0].GetData(), plain.Data) {
+			return fail("make a key with openssl rand -base64 32", "the key %q does not decrypt: %v", id, err)
+		}
+	}
+	if settings.ActiveKey == "" {
+		return warn("let encryption.active_key name one of them", "%s, but none is active: nothing new is encrypted", count(len(settings.Keys), "key"))
+	}
+	return ok("with the key %q; %s can be read", settings.ActiveKey, count(len(settings.Keys), "key"))
+}

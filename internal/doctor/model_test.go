@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+)
+
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	e := &examination{Doctor: Doctor{Config: c}}
+	expect(t, e.configuration(t.Context()), Warn, "without a price: gemini-3.5-flash-lite, gemini-3.8-flash")
+	e.Config.LLM.Prices = map[string]config.Price{"gemini-3.8-flash": {}, "gemini-3.5-flash-lite": {}}
+	expect(t, e.configuration(t.Context()), OK, "valid")
+	e.Config.Channels = map[string]config.Channel{"general": {Model: "gemini-pro"}}
+	expect(t, e.configuration(t.Context()), Warn, "without a price: gemini-pro")
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"ready"}}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}`))
+	}))
+	defer server.Close()
+	c := config.Default()
+	c.LLM.OpenAI.BaseURL = server.URL
+	agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
+	c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: config.Agent{Provider: config.ProviderDemo}}
+	find := func(ask bool) []Finding {
+		e := &examination{Doctor: Doctor{Config: c, Ask: ask, Clock: time.Now}}
+		return examine(t.Context(), e.models())
+	}
+	findings := find(false)
+	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model demo" {
+		t.Fatalf("%+v", findings)
+	}
+	expect(t, findings[0], OK, "for response, memory: its access is configured")
+	expect(t, findings[1], OK, "for judgment: rules on this machine")
+	expect(t, find(true)[0], OK, "9 tokens in, 1 out")
+	for _, tc := range []struct {
+		answer int
+		status Status
+		says   string
+	}{
+		{http.StatusUnauthorized, Fail, "llm.openai.api_key"},
+		{http.StatusNotFound, Fail, "a model of this name"},
+		{http.StatusTooManyRequests, Warn, "limit"},
+		{http.StatusBadGateway, Fail, "reach the provider"},
+	} {
+		status = tc.answer
+		expect(t, find(true)[0], tc.status, tc.says)
+	}
+}
+
+func TestEncryption(t *testing.T) {
+	t.Parallel()
+	key := config.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	for _, tc := range []struct {
+		name   string
+		given  config.Encryption
+		status Status
+		says   string
+	}{
+		{"none", config.Encryption{}, OK, "off"},
+		{"one", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}}, OK, `"a"; 1 key can be read`},
+		{"none active", config.Encryption{Keys: map[string]config.Secret{"a": key, "b": key}}, Warn, "2 keys, but none is active"},
+		{"broken", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key, "b": "short"}}, Fail, `"b"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			e := &examination{Doctor: Doctor{Config: config.Config{Encryption: tc.given}}}
+			expect(t, e.encryption(t.Context()), tc.status, tc.says)
+		})
+	}
+}

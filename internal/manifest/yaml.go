@@ -1,0 +1,84 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML is the manifest with comments that say what what is for.
+func (m Manifest) YAML() ([]byte, error) {
+	var root yaml.Node
+	if err := root.Encode(m); err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	root.HeadComment = `The Slack app that ` + oneLine(m.Display.Name) + ` is, as starter manifest prints it. At
+https://api.slack.com/apps choose "Create New App", "From a manifest", and paste this; or
+over an app that there is already, under "App Manifest", and install it again.`
+	note(&root, "Without these two nobody can write a direct message to the bot.", "features", "app_home", "messages_tab_enabled")
+	note(&root, "Each kind of conversation has a pair. Of the six none can be left out: the list of\n"+
+		"the channels it is in (users.conversations) asks for all three kinds in one call,\n"+
+		"and Slack refuses the whole call where one is not granted.", "oauth_config", "scopes", "bot", "channels:history")
+	for _, s := range m.scopes {
+		if item, _ := find(&root, "oauth_config", "scopes", "bot", s.Name); item != nil {
+			item.LineComment = oneLine(s.Reason)
+		}
+	}
+	if m.Settings.SocketMode {
+		note(&root, "No public address is needed: slack.app_token chooses it on our side.", "settings", "socket_mode_enabled")
+	} else {
+		note(&root, "The starter's address, over HTTPS.", "settings", "event_subscriptions", "request_url")
+	}
+	note(&root, "The bot token is read from the environment and never renewed.", "settings", "token_rotation_enabled")
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&root); err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+// note writes a comment above what stands under a path of keys.
+func note(root *yaml.Node, comment string, path ...string) {
+	if node, _ := find(root, path...); node != nil {
+		node.HeadComment = comment
+	}
+}
+
+// find is the node that bears a comment of what stands under a path: the key of a mapping,
+// the item of a list. Its value comes with it.
+func find(node *yaml.Node, path ...string) (bearer, value *yaml.Node) {
+	bearer, value = nil, node
+	for _, name := range path {
+		bearer = nil
+		for i, child := range value.Content {
+			if child.Value != name {
+				continue
+			}
+			if value.Kind == yaml.SequenceNode {
+				bearer, value = child, child
+				break
+			}
+			if i%2 == 0 {
+				bearer, value = child, value.Content[i+1]
+				break
+			}
+		}
+		if bearer == nil {
+			return nil, nil
+		}
+	}
+	return bearer, value
+}
+
+// oneLine keeps a comment from becoming something else.
+func oneLine(s string) string {
+	return string(bytes.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, []byte(s)))
+}

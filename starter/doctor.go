@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"myao/internal/doctor"
+	"myao/internal/launch"
+	"myao/internal/slack"
+	"myao/internal/temporal"
+)
+
+// doctorCommand looks at everything that the bot needs.
+type doctorCommand struct {
+	output
+	URL string `name:"url" placeholder:"URL" help:"The address at which Slack reaches the starter. Without it the starter on this machine is tried."`
+	Ask bool   `help:"Ask each model for a word, too. It costs a few tokens."`
+}
+
+// Help is kong's way to be told more: what the command is used with.
+func (*doctorCommand) Help() string {
+	return `It looks at Slack's token and scopes, the address of events, Temporal, the database, the
+models and the keys, and says of what is not right how to mend it. Nothing is changed. The
+exit status is 1 if something keeps the bot from working; warnings leave it at 0.
+
+  starter doctor --url https://myao.example.com
+  starter doctor --json | jq '.[] | select(.status == "fail")'`
+}
+
+// Validate is kong's way to be told what cannot be.
+func (c *doctorCommand) Validate() error {
+	if c.URL != "" && !strings.HasPrefix(c.URL, "https://") && !strings.HasPrefix(c.URL, "http://") {
+		return fmt.Errorf("--url %q: want the address at which Slack reaches the starter, such as https://myao.example.com", c.URL)
+	}
+	return nil
+}
+
+func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	quiet := slog.New(slog.DiscardHandler) // what is wrong is told by the checks
+	d := doctor.Doctor{
+		Config:    p.Config,
+		Slack:     slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}),
+		Dial:      func() (client.Client, error) { return temporal.NewClient(p.Config.Encryption, quiet) },
+		Address:   temporalAddress(),
+		Namespace: temporal.Namespace(),
+		URL:       strings.TrimRight(c.URL, "/"), Ask: c.Ask, Clock: time.Now,
+	}
+	for _, s := range (&starter{Program: p}).schedules() {
+		d.Schedules = append(d.Schedules, doctor.Schedule{ID: s.ID, Every: s.Every})
+	}
+	findings := d.Examine(ctx)
+	if err := c.print(stdout, findings, func(w io.Writer) error { return tell(w, findings) }); err != nil {
+		return err
+	}
+	if failed := doctor.Count(findings, doctor.Fail); failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(findings))
+	}
+	return nil
+}
+
+// tell writes a line for each finding, and under it how to mend it.
+func tell(w io.Writer, findings []doctor.Finding) error {
+	wide := 0
+	for _, f := range findings {
+		wide = max(wide, len(f.Check))
+	}
+	for _, f := range findings {
+		if _, err := fmt.Fprintf(w, "%-4s  %-*s  %s\n", f.Status, wide, f.Check, f.Message); err != nil {
+			return err
+		}
+		if f.Mend != "" {
+			if _, err := fmt.Fprintf(w, "%*s→ %s\n", wide+8, "", f.Mend); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// temporalAddress is the server that the environment names.
+func temporalAddress() string {
+	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.HostPort != "" {
+		return options.HostPort
+	}
+	return client.DefaultHostPort
+}

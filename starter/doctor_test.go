@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"myao/internal/conversation"
+	"myao/internal/doctor"
+	"myao/internal/manifest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// patient is what a doctor looks at, as a process of its own.
+type patient struct {
+	t      *testing.T
+	config string
+	env    []string
+}
+
+// program is the starter's own program, with arguments behind the configuration.
+func (p patient) program(args ...string) (*exec.Cmd, *logbook) {
+	cmd := exec.Command(os.Args[0], append([]string{"--config", p.config}, args...)...)
+	said := &logbook{}
+	cmd.Env, cmd.Stderr = append(append(os.Environ(), "MYAO_TEST_MAIN=1"), p.env...), said
+	return cmd, said
+}
+
+// examine runs starter doctor and returns what it found, by check, and its exit status.
+func (p patient) examine(args ...string) (map[string]doctor.Finding, int) {
+	p.t.Helper()
+	cmd, said := p.program(append([]string{"doctor", "--json"}, args...)...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := cmd.Run()
+	if err != nil && cmd.ProcessState.ExitCode() < 0 {
+		p.t.Fatal(err)
+	}
+	var list []doctor.Finding
+	if err := json.Unmarshal(out.Bytes(), &list); err != nil {
+		p.t.Fatalf("%v: %s%s", err, &out, said)
+	}
+	found := map[string]doctor.Finding{}
+	for _, f := range list {
+		found[f.Check] = f
+		if strings.ContainsAny(f.Message+f.Mend, "\r\n") {
+			p.t.Errorf("%s: more than one line", f.Check)
+		}
+		for _, secret := range []string{"xoxb-1", "xoxb-2", "0123456789abcdef"} {
+			if strings.Contains(f.Message+f.Mend, secret) {
+				p.t.Errorf("%s: it tells a secret: %+v", f.Check, f)
+			}
+		}
+	}
+	return found, cmd.ProcessState.ExitCode()
+}
+
+// expect compares a finding with its status and a part of what it says.
+func (p patient) expect(found map[string]doctor.Finding, check string, status doctor.Status, says string) {
+	p.t.Helper()
+	if f := found[check]; f.Status != status || !strings.Contains(f.Message+" → "+f.Mend, says) {
+		p.t.Errorf("%s: %+v, want %s with %q", check, f, status, says)
+	}
+}
+
+func statuses(found map[string]doctor.Finding, s doctor.Status) (names []string) {
+	for name, f := range found {
+		if f.Status == s {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+const plausible = "0123456789abcdef0123456789abcdef"
+
+// write writes a configuration for a doctor.
+func (p *patient) write(address, database, slackAPI, token string) {
+	p.t.Helper()
+	p.config = filepath.Join(p.t.TempDir(), "config.yaml")
+	if err := os.WriteFile(p.config, fmt.Appendf(nil, `
+slack: {bot_token: %q, signing_secret: %q, api_url: %q}
+server: {address: %q}
+database: {url: %q}
+memory: {interval_seconds: 604800} # not by itself while this is looked at
+agents:
+  response: {provider: demo}
+  judgment: {provider: demo}
+  memory: {provider: demo}
+`, token, plausible, slackAPI, address, database), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	scopes := manifest.Names(manifest.Scopes(example(t, nil).Config))
+	w := sandbox.New(sandbox.Config{BotToken: "xoxb-1", SigningSecret: plausible, Scopes: scopes, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(w.Close)
+	server := httptest.NewServer(w.Handler())
+	t.Cleanup(server.Close)
+	w.AddChannel(sandbox.Public, "general", w.Bot().UserID)
+	ns := namespace(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	p := &patient{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}
+	database := sqlite(t)
+	p.write(address, database, server.URL+"/api/", "xoxb-1")
+	c := dial(t, testserver.Temporal(t), ns, &gate{})
+
+	found, status := p.examine()
+	if want := []string{"schedules", "workers"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
+		t.Errorf("before anything runs: status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
+	}
+	p.expect(found, "search attributes", doctor.Warn, "temporal operator search-attribute create --namespace "+ns+" --name MyaoTeam --type Keyword")
+	p.expect(found, "schedules", doctor.Fail, "start the starter")
+	p.expect(found, "workers", doctor.Fail, "none takes tasks of myao (workflows), myao (activities), myao-model (activities)")
+	p.expect(found, "events address", doctor.Warn, "no starter at http://"+address)
+	p.expect(found, "database", doctor.Warn, "not there yet")
+	if _, err := os.Stat(strings.TrimPrefix(database, "sqlite:")); !os.IsNotExist(err) {
+		t.Errorf("the doctor has made a database: %v", err)
+	}
+
+	p.serve(address)
+	attend(t, c)
+	var last map[string]doctor.Finding
+	eventually(t, "all to be well", func() bool {
+		last, status = p.examine("--url", "http://"+address)
+		return status == 0
+	})
+	// Slack would not take an address without TLS.
+	if want := []string{"events address"}; !slices.Equal(statuses(last, doctor.Warn), want) || len(statuses(last, doctor.Skip)) > 0 {
+		t.Errorf("of what is well: %+v", last)
+	}
+	p.expect(last, "slack token", doctor.OK, "workspace Sandbox (T0SANDBOX), bot myao")
+	p.expect(last, "channels", doctor.OK, "in 1 channel")
+	p.expect(last, "namespace", doctor.OK, ns+", keeps what has ended for 24 hours")
+	p.expect(last, "door", doctor.OK, "")
+	p.expect(last, "backlog", doctor.OK, "nothing waits")
+
+	p.expect(last, "memory", doctor.OK, "has yet to run")
+
+	memory := c.ScheduleClient().GetHandle(t.Context(), doctor.Memory)
+	if err := memory.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a run that failed", func() bool {
+		last, status = p.examine()
+		return last["memory"].Status == doctor.Warn
+	})
+	p.expect(last, "memory", doctor.Warn, "seconds ago, is failed")
+	if err := memory.Pause(t.Context(), client.SchedulePauseOptions{Note: "on holiday"}); err != nil {
+		t.Fatal(err)
+	}
+	found, status = p.examine()
+	if status != 0 {
+		t.Errorf("with a schedule that is paused: status %d", status)
+	}
+	p.expect(found, "schedules", doctor.Warn, "memory (on holiday)")
+	p.expect(found, "schedules", doctor.Warn, "temporal schedule toggle --unpause --namespace "+ns+" --schedule-id memory")
+
+	wrong := *p
+	wrong.env = []string{p.env[0], "TEMPORAL_NAMESPACE=" + ns + "-not"}
+	wrong.write(address, database, server.URL+"/api/", "xoxb-2")
+	found, status = wrong.examine()
+	if want := []string{"namespace", "slack token"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
+		t.Errorf("with a wrong token and namespace: status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
+	}
+	wrong.expect(found, "slack token", doctor.Fail, "invalid_auth")
+	wrong.expect(found, "namespace", doctor.Fail, "temporal operator namespace create --namespace "+ns+"-not")
+}
+
+// serve runs a starter until the test ends, and returns when it listens.
+func (p *patient) serve(address string) {
+	p.t.Helper()
+	cmd, said := p.program()
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if p.t.Failed() {
+			p.t.Logf("the starter said\n%s", said)
+		}
+	})
+	eventually(p.t, "the starter to be ready", func() bool {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = resp.Body.Close() }()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// attend has both task queues polled, as a worker does; it remembers nothing.
+func attend(t *testing.T, c client.Client) {
+	t.Helper()
+	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue} {
+		w := worker.New(c, queue, worker.Options{})
+		for _, name := range []string{"CatchUp", "ChannelSync"} {
+			w.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: name})
+		}
+		w.RegisterWorkflowWithOptions(func(workflow.Context) error { return errors.New("out of luck") }, workflow.RegisterOptions{Name: "Memory"})
+		w.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "none"})
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+	}
+}
+
+// With nothing there everything says so, within the time of two checks that hang.
+func TestDoctorOfNothing(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	for name, there := range map[string]string{"refused": nowhere, "silent": silent.Addr().String()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &patient{t: t, env: []string{"TEMPORAL_ADDRESS=" + there}}
+			p.write(there, "postgres://u:0123456789abcdef@"+there+"/db?sslmode=disable", "http://"+there+"/api/", "xoxb-1")
+			began := time.Now()
+			found, status := p.examine("--url", "https://"+there)
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			if want := []string{"database", "events address", "slack token", "temporal"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
+				t.Errorf("status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
+			}
+			for name, f := range found {
+				if f.Status == doctor.Fail && f.Mend == "" {
+					t.Errorf("%s: it does not say how to mend it", name)
+				}
+			}
+		})
+	}
+}
+
+func TestDoctorForPeople(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	err := tell(&out, []doctor.Finding{
+		{Check: "configuration", Status: doctor.OK, Message: "valid"},
+		{Check: "temporal", Status: doctor.Fail, Message: "gone", Mend: "start it"},
+		{Check: "memory", Status: doctor.Skip, Message: "not looked at: see temporal"},
+	})
+	if want := `ok    configuration  valid
+fail  temporal       gone
+                     → start it
+skip  memory         not looked at: see temporal
+`; err != nil || out.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, &out, want)
+	}
+}
