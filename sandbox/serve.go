@@ -18,6 +18,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
+	"myao/internal/config"
+	"myao/internal/manifest"
 	"myao/internal/sandbox"
 )
 
@@ -168,6 +170,7 @@ type secrets struct{ Token, Signing string }
 func newWorkspace(p ports, s secrets) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
 		BotToken: s.Token, SigningSecret: s.Signing, EventsURL: "http://" + p.door + "/slack/events",
+		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
 		TemporalUI: "http://" + p.ui, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
 		Hint: fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.",

@@ -14,6 +14,7 @@ import (
 
 	"myao/internal/codec"
 	"myao/internal/launch"
+	"myao/internal/web"
 )
 
 // tokenVariable holds the token that the codec server asks for: a flag would stand in
@@ -82,7 +83,7 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	if _, err := fmt.Fprintf(stdout, "codec server at http://%s\n", listener.Addr()); err != nil {
 		return err
 	}
-	return serveHTTP(ctx, &http.Server{
+	return web.Serve(ctx, &http.Server{
 		Handler:           codec.Server{Codec: keys, Origins: c.Origin, Local: local, Token: token, Logger: p.Logger}.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       20 * time.Second,

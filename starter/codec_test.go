@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"myao/internal/web"
 )
 
 // withKey is a configuration with a key, and neither a Slack nor a database that is there.
@@ -122,7 +124,7 @@ func TestCodecServes(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-w.stopped; err != nil || time.Since(begun) > stopFor {
+			if err := <-w.stopped; err != nil || time.Since(begun) > web.StopFor {
 				t.Errorf("ended with %v after %s", err, time.Since(begun))
 			}
 			if files, err := filepath.Glob(cmd.Dir + "/*"); err != nil || len(files) > 0 {

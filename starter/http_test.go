@@ -25,10 +25,11 @@ import (
 	"myao/internal/launch"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/web"
 )
 
 // hasty are the limits of a door that waits for nobody.
-var hasty = limits{header: 500 * time.Millisecond, read: time.Second, write: 2 * time.Second, idle: 500 * time.Millisecond, headerBytes: 4 << 10}
+var hasty = web.Limits{Header: 500 * time.Millisecond, Read: time.Second, Write: 2 * time.Second, Idle: 500 * time.Millisecond, HeaderBytes: 4 << 10}
 
 // drip is how often a slow client says something: more often than hasty's limits end, so
 // that what ends it is not its silence.
@@ -45,7 +46,7 @@ type front struct {
 	n       int
 }
 
-func open(t *testing.T, l limits) *front {
+func open(t *testing.T, l web.Limits) *front {
 	t.Helper()
 	_, api := newWorkspace(t)
 	db, err := store.Open(t.Context(), sqlite(t))
@@ -145,11 +146,11 @@ func TestSlowClients(t *testing.T) {
 		want int           // the status, 0 for none
 		in   time.Duration // when it has to be over
 	}{
-		{"says nothing", func(net.Conn) {}, 0, hasty.header},
+		{"says nothing", func(net.Conn) {}, 0, hasty.Header},
 		{"a slow header", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, head)
 			slowly(conn, "X")
-		}, http.StatusBadRequest, hasty.header},
+		}, http.StatusBadRequest, hasty.Header},
 		{"headers without end", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, head)
 			for _, err := io.WriteString(conn, "X-Filler: "+body+"\r\n"); err == nil; _, err = io.WriteString(conn, "X-Filler: "+body+"\r\n") {
@@ -158,11 +159,11 @@ func TestSlowClients(t *testing.T) {
 		{"a slow body", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n", head, signed, len(body))
 			slowly(conn, "x")
-		}, http.StatusBadRequest, hasty.read},
+		}, http.StatusBadRequest, hasty.Read},
 		{"a slow body in chunks", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signed)
 			slowly(conn, "1\r\nx\r\n")
-		}, http.StatusBadRequest, hasty.read},
+		}, http.StatusBadRequest, hasty.Read},
 		{"a body that ends early", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n%s", head, signed, len(body)+1, body)
 			_ = conn.(*net.TCPConn).CloseWrite()
@@ -182,7 +183,7 @@ func TestSlowClients(t *testing.T) {
 		}, http.StatusUnauthorized, 0},
 		{"asked, and then idle", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: myao\r\n\r\n")
-		}, http.StatusOK, hasty.idle},
+		}, http.StatusOK, hasty.Idle},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +195,7 @@ func TestSlowClients(t *testing.T) {
 			go func() { defer close(did); c.do(conn) }()
 			if c.want == http.StatusUnauthorized {
 				// Before a byte of the body has come, and not because a limit ended it.
-				_ = conn.SetReadDeadline(began.Add(hasty.header / 2))
+				_ = conn.SetReadDeadline(began.Add(hasty.Header / 2))
 			}
 			if status := answer(conn); status != c.want {
 				t.Errorf("answered %d, want %d", status, c.want)
@@ -274,7 +275,7 @@ func TestIdleConnections(t *testing.T) {
 func TestUsualLimits(t *testing.T) {
 	t.Parallel()
 	s := &starter{Program: launch.Program{Logger: slog.New(slog.DiscardHandler)}, metrics: prometheus.NewRegistry()}
-	server := s.server(usual())
+	server := s.server(web.Usual())
 	for name, limit := range map[string]time.Duration{
 		"header": server.ReadHeaderTimeout, "read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
 	} {

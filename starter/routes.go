@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/ingest"
+	"myao/internal/web"
 )
 
 func (s *starter) routes() http.Handler {
@@ -20,9 +19,7 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Interactions))
 		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Commands))
 	}
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
+	web.Probes(mux, s.metrics, s.missing)
 	return mux
 }
 
@@ -39,12 +36,8 @@ func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 	})
 }
 
-// ready answers 200 when everything that the starter needs is there, else 503
-// and a line for each thing that is not.
-func (s *starter) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
-	defer cancel()
-	var missing []error
+// missing is what the starter needs and has not.
+func (s *starter) missing(ctx context.Context) (missing []error) {
 	if db := s.store.Load(); db == nil {
 		missing = append(missing, errors.New("database: not open yet"))
 	} else if err := db.Ping(ctx); err != nil {
@@ -61,9 +54,5 @@ func (s *starter) ready(w http.ResponseWriter, r *http.Request) {
 	if s.socket != nil && !s.socket.Connected() {
 		missing = append(missing, errors.New("slack: Socket Mode is not connected"))
 	}
-	if len(missing) > 0 {
-		http.Error(w, errors.Join(missing...).Error(), http.StatusServiceUnavailable)
-		return
-	}
-	_, _ = fmt.Fprintln(w, "ready")
+	return missing
 }

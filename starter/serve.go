@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -22,9 +21,6 @@ import (
 	"myao/internal/store"
 	"myao/internal/temporal"
 )
-
-// stopFor is how long requests may take to end when the starter is told to stop.
-const stopFor = 10 * time.Second
 
 // starter is the parts of the running program. The HTTP server comes first and
 // tells what is still missing; the rest is there once the database is.
@@ -45,16 +41,18 @@ type starter struct {
 
 // serve runs until the context ends.
 func serve(ctx context.Context, p launch.Program) error {
-	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	s := &starter{
-		Program:  p,
-		slack:    slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}),
+		Program: p,
+		slack: slack.New(slack.Config{
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, Metrics: slack.NewMetrics(p.Telemetry.Registry),
+		}),
 		temporal: c,
-		metrics:  prometheus.NewRegistry(),
+		metrics:  p.Telemetry.Registry,
 
 		unregistered: make(chan struct{}, 1),
 		unscheduled:  make(chan struct{}, 1),
@@ -64,7 +62,6 @@ func serve(ctx context.Context, p launch.Program) error {
 			AppToken: string(p.Config.Slack.AppToken), APIURL: p.Config.Slack.APIURL, Logger: p.Logger,
 		})
 	}
-	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Server.Address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -74,7 +71,7 @@ func serve(ctx context.Context, p launch.Program) error {
 	group.Go(func() error { return s.work(ctx) })
 	err = group.Wait()
 	if db := s.store.Load(); db != nil {
-		err = errors.Join(err, db.Close()) // now that no request is under way
+		err = errors.Join(err, s.finish(ctx), db.Close()) // now that no request is under way
 	}
 	return err
 }
@@ -85,11 +82,21 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget}, s.policy(db),
+	names := temporal.NewNames(func(ctx context.Context, team, channel string) (string, error) {
+		known, err := db.Channels(ctx, team, []string{channel})
+		return known[channel].Name, err
+	}, time.Now)
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget, Name: names.Name}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
+	r.Tracer = s.Telemetry.Tracer()
+	desk, answers, err := s.desk(db)
+	if err != nil {
+		return err
+	}
 	door := &ingest.Door{
 		Recorder: ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger},
-		Relay:    r, Metrics: ingest.NewMetrics(s.metrics),
+		Relay:    r, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
+		People: s.slack, Desk: desk, Answers: answers,
 	}
 	s.store.Store(db)
 	s.door.Store(door)
@@ -111,7 +118,7 @@ func (s *starter) work(ctx context.Context) error {
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
-		group.Go(func() error { return s.socket.Listen(ctx, door.Accept) })
+		group.Go(func() error { return s.socket.Listen(ctx, door.Take) })
 	}
 	return group.Wait()
 }

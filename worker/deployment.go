@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"myao/internal/config"
+	"myao/internal/launch"
 )
 
 // deployment is the version by which Temporal tells this worker from others, if the
@@ -19,7 +20,7 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 	}
 	id := settings.BuildID
 	if id == "" {
-		id = revision(build)
+		id = launch.Revision(build)
 	}
 	if id == "" {
 		return worker.DeploymentOptions{}, errors.New(
@@ -30,26 +31,4 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 		Version:                   worker.WorkerDeploymentVersion{DeploymentName: settings.Deployment, BuildID: id},
 		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
 	}, nil
-}
-
-// revision is the short revision that the program was built from, or "" where that
-// is not known. A tree that was changed since is not what the revision says.
-func revision(build *debug.BuildInfo) string {
-	if build == nil {
-		return ""
-	}
-	const short = 12
-	id, modified := "", ""
-	for _, s := range build.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			id = s.Value[:min(short, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "-modified"
-		}
-	}
-	if id == "" {
-		return ""
-	}
-	return id + modified
 }

@@ -82,7 +82,7 @@ func TestDeployment(t *testing.T) {
 func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 	t.Parallel()
 	c, env := namespace(t)
-	said := startWorker(t, write(t, "agents:", "worker: {deployment: myao, build_id: v1}\nagents:"), env...)
+	said := startWorker(t, write(t, "worker: {", "worker: {deployment: myao, build_id: v1, "), env...)
 	said("worker runs")
 	conv := chat.Conversation{Team: "T1", Channel: "C1"}
 	send := temporal.Sender{Client: c, Attributes: func() bool { return false }}

@@ -32,6 +32,7 @@ func write(t *testing.T, replace ...string) string {
 	t.Helper()
 	text := strings.NewReplacer(replace...).Replace(`
 slack: {bot_token: xoxb-1, signing_secret: shh, api_url: "http://127.0.0.1:1/api/"}
+worker: {address: "127.0.0.1:0"}
 database: {url: "sqlite:` + filepath.Join(t.TempDir(), "myao.db") + `"}
 agents:
   response: {provider: demo}
@@ -169,9 +170,14 @@ func TestAWorkerThatWaitsForItsDatabaseCanBeStopped(t *testing.T) {
 		status <- run(ctx, []string{"--config", path}, said)
 		_ = said.Close()
 	}()
-	line, err := bufio.NewReader(read).ReadString('\n')
-	if err != nil || !strings.Contains(line, "database not ready") {
-		t.Errorf("says %q, %v", line, err)
+	for log := bufio.NewReader(read); ; {
+		line, err := log.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, "database not ready") {
+			break
+		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 	cancel()

@@ -7,6 +7,9 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.temporal.io/sdk/worker"
+	"golang.org/x/sync/errgroup"
+
 	"myao/activities"
 	"myao/internal/catchup"
 	"myao/internal/conversation"
@@ -19,23 +22,47 @@ import (
 )
 
 // serve runs until the context ends.
-func serve(ctx context.Context, p launch.Program) (err error) {
+func serve(ctx context.Context, p launch.Program) error {
 	build, _ := debug.ReadBuildInfo()
 	version, err := deployment(p.Config.Worker, build)
 	if err != nil {
 		return err
 	}
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	h := &health{
+		Program: p, temporal: c,
+		slack: slack.New(slack.Config{
+			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, Metrics: slack.NewMetrics(p.Telemetry.Registry),
+		}),
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.serve(ctx, listenAgain) })
+	group.Go(func() error {
+		if err := work(ctx, h, version); err != nil {
+			return err
+		}
+		return ctx.Err() // its time was over
+	})
+	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// work does what Temporal has to be done until the context ends.
+func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err error) {
+	p := h.Program
 	s, err := p.Store(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	a, closeModels, err := newActivities(ctx, p, s)
+	h.store.Store(s)
+	a, closeModels, err := newActivities(ctx, p, s, h.slack)
 	if err != nil {
 		return err
 	}
@@ -43,7 +70,7 @@ func serve(ctx context.Context, p launch.Program) (err error) {
 
 	fatal := make(chan error, 1)
 	w, err := start(ctx, p, func() pair {
-		return newPair(c, a, p.Config.Worker, version, func(err error) {
+		return newPair(h.temporal, a, p.Config.Worker, version, func(err error) {
 			select {
 			case fatal <- err:
 			default:
@@ -54,6 +81,7 @@ func serve(ctx context.Context, p launch.Program) (err error) {
 		return err
 	}
 	defer w.stop()
+	h.polling.Store(true)
 	p.Logger.Info("worker runs", "task_queues", []string{conversation.TaskQueue, conversation.ModelTaskQueue},
 		"deployment", version.Version.DeploymentName, "build_id", version.Version.BuildID)
 	select {
@@ -61,16 +89,18 @@ func serve(ctx context.Context, p launch.Program) (err error) {
 		p.Logger.Info("worker stops")
 		return nil
 	case err := <-fatal:
+		why := err.Error()
+		h.fatal.Store(&why)
 		return fmt.Errorf("run worker: %w", err)
 	}
 }
 
-func newActivities(ctx context.Context, p launch.Program, s *store.Store) (*activities.Activities, func(), error) {
-	client := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities, func(), error) {
 	m, closeModels, err := mind.Open(ctx, p.Config, s, client, p.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
+	m.Measure(p.Telemetry.Registry)
 	return &activities.Activities{
 		Store: s, Slack: client, Mind: m,
 		Missed: &catchup.Reader{
@@ -79,6 +109,6 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store) (*acti
 			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Channel: p.Config.Channel, Clock: time.Now, Logger: p.Logger,
+		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

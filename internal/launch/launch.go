@@ -12,17 +12,21 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"myao/internal/config"
 	"myao/internal/store"
+	"myao/internal/telemetry"
 )
 
 // Program is a started program's surroundings.
 type Program struct {
 	Config config.Config
 	Logger *slog.Logger
+	// Telemetry is what the program tells of itself besides its log; nil for a command.
+	Telemetry *telemetry.Telemetry
 }
 
 // Main runs a program until it ends by itself or is told to stop (SIGINT, SIGTERM),
@@ -61,11 +65,35 @@ func Start(ctx context.Context, name, path string, stderr io.Writer, serve func(
 	if !ok {
 		return 1
 	}
-	if err := serve(ctx, p); err != nil && ctx.Err() == nil {
+	if err := p.observed(ctx, name, serve); err != nil && ctx.Err() == nil {
 		p.Logger.Error("stopped", "error", err)
 		return 1
 	}
 	return 0
+}
+
+// flushFor is how long the last spans may take to be sent.
+const flushFor = 5 * time.Second
+
+// observed serves, and tells of it.
+func (p Program) observed(ctx context.Context, name string, serve func(context.Context, Program) error) error {
+	o := telemetry.Options{Program: name, Lookup: os.LookupEnv, Clock: time.Now, Logger: p.Logger}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		o.Version, o.Revision = build.Main.Version, Revision(build)
+	}
+	t, err := telemetry.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushFor)
+		defer cancel()
+		if err := t.Close(ctx); err != nil {
+			p.Logger.Warn("the last spans are not sent", "error", err)
+		}
+	}()
+	p.Telemetry = t
+	return serve(ctx, p)
 }
 
 // Command is Start of something that is done and over: what goes wrong is told in
@@ -89,7 +117,7 @@ func open(name, path string, stderr io.Writer) (Program, bool) {
 		_, _ = fmt.Fprintln(stderr, err)
 		return Program{}, false
 	}
-	return Program{Config: c, Logger: slog.New(slog.NewJSONHandler(stderr, nil)).With("program", name)}, true
+	return Program{Config: c, Logger: newLogger(c.Log, stderr).With("program", name)}, true
 }
 
 // openFor is how long the database may take to answer for the first time.
@@ -98,10 +126,14 @@ const openFor = 15 * time.Second
 // Store opens the database and brings its tables up to date. It tries until the
 // context ends: a database that is started after the program is no fault.
 func (p Program) Store(ctx context.Context) (*store.Store, error) {
+	var metrics *store.Metrics
+	if p.Telemetry != nil {
+		metrics = store.NewMetrics(p.Telemetry.Registry)
+	}
 	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
 		s, err := p.OpenStore(ctx)
 		if err == nil {
-			return s, nil
+			return s, s.Measure(metrics)
 		}
 		p.Logger.Error("database not ready; trying again", "error", err, "in", wait.String())
 		if err := Pause(ctx, wait); err != nil {

@@ -65,7 +65,7 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, me
 	names := map[string]string{own.UserID: b.Persona.Name}
 	known, err := b.Store.Users(ctx, team, who.list)
 	if err != nil {
-		b.Logger.Warn("names of users not read", "error", err)
+		b.Logger.WarnContext(ctx, "names of users not read", "error", err)
 	}
 	ask, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -75,12 +75,12 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, me
 		if stale := !ok || b.Clock().Sub(user.Refreshed) > freshFor; stale && asked < askAtMost && ask.Err() == nil {
 			asked++
 			if fresh, err := b.Directory.User(ask, id); err != nil && !unknown(err) {
-				b.Logger.Warn("name of user not learnt", "user", id, "error", err)
+				b.Logger.WarnContext(ctx, "name of user not learnt", "user", id, "error", err)
 			} else {
 				// Whom Slack does not know is not asked for again for a day.
 				user = store.User{ID: id, Name: cmp.Or(fresh.Name, user.Name), Bot: fresh.IsBot, Refreshed: b.Clock()}
 				if err := b.Store.SaveUser(ctx, team, user); err != nil {
-					b.Logger.Warn("name of user not kept", "user", id, "error", err)
+					b.Logger.WarnContext(ctx, "name of user not kept", "user", id, "error", err)
 				}
 			}
 		}
@@ -110,12 +110,12 @@ func (b *Builder) channels(ctx context.Context, c chat.Conversation, messages []
 	}
 	known, readErr := b.Store.Channels(ctx, c.Team, which.list)
 	if readErr != nil {
-		b.Logger.Warn("channels not read", "channel", c.Channel, "error", readErr)
+		b.Logger.WarnContext(ctx, "channels not read", "channel", c.Channel, "error", readErr)
 	}
 	b.refresh(ctx, c, known[c.Channel])
 	names, err := b.Store.ChannelNames(ctx, c.Team, c.Channel, which.list)
 	if err != nil {
-		b.Logger.Warn("names of channels not read", "error", err)
+		b.Logger.WarnContext(ctx, "names of channels not read", "error", err)
 		names = map[string]string{}
 	}
 	return names, func(id string) bool {

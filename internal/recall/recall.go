@@ -83,7 +83,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		limit = b.ThreadLimit + 1 // the parent is one of them
 		if read, err = b.readThread(ctx, c, own); err != nil {
 			failed = true
-			b.Logger.Error("thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
+			b.Logger.ErrorContext(ctx, "thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
 		}
 	}
 	var (

@@ -12,6 +12,7 @@ import (
 // Metrics counts what is relayed.
 type Metrics struct {
 	relayed prometheus.Counter
+	signals prometheus.Counter
 	failed  prometheus.Counter
 }
 
@@ -20,6 +21,9 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 	m := &Metrics{
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "myao_changes_relayed_total", Help: "Changes of messages that a signal has taken to their conversation.",
+		}),
+		signals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "myao_signals_total", Help: "Signals that Temporal has taken; each carries the changes that waited for one conversation.",
 		}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not take; their changes wait.",
@@ -36,7 +40,7 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 			return pick(count, oldest)
 		}
 	}
-	r.MustRegister(m.relayed, m.failed,
+	r.MustRegister(m.relayed, m.signals, m.failed,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "myao_backlog_changes", Help: "Changes that wait to be relayed; -1 when the database does not say.",
 		}, backlog(func(count int, _ time.Time) float64 { return float64(count) })),

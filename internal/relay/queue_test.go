@@ -159,12 +159,12 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 	t.Parallel()
 	const tick, ticks = 20 * time.Millisecond, 500
 	for _, test := range []struct{ gust, pause, want int }{
-		{gust: 1, pause: 50, want: 10},                                         // one a second: none waits
-		{gust: 10, pause: 100, want: 50},                                       // ten at once, and then two seconds of rest
-		{gust: 1, pause: 1, want: turnsAtOnce + int(ticks*tick/turnEvery)},     // fifty a second
-		{gust: 20, pause: 50, want: turnsAtOnce + int(ticks*tick/turnEvery)},   // in gusts
-		{gust: 50, pause: ticks, want: 50},                                     // all at once
-		{gust: 10000, pause: 1, want: turnsAtOnce + int(ticks*tick/turnEvery)}, // more than stand in line
+		{gust: 1, pause: 50, want: 10},                                          // one a second: none waits
+		{gust: 10, pause: 100, want: 50},                                        // ten at once, and then two seconds of rest
+		{gust: 1, pause: 1, want: turnsAtOnce + int(ticks*tick/turnEvery)},      // fifty a second
+		{gust: 20, pause: 50, want: turnsAtOnce + int(ticks*tick/turnEvery)},    // in gusts
+		{gust: 50, pause: ticks, want: 50},                                      // all at once
+		{gust: 10000, pause: 50, want: turnsAtOnce + int(ticks*tick/turnEvery)}, // more than stand in line
 	} {
 		t.Run(fmt.Sprintf("%d every %d ticks", test.gust, test.pause), func(t *testing.T) {
 			t.Parallel()

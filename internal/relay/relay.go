@@ -18,11 +18,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/store"
+	"myao/internal/telemetry"
 )
 
 // Sender takes a signal to a conversation's workflow, and starts the workflow if
@@ -60,6 +63,8 @@ type Relay struct {
 	clock   func() time.Time
 	logger  *slog.Logger
 	metrics *Metrics
+	// Tracer makes the spans of signals; nil: none are made.
+	Tracer trace.Tracer
 
 	queue *queue
 	// failures counts those since the last success.
@@ -165,7 +170,7 @@ func (r *Relay) drain(ctx context.Context, c chat.Conversation) bool {
 	for me, more := uuid.NewString(), true; more; {
 		var err error
 		if more, err = r.turn(ctx, c, me); err != nil {
-			r.tell(ctx, "changes not relayed; they wait", err)
+			r.tell(ctx, "changes not relayed; they wait", err, "conversation", c.ID())
 			return false
 		}
 	}
@@ -185,7 +190,7 @@ func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (more 
 	failpoint.Here("relay: claimed")
 	err = r.send(bounded, c)
 	if released := r.release(ctx, id, me); released != nil {
-		r.tell(ctx, "conversation not released", released)
+		r.tell(ctx, "conversation not released", released, "conversation", id)
 	}
 	if err != nil {
 		return false, err
@@ -219,10 +224,14 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation) error {
 		signal.Changes = append(signal.Changes, w.Change)
 		_, _ = hash.Write([]byte("\n" + w.Change.ID()))
 	}
-	if err := r.signal(ctx, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
+	traced, span := r.trace(ctx, c, waiting)
+	defer span.End()
+	if err := r.signal(traced, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
 		r.metrics.failed.Inc()
+		telemetry.Fail(span, "signal")
 		return fmt.Errorf("signal %s: %w", c.ID(), err)
 	}
+	r.metrics.signals.Inc()
 	failpoint.Here("relay: signalled")
 	if err := r.store.Relayed(ctx, ids); err != nil {
 		return err
@@ -232,6 +241,18 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation) error {
 	return nil
 }
 
+// trace begins the span of a signal.
+func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.Waiting) (context.Context, trace.Span) {
+	if r.Tracer == nil {
+		return ctx, noop.Span{}
+	}
+	origins := make([]telemetry.Origin, len(waiting))
+	for i, w := range waiting {
+		origins[i] = telemetry.Origin{TS: w.TS, Trace: w.Trace}
+	}
+	return telemetry.Signal(ctx, r.Tracer, c.ID(), origins)
+}
+
 func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {
 	ctx, cancel := context.WithTimeout(ctx, signalFor)
 	defer cancel()
@@ -239,8 +260,8 @@ func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.
 }
 
 // tell logs a failure that the next sweep will mend, unless it is only the end.
-func (r *Relay) tell(ctx context.Context, what string, err error) {
+func (r *Relay) tell(ctx context.Context, what string, err error, about ...any) {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
-		r.logger.Warn(what, "error", err)
+		r.logger.Warn(what, append(about, "error", err)...)
 	}
 }

@@ -1,0 +1,24 @@
+package launch
+
+import (
+	"io"
+	"log/slog"
+
+	"myao/internal/config"
+	"myao/internal/telemetry"
+)
+
+// newLogger writes what the configuration wants to be written: lines of JSON, unless
+// it says otherwise.
+func newLogger(c config.Log, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err == nil {
+		o.Level = level
+	}
+	var h slog.Handler = slog.NewJSONHandler(w, o)
+	if c.Format == "text" {
+		h = slog.NewTextHandler(w, o)
+	}
+	return slog.New(telemetry.NewHandler(h))
+}

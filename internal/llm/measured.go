@@ -1,0 +1,96 @@
+package llm
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"myao/internal/telemetry"
+)
+
+// Metrics counts what models are asked, and what that costs.
+type Metrics struct {
+	calls  *prometheus.HistogramVec
+	tokens *prometheus.CounterVec
+	errors *prometheus.CounterVec
+}
+
+// NewMetrics registers the models' metrics. A model goes by the name that is asked for.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "myao_model_call_seconds", Help: "Time that calls of a model took, failed ones too, by purpose (response, judgment, memory), provider and model.",
+			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120},
+		}, []string{"purpose", "provider", "model"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_model_tokens_total", Help: "Tokens that a provider has counted, by direction: input, output.",
+		}, []string{"purpose", "provider", "model", "direction"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_model_errors_total", Help: "Calls of a model that failed, by kind: rate_limited, unavailable, invalid, auth, blocked, cut, empty, canceled, timeout, other.",
+		}, []string{"purpose", "provider", "model", "kind"}),
+	}
+	r.MustRegister(m.calls, m.tokens, m.errors)
+	return m
+}
+
+// Expect has the counters of a model there before it is first asked: what has yet to go
+// wrong for the first time is zero, and not unknown.
+func (m *Metrics) Expect(purpose, provider, model string) {
+	m.calls.WithLabelValues(purpose, provider, model)
+	m.tokens.WithLabelValues(purpose, provider, model, "input")
+	m.tokens.WithLabelValues(purpose, provider, model, "output")
+	for _, kind := range []string{"rate_limited", "unavailable", "auth", "canceled"} {
+		m.errors.WithLabelValues(purpose, provider, model, kind)
+	}
+}
+
+// Measured has the calls of m counted, and each traced by a span of OpenTelemetry's
+// conventions for generative AI. No text of the prompt, the answer or an error goes there.
+func Measured(m Model, provider string, metrics *Metrics, clock func() time.Time) Model {
+	return &measured{model: m, provider: provider, metrics: metrics, clock: clock}
+}
+
+type measured struct {
+	model    Model
+	provider string
+	metrics  *Metrics
+	clock    func() time.Time
+}
+
+// Generate asks the model once.
+func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
+	ctx, span := telemetry.Span(ctx, "chat "+r.Model, trace.SpanKindClient,
+		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", wellKnown(m.provider)),
+		attribute.String("gen_ai.request.model", r.Model), attribute.String("myao.purpose", r.Purpose))
+	defer span.End()
+	if r.MaxOutputTokens > 0 {
+		span.SetAttributes(attribute.Int("gen_ai.request.max_tokens", r.MaxOutputTokens))
+	}
+	began := m.clock()
+	res, err := m.model.Generate(ctx, r)
+	m.metrics.calls.WithLabelValues(r.Purpose, m.provider, r.Model).Observe(m.clock().Sub(began).Seconds())
+	m.metrics.tokens.WithLabelValues(r.Purpose, m.provider, r.Model, "input").Add(float64(max(0, res.Usage.Input)))
+	m.metrics.tokens.WithLabelValues(r.Purpose, m.provider, r.Model, "output").Add(float64(max(0, res.Usage.Output)))
+	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", res.Usage.Input), attribute.Int("gen_ai.usage.output_tokens", res.Usage.Output))
+	if res.Model != "" {
+		span.SetAttributes(attribute.String("gen_ai.response.model", res.Model))
+	}
+	if err != nil {
+		kind := KindOf(err)
+		m.metrics.errors.WithLabelValues(r.Purpose, m.provider, r.Model, kind).Inc()
+		telemetry.Fail(span, kind)
+	}
+	return res, err
+}
+
+// wellKnown is a provider's name in the conventions
+// (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans).
+func wellKnown(provider string) string {
+	if provider == "gemini" {
+		return "gcp.gemini"
+	}
+	return provider
+}

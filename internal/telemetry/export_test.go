@@ -1,0 +1,101 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+func TestTracesAreWanted(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		env  string
+		want bool
+	}{
+		{"", false},
+		{"OTEL_SERVICE_NAME=x", false},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", true},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://collector:4318/v1/traces", true},
+		{"OTEL_TRACES_EXPORTER=otlp", true},
+		{"OTEL_TRACES_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", false},
+		{"OTEL_SDK_DISABLED=TRUE OTEL_TRACES_EXPORTER=otlp", false},
+		{"OTEL_SDK_DISABLED=false OTEL_TRACES_EXPORTER=otlp", true},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=", false},
+	} {
+		env := map[string]string{}
+		for _, v := range strings.Fields(test.env) {
+			name, value, _ := strings.Cut(v, "=")
+			env[name] = value
+		}
+		got := wanted(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		if got != test.want {
+			t.Errorf("%q: %v", test.env, got)
+		}
+	}
+}
+
+// broken is an exporter that fails.
+type broken struct{ sdktrace.SpanExporter }
+
+func (broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
+	return errors.New("nobody there")
+}
+
+func TestAFailingExporterIsToldOfSparsely(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	now := time.Unix(1000, 0)
+	p := &patient{SpanExporter: broken{}, clock: func() time.Time { return now }, logger: slog.New(slog.NewTextHandler(&log, nil))}
+	spans := tracetest.SpanStubs{{Name: "a"}, {Name: "b"}}.Snapshots()
+	for _, after := range []time.Duration{0, time.Second, silence - 2*time.Second, time.Second} {
+		now = now.Add(after)
+		if err := p.ExportSpans(t.Context(), spans); err != nil {
+			t.Error(err)
+		}
+	}
+	if said := log.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "spans=2") || !strings.Contains(said, "spans=6") {
+		t.Errorf("it says %s", said)
+	}
+}
+
+// Messages of one signal go on each in its own trace, those of the signal's below it.
+func TestSignalLeadsEachMessageOn(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("test")
+	request := func() string {
+		ctx, span := tracer.Start(context.Background(), "request")
+		defer span.End()
+		return Traceparent(ctx)
+	}
+	a, b := request(), request()
+	ctx, span := Signal(t.Context(), tracer, "thread/T1/C1/1.000000", []Origin{{"1.000000", ""}, {"2.000000", a}, {"3.000000", b}, {"4.000000", a}})
+	here := Traceparent(ctx)
+	span.End()
+	stages, _ := ctx.Value(travelling{}).([]stage)
+	want := []stage{{"1.000000", here}, {"2.000000", here}, {"3.000000", b}, {"4.000000", here}}
+	if len(stages) != len(want) {
+		t.Fatalf("%+v, want %+v", stages, want)
+	}
+	for i := range want {
+		if stages[i] != want[i] {
+			t.Errorf("%+v, want %+v", stages[i], want[i])
+		}
+	}
+	spans := exporter.GetSpans()
+	relay := spans[len(spans)-1]
+	if traceparent(relay.Parent) != a || len(relay.Links) != 1 || traceparent(relay.Links[0].SpanContext) != b {
+		t.Errorf("parent %s, want %s; links %+v, want %s", traceparent(relay.Parent), a, relay.Links, b)
+	}
+	if ctx, _ := Signal(t.Context(), noop.Tracer{}, "", []Origin{{"1.000000", ""}}); ctx.Value(travelling{}) != nil {
+		t.Error("without traces something travels")
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/launch"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/web"
+)
+
+// listenAgain is how long it is until an address that somebody else has is tried again.
+const listenAgain = 10 * time.Second
+
+// health is what the worker says of itself by HTTP: it answers before there is a database.
+type health struct {
+	launch.Program
+	slack    *slack.Client
+	temporal client.Client
+
+	store   atomic.Pointer[store.Store]
+	polling atomic.Bool
+	fatal   atomic.Pointer[string] // why it polls no more
+}
+
+// serve answers until the context ends. The worker works without it, too: another one on
+// the same machine may have the address.
+func (h *health) serve(ctx context.Context, again time.Duration) error {
+	address := h.Config.Worker.Address
+	if address == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	for told := false; err != nil; listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) {
+		if !told {
+			h.Logger.Error("the worker works, but answers no probes and no scrapes; trying again", "error", err, "every", again.String())
+			told = true
+		}
+		if err := launch.Pause(ctx, again); err != nil {
+			return nil
+		}
+	}
+	h.Logger.Info("worker listens", "address", listener.Addr().String())
+	mux := http.NewServeMux()
+	web.Probes(mux, h.Telemetry.Registry, h.missing)
+	return web.Serve(ctx, web.NewServer(mux, web.Usual(), h.Logger), listener)
+}
+
+// missing is what the worker needs and has not.
+func (h *health) missing(ctx context.Context) (missing []error) {
+	if db := h.store.Load(); db == nil {
+		missing = append(missing, errors.New("database: not open yet"))
+	} else if err := db.Ping(ctx); err != nil {
+		missing = append(missing, fmt.Errorf("database: %w", err))
+	}
+	if why := h.fatal.Load(); why != nil {
+		missing = append(missing, fmt.Errorf("temporal: worker stopped polling: %s", *why))
+	} else if _, err := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		missing = append(missing, fmt.Errorf("temporal: %w", err))
+	} else if !h.polling.Load() {
+		missing = append(missing, errors.New("temporal: the worker does not poll yet"))
+	}
+	if _, err := h.slack.Identity(ctx); err != nil {
+		missing = append(missing, fmt.Errorf("slack: %w", err))
+	}
+	return missing
+}
