@@ -38,7 +38,8 @@ type world struct {
 	client    client.Client
 	db        *sql.DB
 
-	doors    []string
+	doors    []string // where the starters listen, host:port
+	hatches  []string // where the workers tell how they are
 	starters []*process
 	workers  []*process
 	channels []string // the direct messages last
@@ -98,7 +99,8 @@ func build(t *testing.T, o settings) *world {
 		w.starters = append(w.starters, w.process(filepath.Join(bin, "starter"), i, logs, w.configure(o, api.URL, door)))
 	}
 	for i := range o.workers {
-		w.workers = append(w.workers, w.process(filepath.Join(bin, "worker"), i, logs, w.configure(o, api.URL, testserver.FreeAddress(t))))
+		w.hatches = append(w.hatches, testserver.FreeAddress(t))
+		w.workers = append(w.workers, w.process(filepath.Join(bin, "worker"), i, logs, w.configure(o, api.URL, w.hatches[i])))
 	}
 	for _, p := range w.processes() {
 		p.Start()
@@ -154,6 +156,7 @@ func (w *world) configure(o settings, slack, address string) string {
 	yaml := fmt.Sprintf(`
 slack: {bot_token: xoxb-chaos, signing_secret: shh-signing, api_url: %q}
 server: {address: %q}
+worker: {address: %[2]q}
 database: {url: %q}
 llm:
   gemini: {api_key: AQ.chaos, endpoint: %q}

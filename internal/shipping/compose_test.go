@@ -1,0 +1,222 @@
+package shipping
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"myao/internal/config"
+)
+
+// passwords are what the top of docker-compose.yml says that .env needs.
+var passwords = map[string]string{"POSTGRES_PASSWORD": "p0stgres", "MYAO_DB_PASSWORD": "m3yao", "TEMPORAL_DB_PASSWORD": "t3mporal"}
+
+// accounts are what whoever installs the bot fills into .env.
+var accounts = map[string]string{"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "shh", "GEMINI_API_KEY": "AQ.1"}
+
+// docker-compose.yml is what Compose would read, by Compose's own schema and loader, and
+// keeps what its comments promise.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	text := read(t, "docker-compose.yml")
+	for _, f := range composeFaults(t, text) {
+		t.Error(f)
+	}
+	spoil(t, text, composeFaults, []spoiling{
+		{"a key that is none", "pids_limit:", "pids_limits:", "pids_limits"},
+		{"a value that is none", "condition: service_healthy", "condition: service_well", "must be one of"},
+		{"a variable that .env lacks", "${MYAO_DB_PASSWORD:?", "${MYAO_PASSWORD:?", "MYAO_PASSWORD"},
+		{"a service that is none", "temporal-schema: {condition", "temporal-tables: {condition", "temporal-tables"},
+		{"root", `user: "65532:65532"`, `user: "0:0"`, "starter runs as 0:0"},
+		{"files that can be written", "read_only: true", "read_only: false", "may write"},
+		{"capabilities", "cap_drop: [ALL]", "cap_drop: [NET_RAW]", "capabilities"},
+		{"new privileges", `security_opt: ["no-new-privileges:true"]`, `security_opt: []`, "new privileges"},
+		{"everybody's port", `"127.0.0.1:8080:8080"`, `"8080:8080"`, "open to everybody"},
+		{"a password in the file", "${TEMPORAL_DB_PASSWORD:?set it in .env}", "temporal", "stands in the file"},
+		{"another's password", `POSTGRES_PASSWORD: ""`, "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD}", "not its own"},
+		{"a key for another Temporal", `TEMPORAL_API_KEY: ""`, "TEMPORAL_PROFILE: x", "TEMPORAL_API_KEY"},
+		{"no database", "DATABASE_URL:", "DATABASE:", "DATABASE_URL"},
+		{"the newest image", "postgres:17.6", "postgres", "no pinned image"},
+		{"tools of another server", "temporalio/server:1.32.0", "temporalio/server:1.31.0", "temporalio/admin-tools:1.32.0"},
+		{"a health check of something else", "http://127.0.0.1:8081/readyz", "http://127.0.0.1:8080/readyz", "worker is asked at"},
+		{"a health check by a program that is not there", `"/starter", "health", "--url", "http://127.0.0.1:8081`, `"/bin/curl", "health", "--url", "http://127.0.0.1:8081`, "/bin/curl"},
+		{"no health check", `test: ["CMD-SHELL", "pg_isready`, `disable: true # `, "postgres has no health check"},
+		{"another order", "temporal-namespace: {condition: service_completed_successfully}", "temporal-namespace: {condition: service_started}", "temporal-namespace"},
+		{"no time to end", "stop_grace_period: 35s", "stop_grace_period: 10s", "killed after 10s"},
+		{"little memory", "mem_limit: 512m", "mem_limit: 256m", "GOMEMLIMIT"},
+		{"a network with a way out", "inside: {internal: true}", "inside: {}", "inside"},
+		{"the database outside", "- {source: roles, target: /docker-entrypoint-initdb.d/roles.sh}", "- {source: roles, target: /tmp/roles.sh}", "roles"},
+	})
+}
+
+func composeFaults(t *testing.T, text string) (f faults) {
+	t.Helper()
+	project, err := compose(t, text)
+	if err != nil {
+		return faults{err.Error()}
+	}
+	for name, s := range project.Services {
+		serviceFaults(&f, name, s)
+	}
+	for name := range ports {
+		s, ok := project.Services[name]
+		if !ok {
+			f.add("there is no %s", name)
+			continue
+		}
+		ourFaults(&f, t, name, s)
+	}
+	for name, after := range map[string]map[string]string{
+		"temporal-schema":    {"postgres": types.ServiceConditionHealthy},
+		"temporal":           {"temporal-schema": types.ServiceConditionCompletedSuccessfully},
+		"temporal-namespace": {"temporal": types.ServiceConditionHealthy},
+		"temporal-ui":        {"temporal": types.ServiceConditionHealthy},
+		"worker":             ours, "starter": ours,
+	} {
+		for other, condition := range after {
+			got := project.Services[name].DependsOn[other].Condition
+			f.want(got == condition, "%s waits for %s: %q, want %q", name, other, got, condition)
+		}
+	}
+	for _, name := range []string{"postgres", "temporal", "temporal-ui"} {
+		check := project.Services[name].HealthCheck
+		f.want(check != nil && !check.Disable && len(check.Test) > 1, "%s has no health check", name)
+	}
+	f.want(project.Networks["inside"].Internal, "inside can be left")
+	for _, name := range []string{"postgres", "temporal"} {
+		networks := slices.Collect(maps.Keys(project.Services[name].Networks))
+		f.want(slices.Equal(networks, []string{"inside"}), "%s is in %v", name, networks)
+	}
+	f.want(slices.ContainsFunc(project.Services["postgres"].Configs, func(c types.ServiceConfigObjConfig) bool {
+		return strings.HasPrefix(c.Target, "/docker-entrypoint-initdb.d/")
+	}), "Postgres makes no roles")
+	_, server, _ := strings.Cut(project.Services["temporal"].Image, ":")
+	for _, name := range []string{"temporal-schema", "temporal-namespace"} {
+		image := project.Services[name].Image
+		f.want(image == "temporalio/admin-tools:"+server, "%s is of %s, Temporal %s", name, image, server)
+	}
+	return f
+}
+
+// ours is what worker and starter wait for.
+var ours = map[string]string{
+	"postgres": types.ServiceConditionHealthy, "temporal": types.ServiceConditionHealthy,
+	"temporal-namespace": types.ServiceConditionCompletedSuccessfully,
+}
+
+// compose loads the file as Compose does in a directory with a .env that was filled in as
+// .env.example and the file say.
+func compose(t *testing.T, text string) (*types.Project, error) {
+	t.Helper()
+	dir := t.TempDir()
+	env := read(t, ".env.example")
+	given := types.Mapping{}
+	for name, value := range accounts {
+		env = strings.Replace(env, "\n"+name+"=\n", "\n"+name+"="+value+"\n", 1)
+		given[name] = value
+	}
+	for name, value := range passwords {
+		env += name + "=" + value + "\n"
+		given[name] = value
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(env), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: dir, Environment: given,
+		ConfigFiles: []types.ConfigFile{{Filename: "docker-compose.yml", Content: []byte(text)}},
+	}, func(o *loader.Options) { o.SetProjectName("myao", true) })
+}
+
+// serviceFaults finds what no service may have.
+func serviceFaults(f *faults, name string, s types.ServiceConfig) {
+	f.want(s.Restart != "", "%s stays down", name)
+	f.want(!s.Privileged && len(s.CapAdd) == 0, "%s has privileges", name)
+	f.want(slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}), "%s may get new privileges", name)
+	if name != "postgres" { // which begins as root, and steps down
+		f.want(slices.Equal(s.CapDrop, []string{"ALL"}), "%s keeps capabilities", name)
+	}
+	if s.Build == nil {
+		_, tag, _ := strings.Cut(s.Image, ":")
+		f.want(tag != "" && tag != "latest", "%s has no pinned image: %s", name, s.Image)
+	}
+	for _, port := range s.Ports {
+		f.want(port.HostIP == "127.0.0.1", "%s is open to everybody: %s", name, port.Published)
+	}
+	for key, value := range s.Environment {
+		if !strings.Contains(key, "PASSW") && !strings.Contains(key, "PWD") && !strings.HasSuffix(key, "_URL") || value == nil || *value == "" {
+			continue
+		}
+		f.want(slices.ContainsFunc(slices.Collect(maps.Values(passwords)), func(p string) bool {
+			return strings.Contains(*value, p)
+		}), "%s: %s stands in the file", name, key)
+	}
+}
+
+// ourFaults finds what is wrong with one of our own programs.
+func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
+	t.Helper()
+	f.want(s.Image == "myao" && s.Build != nil, "%s is made of %s", name, s.Image)
+	f.want(s.User == strconv.Itoa(nobody)+":"+strconv.Itoa(nobody), "%s runs as %s", name, s.User)
+	f.want(s.ReadOnly && len(s.Tmpfs) == 0, "%s may write files", name)
+	f.want(len(s.Volumes) == 1 && s.Volumes[0].ReadOnly && s.Volumes[0].Target == "/config.yaml" &&
+		filepath.Base(s.Volumes[0].Source) == "config.yaml", "%s has %+v", name, s.Volumes)
+	f.want(slices.Equal(s.Command, []string{"--config", "/config.yaml"}), "%s is run with %q", name, s.Command)
+	program := append(slices.Clone(s.Entrypoint), "/starter")[0] // the image's own
+	f.want(program == "/"+name, "%s runs %s", name, program)
+	f.want(s.StopGracePeriod != nil && time.Duration(*s.StopGracePeriod) > ending, "%s is killed after %s", name, s.StopGracePeriod)
+
+	env := map[string]string{}
+	for key, value := range s.Environment {
+		if value != nil {
+			env[key] = *value
+		}
+	}
+	for password := range passwords {
+		f.want(env[password] == "", "%s is given what is not its own: %s", name, password)
+	}
+	key, set := env["TEMPORAL_API_KEY"]
+	f.want(set && key == "", "%s may speak TLS to Temporal: TEMPORAL_API_KEY", name)
+	f.want(env["TEMPORAL_ADDRESS"] == "temporal:7233", "%s looks for Temporal at %q", name, env["TEMPORAL_ADDRESS"])
+	limit, err := strconv.Atoi(strings.TrimSuffix(env["GOMEMLIMIT"], "MiB"))
+	f.want(err == nil && int64(limit)<<20 < int64(s.MemLimit), "%s has %d bytes and GOMEMLIMIT=%s", name, s.MemLimit, env["GOMEMLIMIT"])
+
+	// As the file says that the configuration is to be made.
+	example := strings.Replace(read(t, "config.example.yaml"), `"sqlite:data/myao.db"`, "${DATABASE_URL}", 1)
+	c, err := config.Parse([]byte(example), lookup(env))
+	if err != nil {
+		f.add("%s: %v", name, err)
+		return
+	}
+	f.want(strings.Contains(c.Database.URL, passwords["MYAO_DB_PASSWORD"]), "%s has another database: %s", name, c.Database)
+	healthFaults(f, name, s.HealthCheck, c)
+}
+
+// healthFaults looks at who asks a program how it is, and where.
+func healthFaults(f *faults, name string, check *types.HealthCheckConfig, c config.Config) {
+	if check == nil || len(check.Test) != 5 {
+		f.add("%s has no health check", name)
+		return
+	}
+	f.want(slices.Equal(check.Test[:4], []string{"CMD", "/starter", "health", "--url"}), "%s is asked by %q", name, check.Test)
+	u, err := url.Parse(check.Test[4])
+	address := map[string]string{"starter": c.Server.Address, "worker": c.Worker.Address}[name]
+	f.want(err == nil && u.Host == "127.0.0.1"+address && u.Path == "/readyz", "%s is asked at %s, and serves %s", name, check.Test[4], address)
+	f.want(check.Timeout != nil && time.Duration(*check.Timeout) > 4*time.Second, "%s has %v to answer", name, check.Timeout)
+}
+
+func lookup(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}
+}
