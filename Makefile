@@ -14,6 +14,14 @@ TEMPORAL_SERVER_VERSION := v1.32.0
 # The race detector needs a C compiler, which a machine with Go alone lacks.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
+# Where goroutines of ours share something. SQLite is Go here, and several times slower
+# under the race detector: what mostly waits for the database goes without in make test.
+# make race leaves nothing out, and the end-to-end tests then build the programs with it, too.
+RACED := ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest launch llm/... operator recall relay sandbox slack chatops telemetry temporal)
+
+# Packages that are tested at once: many of their tests wait more than they work.
+PACKAGES := 3
+
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m
 
@@ -26,7 +34,7 @@ CHAOS_TEST = go test ./internal/chaos -v -count=1 -timeout 3h -artifacts -output
 # zone. The store's own tests see to it by themselves.
 ZONED := $(addprefix ./internal/,chat conversation prompt recall mind catchup)
 
-.PHONY: help run build test chaos histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
+.PHONY: help run build test chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -41,11 +49,12 @@ build: ## worker, starter and sandbox, into .bin
 	go build -o $(BIN)/ ./worker ./starter ./sandbox
 
 test: temporal postgres govulncheck ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
-	@echo "Testing$(if $(RACE), with the race detector,; no C compiler, hence without the race detector): some minutes the first time …"
-	go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+	@echo "Testing$(if $(RACE),,; there is no C compiler, hence no race detector): some minutes the first time …"
+	go test -p $(PACKAGES) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
+	$(if $(RACE),go test $(RACE) -p $(PACKAGES) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(RACED))
 	@for zone in Asia/Tokyo America/Los_Angeles; do \
 		echo "Testing in the time zone $$zone …"; \
-		TZ=$$zone go test $(RACE) -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
+		TZ=$$zone go test -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \
 	done
 
 chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
@@ -54,6 +63,13 @@ chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an
 	$(CHAOS_TEST) $(ARGS)
 	@echo "The same with a Temporal server on Postgres …"
 	$(CHAOS_TEST) -chaos.messages=3000 -chaos.kills=30 -chaos.temporal=postgres -test.run='^TestChaos$$' $(ARGS)
+
+topology: temporal-server postgres ## two starters, three workers and Temporal on Postgres, replaced one by one while people talk
+	@echo "Replacing programs one by one while people talk …"
+	go test ./internal/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+
+race: temporal postgres govulncheck ## every test with the race detector
+	go test -race -timeout 1h $(TESTFLAGS) ./...
 
 histories: temporal ## record what workflows/testdata lacks of histories, one for each path
 	@scripts/histories

@@ -222,6 +222,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	for _, path := range []string{"/metrics", "/readyz", "/livez"} {
 		h.get("http://" + s.door + path)
+		h.get("http://" + s.worker.listens() + path)
 	}
 	h.temporal(s)
 

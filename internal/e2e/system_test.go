@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		defer func() { _ = os.RemoveAll(dir) }()
 		bin = dir
 		args := []string{"build", "-tags", "failpoint", "-o", dir + "/", "myao/worker", "myao/starter", "myao/sandbox"}
-		if *stormOf == 0 { // else the time is measured
+		if raced {
 			args = slices.Insert(args, 1, "-race")
 		}
 		build := exec.Command("go", args...)
@@ -86,11 +86,15 @@ type settings struct {
 	socket                               bool
 	deliverers                           int
 	provider                             string
+	env                                  []string
 }
 
 func quiet(seconds int) option   { return func(s *settings) { s.minWait = seconds } }
 func maxWait(seconds int) option { return func(s *settings) { s.maxWait = seconds } }
-func channels(y string) option   { return func(s *settings) { s.more = y } }
+func environment(v ...string) option {
+	return func(s *settings) { s.env = append(s.env, v...) }
+}
+func channels(y string) option { return func(s *settings) { s.more = y } }
 func answers(h llmtest.Handler) option {
 	return func(s *settings) { s.handler = h }
 }
@@ -141,6 +145,9 @@ persona: {name: myao, system_prompt: "You are myao."}
 response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d}
 %[11]s
 `, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.more)
+	if !strings.Contains(o.more, "worker: {") {
+		yaml += "worker: {address: 127.0.0.1:0}\n"
+	}
 	if err := os.WriteFile(s.config, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +155,7 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 		"SLACK_BOT_TOKEN=xoxb-e2e", "SLACK_SIGNING_SECRET=shh-signing", "GEMINI_API_KEY=AQ.secret-key",
 		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + s.ns,
 	}
+	s.env = append(s.env, o.env...)
 	s.starter, s.worker = s.program("starter"), s.program("worker")
 	if o.socket {
 		s.env = append(s.env, "SLACK_APP_TOKEN=xapp-sandbox")

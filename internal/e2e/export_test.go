@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metricsql"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.yaml.in/yaml/v3"
+
+	"myao/internal/telemetry"
+)
+
+// export is what programs show Prometheus: by metric and label, the values.
+type export struct {
+	text    string
+	metrics map[string]map[string][]string
+}
+
+var (
+	sample = regexp.MustCompile(`(?m)^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? [^ ]+$`)
+	label  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
+)
+
+func (x *export) add(t *testing.T, from, text string) {
+	t.Helper()
+	if x.metrics == nil {
+		x.metrics = map[string]map[string][]string{}
+	}
+	x.text += text
+	samples := sample.FindAllStringSubmatch(text, -1)
+	if len(samples) < 20 {
+		t.Fatalf("%s shows:\n%s", from, text)
+	}
+	for _, s := range samples {
+		labels := x.metrics[s[1]]
+		if labels == nil {
+			labels = map[string][]string{}
+			x.metrics[s[1]] = labels
+		}
+		for _, l := range label.FindAllStringSubmatch(s[2], -1) {
+			if !slices.Contains(labels[l[1]], l[2]) {
+				labels[l[1]] = append(labels[l[1]], l[2])
+			}
+		}
+	}
+}
+
+// scraped are the labels that Prometheus adds.
+var scraped = []string{"instance", "job"}
+
+func (x *export) has(metric, label string) bool {
+	_, ok := x.metrics[metric][label]
+	return ok || slices.Contains(scraped, label)
+}
+
+// check fails the test for each metric, label or value of ours in an expression that the
+// programs do not show. It returns the labels of the result, as far as they are named.
+func (x *export) check(t *testing.T, where, expression string) (labels []string) {
+	t.Helper()
+	parsed, err := metricsql.Parse(strings.ReplaceAll(expression, "$__rate_interval", "5m"))
+	if err != nil {
+		t.Errorf("%s: %v: %s", where, err, expression)
+		return nil
+	}
+	metrics := func(e metricsql.Expr) (names []string) {
+		metricsql.VisitAll(e, func(e metricsql.Expr) {
+			m, ok := e.(*metricsql.MetricExpr)
+			if !ok {
+				return
+			}
+			for _, filters := range m.LabelFilterss {
+				for _, f := range filters {
+					if f.Label == "__name__" {
+						names = append(names, f.Value)
+					}
+				}
+			}
+		})
+		return names
+	}
+	if len(metrics(parsed)) == 0 {
+		t.Errorf("%s names no metric: %s", where, expression)
+	}
+	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
+		switch e := e.(type) {
+		case *metricsql.MetricExpr:
+			for _, filters := range e.LabelFilterss {
+				name := filters[0].Value
+				if x.metrics[name] == nil {
+					t.Errorf("%s: there is no metric %s", where, name)
+					continue
+				}
+				for _, f := range filters[1:] {
+					if !x.has(name, f.Label) {
+						t.Errorf("%s: metric %s has no label %s", where, name, f.Label)
+					} else if !f.IsRegexp && strings.HasPrefix(name, "myao_") && !slices.Contains(x.metrics[name][f.Label], f.Value) {
+						t.Errorf("%s: metric %s has no %s=%q", where, name, f.Label, f.Value)
+					}
+				}
+			}
+		case *metricsql.AggrFuncExpr:
+			for _, by := range e.Modifier.Args {
+				labels = append(labels, by)
+				for _, name := range metrics(e) {
+					if !x.has(name, by) {
+						t.Errorf("%s: metric %s has no label %s", where, name, by)
+					}
+				}
+			}
+		}
+	})
+	return labels
+}
+
+var (
+	legend = regexp.MustCompile(`\{\{ *(?:\$labels\.)?(\w+) *\}\}`)
+	named  = regexp.MustCompile("`(myao_[a-z_]+)`")
+	suffix = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+// covers fails the test for each thing that the dashboard, the alerts and their
+// description name and that there is not.
+func (x *export) covers(t *testing.T) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	read := func(path ...string) []byte {
+		text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr, LegendFormat string }
+		}
+	}
+	if err := json.Unmarshal(read("deploy", "grafana", "myao.json"), &board); err != nil {
+		t.Fatal(err)
+	}
+	drawn := 0
+	for _, p := range board.Panels {
+		for _, target := range p.Targets {
+			drawn++
+			by := x.check(t, "dashboard, "+p.Title, target.Expr)
+			for _, l := range legend.FindAllStringSubmatch(target.LegendFormat, -1) {
+				if !slices.Contains(by, l[1]) && !slices.Contains(scraped, l[1]) {
+					t.Errorf("dashboard, %s: the legend names %s", p.Title, l[1])
+				}
+			}
+		}
+	}
+	var alerts struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(read("deploy", "prometheus", "alerts.yaml"), &alerts); err != nil {
+		t.Fatal(err)
+	}
+	docs := string(read("docs", "observability.md"))
+	rules := 0
+	for _, g := range alerts.Groups {
+		for _, r := range g.Rules {
+			rules++
+			by := x.check(t, r.Alert, r.Expr)
+			for _, l := range legend.FindAllStringSubmatch(r.Annotations["description"], -1) {
+				if !slices.Contains(by, l[1]) {
+					t.Errorf("%s: the description names %s", r.Alert, l[1])
+				}
+			}
+			if _, err := time.ParseDuration(r.For); err != nil || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+				!slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
+				t.Errorf("%s lacks something: %+v", r.Alert, r)
+			}
+			anchor := strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(r.Alert, "$1-$2"))
+			if r.Annotations["runbook_url"] != "docs/operations.md#"+anchor {
+				t.Errorf("%s leads to %s", r.Alert, r.Annotations["runbook_url"])
+			}
+			if !strings.Contains(docs, "`"+r.Alert+"`") {
+				t.Errorf("docs/observability.md does not tell of %s", r.Alert)
+			}
+		}
+	}
+	if drawn < 20 || rules < 10 {
+		t.Errorf("%d expressions are drawn and %d alert", drawn, rules)
+	}
+	told := map[string]bool{}
+	for _, name := range named.FindAllStringSubmatch(docs, -1) {
+		told[name[1]] = true
+		if x.metrics[name[1]] == nil && x.metrics[name[1]+"_bucket"] == nil {
+			t.Errorf("docs/observability.md tells of %s, which there is not", name[1])
+		}
+	}
+	for name := range x.metrics {
+		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "myao_") && !told[name] {
+			t.Errorf("docs/observability.md does not tell of %s", name)
+		}
+	}
+}
+
+// misbehave is what the SDK shows when things go wrong that do not in a test: a workflow
+// that panics, and a request that Temporal refuses.
+func (s *system) misbehave() string {
+	s.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	told, err := telemetry.Open(s.t.Context(), telemetry.Options{
+		Program: "test", Lookup: func(string) (string, bool) { return "", false }, Clock: time.Now, Logger: quiet,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	o := client.Options{HostPort: s.temporalAddr, Namespace: s.ns, Logger: quiet}
+	told.Client(&o)
+	c, err := client.NewLazyClient(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close()
+	w := worker.New(c, "misbehaving", worker.Options{})
+	w.RegisterWorkflowWithOptions(func(workflow.Context) error { panic("a fault") }, workflow.RegisterOptions{Name: "Faulty"})
+	if err := w.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	defer w.Stop()
+	if _, err := c.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{ID: "faulty", TaskQueue: "misbehaving"}, "Faulty"); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := c.SignalWorkflow(s.t.Context(), "nobody", "", "hello", nil); err == nil {
+		s.t.Fatal(errors.New("there is a workflow of that name"))
+	}
+	show := func() string {
+		w := httptest.NewRecorder()
+		promhttp.HandlerFor(told.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		return w.Body.String()
+	}
+	s.await("the workflow to fail", 20*time.Second, func() bool { return strings.Contains(show(), "temporal_workflow_task_execution_failed_total") })
+	return show()
+}

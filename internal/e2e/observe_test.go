@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+
+	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/workflows"
+)
+
+// TestWhatTheProgramsTell follows what people say through all that the programs tell of
+// it: a trace from Slack's request to the post, metrics, and the log.
+func TestWhatTheProgramsTell(t *testing.T) {
+	t.Parallel()
+	c := collect(t)
+	var failed sync.Once
+	s := start(t, sqlite(t), quiet(1), channels("log: {level: debug}\n"),
+		environment("OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100"),
+		answers(func(call llmtest.Call) llmtest.Reply {
+			reply := llmtest.Text("It is a " + replyWord + ".")
+			failed.Do(func() {
+				reply = llmtest.Reply{Status: http.StatusServiceUnavailable, Message: "come again with your " + saidWord}
+			})
+			if call.Judgment() {
+				return llmtest.No("nobody asked")
+			}
+			return reply
+		}))
+	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", After: true, Lose: true, Times: 1})
+	address := s.worker.listens()
+	s.await("the worker to be ready", 30*time.Second, func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
+
+	first := s.workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
+	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.workspace.Say(s.general, s.bob.ID, s.mention("and another "+saidWord+"?"), sandbox.InThread(first))
+	s.await("another answer", 60*time.Second, func() bool { return len(s.posts()) == 2 })
+	s.workspace.Say(s.general, s.bob.ID, "just talk of a "+saidWord)
+	s.await("a judgment", 60*time.Second, func() bool { return strings.Contains(s.worker.log.String(), `"judged"`) })
+	var exports export
+	exports.add(t, "starter", scrape(t, s.door))
+	exports.add(t, "worker", scrape(t, address))
+	exports.add(t, "a worker that fails", s.misbehave())
+	exports.covers(t)
+
+	// What the bot does for a message is in the trace of the request that brought it,
+	// also where the workflow was begun by another one.
+	thread := "thread/T0E2E/" + s.general + "/" + first
+	way := []string{"POST /slack/events", "relay", "SignalWithStartWorkflow:Conversation", "HandleSignal:changes",
+		"RunActivity:Compose", "chat test", "RunActivity:Post", "chat.postMessage"}
+	s.await("two traces from the door to the post", 20*time.Second, func() bool {
+		whole := 0
+		for _, spans := range c.traces() {
+			if path := rooted(spans); !slices.ContainsFunc(way, func(name string) bool { return path[name] == 0 }) {
+				whole++
+			}
+		}
+		return whole == 2
+	})
+	for _, spans := range c.traces() {
+		if path := rooted(spans); path["POST /slack/events"] > 1 {
+			t.Errorf("one trace has %d requests", path["POST /slack/events"])
+		}
+		for _, sp := range spans {
+			want := "myao-starter"
+			if n := sp.GetName(); strings.HasPrefix(n, "Run") || strings.HasPrefix(n, "chat") || strings.HasPrefix(n, "Handle") {
+				want = "myao-worker"
+			}
+			if sp.service != want {
+				t.Errorf("%s is of %s, want %s", sp.GetName(), sp.service, want)
+			}
+			if sp.GetName() == "chat test" && attribute(sp.GetAttributes(), "gen_ai.provider.name") != "gcp.gemini" {
+				t.Errorf("a call of a model says %v", sp.GetAttributes())
+			}
+		}
+	}
+
+	// The history that was made with traces goes on without them.
+	replayer := worker.NewWorkflowReplayer()
+	replayer.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
+	if err := replayer.ReplayWorkflowExecution(t.Context(), s.temporal.WorkflowService(), slog.New(slog.DiscardHandler), s.ns,
+		workflow.Execution{ID: thread}); err != nil {
+		t.Error(err)
+	}
+
+	s.worker.stop()
+	s.starter.stop()
+	lines := s.about(thread)
+	for msg, keys := range map[string][]string{
+		"model call":   {"conversation", "trigger", "trace_id", "span_id"},
+		"posted":       {"conversation", "trigger", "trace_id"},
+		"event stored": {"conversation", "event", "trace_id"},
+	} {
+		for _, key := range keys {
+			if !slices.ContainsFunc(lines, func(l map[string]any) bool { return l["msg"] == msg && l[key] != nil }) {
+				t.Errorf("no line %q of %s has %q", msg, thread, key)
+			}
+		}
+	}
+	h := &haystack{t: t, texts: map[string][]byte{
+		"the traces": c.raw, "the metrics": []byte(exports.text), "the logs": []byte(s.worker.log.String() + s.starter.log.String()),
+	}}
+	h.not("what people said", forms(saidWord)...)
+	h.not("what the bot wrote", forms(replyWord)...)
+	h.not("a secret", slices.Concat(forms(botToken), forms(signingSecret), forms(geminiKey))...)
+	if !bytes.Contains(c.raw, []byte(thread)) {
+		t.Error("the traces were not searched where they are")
+	}
+}
+
+// rooted counts the spans by name that are below the root of their trace.
+func rooted(spans []span) map[string]int {
+	names := map[string]int{}
+	below := map[string]bool{}
+	for more := true; more; {
+		more = false
+		for _, s := range spans {
+			if id := string(s.GetSpanId()); !below[id] && (len(s.GetParentSpanId()) == 0 || below[string(s.GetParentSpanId())]) {
+				below[id], more = true, true
+				names[s.GetName()]++
+			}
+		}
+	}
+	return names
+}
+
+// about is the lines of both programs that say a conversation.
+func (s *system) about(conversation string) []map[string]any {
+	s.t.Helper()
+	var lines []map[string]any
+	for _, text := range strings.Split(s.worker.log.String()+s.starter.log.String(), "\n") {
+		var line map[string]any
+		if json.Unmarshal([]byte(text), &line) == nil && line["conversation"] == conversation {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// collector is where the programs send their spans, by OTLP over HTTP.
+type collector struct {
+	url string
+
+	mu    sync.Mutex
+	spans []span
+	raw   []byte // all that came, to be searched
+}
+
+// span is one of them, with the name of the program that made it.
+type span struct {
+	*tracepb.Span
+	service string
+}
+
+func collect(t *testing.T) *collector {
+	c := &collector{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var in coltracepb.ExportTraceServiceRequest
+		if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
+			t.Errorf("the collector is sent %d bytes at %s: %v", len(body), r.URL.Path, err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.raw = append(c.raw, body...)
+		for _, of := range in.GetResourceSpans() {
+			service := attribute(of.GetResource().GetAttributes(), "service.name")
+			for _, scope := range of.GetScopeSpans() {
+				for _, s := range scope.GetSpans() {
+					c.spans = append(c.spans, span{s, service})
+				}
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+func attribute(all []*commonpb.KeyValue, key string) string {
+	for _, a := range all {
+		if a.GetKey() == key {
+			return a.GetValue().GetStringValue()
+		}
+	}
+	return ""
+}
+
+// traces is the spans by trace.
+func (c *collector) traces() map[string][]span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[string][]span{}
+	for _, s := range c.spans {
+		all[string(s.GetTraceId())] = append(all[string(s.GetTraceId())], s)
+	}
+	return all
+}
+
+// listens is the address that the worker answers at.
+func (p *program) listens() string {
+	p.s.t.Helper()
+	says := regexp.MustCompile(`"worker listens".*"address":"([^"]*)"`)
+	p.s.await("the worker to listen", 30*time.Second, func() bool { return says.MatchString(p.log.String()) })
+	all := says.FindAllStringSubmatch(p.log.String(), -1)
+	return all[len(all)-1][1]
+}
+
+// status is what an address answers with, or 0.
+func status(url string) int {
+	resp, err := http.Get(url)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+func scrape(t *testing.T, address string) string {
+	t.Helper()
+	resp, err := http.Get(fmt.Sprintf("http://%s/metrics", address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", address, resp.Status, err)
+	}
+	return string(body)
+}

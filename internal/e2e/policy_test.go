@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// One channel has a budget of two calls, another a character and a model of its own.
+func TestPolicyOfAChannel(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), channels(`channels:
+  general: {daily_calls: 2}
+  pirates: {persona: Speak like a pirate., model: parrot}
+`), answers(speaking("Seven.", llmtest.Yes("nobody answered", 1, 0))))
+	pirates := s.workspace.AddChannel(sandbox.Public, "pirates", s.workspace.Bot().UserID, s.alice.ID)
+	in := func(channel string) (posts []sandbox.Post) {
+		for _, p := range s.posts() {
+			if p.Channel == channel {
+				posts = append(posts, p)
+			}
+		}
+		return posts
+	}
+	decided := func(conversation string) store.Decision {
+		rows, err := s.store.Decisions(t.Context(), conversation)
+		if err != nil || len(rows) != 1 {
+			return store.Decision{}
+		}
+		return rows[0]
+	}
+
+	for _, text := range []string{"how many dwarfs?", "how many hills?"} {
+		posted := len(in(s.general))
+		s.workspace.Say(s.general, s.alice.ID, s.mention(text))
+		s.await("an answer", 20*time.Second, func() bool { return len(in(s.general)) == posted+1 })
+	}
+	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("how many seas?"))
+	s.await("the note", 20*time.Second, func() bool { return len(in(s.general)) == 3 })
+	if p := in(s.general)[2]; p.ThreadTS != asked || !strings.Contains(p.Text, "today") || strings.Contains(p.Text, "Seven") {
+		t.Errorf("posted %q in thread %q, want the note in thread %q", p.Text, p.ThreadTS, asked)
+	}
+	top := "channel/T0E2E/" + s.general
+	s.workspace.Say(s.general, s.alice.ID, "does anybody know?")
+	s.await("the judgment by rule", 20*time.Second, func() bool { return decided(top).Outcome == "silent" })
+	if d := decided(top); d.Source != "rule" || d.Rule != "over_budget" {
+		t.Errorf("ledger: %+v, want the rule over_budget", d)
+	}
+	thread := "thread/T0E2E/" + s.general + "/" + asked
+	s.await("the note in the ledger", 10*time.Second, func() bool { return decided(thread).Outcome == "posted" })
+	if d := decided(thread); d.Source != "addressed" || d.Rule != "over_budget" {
+		t.Errorf("ledger: %+v, want an addressed one over budget", d)
+	}
+
+	// The other channel's budget is another, and so are its character and its model.
+	s.workspace.Say(pirates, s.alice.ID, "where is the treasure?")
+	s.await("the pirate", 20*time.Second, func() bool { return len(in(pirates)) == 1 })
+	judged, replied := s.judgments(), s.calls("parrot")
+	if len(judged) != 1 || len(replied) != 1 || len(s.replies()) != 2 {
+		t.Fatalf("%d judgments, %d replies of the parrot, %d of the usual model; want 1, 1 and 2", len(judged), len(replied), len(s.replies()))
+	}
+	for _, call := range []llmtest.Call{judged[0], replied[0]} {
+		if !strings.Contains(call.System, "You are myao.\n\nSpeak like a pirate.") {
+			t.Errorf("%s does not know that it is a pirate", call.Model)
+		}
+	}
+	for _, call := range s.replies() {
+		if strings.Contains(call.System, "pirate.") {
+			t.Error("the persona of one channel is in another's prompt")
+		}
+	}
+	s.never("a second note", 2*time.Second, func() bool { return len(in(s.general)) != 3 })
+}
