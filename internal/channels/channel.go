@@ -33,13 +33,13 @@ func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (
 	asked := a.Clock()
 	said, err := a.Source.Channel(ask, id)
 	if err != nil {
-		a.Logger.Warn("name of channel not learnt", "channel", id, "error", err)
+		a.Logger.WarnContext(ctx, "name of channel not learnt", "channel", id, "error", err)
 		return store.Channel{}, false
 	}
 	said.ID = id
 	channel := Row(said, asked)
 	if err := a.Store.SaveChannel(ctx, team, channel); err != nil {
-		a.Logger.Warn("name of channel not kept", "channel", id, "error", err)
+		a.Logger.WarnContext(ctx, "name of channel not kept", "channel", id, "error", err)
 	}
 	return channel, true
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+// starterSays runs the starter's main as a process would, and returns what it prints.
+func starterSays(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), args, &out, &errs)
+	return out.String(), errs.String(), status
+}
+
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	url := sqlite(t)
+	config := filepath.Join(t.TempDir(), "myao.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, `slack: {bot_token: xoxb-1, signing_secret: shh}
+database: {url: %q}
+agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
+response: {daily_calls: 5}
+channels:
+  C00000002: &quiet
+    mode: mention
+    quiet_hours: 22:00-07:00
+    time_zone: Asia/Tokyo
+    persona: |
+      Be formal here,
+      always.
+  "#Old": *quiet
+  nowhere: {mode: all}
+`, url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []store.Channel{
+		{ID: "C00000001", Name: "general", Member: true},
+		{ID: "C00000002", Name: "sec\x1bret", Member: true, Private: true},
+		{ID: "C00000003", Name: "old"},
+		{ID: "C00000004", Name: "left"},
+	} {
+		if err := db.SaveChannel(t.Context(), "T1", c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ended := range []time.Time{{}, time.Now().AddDate(0, 0, -2)} {
+		if err := db.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	list, errs, status := starterSays(t, "--config", config, "channels")
+	want := [][]string{
+		{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
+		{"C00000001", "general", "public", "judge", "–", "1 of 5", "77"},
+		{"C00000002", `sec\x1bret`, "private", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
+		{"C00000003", "old", "left", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
+		{"nowhere", "–", "unknown", "all", "–", "0 of 5", "0"},
+	}
+	if got := cells(list); status != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("status %d, %q; got\n%s, want\n%q", status, errs, list, want)
+	}
+
+	one, errs, status := starterSays(t, "--config", config, "channels", "C00000002")
+	for _, line := range []string{
+		`mode +mention +` + config + `:7 channels\.C00000002\.mode`,
+		`persona +Be formal here,\\nalways\.\\n +` + config + `:10 channels\.C00000002\.persona`,
+		`model +large +` + config + `:3 agents\.response\.model`,
+		`daily_calls +5 +` + config + `:4 response\.daily_calls`,
+		`bots +ignore +default`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(one) {
+			t.Errorf("status %d, %q; %s is not in\n%s", status, errs, line, one)
+		}
+	}
+
+	// By a name, through an alias, for a program.
+	text, errs, status := starterSays(t, "--config", config, "channels", "#old", "--json")
+	var report channelReport
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		t.Fatalf("status %d, %s: %v in %q", status, errs, err, text)
+	}
+	if s := report.Settings[0]; report.Channel != "C00000003" || report.Member || !report.Known || report.File != config ||
+		s.Key != "mode" || s.Value != "mention" || s.From != "channels.#Old.mode" || s.Line != 7 {
+		t.Errorf("got %+v", report)
+	}
+	// What nobody knows and the configuration names is explained, too; the rest is an error.
+	if text, errs, status := starterSays(t, "--config", config, "channels", "nowhere"); status != 0 || !strings.Contains(text, config+":14 channels.nowhere.mode") {
+		t.Errorf("status %d, %q\n%s", status, errs, text)
+	}
+	if text, errs, status := starterSays(t, "--config", config, "channels", "somewhere"); status != 1 || text != "" || !strings.Contains(errs, `"somewhere" is not known`) {
+		t.Errorf("status %d, %q, %q", status, text, errs)
+	}
+}
+
+// cells takes a table apart.
+func cells(text string) (rows [][]string) {
+	for line := range strings.Lines(text) {
+		rows = append(rows, regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1))
+	}
+	return rows
+}

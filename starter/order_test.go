@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLength(t *testing.T) {
+	t.Parallel()
+	for l, want := range map[length]time.Duration{
+		"90m": 90 * time.Minute, "2h": 2 * time.Hour, "1d": 24 * time.Hour, "1h30m": 90 * time.Minute, "1s": time.Second, "366d": 366 * 24 * time.Hour,
+		"367d": 0, "9999d": 0, "8785h": 0, "0d": 0, "0s": 0, "-1h": 0, "1.5d": 0, "1d2h": 0, "500ms": 0, "1.5s": 0, "2": 0, "2 h": 0, "soon": 0, "": 0,
+	} {
+		got, err := l.duration()
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %s, %v; want %s", l, got, err, want)
+		}
+		if l != "" && (l.Validate() == nil) != (want > 0) {
+			t.Errorf("%q: %v", l, l.Validate())
+		}
+	}
+}
+
+func TestCommandLinesOfOperators(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"answer-now --help":                          {0, "starter answer-now '#general' 1700000000.000100"},
+		"snooze --help":                              {0, "starter snooze --for 2h general"},
+		"conversations --help":                       {0, "starter conversations --phase waiting,delaying"},
+		"mute --by carol":                            {2, "<channel>"},
+		"snooze general --by carol":                  {2, "--for"},
+		"snooze general --by carol --for soon":       {2, "want a time such as 90m, 2h or 1d"},
+		"drop general yesterday --by carol":          {2, "want the ts of a message"},
+		"show general 1700000000.000100 and":         {2, "and"},
+		"conversations --phase asleep":               {2, "waiting"},
+		"conversations --limit 0":                    {2, "want 1 or more"},
+		"unmute general --by carol --timeout soon":   {2, "--timeout"},
+		"unmute general --by carol --config no.yaml": {1, "no.yaml"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			status := run(t.Context(), strings.Fields(line), &stdout, &stderr)
+			if said := stdout.String() + stderr.String(); status != want.status || !strings.Contains(said, want.says) {
+				t.Errorf("status %d, %q; want %d, %q", status, said, want.status, want.says)
+			}
+		})
+	}
+}

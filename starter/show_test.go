@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/operator"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestShownForPeople(t *testing.T) {
+	t.Parallel()
+	tokyo := time.FixedZone("JST", 9*3600)
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366400.000100"}
+	minutes := 3
+	for _, test := range []struct {
+		name string
+		shown
+		want []string
+	}{
+		{
+			"held back, in a channel that is snoozed", shown{
+				Conversation: thread, Name: called(thread, "general"), WebUI: "/namespaces/default/workflows/x/r",
+				Run: operator.Run{ID: "run-1", Running: true, Started: noon.Add(-time.Hour)},
+				State: &conversation.State{
+					Phase: conversation.Delaying, Since: noon, DueAt: noon.Add(3 * time.Minute),
+					Pending: []conversation.Item{{TS: "1772366400.000100"}, {TS: "1772366460.000100", Revision: "1772366461.000000", FollowUp: true}},
+					Later:   []conversation.Item{{TS: "1772366470.000100", Addressed: true}},
+					Verdict: &chat.Verdict{ShouldRespond: true, Confidence: 0.85, Reason: "nobody answered", DelaySeconds: &minutes},
+				},
+				ChannelSilenced: noon.Add(time.Hour),
+			},
+			[]string{
+				"#general, thread 1772366400.000100",
+				"phase    delaying since 2026-03-01 21:00:00 JST, due 2026-03-01 21:03:00 JST",
+				"pending  1772366400.000100  2026-03-01 21:00:00 JST",
+				"         1772366460.000100  2026-03-01 21:01:00 JST, follow-up, edited",
+				"later    1772366470.000100  2026-03-01 21:01:10 JST, addressed",
+				"verdict  yes, 0.85, in 3s: nobody answered",
+				"silent   until 2026-03-01 22:00:00 JST, with its channel",
+				"run      run-1, open since 2026-03-01 20:00:00 JST",
+				"Web UI   /namespaces/default/workflows/x/r",
+			},
+		},
+		{
+			"closed, and muted", shown{
+				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon}, Silenced: noon.AddDate(100, 0, 0),
+				State: &conversation.State{Phase: conversation.Idle, Since: noon, Verdict: &chat.Verdict{Confidence: 1}},
+			},
+			[]string{
+				"C1",
+				"phase    closed: nothing waits",
+				"verdict  no, 1.00: no reason given",
+				"silent   until it is unmuted",
+				"run      run-1, closed 2026-03-01 21:00:00 JST: the next message starts another",
+			},
+		},
+		{
+			"never heard of, snoozed long ago", shown{Name: "C1", State: conversation.New(thread), Silenced: noon},
+			[]string{"C1", "phase  closed: nothing waits", "run    none that Temporal remembers: the next message starts one"},
+		},
+		{
+			"posting", shown{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Posting: true}},
+			[]string{"C1", "phase  replying (posting)", "run    r, open since 2026-03-01 21:00:00 JST"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			if err := test.text(&out, tokyo, noon); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := out.String(), strings.Join(test.want, "\n")+"\n"; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestConversationsForPeople(t *testing.T) {
+	t.Parallel()
+	waiting := operator.Listed{
+		Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366400.000100"}, Name: "general", Phase: conversation.Waiting,
+		DueAt: noon.Add(time.Minute), Since: noon, Pending: 2, Silenced: noon.Add(time.Hour),
+	}
+	unknown := operator.Listed{Conversation: chat.Conversation{Team: "T1", Channel: "D1"}, Phase: operator.Unknown, Since: noon}
+	for _, test := range []struct {
+		name  string
+		limit int
+		all   []operator.Listed
+		want  string
+	}{
+		{"none", 50, nil, "none\n"},
+		{"some", 50, []operator.Listed{waiting, unknown}, `
+PHASE    DUE                      PENDING  SINCE                    SILENT UNTIL             CONVERSATION
+waiting  2026-03-01 12:01:00 UTC  2        2026-03-01 12:00:00 UTC  2026-03-01 13:00:00 UTC  #general, thread 1772366400.000100
+unknown  –                        0        2026-03-01 12:00:00 UTC  –                        D1
+`},
+		{"as many as there may be", 1, []operator.Listed{waiting}, `
+PHASE    DUE                      PENDING  SINCE                    SILENT UNTIL             CONVERSATION
+waiting  2026-03-01 12:01:00 UTC  2        2026-03-01 12:00:00 UTC  2026-03-01 13:00:00 UTC  #general, thread 1772366400.000100
+
+There may be more: --limit
+`},
+		{"without a worker", 50, []operator.Listed{unknown}, `
+PHASE    DUE  PENDING  SINCE                    SILENT UNTIL  CONVERSATION
+unknown  –    0        2026-03-01 12:00:00 UTC  –             D1
+
+No worker answered: what they wait for is not known.
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			c := conversationsCommand{Limit: test.limit}
+			if err := c.table(&out, test.all, time.UTC, noon); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := out.String(), strings.TrimPrefix(test.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
