@@ -34,7 +34,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_ambiguous_posts_total", Help: "Posts of unknown end that were looked for in Slack, by result: found, missing.",
 		}, []string{"result"}),
 		runs: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_memory_runs_total", Help: "Memory runs that have begun.",
+			Name: "myao_memory_runs_total", Help: "Memory runs that have come so far as to know what is new.",
 		}),
 		scopes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_memory_scopes_total", Help: "Threads, channels and workspaces that were to be remembered, by result: changed, unchanged, failed.",

@@ -24,6 +24,7 @@ type promptCommand struct {
 	Channel string `placeholder:"ID" help:"The channel or direct message. Without it, --for memory is the workspace's."`
 	Thread  string `placeholder:"TS" help:"The ts of the thread's parent. Without it, the channel's top level; for memory the channel with its threads."`
 	Ask     bool   `help:"Ask the model, too, and print its answer. It costs what it costs."`
+	output
 }
 
 // Validate is kong's way to be told what does not go together.
@@ -59,12 +60,22 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	var asked []asked
 	for _, q := range questions {
-		if err := c.show(ctx, stdout, q); err != nil {
+		a, err := c.ask(ctx, q)
+		if err != nil {
 			return err
 		}
+		asked = append(asked, a)
 	}
-	return nil
+	return c.print(stdout, asked, func(w io.Writer) error {
+		for _, a := range asked {
+			if err := a.text(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // titled is a question with what it is for.
@@ -129,20 +140,40 @@ func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own 
 	return ts, addressed, nil
 }
 
-// show prints one question as it is sent, and its answer if that is wanted.
-func (c *promptCommand) show(ctx context.Context, w io.Writer, q titled) error {
-	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", q.title, q.Model, q.System, q.Prompt)
-	if err != nil || !c.Ask {
-		return err
+// asked is one question as it is sent, and its answer if that is wanted.
+type asked struct {
+	For    string   `json:"for"`
+	Model  string   `json:"model"`
+	System string   `json:"system"`
+	Prompt string   `json:"prompt"`
+	Answer *written `json:"answer,omitempty"`
+}
+
+type written struct {
+	Model     string `json:"model"`
+	TokensIn  int    `json:"tokens_in"`
+	TokensOut int    `json:"tokens_out"`
+	Text      string `json:"text"`
+}
+
+func (c *promptCommand) ask(ctx context.Context, q titled) (asked, error) {
+	a := asked{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
+	if !c.Ask {
+		return a, nil
 	}
-	answer, err := q.Ask(ctx)
+	got, err := q.Ask(ctx)
 	var cut *llm.Error
 	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) {
-		answer.Text, err = cut.Text+" …", nil
+		got.Text, err = cut.Text+" …", nil
 	}
-	if err != nil {
-		return err
+	a.Answer = &written{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}
+	return a, err
+}
+
+func (a asked) text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
+	if err == nil && a.Answer != nil {
+		_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n%s\n", a.Answer.Model, a.Answer.TokensIn, a.Answer.TokensOut, a.Answer.Text)
 	}
-	_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n%s\n", answer.Model, answer.Usage.Input, answer.Usage.Output, strings.TrimSpace(answer.Text))
 	return err
 }

@@ -175,7 +175,7 @@ func (x *export) covers(t *testing.T) {
 	if err := yaml.Unmarshal(read("deploy", "prometheus", "alerts.yaml"), &alerts); err != nil {
 		t.Fatal(err)
 	}
-	docs := string(read("docs", "observability.md"))
+	docs, runbook := string(read("docs", "observability.md")), string(read("docs", "operations.md"))
 	rules := 0
 	for _, g := range alerts.Groups {
 		for _, r := range g.Rules {
@@ -190,9 +190,12 @@ func (x *export) covers(t *testing.T) {
 				!slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 				t.Errorf("%s lacks something: %+v", r.Alert, r)
 			}
-			anchor := strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(r.Alert, "$1-$2"))
-			if r.Annotations["runbook_url"] != "docs/operations.md#"+anchor {
+			words := strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(r.Alert, "$1 $2"))
+			if r.Annotations["runbook_url"] != "docs/operations.md#"+strings.ReplaceAll(words, " ", "-") {
 				t.Errorf("%s leads to %s", r.Alert, r.Annotations["runbook_url"])
+			}
+			if !strings.Contains(runbook, "\n### M"+words[1:]+"\n") {
+				t.Errorf("docs/operations.md does not say what to do about %s", r.Alert)
 			}
 			if !strings.Contains(docs, "`"+r.Alert+"`") {
 				t.Errorf("docs/observability.md does not tell of %s", r.Alert)

@@ -240,6 +240,7 @@ func TestPromptCommand(t *testing.T) {
 		{[]string{"--for", "memory", "--channel", s.general}, 0, []string{"short-term memory of channel", "long-term memory of channel"}},
 		{[]string{"--for", "memory", "--channel", s.general, "--ask"}, 2, []string{"answer of " + memoryModel, "- 2026-01-01 the harbour"}},
 		{[]string{"--for", "response", "--channel", s.general, "--thread", root, "--ask"}, 1, []string{"I see."}},
+		{[]string{"--for", "judgment", "--channel", s.general, "--json"}, 0, []string{`"for": "judgment"`, `"system": "`, `plans for friday?\n`}},
 	} {
 		before := len(s.model.Calls())
 		out, err := command(c.args...)
