@@ -19,9 +19,6 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # make race leaves nothing out, and the end-to-end tests then build the programs with it, too.
 RACED := ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest launch llm/... operator recall relay sandbox slack chatops telemetry temporal)
 
-# Packages that are tested at once: many of their tests wait more than they work.
-PACKAGES := 3
-
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m
 
@@ -50,8 +47,8 @@ build: ## worker, starter and sandbox, into .bin
 
 test: temporal postgres govulncheck ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
 	@echo "Testing$(if $(RACE),,; there is no C compiler, hence no race detector): some minutes the first time …"
-	go test -p $(PACKAGES) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
-	$(if $(RACE),go test $(RACE) -p $(PACKAGES) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(RACED))
+	go test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
+	$(if $(RACE),go test $(RACE) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(RACED))
 	@for zone in Asia/Tokyo America/Los_Angeles; do \
 		echo "Testing in the time zone $$zone …"; \
 		TZ=$$zone go test -count=1 -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(ZONED) || exit 1; \

@@ -52,7 +52,8 @@ func (w *world) unrest() (u unrest) {
 }
 
 // busy is those of conversations that do not stand idle, as they themselves know: the
-// list of workflows is written later, and on a dev server that was killed not always.
+// attributes are written later, on a dev server with too little to do it with a quarter of
+// an hour later, and on one that was killed not always.
 func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 	var busy []string
 	for _, id := range ids {
@@ -61,7 +62,7 @@ func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 			return nil, err
 		}
 		phase, _ := d.TypedSearchAttributes.GetKeyword(phaseAttribute)
-		if d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && phase != string(conversation.Idle) {
+		if d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && phase != string(conversation.Idle) && !w.idles(ctx, id) {
 			busy = append(busy, id)
 			if len(busy) == 20 {
 				return busy, nil // enough to know, and to tell
@@ -69,6 +70,13 @@ func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 		}
 	}
 	return busy, nil
+}
+
+// idles reports whether a conversation says that it is idle.
+func (w *world) idles(ctx context.Context, id string) bool {
+	var state conversation.State
+	value, err := w.client.QueryWorkflow(ctx, id, "", conversation.QueryName)
+	return err == nil && value.Get(&state) == nil && state.Phase == conversation.Idle
 }
 
 var phaseAttribute = temporalsdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)

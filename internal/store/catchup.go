@@ -32,6 +32,13 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	var synced Synced
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		synced = Synced{}
+		if s.sqlite == "" {
+			// One at a time. The rows that are there are locked in order; but two that meet
+			// new channels side by side may each hold what the other wants next.
+			if err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext(?))", "myao channels "+team).Error; err != nil {
+				return err
+			}
+		}
 		var rows []channelRow
 		if err := s.locked(tx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {
 			return err
