@@ -153,7 +153,7 @@ func TestWhyCommand(t *testing.T) {
 		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) said it", "decided about together with " + second.TS, "herald (B1), a bot, said it",
 		"the channel's bots setting is ignore", "said before the bot knew the channel", "decided to answer, about " + second.TS + " with " + first.TS,
 		`judgment, confidence 0.90: nobody \x1b[31manswered`, "1000 tokens in, 100 out, 0s, cost 0.002", "→ posted at", "in Slack as " + own.TS + ", 1 try",
-		own.TS + ": the bot said it", "slack:U2 ordered: mute until", root.TS + ": Ada",
+		own.TS + ": the bot said it", "slack:U2 ordered: mute", root.TS + ": Ada",
 	}, []string{"secret", "words", reply.TS})
 	o.prints([]string{"why", "#General", "--text", "--limit", "2"}, []string{`"secret \x1b[2J"`, `"the bot's words"`, "there are earlier messages"}, []string{first.TS + ": Ada"})
 	o.prints([]string{"why", "C1", "--since", "2h"}, []string{first.TS + ": Ada"}, []string{old.TS})

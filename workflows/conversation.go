@@ -161,14 +161,21 @@ func (t *talk) leaves(effect conversation.Effect) bool {
 	return false
 }
 
+// cancellation is by whom what waits is dropped when the run is cancelled.
+const cancellation = "cancellation"
+
 // calledOff reports whether the run has been cancelled and nothing keeps it any
 // more. What waits is dropped then; a post that has begun is not called back.
 func (t *talk) calledOff() bool {
 	if t.run.Err() == nil {
 		return false
 	}
+	if t.state.Phase != conversation.Idle && !t.state.Posting {
+		// What waited without a decision yet has no row in the ledger: this explains it.
+		t.writeDown(order{conversation.Order{By: cancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(t.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
+	}
 	for t.state.Phase != conversation.Idle && !t.state.Posting {
-		t.apply(conversation.Drop{By: "cancellation"})
+		t.apply(conversation.Drop{By: cancellation})
 	}
 	return t.state.Phase == conversation.Idle
 }

@@ -302,7 +302,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		s.says(0, said(1))
 		cancelAt(s, minute)
 		s.ends("canceled")
-		s.wants("1m0s closed")
+		s.wants("1m0s write down drop by cancellation", "1m0s closed")
 	})
 	t.Run("while it judges", func(t *testing.T) {
 		s := newScene(t, topLevel)
@@ -313,6 +313,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		s.ends("canceled")
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
+			"5m1s write down drop by cancellation",
 			`5m1s settle dropped by "cancellation", /1`,
 			"5m2s closed",
 		)
@@ -329,6 +330,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		s.wants(
 			"0s compose addressed 1.000000, /1",
 			"0s post 1.000000, /1",
+			"10s write down drop by cancellation",
 			`10s settle dropped by "cancellation", /2`,
 			"10s closed",
 		)

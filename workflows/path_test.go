@@ -379,7 +379,7 @@ var paths = []path{
 				p.t.Fatal(err)
 			}
 		},
-		runs: [][]string{{"hears said", "is called off", "ends as canceled"}}, never: []string{"Judge"}},
+		runs: [][]string{{"hears said", "is called off", "Order: done", "ends as canceled"}}, never: []string{"Judge"}},
 	{name: "reset",
 		play: func(p *player) {
 			p.says(addressed(2))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/conversation"
 	"myao/internal/store"
 )
 
@@ -238,7 +239,7 @@ func (t *text) order(at time.Time, thread string, o Order) {
 	if o.Subject != "" {
 		line += " " + Plain(o.Subject)
 	}
-	if !o.Until.IsZero() {
+	if !o.Until.IsZero() && o.Kind != conversation.UpdateMute { // which has no end that means anything
 		line += " until " + o.Until.In(t.zone).Format(clock)
 	}
 	t.head(at, thread, "%s", line)

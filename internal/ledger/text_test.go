@@ -43,7 +43,7 @@ func full(text bool) Story {
 		parts: []store.Part{
 			{Decision: "yes", State: store.Sent, SentTS: ts(35), Attempts: 1}, {Decision: "yes", State: store.Failed, Attempts: 3, Error: "channel_not_found"},
 		},
-		orders: []store.Order{{Kind: "mute", By: "slack:U2", At: mute.Time().Add(2 * time.Hour), Until: second(100_000)}},
+		orders: []store.Order{{Kind: "snooze", By: "slack:U2", At: mute.Time().Add(2 * time.Hour), Until: second(100_000)}},
 		users:  map[string]store.User{"U1": {ID: "U1", Name: "Bob"}},
 	}
 	return r.story()
@@ -94,7 +94,7 @@ there are earlier messages: --limit and --since say how far back is told
                      judgment: no judgment was had
                      → failed: unavailable at 21:01:10
 
-2026-03-01 23:00:00  slack:U2 ordered: mute until 2026-03-03 00:46:40
+2026-03-01 23:00:00  slack:U2 ordered: snooze until 2026-03-03 00:46:40
 
 2026-03-03 00:46:40  decided to be silent, about 1772366440.000000
                      rule too_old: the newest message is older than max_message_age_seconds
