@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -131,7 +132,7 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		metrics = store.NewMetrics(p.Telemetry.Registry)
 	}
 	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
-		s, err := p.OpenStore(ctx)
+		s, err := p.migrated(ctx)
 		if err == nil {
 			return s, s.Measure(metrics)
 		}
@@ -142,12 +143,38 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	}
 }
 
-// OpenStore is one try of Store.
+// OpenStore opens the database as it is, for a command that is soon over: whoever only
+// looks makes no database, and brings none up to date under the programs that run.
 func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
+	if path, ok := p.Config.Database.SQLitePath(); ok {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("open database: %w; the starter and the worker make it", err)
+		}
+	}
+	s, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Version(ctx)
+	if err == nil && len(v.Pending) > 0 {
+		err = fmt.Errorf("the database lacks %s: a starter or worker of this version brings it up to date", strings.Join(v.Pending, ", "))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (p Program) open(ctx context.Context) (*store.Store, error) {
 	// A server that does not answer at all is told of, too.
-	opening, cancel := context.WithTimeout(ctx, openFor)
+	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
-	s, err := store.Open(opening, p.Config.Database.URL)
+	return store.Open(ctx, p.Config.Database.URL)
+}
+
+// migrated is one try of Store.
+func (p Program) migrated(ctx context.Context) (*store.Store, error) {
+	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}

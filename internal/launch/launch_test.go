@@ -187,3 +187,37 @@ func TestStoreGivesUpWithItsContext(t *testing.T) {
 		})
 	}
 }
+
+// A command makes no database, and brings none up to date under the programs that run.
+func TestOpenStoreLeavesTheDatabaseAlone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "data", "myao.db")
+	p := Program{Config: config.Config{Database: config.Database{URL: "sqlite:" + file}}, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := p.OpenStore(t.Context()); err == nil || !strings.Contains(err.Error(), "the starter and the worker make it") {
+		t.Errorf("where there is none: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+	s, err := p.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if _, err := p.OpenStore(t.Context()); err == nil || !strings.Contains(err.Error(), "lacks 00001_main_job.sql, 00002") {
+		t.Errorf("without tables: %v", err)
+	}
+	if v, err := s.Version(t.Context()); err != nil || len(v.Applied) > 0 {
+		t.Errorf("it was brought up to date: %+v, %v", v, err)
+	}
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := p.OpenStore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+}
