@@ -101,8 +101,10 @@ func hush(m chat.Message, known store.Known, by string) (entry store.Entry, outc
 	return entry, "passed on"
 }
 
+// hushing is the change for one conversation. With the revision, a message that was hushed
+// and then edited to ask again can be hushed again.
 func hushing(c chat.Conversation, m chat.Message, by string) store.Change {
-	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed, By: by}}
+	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed, Revision: m.Revision, By: by}}
 }
 
 // by is a user of Slack as orders name whoever gave them.

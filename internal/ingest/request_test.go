@@ -283,6 +283,31 @@ func TestReactionHushes(t *testing.T) {
 }
 
 // A reaction may come before the message that it is on: with the message comes the hush.
+// What was hushed, and then edited to ask again, can be hushed again.
+func TestReactionAfterAnEdit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.deliver(t, callback(hello))
+	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
+	b.deliver(t, callback(`{"type":"message","subtype":"message_changed","channel":"C1","channel_type":"channel","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"<@UBOT> hello","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}}`))
+	for range 2 {
+		b.deliver(t, reaction("U2", shh, "U1", "100.000001"))
+	}
+	for c, want := range map[chat.Conversation][]string{
+		{Team: "T1", Channel: "C1"}:                       {"100.000001 said", "100.000001 hushed slack:U1", "100.000001 addressed", "100.000001 hushed slack:U2"},
+		{Team: "T1", Channel: "C1", Thread: "100.000001"}: {"100.000001 addressed", "100.000001 hushed slack:U2"},
+	} {
+		if got := b.changes(t, c); !slices.Equal(got, want) {
+			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+		}
+	}
+	orders, err := b.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 2 || orders[0].By != "slack:U1" || orders[1].By != "slack:U2" {
+		t.Errorf("orders %+v, %v", orders, err)
+	}
+}
+
 func TestReactionBeforeItsMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -8,10 +8,14 @@ import (
 )
 
 // Hush is the order of somebody who wants no answer to a message. There is one for each
-// message: what has been hushed once stays so.
+// revision of it: what has been hushed once stays so, unless an edit asks again.
 func Hush(m chat.Message, by string) *Order {
+	id := "hush/" + m.Team + "/" + m.Channel + "/" + m.TS
+	if m.Revision != "" {
+		id += "/" + m.Revision
+	}
 	return &Order{
-		ID: "hush/" + m.Team + "/" + m.Channel + "/" + m.TS, Scope: chat.Scope{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS},
+		ID: id, Scope: chat.Scope{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS},
 		Kind: "hush", By: by, Subject: m.TS,
 	}
 }
@@ -23,6 +27,7 @@ func (s *Store) hush(tx *gorm.DB, m chat.Message, known *Known) error {
 	if known.Handled {
 		return nil
 	}
+	m.Revision = "" // whoever hushed it then knew of none
 	return tx.Model(&orderRow{}).Where("id = ?", Hush(m, "").ID).Pluck("ordered_by", &known.Hushed).Error
 }
 
