@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		// These tests wait more than they work: for quiet times, retries and dead
 		// workers to be noticed. Each has processes of its own.
-		if err := flag.Set("test.parallel", "10"); err != nil {
+		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
 		dir, err := os.MkdirTemp("", "myao-e2e-")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 // The same system by other ways in and out.
@@ -74,7 +76,12 @@ func TestCalledIntoAThread(t *testing.T) {
 // TestSandbox runs the whole of the sandbox, as make run does.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0")
+	// Of the ports that the system gives away by itself, another test may have this one before Temporal does.
+	_, port, err := net.SplitHostPort(testserver.FreeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", port)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
