@@ -183,8 +183,10 @@ func TestKilledWhileRemembering(t *testing.T) {
 		}
 		return llmtest.Text(fmt.Sprintf("- 2026-01-01 memory %d", c.N))
 	}))
+	var channels []string
 	for i := range 3 {
 		channel := s.workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.workspace.Bot().UserID, s.alice.ID)
+		channels = append(channels, channel)
 		s.heard(channel, s.workspace.Say(channel, s.alice.ID, "something to remember"))
 	}
 	s.run("ChannelSync", nil, nil)
@@ -208,8 +210,18 @@ func TestKilledWhileRemembering(t *testing.T) {
 		id := d.Info.RecentActions[0].StartWorkflowResult
 		return s.temporal.GetWorkflow(t.Context(), id.WorkflowID, id.FirstExecutionRunID).Get(t.Context(), &out) == nil
 	})
-	if out.Channels != 3 || !out.Workspace || out.Failed != 0 {
+	// A channel whose memories were kept, but not reported before the kill, has nothing new to
+	// the second attempt: what was remembered is in the database, not in the run's count.
+	if !out.Workspace || out.Failed != 0 {
 		t.Errorf("remembered %+v", out)
+	}
+	for _, channel := range append(channels, "") {
+		scope := chat.Scope{Team: "T0E2E", Channel: channel}
+		for _, term := range []chat.Term{chat.ShortTerm, chat.LongTerm} {
+			if versions, err := s.store.Memories(t.Context(), scope, term, 10); err != nil || len(versions) != 1 {
+				t.Errorf("%d versions of the %v memory of %q, %v; want one", len(versions), term, channel, err)
+			}
+		}
 	}
 	// Three channels and the workspace, twice each; what was answered was not asked again, what was under way when the worker died was.
 	if n := len(s.memories()); n < 9 || n > 8+4 {
