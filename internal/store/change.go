@@ -1,17 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
-	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/telemetry"
 )
 
 type changeRow struct {
@@ -42,41 +36,6 @@ type conversationRow struct {
 }
 
 func (conversationRow) TableName() string { return "conversations" }
-
-func (s *Store) addChanges(tx *gorm.DB, changes []Change) ([]chat.Conversation, error) {
-	var targets []chat.Conversation
-	for _, c := range changes {
-		row := changeRow{
-			WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By,
-			Trace: cmp.Or(c.Trace, telemetry.Traceparent(tx.Statement.Context)),
-		}
-		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if created.Error != nil {
-			return nil, fmt.Errorf("add change: %w", created.Error)
-		}
-		if created.RowsAffected == 0 {
-			continue
-		}
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
-			Create(&conversationRow{WorkflowID: row.WorkflowID}).Error; err != nil {
-			return nil, fmt.Errorf("add conversation: %w", err)
-		}
-		targets = append(targets, c.Conversation)
-	}
-	return targets, nil
-}
-
-// addressed reports whether a message was relayed as addressing the bot: to its
-// own conversation, or to the thread in which it is answered.
-func (s *Store) addressed(tx *gorm.DB, m chat.Message) (bool, error) {
-	here := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
-	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}
-	var n int64
-	err := tx.Model(&changeRow{}).Where("workflow_id IN ? AND ts = ? AND kind = ?",
-		[]string{here.ID(), thread.ID()}, m.TS, string(conversation.Addressed)).Count(&n).Error
-	return n > 0, err
-}
 
 // Waiting is a change that no signal has taken yet.
 type Waiting struct {
