@@ -38,14 +38,15 @@ type cluster struct {
 	bin     programs
 	account *syscall.Credential // to run as; nil: as ourselves
 	sync    string              // "on" or "off"
+	more    []string            // settings, as in "work_mem=8MB"
 	port    int
 	process *process // nil while it is down
 }
 
 // newCluster makes a cluster and returns when it answers.
-func newCluster(sync string) (*cluster, error) {
+func newCluster(sync string, settings ...string) (*cluster, error) {
 	removeStale()
-	c := &cluster{sync: sync}
+	c := &cluster{sync: sync, more: settings}
 	var err error
 	if c.bin, err = postgresPrograms(); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (c *cluster) command(program string, args ...string) *exec.Cmd {
 // start returns when the server answers.
 func (c *cluster) start() error {
 	args := []string{"-D", c.data()}
-	for _, setting := range []string{
+	for _, setting := range append([]string{
 		"port=" + strconv.Itoa(c.port),
 		"listen_addresses=127.0.0.1",
 		"unix_socket_directories=" + c.dir,
@@ -110,7 +111,7 @@ func (c *cluster) start() error {
 		"fsync=" + c.sync,
 		"synchronous_commit=" + c.sync,
 		"full_page_writes=" + c.sync,
-	} {
+	}, c.more...) {
 		args = append(args, "-c", setting)
 	}
 	// SIGQUIT ends Postgres at once, but lets it give its shared memory back.

@@ -20,10 +20,12 @@ type PostgresServer struct {
 }
 
 // StartPostgres starts a server of the test's own, whatever TEST_DATABASE_URL
-// says. It ends with the test. The methods are for one goroutine at a time.
-func StartPostgres(t testing.TB) *PostgresServer {
+// says. It ends with the test. Settings, such as
+// "shared_preload_libraries=pg_stat_statements", are Postgres's own. The methods are
+// for one goroutine at a time.
+func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
-	c, err := newCluster("on")
+	c, err := newCluster("on", settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
