@@ -3,7 +3,6 @@ package chat
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // ChannelMessages is a part of one channel's messages: its top level and its threads.
@@ -30,11 +29,14 @@ const CountAtMost = 1000
 // once, the last one given wins; the order of the input does not matter.
 func NewChannelMessages(id, name string, messages []Message) ChannelMessages {
 	c := ChannelMessages{ChannelID: id, ChannelName: name, Threads: map[string][]Message{}}
-	byTS := map[string]Message{}
-	for _, m := range messages {
-		byTS[m.TS] = m
+	last := make(map[string]int, len(messages)) // ts → where it is given last
+	for i, m := range messages {
+		last[m.TS] = i
 	}
-	for _, m := range byTS {
+	for i, m := range messages {
+		if last[m.TS] != i {
+			continue
+		}
 		if m.ThreadTS == "" || m.ThreadTS == m.TS {
 			c.TopLevel = append(c.TopLevel, m)
 		} else {
@@ -48,12 +50,7 @@ func NewChannelMessages(id, name string, messages []Message) ChannelMessages {
 	return c
 }
 
-func byTime(a, b Message) int {
-	if d := a.Time().Compare(b.Time()); d != 0 {
-		return d
-	}
-	return strings.Compare(a.TS, b.TS)
-}
+func byTime(a, b Message) int { return CompareTS(a.TS, b.TS) }
 
 // All is every message once, in order of time.
 func (c ChannelMessages) All() []Message {

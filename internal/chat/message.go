@@ -94,6 +94,15 @@ func TS(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 }
 
+// CompareTS orders the ts of messages by time: -1, 0 or 1. Those of one microsecond, and
+// what is no ts, are ordered by their letters.
+func CompareTS(a, b string) int {
+	if d := Time(a).Compare(Time(b)); d != 0 {
+		return d
+	}
+	return strings.Compare(a, b)
+}
+
 // Mentions reports whether text holds <@user> or <@user|label>.
 func Mentions(text, user string) bool {
 	if user == "" {

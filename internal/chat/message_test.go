@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,18 @@ func TestTime(t *testing.T) {
 		}
 		if got := ValidTS(ts); got == want.IsZero() {
 			t.Errorf("ValidTS(%q) = %v", ts, got)
+		}
+	}
+}
+
+func TestCompareTS(t *testing.T) {
+	t.Parallel()
+	inOrder := []string{"", "abc.def", "999.000000", "1000.000000", "1000.0000001", "1000.0000002", "1000.000001", "1000.1", "10000.0"}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if got, want := CompareTS(a, b), cmp.Compare(i, j); got != want {
+				t.Errorf("CompareTS(%q, %q) = %d, want %d", a, b, got, want)
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -94,12 +93,7 @@ func newest(items []Item) Item {
 	return items[len(items)-1]
 }
 
-func byTS(it Item, ts string) int {
-	if d := chat.Time(it.TS).Compare(chat.Time(ts)); d != 0 {
-		return d
-	}
-	return strings.Compare(it.TS, ts)
-}
+func byTS(it Item, ts string) int { return chat.CompareTS(it.TS, ts) }
 
 // Policy is the timing of a conversation. It travels with each signal, so that a
 // changed configuration holds from the next message on. Seconds, but for the ratio.

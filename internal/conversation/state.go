@@ -102,11 +102,12 @@ func (s *State) seen(id string) bool {
 // hushed reports whether somebody wants no answer to a message, as far as the ring
 // goes back, and nobody has addressed the bot with it since.
 func (s *State) hushed(ts string) bool {
+	hush, address := Change{TS: ts, Kind: Hushed}.ID(), Change{TS: ts, Kind: Addressed}.ID()
 	for _, id := range slices.Backward(s.Seen) {
 		switch {
-		case strings.HasPrefix(id, ts+"/"+string(Hushed)+"/"):
+		case strings.HasPrefix(id, hush):
 			return true
-		case strings.HasPrefix(id, ts+"/"+string(Addressed)+"/"):
+		case strings.HasPrefix(id, address):
 			return false
 		}
 	}

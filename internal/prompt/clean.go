@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -19,6 +20,10 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 // where they mean something: within an emoji of several, and within a word of a
 // script that is spelt with them.
 func clean(s string) string {
+	// Most texts are clean, and not copied. Of all line breaks only these two are no control characters.
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return invisible(r) || r == '\u2028' || r == '\u2029' }) {
+		return s
+	}
 	runes := []rune(lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))
 	kept := runes[:0]
 	for i, r := range runes {
@@ -83,12 +88,31 @@ func cleanLine(s string, most int) string {
 // nothing is left to see.
 func cleanName(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if strings.ContainsAny(fold(string(r)), "*:`<>\\") {
+		if passes(r, "*:`<>\\") {
 			return ' '
 		}
 		return r
 	}, clean(s))
-	return strings.TrimLeftFunc(cleanLine(s, 80), func(r rune) bool { return strings.ContainsAny(fold(string(r)), "#@") || blank(r) })
+	return strings.TrimLeftFunc(cleanLine(s, 80), func(r rune) bool { return passes(r, "#@") || blank(r) })
+}
+
+// orName is what is known, or else the first of others that is a name once it is clean.
+func orName(known string, others ...string) string {
+	for _, s := range others {
+		if known != "" {
+			break
+		}
+		known = cleanName(s)
+	}
+	return known
+}
+
+// passes reports whether a character is, or passes for, one of marks.
+func passes(r rune, marks string) bool {
+	if r <= unicode.MaxASCII {
+		return strings.ContainsRune(marks, r)
+	}
+	return strings.ContainsAny(fold(string(r)), marks)
 }
 
 var brackets = strings.NewReplacer("[", "(", "]", ")")

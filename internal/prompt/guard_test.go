@@ -123,12 +123,3 @@ func TestCleanName(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkGuardText(b *testing.B) {
-	g := renderer(b, Config{Language: "ja"}).guard
-	text := strings.Repeat("今日のタスクを確認しよう。まずは一覧から。\n- one list item, in English\n", 20)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		g.text(text)
-	}
-}

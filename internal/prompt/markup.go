@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,6 +16,14 @@ var (
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 )
 
+// unescape turns entities into what they stand for.
+func unescape(s string) string {
+	if !strings.Contains(s, "&") {
+		return s // of most texts the replacer would make a copy
+	}
+	return entities.Replace(s)
+}
+
 // resolve turns Slack's markup into what a reader in Slack sees. What it
 // inserts may be anything: its result has to go through the guard.
 func (n names) resolve(text string, zone *time.Location) string {
@@ -27,37 +34,37 @@ func (n names) resolve(text string, zone *time.Location) string {
 		if !ok {
 			continue
 		}
-		b.WriteString(entities.Replace(text[rest:at[0]]))
+		b.WriteString(unescape(text[rest:at[0]]))
 		b.WriteString(shown)
 		rest = at[1]
 	}
-	b.WriteString(entities.Replace(text[rest:]))
+	b.WriteString(unescape(text[rest:]))
 	return b.String()
 }
 
 // token is what the inside of one <…> shows; false if it is no markup.
 func (n names) token(token string, zone *time.Location) (string, bool) {
 	body, label, _ := strings.Cut(token, "|")
-	label = strings.TrimSpace(entities.Replace(label))
+	label = strings.TrimSpace(unescape(label))
 	if len(body) < 2 {
 		return "", false
 	}
 	id := body[1:]
 	switch body[0] {
 	case '@':
-		return "@" + cmp.Or(n.users[id], cleanName(label), cleanName(id)), true
+		return "@" + orName(n.users[id], label, id), true
 	case '#':
 		if direct(id) {
 			return n.direct, true
 		}
-		return "#" + cmp.Or(n.channels[id], cleanName(label), cleanName(id)), true
+		return "#" + orName(n.channels[id], label, id), true
 	case '!':
 		return special(id, label, zone), true
 	}
 	if !link.MatchString(body) {
 		return "", false
 	}
-	address := entities.Replace(body)
+	address := unescape(body)
 	scheme, bare, _ := strings.Cut(address, ":")
 	if scheme = strings.ToLower(scheme); scheme == "mailto" || scheme == "tel" {
 		address = bare // as it is written down
@@ -76,15 +83,15 @@ func special(body, label string, zone *time.Location) string {
 	kind, rest, _ := strings.Cut(body, "^")
 	switch kind {
 	case "subteam":
-		return "@" + cmp.Or(cleanName(label), cleanName(rest))
+		return "@" + orName("", label, rest)
 	case "date":
 		seconds, _, _ := strings.Cut(rest, "^")
 		if s, err := strconv.ParseInt(seconds, 10, 64); label == "" && err == nil {
 			return time.Unix(s, 0).In(zone).Format(timeLayout)
 		}
-		return cmp.Or(label, cleanName(seconds))
+		return orName(label, seconds)
 	}
-	return "@" + cmp.Or(cleanName(label), cleanName(kind))
+	return "@" + orName("", label, kind)
 }
 
 // BareMention reports whether text holds nothing but mentions of the user bot:

@@ -30,7 +30,8 @@ func newNames(c chat.Context, o Options, direct string) names {
 	}
 	ids := map[string]string{}                     // author's key → id
 	speakers := map[string]int{fold(n.persona): 1} // name → how many have it
-	for _, m := range c.Conversation.All() {
+	said := c.Conversation.All()
+	for _, m := range said {
 		key := author(m)
 		_, seen := n.authors[key]
 		switch {
@@ -52,7 +53,7 @@ func newNames(c chat.Context, o Options, direct string) names {
 			n.authors[key] = name + " (" + ids[key] + ")"
 		}
 	}
-	for _, m := range c.Conversation.All() {
+	for _, m := range said {
 		if !m.Deleted && !m.Own && m.UserID != "" {
 			n.users[m.UserID] = n.authors[author(m)]
 		}

@@ -1,7 +1,7 @@
 package prompt
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -118,7 +118,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	for _, m := range c.Channels {
 		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm), Direct: direct(m.ChannelID)}
 		if !channel.Direct {
-			channel.Name = cmp.Or(cleanName(m.ChannelName), cleanName(m.ChannelID))
+			channel.Name = orName("", m.ChannelName, m.ChannelID)
 			v.Channels = append(v.Channels, channel)
 		}
 		if channel.LongTerm != "" || channel.ShortTerm != "" {
@@ -215,18 +215,5 @@ func band(least, most, limit int) string {
 
 // inOrder is the keys of a map from ts, in order of time.
 func inOrder[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for ts := range m {
-		keys = append(keys, ts)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if d := chat.Time(a).Compare(chat.Time(b)); d != 0 {
-			return d
-		}
-		if a < b {
-			return -1
-		}
-		return 1
-	})
-	return keys
+	return slices.SortedFunc(maps.Keys(m), chat.CompareTS)
 }

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 )
@@ -27,11 +26,11 @@ type Envelope struct {
 	EventID string
 	// At is event_time, to the second, UTC.
 	At time.Time
-	// EventType and Subtype are those of Event, for logs and counters.
+	// EventType and Subtype are those of the event, for logs and counters.
 	EventType string
 	Subtype   string
-	Event     json.RawMessage
 
+	event  object // nil where there is none
 	origin origin
 }
 
@@ -50,7 +49,6 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		TeamID:    o.text("team_id"),
 		AppID:     o.text("api_app_id"),
 		At:        o.unix("event_time"),
-		Event:     o["event"],
 	}
 	env.origin = origin{app: env.AppID, teams: []string{env.TeamID, o.text("context_team_id")}}
 	for _, raw := range o.list("authorizations") {
@@ -61,8 +59,7 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 	if id, err := o.id("event_id"); err == nil {
 		env.EventID = id
 	}
-	if event, ok := parseObject(env.Event); ok {
-		env.EventType, env.Subtype = event.text("type"), event.text("subtype")
-	}
+	env.event, _ = o.object("event")
+	env.EventType, env.Subtype = env.event.text("type"), env.event.text("subtype")
 	return env, nil
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // Escape turns Slack's three control characters into entities
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
-func Escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
+func Escape(s string) string { return escapes.Replace(s) }
 
 // markdown makes a model's Markdown fit for a markdown block. Slack reads its own
 // tokens there, too, so one that calls a whole channel or group is taken apart; an

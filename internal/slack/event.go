@@ -75,11 +75,11 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 	if err := env.Of(id); err != nil {
 		return Event{}, err
 	}
-	o, ok := parseObject(env.Event)
-	if !ok {
+	o := env.event
+	if o == nil {
 		return Event{}, unusable("event is no object")
 	}
-	kind := slackevents.EventsAPIType(o.text("type"))
+	kind := slackevents.EventsAPIType(env.EventType)
 	if kind != slackevents.Message && kind != slackevents.AppMention {
 		return Event{}, ignored("event of type %s", name(string(kind)))
 	}
@@ -90,7 +90,7 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 
 	r := reader{id: id, channel: channel}
 	var event Event
-	switch o.text("subtype") {
+	switch env.Subtype {
 	case slackapi.MsgSubTypeMessageChanged:
 		event, err = r.changed(o)
 	case slackapi.MsgSubTypeMessageDeleted:

@@ -29,11 +29,18 @@ func parseObject(raw []byte) (object, bool) {
 	return o, true
 }
 
+// decode reads a field, and reports whether it is there and fits. Slack leaves out most
+// fields that are asked for, and an error of the decoder's would be made for each.
+func (o object) decode(key string, value any) bool {
+	raw, there := o[key]
+	return there && json.Unmarshal(raw, value) == nil
+}
+
 // text is a string field; empty when it is absent or no string. NUL is dropped:
 // Postgres cannot hold it.
 func (o object) text(key string) string {
 	var s string
-	if json.Unmarshal(o[key], &s) != nil {
+	if !o.decode(key, &s) {
 		return ""
 	}
 	return strings.ReplaceAll(s, "\x00", "")
@@ -43,7 +50,7 @@ func (o object) object(key string) (object, bool) { return parseObject(o[key]) }
 
 func (o object) list(key string) []json.RawMessage {
 	var l []json.RawMessage
-	if json.Unmarshal(o[key], &l) != nil {
+	if !o.decode(key, &l) {
 		return nil
 	}
 	return l
@@ -51,13 +58,13 @@ func (o object) list(key string) []json.RawMessage {
 
 func (o object) flag(key string) bool {
 	var b bool
-	return json.Unmarshal(o[key], &b) == nil && b
+	return o.decode(key, &b) && b
 }
 
 // count is a field that counts something; not told when it is absent or no count.
 func (o object) count(key string) (n int, told bool) {
 	var c *int
-	if json.Unmarshal(o[key], &c) != nil || c == nil || *c < 0 {
+	if !o.decode(key, &c) || c == nil || *c < 0 {
 		return 0, false
 	}
 	return *c, true
@@ -66,7 +73,7 @@ func (o object) count(key string) (n int, told bool) {
 // says reports whether a field is there and is this very boolean.
 func (o object) says(key string, value bool) bool {
 	var b *bool
-	return json.Unmarshal(o[key], &b) == nil && b != nil && *b == value
+	return o.decode(key, &b) && b != nil && *b == value
 }
 
 // unix is a field of seconds since 1970, as a number or in quotes; else the zero time.

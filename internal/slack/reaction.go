@@ -27,8 +27,7 @@ func ReadReaction(env Envelope, id Identity) (Reaction, error) {
 	if err := env.Of(id); err != nil {
 		return Reaction{}, err
 	}
-	o, _ := parseObject(env.Event)
-	item, ok := o.object("item")
+	item, ok := env.event.object("item")
 	if !ok {
 		return Reaction{}, unusable("reaction on nothing")
 	}
@@ -41,8 +40,8 @@ func ReadReaction(env Envelope, id Identity) (Reaction, error) {
 	}
 	// Names of emoji cannot hold a colon: what follows one is how it is shown
 	// (docs.slack.dev/reference/methods/reactions.add).
-	emoji, _, _ := strings.Cut(o.text("reaction"), ":")
-	r := Reaction{User: known(o.text("user")), Author: known(o.text("item_user")), Name: emoji, Channel: known(item.text("channel")), TS: ts}
+	emoji, _, _ := strings.Cut(env.event.text("reaction"), ":")
+	r := Reaction{User: known(env.event.text("user")), Author: known(env.event.text("item_user")), Name: emoji, Channel: known(item.text("channel")), TS: ts}
 	if r.User == "" || r.Channel == "" || r.Name == "" {
 		return Reaction{}, unusable("reaction without who, what or where")
 	}
