@@ -29,28 +29,41 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not take; their changes wait.",
 		}),
 	}
-	backlog := func(pick func(count int, oldest time.Time) float64) func() float64 {
-		return func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			defer cancel()
-			count, oldest, err := s.BacklogSize(ctx)
-			if err != nil {
-				return -1
-			}
-			return pick(count, oldest)
+	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock})
+	return m
+}
+
+var (
+	backlogChanges = prometheus.NewDesc("myao_backlog_changes",
+		"Changes that wait to be relayed; -1 when the database does not say.", nil, nil)
+	backlogAge = prometheus.NewDesc("myao_backlog_age_seconds",
+		"Age of the oldest change that waits to be relayed; -1 when the database does not say.", nil, nil)
+)
+
+// backlog looks at the backlog once for both of its gauges, since a long one takes a
+// while to count.
+type backlog struct {
+	store *store.Store
+	clock func() time.Time
+}
+
+// Describe tells of the gauges.
+func (b backlog) Describe(to chan<- *prometheus.Desc) {
+	to <- backlogChanges
+	to <- backlogAge
+}
+
+// Collect asks the database.
+func (b backlog) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	changes, age := -1.0, -1.0
+	if count, oldest, err := b.store.BacklogSize(ctx); err == nil {
+		changes, age = float64(count), 0
+		if count > 0 {
+			age = b.clock().Sub(oldest).Seconds()
 		}
 	}
-	r.MustRegister(m.relayed, m.signals, m.failed,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "myao_backlog_changes", Help: "Changes that wait to be relayed; -1 when the database does not say.",
-		}, backlog(func(count int, _ time.Time) float64 { return float64(count) })),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "myao_backlog_age_seconds", Help: "Age of the oldest change that waits to be relayed; -1 when the database does not say.",
-		}, backlog(func(_ int, oldest time.Time) float64 {
-			if oldest.IsZero() {
-				return 0
-			}
-			return clock().Sub(oldest).Seconds()
-		})))
-	return m
+	to <- prometheus.MustNewConstMetric(backlogChanges, prometheus.GaugeValue, changes)
+	to <- prometheus.MustNewConstMetric(backlogAge, prometheus.GaugeValue, age)
 }

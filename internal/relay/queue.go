@@ -22,6 +22,16 @@ const (
 	// later for it, and what a storm has the server and the workers do is spread over time.
 	turnEvery   = 200 * time.Millisecond
 	turnsAtOnce = 10
+	// A conversation that comes again within recently rests first for againAfter since it
+	// was in hand, so that what is said in quick succession goes in one signal. Many that
+	// come again take their turns so that handsAgain hands are busy with them, however
+	// long a turn takes: the more there are, the more each signal carries, and the
+	// machine has time for the door, and for those that speak for the first time. None
+	// waits for longer than about againWithin.
+	recently    = 5 * time.Second
+	againAfter  = 100 * time.Millisecond
+	handsAgain  = 4
+	againWithin = 5 * time.Second
 )
 
 // queue keeps the conversations that have something new until a worker takes them.
@@ -39,6 +49,9 @@ type queue struct {
 	turns    []*line // those with somebody waiting and a hand free, in order of their turns
 	known    map[chat.Conversation]standing
 	waiting  int
+	again    []chat.Conversation // those that have come again, and rested
+	spacing  bool                // the first of them waits for its turn
+	took     time.Duration       // about how long a conversation is in hand
 }
 
 // place is a Slack channel.
@@ -57,14 +70,22 @@ type line struct {
 	paid    time.Time // when the turns it has had are made up for, one every turnEvery
 }
 
-// standing is where a conversation is.
-type standing int
+// standing is where a conversation is, and since when: while it is in hand, since it
+// was taken.
+type standing struct {
+	stage stage
+	since time.Time
+}
+
+type stage int
 
 const (
-	unknown standing = iota
+	unknown stage = iota
 	waits
 	inHand
 	inHandAgain // and there is something new since it was taken
+	rests
+	restsAgain // and there is something new
 )
 
 func newQueue(clock func() time.Time) *queue {
@@ -76,29 +97,40 @@ func newQueue(clock func() time.Time) *queue {
 	return q
 }
 
-// push adds a conversation to its channel's line, and reports whether that was news:
-// it is not if it waits already, or if there is no room for it.
+// push adds a conversation to its channel's line, at once or when it has rested, and
+// reports whether that was news: it is not if it waits already, or if there is no room
+// for it.
 func (q *queue) push(c chat.Conversation) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch q.known[c] {
-	case waits, inHandAgain:
+	switch at := q.known[c]; at.stage {
+	case waits, inHandAgain, restsAgain:
 		return false
 	case inHand:
-		q.known[c] = inHandAgain
+		q.known[c] = standing{inHandAgain, at.since}
+		return true
+	case rests:
+		q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
 		return true
 	case unknown:
 	}
-	l := q.lines[placeOf(c)]
-	if q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
+	if l := q.lines[placeOf(c)]; q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
 		return false
 	}
-	if l == nil {
-		l = &line{place: placeOf(c)}
-		q.lines[l.place] = l
-	}
-	q.enter(l, c)
+	q.enter(c)
 	return true
+}
+
+// untaken counts those of some conversations that are yet to be taken.
+func (q *queue) untaken(some []chat.Conversation) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range some {
+		if at := q.known[c].stage; at == waits || at == restsAgain {
+			n++
+		}
+	}
+	return n
 }
 
 // take waits for a conversation and takes it in hand. It reports false when the
@@ -125,34 +157,88 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	c := l.waiting[0]
 	l.waiting = l.waiting[1:]
 	l.hands++
-	if now := q.clock(); l.paid.Before(now) {
+	now := q.clock()
+	if l.paid.Before(now) {
 		l.paid = now
 	}
 	l.paid = l.paid.Add(turnEvery)
 	q.waiting--
-	q.known[c] = inHand
+	q.known[c] = standing{inHand, now}
 	q.look(l)
 	return c, true
 }
 
-// done ends a take. What was pushed meanwhile goes to the end of the line.
-func (q *queue) done(c chat.Conversation) {
+// done ends a take; it says whether there is more for the conversation.
+func (q *queue) done(c chat.Conversation, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	was := q.known[c]
+	q.took += (q.clock().Sub(was.since) - q.took) / 8
 	l := q.lines[placeOf(c)]
 	l.hands--
-	again := q.known[c] == inHandAgain
-	delete(q.known, c)
-	if again {
-		q.enter(l, c)
-	}
 	q.look(l)
+	if more || was.stage == inHandAgain {
+		q.comeAgain(c, againAfter)
+		return
+	}
+	resting := standing{rests, q.clock()}
+	q.known[c] = resting
+	q.later(recently, func() {
+		if q.known[c] == resting { // and not anew
+			delete(q.known, c)
+		}
+	})
 }
 
-// enter puts a conversation at the end of a line.
-func (q *queue) enter(l *line, c chat.Conversation) {
+// comeAgain has a conversation that rests, and has something new, take its turn among
+// those that come again after a pause.
+func (q *queue) comeAgain(c chat.Conversation, pause time.Duration) {
+	q.known[c] = standing{restsAgain, q.clock()}
+	q.later(pause, func() {
+		q.again = append(q.again, c)
+		q.space()
+	})
+}
+
+// space has those that come again enter their channels' lines one by one, at a distance
+// that keeps handsAgain hands busy. A server that is slow or away does not make a few
+// wait for long.
+func (q *queue) space() {
+	if q.spacing || len(q.again) == 0 {
+		return
+	}
+	distance := min(q.took/handsAgain, againWithin/time.Duration(len(q.again)), againAfter)
+	q.enter(q.again[0])
+	q.again = q.again[1:]
+	q.spacing = true
+	q.later(distance, func() {
+		q.spacing = false
+		q.space()
+	})
+}
+
+// later does something after a while, or at once if that is over.
+func (q *queue) later(d time.Duration, do func()) {
+	if d <= 0 {
+		do()
+		return
+	}
+	q.after(d, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		do()
+	})
+}
+
+// enter puts a conversation at the end of its channel's line.
+func (q *queue) enter(c chat.Conversation) {
+	l := q.lines[placeOf(c)]
+	if l == nil {
+		l = &line{place: placeOf(c)}
+		q.lines[l.place] = l
+	}
 	l.waiting = append(l.waiting, c)
-	q.known[c] = waits
+	q.known[c] = standing{waits, q.clock()}
 	q.waiting++
 	q.look(l)
 }
@@ -192,9 +278,7 @@ func (q *queue) forget(l *line) {
 
 // lookAfter looks at a line again, which is marked as long as that is to come.
 func (q *queue) lookAfter(d time.Duration, l *line, mark *bool) {
-	q.after(d, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
+	q.later(d, func() {
 		*mark = false
 		q.look(l)
 	})

@@ -70,7 +70,8 @@ func TestChannelsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		// do is in order: +A1 pushes, -A1 is done with, ?A1 is what is taken, ? that nothing is.
+		// do is in order: +A1 pushes, -A1 is done with, *A1 is, and there is more, ?A1 is what
+		// is taken, ? that nothing is, _ a rest.
 		do string
 	}{
 		{"in order of coming", "+A1 +A2 +A3 ?A1 ?A2 ?A3 ?"},
@@ -79,20 +80,25 @@ func TestChannelsTakeTurns(t *testing.T) {
 		{"a channel has three in hand", "+A1 +A2 +A3 +A4 +A5 ?A1 ?A2 ?A3 ? -A2 ?A4 ? -A1 ?A5 -A3 -A4 -A5 ?"},
 		{"and stands aside for others meanwhile", "+A1 +A2 +A3 +A4 ?A1 ?A2 ?A3 +B1 +B2 ?B1 -A1 ?B2 ?A4 ?"},
 		{"waiting, it is in line once", "+A1 +B1 +A1 +A1 ?A1 ?B1 ?"},
-		{"in hand, it waits for its end", "+A1 ?A1 +A1 +A1 ? -A1 ?A1 ? -A1 ?"},
-		{"and goes to the end of the line", "+A1 +A2 ?A1 +A1 -A1 ?A2 ?A1 ?"},
-		{"pushed again in a full hand", "+A1 +A2 +A3 ?A1 ?A2 ?A3 +A2 ? -A2 ?A2 ?"},
-		{"done with, it is new", "+A1 ?A1 -A1 ? +A1 ?A1 -A1 ?"},
+		{"in hand, it waits for its end and a rest", "+A1 ?A1 +A1 +A1 ? -A1 ? _ ?A1 ? -A1 _ ?"},
+		{"and goes to the end of the line", "+A1 ?A1 +A1 -A1 +A2 _ ?A2 ?A1 ?"},
+		{"pushed again in a full hand", "+A1 +A2 +A3 ?A1 ?A2 ?A3 +A2 ? -A2 _ ?A2 ?"},
+		{"there is more of it", "+A1 ?A1 *A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"done with, it rests", "+A1 ?A1 -A1 +A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"and the others do not", "+A1 ?A1 -A1 +A1 +A2 +B1 ?A2 ?B1 ? _ ?A1 ?"},
+		{"rested, it is new", "+A1 ?A1 -A1 _ ? +A1 ?A1 -A1 _ ?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			q, _ := setupQueue()
+			q, glass := setupQueue()
 			for i, step := range strings.Fields(test.do) {
 				switch name := step[1:]; step[0] {
 				case '+':
 					q.push(thread(name))
-				case '-':
-					q.done(thread(name))
+				case '-', '*':
+					q.done(thread(name), step[0] == '*')
+				case '_':
+					glass.elapse(againAfter)
 				default:
 					if got := q.next(t); got != name {
 						t.Fatalf("step %d, %s: taken %q", i, step, got)
@@ -105,7 +111,7 @@ func TestChannelsTakeTurns(t *testing.T) {
 
 func TestPushReportsWhatIsNew(t *testing.T) {
 	t.Parallel()
-	q, _ := setupQueue()
+	q, glass := setupQueue()
 	push := func(name string, want bool, why string) {
 		t.Helper()
 		if got := q.push(thread(name)); got != want {
@@ -117,6 +123,62 @@ func TestPushReportsWhatIsNew(t *testing.T) {
 	q.next(t)
 	push("A1", true, "it is in hand, and there is more")
 	push("A1", false, "it will be taken again already")
+	q.done(thread("A1"), false)
+	push("A1", false, "it will be taken again when it has rested")
+	glass.elapse(againAfter)
+	q.next(t)
+	q.done(thread("A1"), false)
+	push("A1", true, "it rests, and there is something new")
+	push("A1", false, "that is known")
+}
+
+// Conversations that always have something new come in hand so often that a few hands
+// are busy with them, whatever a turn takes; another one's first word waits for none of them.
+func TestThoseThatComeAgainKeepFewHandsBusy(t *testing.T) {
+	t.Parallel()
+	const tick, lasts = 10 * time.Millisecond, 10 * time.Second
+	for _, test := range []struct {
+		conversations int
+		took          time.Duration
+		want          float64 // turns a second
+	}{
+		{1, 20 * time.Millisecond, 5},  // a channel's pace
+		{8, 20 * time.Millisecond, 40}, // eight channels' pace
+		{50, 80 * time.Millisecond, handsAgain / .080},
+		{100, 80 * time.Millisecond, handsAgain / .080},
+		{100, time.Second, 100 / (1 + againWithin.Seconds())}, // none waits for longer
+	} {
+		t.Run(fmt.Sprintf("%d, %v", test.conversations, test.took), func(t *testing.T) {
+			t.Parallel()
+			q, glass := setupQueue()
+			turns := 0
+			for n := range int(2 * lasts / tick) {
+				if n == int(lasts/tick) {
+					turns = 0 // by now they all have come before
+				}
+				for c := range test.conversations {
+					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)})
+				}
+				first := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n)}
+				q.push(first)
+				for len(q.turns) > 0 {
+					c, _ := q.take(t.Context())
+					if c != first {
+						turns++
+					}
+					glass.calls = append(glass.calls, timed{glass.now.Add(test.took), func() { q.done(c, false) }})
+				}
+				if at := q.known[first].stage; at != inHand {
+					t.Fatal("the first word of another waits")
+				}
+				glass.elapse(tick)
+			}
+			got := float64(turns) / lasts.Seconds()
+			if got < .8*test.want || got > 1.2*test.want {
+				t.Errorf("%.1f turns a second, want %.1f", got, test.want)
+			}
+		})
+	}
 }
 
 // However much is pushed, the lines stay bounded, one channel's too: a storm does not
@@ -146,9 +208,9 @@ func TestLinesAreBounded(t *testing.T) {
 			glass.elapse(turnEvery)
 		}
 		c, _ := q.take(t.Context())
-		q.done(c)
+		q.done(c, false)
 	}
-	glass.elapse(turnsAtOnce * turnEvery)
+	glass.elapse(recently)
 	if q.waiting != 0 || len(q.known) != 0 || len(q.lines) != 0 || len(q.turns) != 0 {
 		t.Errorf("left behind: %d waiting, %d known, %d lines, %d turns", q.waiting, len(q.known), len(q.lines), len(q.turns))
 	}
@@ -178,7 +240,7 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 					}
 				}
 				for name := q.next(t); name != ""; name = q.next(t) {
-					q.done(thread(name))
+					q.done(thread(name), false)
 					taken++
 				}
 				glass.elapse(tick)
@@ -201,7 +263,7 @@ func TestPauseIsOneChannelsOwn(t *testing.T) {
 		if got := q.next(t); got != fmt.Sprint("A", n) {
 			t.Fatalf("taken %q", got)
 		}
-		q.done(thread(fmt.Sprint("A", n)))
+		q.done(thread(fmt.Sprint("A", n)), false)
 	}
 	if got := q.next(t); got != "" {
 		t.Errorf("taken %q without a pause", got)
@@ -275,7 +337,7 @@ func TestQueueUnderManyHands(t *testing.T) {
 				hands[c.Channel]--
 				held[c] = false
 				mu.Unlock()
-				q.done(c)
+				q.done(c, false)
 			}
 		})
 	}

@@ -44,13 +44,16 @@ const (
 	turnFor = 20 * time.Second
 	// signalFor is how long one signal may take.
 	signalFor = 10 * time.Second
-	// sweepEvery is the sweeper's pace, and sweepSoon while it finds much.
+	// sweepEvery is the sweeper's pace, and sweepSoon while it finds much and that is
+	// worked off.
 	sweepEvery = 2 * time.Second
 	sweepSoon  = 200 * time.Millisecond
-	// sweepAtOnce is how many conversations one look at the backlog takes on.
-	sweepAtOnce = 200
-	// workers is how many conversations are relayed side by side.
-	workers = 8
+	// sweepAtOnce is how many conversations one look at the backlog takes on. A look
+	// passes all that wait, so one has to be worth it.
+	sweepAtOnce = 1000
+	// workers is how many conversations are relayed side by side. They mostly wait for
+	// Temporal, and need one of the database's 16 connections for a moment.
+	workers = 16
 	// restFor is how long a worker rests between two failures while nothing succeeds.
 	restFor = time.Second
 )
@@ -102,10 +105,13 @@ func (r *Relay) work(ctx context.Context) {
 		if !ok {
 			return
 		}
-		well := r.drain(ctx, c)
-		r.queue.done(c)
+		more, err := r.drain(ctx, c)
+		if err != nil {
+			r.tell(ctx, "changes not relayed; they wait", err, "conversation", c.ID())
+		}
+		r.queue.done(c, more)
 		switch {
-		case well:
+		case err == nil:
 			r.failures.Store(0)
 		case r.failures.Add(1) >= workers:
 			// Temporal is away: the next would only meet the same refusal. One
@@ -128,23 +134,24 @@ func sleep(ctx context.Context, d time.Duration) {
 // sweep takes up what waits without a relay at work on it.
 func (r *Relay) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause := sweepEvery
-		if r.sweepOnce(ctx) {
-			pause = sweepSoon
+		fed, more := r.sweepOnce(ctx)
+		for slept := time.Duration(0); slept < sweepEvery && ctx.Err() == nil; slept += sweepSoon {
+			sleep(ctx, sweepSoon)
+			if more && r.queue.untaken(fed) < len(fed)/2 {
+				break
+			}
 		}
-		sleep(ctx, pause)
 	}
 }
 
-// sweepOnce puts a part of the backlog in line and reports whether there may be
-// more, and what it finds is worked off: most of this part was not in line already.
-func (r *Relay) sweepOnce(ctx context.Context) (more bool) {
+// sweepOnce puts a part of the backlog in line. It returns what was not in line
+// already, and whether there may be more than that: then most of this part was new.
+func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bool) {
 	ids, err := r.backlog(ctx)
 	if err != nil {
 		r.tell(ctx, "backlog not read", err)
-		return false
+		return nil, false
 	}
-	fed := 0
 	for _, id := range ids {
 		c, err := chat.ParseConversation(id)
 		if err != nil {
@@ -152,10 +159,10 @@ func (r *Relay) sweepOnce(ctx context.Context) (more bool) {
 			continue
 		}
 		if r.queue.push(c) {
-			fed++
+			fed = append(fed, c)
 		}
 	}
-	return len(ids) == sweepAtOnce && fed > sweepAtOnce/2
+	return fed, len(ids) == sweepAtOnce && len(fed) > sweepAtOnce/2
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]string, error) {
@@ -164,57 +171,50 @@ func (r *Relay) backlog(ctx context.Context) ([]string, error) {
 	return r.store.Backlog(ctx, sweepAtOnce)
 }
 
-// drain sends what waits for one conversation and reports whether it went well.
-// Another relay at work on it is as good.
-func (r *Relay) drain(ctx context.Context, c chat.Conversation) bool {
-	for me, more := uuid.NewString(), true; more; {
-		var err error
-		if more, err = r.turn(ctx, c, me); err != nil {
-			r.tell(ctx, "changes not relayed; they wait", err, "conversation", c.ID())
-			return false
+// drain sends what waits for one conversation, batch after batch as long as they are
+// full, and reports whether more has come meanwhile. That may wait until the
+// conversation comes in hand again, so that more comes together. Another relay at work
+// on it is as good.
+func (r *Relay) drain(ctx context.Context, c chat.Conversation) (more bool, err error) {
+	for me, full := uuid.NewString(), true; full; {
+		if full, more, err = r.turn(ctx, c, me); err != nil {
+			return false, err // the sweep comes back to it
 		}
+		full = full && more
 	}
-	return true
+	return more, nil
 }
 
-// turn leases a conversation for one batch and reports whether there is more.
-func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (more bool, err error) {
+// turn leases a conversation for one batch and reports whether the batch was full,
+// and whether more waits.
+func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (full, more bool, err error) {
 	// The turn is over before its lease is: nobody else sends meanwhile.
 	bounded, cancel := context.WithTimeout(ctx, turnFor)
 	defer cancel()
 	id := c.ID()
-	mine, err := r.store.Claim(bounded, id, me, r.clock().Add(leaseFor))
-	if err != nil || !mine {
-		return false, err // its holder looks again after it has let go
+	waiting, err := r.store.Take(bounded, id, me, r.clock().Add(leaseFor), batch)
+	if err != nil || len(waiting) == 0 {
+		return false, false, err // a holder sees what has come when it lets go
 	}
 	failpoint.Here("relay: claimed")
-	err = r.send(bounded, c)
-	if released := r.release(ctx, id, me); released != nil {
+	err = r.send(bounded, c, waiting)
+	more, released := r.release(ctx, id, me)
+	if released != nil {
 		r.tell(ctx, "conversation not released", released, "conversation", id)
 	}
-	if err != nil {
-		return false, err
-	}
-	// Whoever brought something since the batch was read found the conversation
-	// claimed, and went away.
-	left, err := r.store.Waiting(bounded, id, 1)
-	return len(left) > 0, err
+	return len(waiting) == batch, more, err
 }
 
 // release lets go of a conversation even when the relay is told to stop, or
 // nobody could take it up before the lease ends.
-func (r *Relay) release(ctx context.Context, id, me string) error {
+func (r *Relay) release(ctx context.Context, id, me string) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return r.store.Release(ctx, id, me)
 }
 
 // send sends one batch.
-func (r *Relay) send(ctx context.Context, c chat.Conversation) error {
-	waiting, err := r.store.Waiting(ctx, c.ID(), batch)
-	if err != nil || len(waiting) == 0 {
-		return err
-	}
+func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.Waiting) error {
 	signal := conversation.Signal{Policy: r.policy(ctx, c)}
 	ids := make([]int64, len(waiting))
 	hash := sha256.New()

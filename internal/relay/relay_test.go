@@ -19,7 +19,10 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
+
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 // sent is one signal that the server has taken.
 type sent struct {
@@ -113,7 +116,12 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{T: t, server: &server{t: t}, url: "sqlite:" + filepath.Join(t.TempDir(), "myao.db")}
+	return setupOn(t, "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+}
+
+func setupOn(t *testing.T, url string) *bundle {
+	t.Helper()
+	b := &bundle{T: t, server: &server{t: t}, url: url}
 	b.store = b.open()
 	if _, err := b.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -184,6 +192,24 @@ func say(ctx context.Context, s *store.Store, c chat.Conversation, ns ...int) er
 		}
 	}
 	return nil
+}
+
+// saidIn stores a message in each of n conversations, many at once: a commit costs most
+// of the time.
+func (b *bundle) saidIn(n int, conversation func(int) chat.Conversation) {
+	b.Helper()
+	const hands = 32
+	var group sync.WaitGroup
+	for hand := range hands {
+		group.Go(func() {
+			for i := hand; i < n; i += hands {
+				if err := say(b.Context(), b.store, conversation(i), 10_000+i); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func (b *bundle) await(what string, done func() bool) {
@@ -277,8 +303,18 @@ func TestBatchesAreInOrder(t *testing.T) {
 	}
 }
 
-// What comes while the conversation is being relayed is relayed at once: its kick
-// found the conversation claimed, and the sweep is two seconds away.
+// drained drains a conversation as often as there is more.
+func (b *bundle) drained(r *Relay, c chat.Conversation) {
+	for more := true; more; {
+		var err error
+		if more, err = r.drain(b.Context(), c); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+// What comes while the conversation is being relayed goes next: its kick found the
+// conversation claimed, and the sweep is two seconds away.
 func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -293,11 +329,13 @@ func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 		return nil
 	}
 	b.say(in(1), 0)
-	if !r.drain(t.Context(), in(1)) { // no sweep runs here
-		t.Error("it did not go well")
-	}
-	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) || b.backlog() != 0 {
-		t.Errorf("told %v, want %v; %d wait", got, names(0, 6), b.backlog())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.Kick(in(1))
+	go r.work(ctx) // no sweep runs here
+	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) {
+		t.Errorf("told %v, want %v", got, names(0, 6))
 	}
 }
 
@@ -314,7 +352,7 @@ func TestNothingSlipsBetweenTheLastLookAndTheRelease(t *testing.T) {
 				if err := say(t.Context(), b.store, in(1), 2*k+i); err != nil {
 					t.Error(err)
 				}
-				relays[i].drain(t.Context(), in(1)) // as a kick does; no sweep runs
+				b.drained(relays[i], in(1)) // as a kick does; no sweep runs
 			}
 		})
 	}
@@ -422,16 +460,14 @@ func TestWorkersRestWhileTheServerIsAway(t *testing.T) {
 // A backlog of an hour's outage is not worked off at the pace of the sweeps.
 func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	for n := range sweepAtOnce + 5 {
-		b.say(in(n), 0)
-	}
+	b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
+	b.saidIn(sweepAtOnce+5, in)
 	r := b.relay(b.store)
-	if !r.sweepOnce(t.Context()) {
-		t.Error("there is no more, it says")
+	if fed, more := r.sweepOnce(t.Context()); len(fed) != sweepAtOnce || !more {
+		t.Errorf("%d are fed, and there is more: %v", len(fed), more)
 	}
-	if r.sweepOnce(t.Context()) {
-		t.Error("it would look again at once, though nobody works off what it found")
+	if fed, more := r.sweepOnce(t.Context()); len(fed) != 0 || more {
+		t.Errorf("%d are fed again, though nobody works off what was found; there is more: %v", len(fed), more)
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
@@ -444,7 +480,7 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 	for kicked, storm := range map[bool]int{true: 3 * workers, false: sweepAtOnce + 5} {
 		t.Run(fmt.Sprintf("kicked %v", kicked), func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
+			b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
 			held, storms := make(chan struct{}), atomic.Int32{}
 			b.refuse = func(c chat.Conversation) error {
 				if c.Channel == "C0" {
@@ -454,11 +490,11 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 				return nil
 			}
 			r := b.relay(b.store)
+			in0 := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: "C0", Thread: at(n)} }
+			b.saidIn(storm, in0)
 			for n := range storm {
-				c := chat.Conversation{Team: "T1", Channel: "C0", Thread: at(n)}
-				b.say(c, 1000+n)
 				if kicked {
-					r.Kick(c)
+					r.Kick(in0(n))
 				}
 			}
 			b.say(in(1), 1)
@@ -473,9 +509,63 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A turn takes the same statements whatever waits, and one where nothing does.
+func TestStatementsOfATurn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		bundle *bundle
+		want   int
+	}{
+		"sqlite": {setup(t), 4}, "postgres": {setupOn(t, testserver.Postgres(t)), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := test.bundle
+			s, registry := b.open(), prometheus.NewRegistry()
+			if err := s.Measure(store.NewMetrics(registry)); err != nil {
+				t.Fatal(err)
+			}
+			r := b.relay(s)
+			for _, turn := range []struct{ waiting, want int }{{1, test.want}, {batch - 1, test.want}, {0, 1}} {
+				for n := range turn.waiting {
+					b.say(in(1), 1000*turn.waiting+n)
+				}
+				before := statements(t, registry)
+				if more, err := r.drain(t.Context(), in(1)); more || err != nil || b.backlog() > 0 {
+					t.Fatalf("more %v, %v; %d left", more, err, b.backlog())
+				}
+				if got := statements(t, registry) - before; got != turn.want {
+					t.Errorf("%d statements for %d changes, want %d", got, turn.waiting, turn.want)
+				}
+			}
+		})
+	}
+}
+
+// statements is how many a store that is measured has been asked.
+func statements(t *testing.T, measured *prometheus.Registry) (n int) {
+	t.Helper()
+	families, err := measured.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "myao_database_statement_seconds" {
+			for _, m := range f.GetMetric() {
+				n += int(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return n
+}
+
 func TestTwoRelaysShareADatabase(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); twoRelaysShareADatabase(t, setup(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); twoRelaysShareADatabase(t, setupOn(t, testserver.Postgres(t))) })
+}
+
+func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 	var calls atomic.Int32
 	b.refuse = func(chat.Conversation) error {
 		if calls.Add(1)%7 == 0 {
@@ -529,7 +619,7 @@ func TestEndBetweenSignalAndMarkSendsTheSameAgain(t *testing.T) {
 		<-ctx.Done()
 		return nil // taken; the word of it comes to a relay that is no more
 	}
-	if b.relay(b.store).drain(ctx, in(1)) {
+	if _, err := b.relay(b.store).drain(ctx, in(1)); err == nil {
 		t.Error("it went well")
 	}
 	if got := b.backlog(); got != 2 {
@@ -557,7 +647,7 @@ func TestAnotherBatchHasAnotherRequestID(t *testing.T) {
 	} {
 		say()
 		for c := range 3 {
-			r.drain(t.Context(), in(c))
+			b.drained(r, in(c))
 		}
 		calls := b.called()
 		last := calls[len(calls)-1]
@@ -573,8 +663,8 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 	b := setup(t)
 	b.say(in(1), 1)
 	ends := time.Now().Add(700 * time.Millisecond)
-	if mine, err := b.store.Claim(t.Context(), in(1).ID(), "dead", ends); !mine || err != nil {
-		t.Fatal(mine, err)
+	if taken, err := b.store.Take(t.Context(), in(1).ID(), "dead", ends, batch); len(taken) != 1 || err != nil {
+		t.Fatal(taken, err)
 	}
 	var early atomic.Bool
 	b.refuse = func(chat.Conversation) error {
@@ -632,8 +722,11 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 	}
 	b.say(in(1), 2)
 	r.Kick(in(1))
-	if r.drain(t.Context(), in(1)) || r.sweepOnce(t.Context()) {
+	if _, err := r.drain(t.Context(), in(1)); err == nil {
 		t.Error("it went well without a database")
+	}
+	if _, more := r.sweepOnce(t.Context()); more {
+		t.Error("there is more without a database")
 	}
 	if got := b.counted("myao_backlog_changes"); got != -1 {
 		t.Errorf("a backlog of %v, want -1 for not known", got)
@@ -673,8 +766,8 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	}
 	// All that was held is let go: another process need not wait for the lease.
 	for n := range 30 {
-		if mine, err := b.store.Claim(t.Context(), in(n).ID(), "other", time.Now()); !mine || err != nil {
-			t.Errorf("%s is still claimed: %v", in(n).ID(), err)
+		if taken, err := b.store.Take(t.Context(), in(n).ID(), "other", time.Now(), batch); len(taken) != 1 || err != nil {
+			t.Errorf("%s is still claimed: %v, %v", in(n).ID(), taken, err)
 		}
 	}
 }

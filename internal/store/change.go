@@ -9,17 +9,17 @@ import (
 )
 
 type changeRow struct {
-	ID         int64 `gorm:"primaryKey;autoIncrement"`
-	WorkflowID string
-	TS         string `gorm:"column:ts"`
-	SentUS     int64  `gorm:"column:sent_us"`
-	Kind       string
-	Revision   string
-	FollowUp   bool
-	StoredUS   int64  `gorm:"column:stored_us"`
-	RelayedUS  *int64 `gorm:"column:relayed_us"`
-	OrderedBy  string
-	Trace      string
+	ID         int64  `gorm:"primaryKey;autoIncrement" json:"id"`
+	WorkflowID string `json:"workflow_id"`
+	TS         string `gorm:"column:ts" json:"ts"`
+	SentUS     int64  `gorm:"column:sent_us" json:"sent_us"`
+	Kind       string `json:"kind"`
+	Revision   string `json:"revision"`
+	FollowUp   bool   `json:"follow_up"`
+	StoredUS   int64  `gorm:"column:stored_us" json:"stored_us"`
+	RelayedUS  *int64 `gorm:"column:relayed_us" json:"relayed_us"`
+	OrderedBy  string `json:"ordered_by"`
+	Trace      string `json:"trace"`
 }
 
 func (changeRow) TableName() string { return "changes" }
@@ -45,50 +45,99 @@ type Waiting struct {
 	Trace string
 }
 
-// Claim leases a conversation to one relay until a time, and reports whether it
-// is now that relay's. A relay renews its own lease by claiming again.
-func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time) (bool, error) {
-	claimed := s.db.WithContext(ctx).Model(&conversationRow{}).
-		Where("workflow_id = ? AND (claimed_us < ? OR claimed_by = ?)", workflowID, s.nowMicros(), relay).
-		Updates(map[string]any{"claimed_by": relay, "claimed_us": micros(until)})
-	if claimed.Error != nil {
-		return false, fmt.Errorf("claim %s: %w", workflowID, claimed.Error)
-	}
-	return claimed.RowsAffected == 1, nil
-}
+const (
+	// waiting is the changes of a conversation that have yet to be relayed, in their order.
+	waiting = `SELECT * FROM changes WHERE workflow_id = ? AND relayed_us IS NULL ORDER BY sent_us, id LIMIT ?`
 
-// Release ends a relay's lease.
-func (s *Store) Release(ctx context.Context, workflowID, relay string) error {
-	if err := s.db.WithContext(ctx).Model(&conversationRow{}).
-		Where("workflow_id = ? AND claimed_by = ?", workflowID, relay).
-		Update("claimed_us", 0).Error; err != nil {
-		return fmt.Errorf("release %s: %w", workflowID, err)
-	}
-	return nil
-}
+	// claim leases a conversation that has changes waiting, unless another relay holds it.
+	claim = `
+		INSERT INTO conversations (workflow_id, claimed_by, claimed_us)
+		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
+		WHERE EXISTS (SELECT 1 FROM changes WHERE workflow_id = ? AND relayed_us IS NULL)
+		ON CONFLICT (workflow_id) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_us = excluded.claimed_us
+		WHERE conversations.claimed_us < ? OR conversations.claimed_by = excluded.claimed_by`
+)
 
-// Waiting is the changes of a conversation that have yet to be relayed, in order
-// of the messages' ts, and of their coming for the same message.
-func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Waiting, error) {
+// Take leases a conversation to one relay until a time and returns the changes that
+// have yet to be relayed, in order of the messages' ts, and of their coming for the
+// same message. None come back, and nothing is leased, where nothing waits or another
+// relay is at work. A relay renews its own lease by taking again.
+//
+// In Postgres it is one statement, which sees the changes as they stood when it began.
+// It may have waited then for the relay that let go: what that one marked in the
+// meantime comes once more. That does no harm: the workflow remembers more changes
+// than a signal carries, and knows these.
+func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]Waiting, error) {
+	db := s.db.WithContext(ctx)
+	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
+	if s.sqlite != "" {
+		claimed := db.Exec(claim, args...)
+		if claimed.Error != nil {
+			return nil, fmt.Errorf("claim %s: %w", workflowID, claimed.Error)
+		}
+		if claimed.RowsAffected == 0 {
+			return nil, nil
+		}
+		return s.Waiting(ctx, workflowID, limit)
+	}
 	var rows []changeRow
-	if err := s.db.WithContext(ctx).Where("workflow_id = ? AND relayed_us IS NULL", workflowID).
-		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
+	var answer string // one of none does not come: what is claimed has something waiting
+	if err := db.Raw(claim+" RETURNING "+packed(waiting, &rows), append(args, workflowID, limit)...).
+		Scan(&answer).Error; err != nil {
+		return nil, fmt.Errorf("claim %s: %w", workflowID, err)
+	}
+	if err := unpack([]byte(answer), &rows); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
+	return asWaiting(rows), nil
+}
+
+// Waiting is the changes of a conversation that have yet to be relayed, as Take
+// returns them, whoever is at work on it.
+func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Waiting, error) {
+	var rows []changeRow
+	if err := s.db.WithContext(ctx).Raw(waiting, workflowID, limit).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
+	}
+	return asWaiting(rows), nil
+}
+
+func asWaiting(rows []changeRow) []Waiting {
 	waiting := make([]Waiting, len(rows))
 	for i, r := range rows {
 		waiting[i] = Waiting{ID: r.ID, Change: r.change(), Trace: r.Trace}
 	}
-	return waiting, nil
+	return waiting
 }
 
 // Relayed marks changes as taken by a signal.
 func (s *Store) Relayed(ctx context.Context, ids []int64) error {
-	if err := s.db.WithContext(ctx).Model(&changeRow{}).Where("id IN ?", ids).
-		Update("relayed_us", s.nowMicros()).Error; err != nil {
+	marked := s.db.WithContext(ctx).Model(&changeRow{})
+	if s.sqlite != "" {
+		marked = marked.Where("id IN ?", ids)
+	} else {
+		// One parameter, and so one prepared statement however many there are: gorm would
+		// write a slice out, but not what points to one.
+		marked = marked.Where("id = ANY(?)", &ids)
+	}
+	if err := marked.Update("relayed_us", s.nowMicros()).Error; err != nil {
 		return fmt.Errorf("mark changes as relayed: %w", err)
 	}
 	return nil
+}
+
+// Release ends a relay's lease and reports whether more waits: whoever brought it
+// may have found the conversation leased, and gone away. In Postgres a change can be
+// missed that is committed, and whose relay is turned away, in the moment between the
+// statement's beginning and its effect; the next look at the backlog finds it.
+func (s *Store) Release(ctx context.Context, workflowID, relay string) (more bool, err error) {
+	if err := s.db.WithContext(ctx).Raw(`
+		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ?
+		RETURNING EXISTS (SELECT 1 FROM changes w WHERE w.workflow_id = conversations.workflow_id AND w.relayed_us IS NULL)`,
+		workflowID, relay).Scan(&more).Error; err != nil {
+		return false, fmt.Errorf("release %s: %w", workflowID, err)
+	}
+	return more, nil
 }
 
 // channelOf is the channel of a workflow id in SQL that both databases speak: the
@@ -98,16 +147,29 @@ const channelOf = `CASE WHEN workflow_id LIKE 'thread/%'
 
 // Backlog is the workflow ids of conversations that have changes waiting and no
 // relay at work on them: of each channel the one that has waited longest, then of
-// each the next, and so on. A storm in one channel leaves room for the others.
+// each the next, and so on. A storm in one channel leaves room for the others. How
+// long one has waited is told by the first of its changes to be relayed.
+//
+// It steps along the index from one conversation to the next: what it costs does not
+// depend on how much waits for each.
 func (s *Store) Backlog(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
 	err := s.db.WithContext(ctx).Raw(`
+		WITH RECURSIVE w(workflow_id) AS (
+			SELECT MIN(workflow_id) FROM changes WHERE relayed_us IS NULL
+			UNION ALL
+			SELECT (SELECT MIN(n.workflow_id) FROM changes n WHERE n.relayed_us IS NULL AND n.workflow_id > w.workflow_id)
+			FROM w WHERE w.workflow_id IS NOT NULL
+		)
 		SELECT workflow_id FROM (
-			SELECT w.workflow_id, first, ROW_NUMBER() OVER (PARTITION BY channel ORDER BY first) AS turn FROM (
-				SELECT workflow_id, MIN(id) AS first, `+channelOf+` AS channel
-				FROM changes WHERE relayed_us IS NULL GROUP BY workflow_id
-			) w JOIN conversations c ON c.workflow_id = w.workflow_id
-			WHERE c.claimed_us < ?
+			SELECT workflow_id, first, ROW_NUMBER() OVER (PARTITION BY `+channelOf+` ORDER BY first) AS turn FROM (
+				SELECT w.workflow_id, (
+					SELECT f.id FROM changes f WHERE f.workflow_id = w.workflow_id AND f.relayed_us IS NULL
+					ORDER BY f.sent_us, f.id LIMIT 1
+				) AS first
+				FROM w WHERE w.workflow_id IS NOT NULL
+				AND COALESCE((SELECT c.claimed_us FROM conversations c WHERE c.workflow_id = w.workflow_id), 0) < ?
+			) free
 		) turns ORDER BY turn, first LIMIT ?`, s.nowMicros(), limit).Scan(&ids).Error
 	if err != nil {
 		return nil, fmt.Errorf("read backlog: %w", err)

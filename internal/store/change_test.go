@@ -1,15 +1,19 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 )
 
 func TestWaitingIsInOrderOfTSThenOfComing(t *testing.T) {
@@ -68,61 +72,149 @@ func TestRelayedChangesWaitNoMore(t *testing.T) {
 	})
 }
 
-func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
+// take takes what waits for a conversation, for 30 seconds, and returns the changes' ids.
+func (db database) take(t *testing.T, c chat.Conversation, relay string) (ids []int64) {
+	t.Helper()
+	taken, err := db.Take(t.Context(), c.ID(), relay, db.clock.now().Add(30*time.Second), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range taken {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
+func (db database) release(t *testing.T, c chat.Conversation, relay string, more bool) {
+	t.Helper()
+	if got, err := db.Release(t.Context(), c.ID(), relay); err != nil || got != more {
+		t.Errorf("released by %s: more waits %v, %v; want %v", relay, got, err, more)
+	}
+}
+
+func TestTakeBringsWhatWaits(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		m := said(at(1), "")
-		db.record(t, m, keep(m, conversation.Said))
-		id := of(m).ID()
-		claim := func(relay string, want bool, why string) {
-			t.Helper()
-			got, err := db.Claim(t.Context(), id, relay, db.clock.now().Add(30*time.Second))
-			if err != nil || got != want {
-				t.Errorf("%s: claimed %v, %v; want %v", why, got, err, want)
-			}
+		m := said(at(5), at(1))
+		later := conversation.Change{TS: m.TS, Kind: conversation.Edited, Revision: at(9), FollowUp: true, By: "slack:U1"}
+		db.record(t, m, func(Known) Entry {
+			return Entry{Message: &m, Changes: []Change{{Conversation: of(m), Change: later, Trace: "00-1-2-01"}}}
+		})
+		for _, n := range []int{4, 3} {
+			m := said(at(n), at(1))
+			db.record(t, m, keep(m, conversation.Said))
 		}
-		claim("a", true, "free")
-		claim("b", false, "another's")
-		claim("a", true, "renewed")
-		if err := db.Release(t.Context(), id, "b"); err != nil {
-			t.Fatal(err)
+		want := db.waiting(t, of(m))
+		if len(want) != 3 || want[2].Change != later || want[2].Trace != "00-1-2-01" {
+			t.Fatalf("waiting: %+v", want)
 		}
-		claim("b", false, "released by somebody whose it was not")
-		db.clock.advance(30 * time.Second)
-		claim("b", false, "to the last instant")
-		db.clock.advance(time.Microsecond)
-		claim("b", true, "its relay is dead")
-		claim("a", false, "lost to b")
-		if err := db.Release(t.Context(), id, "a"); err != nil {
-			t.Fatal(err)
+		got, err := db.Take(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 5)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("taken %+v, %v\nwant  %+v", got, err, want)
 		}
-		claim("a", false, "released by its former holder")
-		if err := db.Release(t.Context(), id, "b"); err != nil {
-			t.Fatal(err)
-		}
-		claim("a", true, "released")
-		if got, err := db.Claim(t.Context(), "channel/T1/unknown", "a", db.clock.now()); got || err != nil {
-			t.Errorf("an unknown conversation: claimed %v, %v", got, err)
+		if got, err := db.Take(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 2); err != nil || !slices.Equal(got, want[:2]) {
+			t.Errorf("taken %+v, %v\nwant  the first two", got, err)
 		}
 	})
 }
 
-func TestOfRacingRelaysOneClaims(t *testing.T) {
+func TestTakeIsExclusiveUntilItEnds(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		db.record(t, m, keep(m, conversation.Said))
+		c := of(m)
+		take := func(relay string, want bool, why string) {
+			t.Helper()
+			if got := db.take(t, c, relay); (len(got) == 1) != want {
+				t.Errorf("%s: taken %v; want %v", why, got, want)
+			}
+		}
+		take("a", true, "free")
+		take("b", false, "another's")
+		take("a", true, "renewed")
+		db.release(t, c, "b", false)
+		take("b", false, "released by somebody whose it was not")
+		db.clock.advance(30 * time.Second)
+		take("b", false, "to the last instant")
+		db.clock.advance(time.Microsecond)
+		take("b", true, "its relay is dead")
+		take("a", false, "lost to b")
+		db.release(t, c, "a", false)
+		take("a", false, "released by its former holder")
+		db.release(t, c, "b", true)
+		take("a", true, "released")
+	})
+}
+
+func TestNothingIsTakenWhereNothingWaits(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m := said(at(1), "")
+		db.store(t, m)
+		if got := db.take(t, of(m), "a"); got != nil {
+			t.Errorf("taken %v without a change", got)
+		}
+		if n := db.count(t, "conversations", "TRUE"); n != 0 {
+			t.Errorf("%d conversations are kept of which there is nothing to tell", n)
+		}
+		db.release(t, of(m), "a", false)
+		db.record(t, m, keep(m, conversation.Edited))
+		ids := db.take(t, of(m), "a")
+		if err := db.Relayed(t.Context(), ids); len(ids) != 1 || err != nil {
+			t.Fatal(ids, err)
+		}
+		db.release(t, of(m), "a", false)
+		if got := db.take(t, of(m), "b"); got != nil {
+			t.Errorf("taken %v, which was relayed", got)
+		}
+		// And it is not b's now.
+		db.record(t, m, keep(m, conversation.Deleted))
+		if got := db.take(t, of(m), "a"); len(got) != 1 {
+			t.Errorf("taken %v, want the deletion", got)
+		}
+	})
+}
+
+// Who brings something while a conversation is leased is turned away; the lease's end
+// tells of it.
+func TestReleaseTellsOfWhatHasCome(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		m, next := said(at(1), ""), said(at(2), "")
+		db.record(t, m, keep(m, conversation.Said))
+		ids := db.take(t, of(m), "a")
+		other := said(at(3), at(1))
+		for _, m := range []chat.Message{next, other} {
+			db.record(t, m, keep(m, conversation.Said))
+		}
+		if got := db.take(t, of(m), "b"); got != nil {
+			t.Errorf("taken %v from another relay", got)
+		}
+		if err := db.Relayed(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		db.release(t, of(m), "a", true)
+		if err := db.Relayed(t.Context(), db.take(t, of(m), "b")); err != nil {
+			t.Fatal(err)
+		}
+		db.release(t, of(m), "b", false) // whatever waits elsewhere
+	})
+}
+
+func TestOfRacingRelaysOneTakes(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		other.now = db.clock.now
 		m := said(at(1), "")
 		db.record(t, m, keep(m, conversation.Said))
-		for round := range 10 {
+		for round := range 10 { // the first makes the conversation's row
 			var won atomic.Int32
 			noErrors(t, atOnce(8, func(i int) error {
-				mine, err := []*Store{db.Store, other}[i%2].Claim(t.Context(), of(m).ID(), fmt.Sprint(round, i), db.clock.now().Add(time.Second))
-				if mine {
+				taken, err := []*Store{db.Store, other}[i%2].Take(t.Context(), of(m).ID(), fmt.Sprint(round, i), db.clock.now().Add(time.Second), 5)
+				if len(taken) > 0 {
 					won.Add(1)
 				}
 				return err
 			}))
 			if won.Load() != 1 {
-				t.Fatalf("round %d: %d claims, want 1", round, won.Load())
+				t.Fatalf("round %d: %d have taken it, want 1", round, won.Load())
 			}
 			db.clock.advance(2 * time.Second)
 		}
@@ -163,8 +255,8 @@ func TestBacklog(t *testing.T) {
 		if got := backlog(1); len(got) != 1 || got[0] != of(late).ID() {
 			t.Errorf("backlog %v, want the oldest", got)
 		}
-		if mine, err := db.Claim(t.Context(), of(late).ID(), "a", db.clock.now().Add(time.Minute)); !mine || err != nil {
-			t.Fatal(mine, err)
+		if taken := db.take(t, of(late), "a"); len(taken) != 2 {
+			t.Fatalf("taken %v", taken)
 		}
 		if got := backlog(10); len(got) != 1 || got[0] != of(early).ID() {
 			t.Errorf("backlog with a relay at work: %v", got)
@@ -215,4 +307,37 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 			t.Errorf("backlog %v, %v; want all 14, the storm's last at the end", all, err)
 		}
 	})
+}
+
+// What a look at the backlog costs depends on how many conversations wait, and not on
+// how much waits for each.
+func TestBacklogStepsFromConversationToConversation(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	const conversations, each = 20, 500
+	var rows []changeRow
+	for i := range conversations * each {
+		c := chat.Conversation{Team: team, Channel: channel, Thread: at(i % conversations)}
+		rows = append(rows, changeRow{WorkflowID: c.ID(), TS: at(i), SentUS: int64(i), Kind: "said"})
+	}
+	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+	db.analyze(t)
+	for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
+		ids, err := s.Backlog(ctx, 2*conversations)
+		if len(ids) != conversations {
+			t.Errorf("%d wait, want %d", len(ids), conversations)
+		}
+		return err
+	}) {
+		plan := db.explain(t, st.sql, st.vars)
+		for _, step := range regexp.MustCompile(`actual rows=(\d+) loops=(\d+)`).FindAllStringSubmatch(plan, -1) {
+			rows, _ := strconv.Atoi(step[1])
+			loops, _ := strconv.Atoi(step[2])
+			if rows*loops > 2*conversations {
+				t.Fatalf("a step reads %d rows:\n%s", rows*loops, plan)
+			}
+		}
+	}
 }
