@@ -99,8 +99,10 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	}
 	failpoint.Here("door: stored")
 	d.Metrics.event(string(event.Kind))
-	d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", conversationOf(event.Message).ID(), "kind", event.Kind, "channel", event.Message.Channel,
-		"ts", event.Message.TS, "targets", len(targets))
+	if d.Logger.Enabled(ctx, slog.LevelDebug) { // else not even its values are made
+		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", conversationOf(event.Message).ID(), "kind", event.Kind,
+			"channel", event.Message.Channel, "ts", event.Message.TS, "targets", len(targets))
+	}
 	for _, c := range targets {
 		d.Relay.Kick(c)
 	}

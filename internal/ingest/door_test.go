@@ -314,6 +314,52 @@ func TestDoorTakesAnEventOnce(t *testing.T) {
 	}
 }
 
+// A crowd of people goes on with the bot in threads and calls it, all at the same time.
+func TestDoorTakesACrowd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const n = 30
+	event := func(kind, ts, thread, user, text string) string {
+		return callback(fmt.Sprintf(`{"type":%q,"channel":"C1","ts":%q,"thread_ts":%q,"user":%q,"text":%q,"channel_type":"channel"}`, kind, ts, thread, user, text))
+	}
+	parent := func(i int) string { return fmt.Sprintf("100.%06d", i) }
+	for i := range n / 10 {
+		b.deliver(t, event("message", parent(i), "", "U1", "hello"))
+		b.deliver(t, event("message", fmt.Sprintf("200.%06d", i), parent(i), "UBOT", "how can I help?"))
+	}
+	var group sync.WaitGroup
+	for i := range n {
+		thread := parent(i % (n / 10))
+		reply, mention := event("message", fmt.Sprintf("300.%06d", i), thread, "U1", "goes on"), fmt.Sprintf("400.%06d", i)
+		for _, body := range []string{reply, event("message", mention, "", "U2", "<@UBOT> hello"), event("app_mention", mention, "", "U2", "<@UBOT> hello")} {
+			group.Go(func() {
+				status := 0
+				for range 4 { // Slack's own tries
+					if status = b.deliver(t, body); status == 200 {
+						return
+					}
+				}
+				t.Errorf("status %d of %s", status, body)
+			})
+		}
+	}
+	group.Wait()
+	if got, _, err := b.Store.BacklogSize(t.Context()); got != n/10+3*n || err != nil {
+		t.Errorf("%d changes, %v; want %d", got, err, n/10+3*n)
+	}
+	for i := range n / 10 {
+		waiting, err := b.Store.Waiting(t.Context(), "thread/T1/C1/"+parent(i), n)
+		if err != nil || len(waiting) != 10 {
+			t.Errorf("thread %d: %d changes, %v; want 10", i, len(waiting), err)
+		}
+		for _, w := range waiting {
+			if !w.FollowUp {
+				t.Errorf("thread %d: %s does not follow up what the bot said", i, w.TS)
+			}
+		}
+	}
+}
+
 // A channel that is made private is closed by the first event that says so, whatever
 // that event does to its message; no event opens one.
 func TestEventsCloseTheirChannel(t *testing.T) {
@@ -368,9 +414,6 @@ func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
 	b.Directory = &mute{directory: b.directory}
 	say(1)
 	b.Directory = b.directory
-	if _, err := b.Store.Turn(t.Context(), store.Part{Team: "T1", Channel: "C1"}, time.Second); err != nil { // a row that knows no name
-		t.Fatal(err)
-	}
 	say(2)
 	say(3)
 	if b.directory.asked != 1 {

@@ -302,3 +302,22 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 		t.Errorf("got %+v, want the mention to be relayed", entry)
 	}
 }
+
+// What is kept of a message that was never seen is decided before it is known who hushed it
+// and what was said before, as Store.Record demands.
+func TestPlanKeepsAnUnknownMessageWhateverStoodBefore(t *testing.T) {
+	t.Parallel()
+	before := store.Known{Hushed: "slack:U2", Before: []chat.Message{{UserID: "U1"}, {UserID: "UBOT", Own: true}}}
+	for _, e := range []slack.Event{
+		posted(), posted(inThread), posted(mentioning), posted(inDM), posted(byOwn), posted(byBot), posted(withFile), partial(posted(mentioning)),
+		edited("hello"), edited("hello", mentioning), blind(edited("", inThread)), removed("hello"), removed("", inThread), removed("<@UBOT> hello"),
+	} {
+		for _, bots := range []config.Bots{config.BotsIgnore, config.BotsJudge} {
+			settings := config.ChannelSettings{Mode: config.ModeJudge, Bots: bots}
+			first, later := plan(e, store.Known{}, settings), plan(e, before, settings)
+			if !reflect.DeepEqual(first.Message, later.Message) || first.Handled != later.Handled || first.Message == nil {
+				t.Errorf("%+v: keeps %+v, handled %v; then %+v, handled %v", e, first.Message, first.Handled, later.Message, later.Handled)
+			}
+		}
+	}
+}

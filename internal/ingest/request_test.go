@@ -187,14 +187,16 @@ func TestShortcutIsRefused(t *testing.T) {
 	b := setup(t)
 	b.mayAll()
 	b.Config.Channels = map[string]config.Channel{"COFF00000": {Mode: config.ModeOff}}
-	if err := b.Store.Silence(t.Context(), "channel/T1/CMUTED000", noon.Add(time.Hour)); err != nil {
+	if err := b.Store.Obey(t.Context(), store.Order{
+		ID: "o", Scope: chat.Scope{Team: "T1", Channel: "CMUTED000"}, Kind: "snooze", Until: noon.Add(time.Hour),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	gonePart := store.Part{Key: "k", Reply: "r", Team: "T1", Channel: "C1", Trigger: "300.000001", Text: "x"}
+	gonePart := store.Part{Key: "k", Reply: "r", Team: "T1", Channel: "C1", Trigger: "300.000001", Text: "x", State: store.Composed}
 	if err := b.Store.Compose(t.Context(), []store.Part{gonePart}, store.Decision{Key: "d"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Store.BeginSend(t.Context(), store.Part{Key: "k", State: store.Composed, Text: "x"}, time.Minute); err != nil {
+	if _, err := b.Store.BeginSend(t.Context(), gonePart, time.Second, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	b.deliver(t, callback(strings.ReplaceAll(hello, "100.000001", "400.000001")))

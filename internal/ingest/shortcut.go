@@ -77,16 +77,11 @@ func (d *Door) unwilling(ctx context.Context, m chat.Message) (string, error) {
 	if d.Settings(ctx, m.Team, m.Channel).Mode == config.ModeOff {
 		return offHere, nil
 	}
-	for _, c := range append(targets(m, true), chat.Conversation{Team: m.Team, Channel: m.Channel}) {
-		until, err := d.Store.SilencedUntil(ctx, c.ID())
-		if err != nil {
-			return "", err
-		}
-		if until.After(d.Clock()) {
-			return silencedUntil, nil
-		}
+	until, err := d.Store.SilencedUntil(ctx, targets(m, true)...)
+	if err != nil || !until.After(d.Clock()) {
+		return "", err
 	}
-	return "", nil
+	return silencedUntil, nil
 }
 
 // addressing is what the store shall hold once somebody wants a message answered, and what to

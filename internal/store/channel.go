@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -181,10 +184,51 @@ func active(tx *gorm.DB, r messageRow) error {
 		r.TeamID, r.ChannelID, r.SentUS, r.TeamID, r.ChannelID, r.SentUS-activeWithin.Microseconds()).Error
 }
 
-// shut closes a channel that Slack says not everybody may read. One that is closed already is only read.
-func (s *Store) shut(tx *gorm.DB, team, channel string) error {
-	return tx.Exec("UPDATE channels SET private = TRUE, closed_us = ? WHERE team_id = ? AND channel_id = ? AND NOT private",
-		s.nowMicros(), team, channel).Error
+// touch keeps, of the channels in which something is recorded, about when they were active
+// (as active does), and that they are closed if Slack says that not everybody may read
+// them. Of most there is nothing new.
+func (s *Store) touch(tx *gorm.DB, group []*news) error {
+	type touchRow struct {
+		TeamID    string `json:"team_id"`
+		ChannelID string `json:"channel_id"`
+		Private   bool   `json:"private"`
+		ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
+		ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
+	}
+	touched := map[string]touchRow{}
+	for _, n := range group {
+		shut, sent := n.entry.Private && !n.private, int64(0)
+		if w := n.written; w != nil && !w.Deleted && w.SentUS-activeWithin.Microseconds() >= n.active {
+			sent = w.SentUS
+		}
+		if !shut && sent == 0 {
+			continue
+		}
+		key := rowKey(n.message.Team, n.message.Channel, "")
+		row := touched[key]
+		row.TeamID, row.ChannelID, row.ActiveUS = n.message.Team, n.message.Channel, max(row.ActiveUS, sent)
+		if shut {
+			row.Private, row.ClosedUS = true, s.nowMicros()
+		}
+		touched[key] = row
+	}
+	if len(touched) == 0 {
+		return nil
+	}
+	var rows []touchRow
+	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all who write
+		rows = append(rows, touched[key])
+	}
+	set, err := newRowset(tx, rows)
+	if err != nil {
+		return err
+	}
+	columns := strings.Join(set.columns, ", ")
+	return tx.Exec("INSERT INTO channels ("+columns+") SELECT "+columns+" FROM "+set.sql+` WHERE TRUE
+		ON CONFLICT (team_id, channel_id) DO UPDATE SET
+			active_us = CASE WHEN excluded.active_us > channels.active_us THEN excluded.active_us ELSE channels.active_us END,
+			closed_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.closed_us END,
+			private = channels.private OR excluded.private`, set.arg).Error
 }
 
 // Teams is the workspaces of which the database knows a channel; two of them if there are more.

@@ -47,7 +47,7 @@ func TestChannels(t *testing.T) {
 		}
 		turn := func(want time.Duration) {
 			t.Helper()
-			if wait, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Minute); err != nil || wait != want {
+			if wait, err := db.post(t.Context(), channel, time.Minute); err != nil || wait != want {
 				t.Errorf("turn in %v, %v; want %v", wait, err, want)
 			}
 		}
@@ -109,7 +109,7 @@ func TestKnownSince(t *testing.T) {
 				gone.Deleted = true
 				db.store(t, gone, said(at(6), ""), said(at(5), ""), in("C2", said(at(3), "")))
 				// Posted to, and spoken in before Slack was asked; what is only read in its history says nothing.
-				if _, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Second); err != nil {
+				if _, err := db.post(t.Context(), channel, time.Second); err != nil {
 					t.Fatal(err)
 				}
 				if err := db.Remember(t.Context(), []chat.Message{said(at(2), "")}); err != nil {
@@ -151,7 +151,7 @@ func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
 				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.Turn(t.Context(), Part{Team: team, Channel: "D5"}, time.Second); err != nil { // of which Slack was never asked
+				if _, err := db.post(t.Context(), "D5", time.Second); err != nil { // of which Slack was never asked
 					t.Fatal(err)
 				}
 				save(t, db, nil, Channel{ID: "D1", Private: true, Refreshed: hour(1)})
@@ -217,16 +217,20 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 						t.Fatal(err)
 					}
 					told := slices.ContainsFunc(k.Channels, func(c ChannelKnowledge) bool { return c.ChannelID == channel && c.ShortTerm != "" })
-					names, err := db.ChannelNames(t.Context(), team, from, []string{channel})
-					if err != nil || told != want || (names[channel] != "") != want {
-						t.Errorf("%s: from %q its memory is told %v, its name %q, %v; want %v", when, from, told, names[channel], err, want)
+					names, err := db.Names(t.Context(), team, from, nil, []string{channel})
+					if err != nil || told != want || (names.Channels[channel] != "") != want {
+						t.Errorf("%s: from %q its memory is told %v, its name %q, %v; want %v", when, from, told, names.Channels[channel], err, want)
 					}
 				}
 				db.store(t, said(at(0), ""))
 				db.remember(t, noon, theChannel)
 				seen("public", "C2", true)
 				db.clock.advance(time.Minute)
-				db.record(t, said(at(9), ""), closing(m))
+				about := said(at(9), "")
+				if m != nil {
+					about = *m
+				}
+				db.record(t, about, closing(m))
 				for from, want := range map[string]bool{"": false, "C2": false, channel: true} {
 					seen("made private", from, want)
 				}

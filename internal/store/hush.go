@@ -20,17 +20,6 @@ func Hush(m chat.Message, by string) *Order {
 	}
 }
 
-// hush finds out whether a message whose first event is being recorded was hushed before:
-// events come in any order. It is asked when the message's row is ours, since whoever
-// hushes an unknown message holds the place of that row until the order is committed.
-func (s *Store) hush(tx *gorm.DB, m chat.Message, known *Known) error {
-	if known.Handled {
-		return nil
-	}
-	m.Revision = "" // whoever hushed it then knew of none
-	return tx.Model(&orderRow{}).Where("id = ?", Hush(m, "").ID).Pluck("ordered_by", &known.Hushed).Error
-}
-
 // order writes an order down with the news of a message. That of an unknown message takes
 // the message's row for as long as the transaction lasts: an event that brings the
 // message at the same time is either seen here, or sees the order.

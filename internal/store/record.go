@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -27,7 +27,7 @@ type Known struct {
 	// was recorded; empty: nobody did.
 	Hushed string
 	// Before are the newest messages of its thread that are older than it, in
-	// order of time; empty at the top level.
+	// order of time; empty at the top level. Who said them is told, and not what.
 	Before []chat.Message
 }
 
@@ -52,144 +52,196 @@ type Change struct {
 	Trace string
 }
 
-// before bounds how far a thread is read back for Known.Before.
-const before = 20
+// news is what one call of Record brings.
+type news struct {
+	ctx     context.Context // the caller's
+	message chat.Message
+	key     string // of the message's row
+	decide  func(Known) Entry
+	trace   string
+	// first is decided while nothing is known.
+	first Entry
+
+	// What a transaction finds out and does.
+	inserted bool        // the message was new, and its row is ours
+	stands   *messageRow // the row as it stood; nil: there was none
+	known    Known
+	private  bool  // the channel is closed already
+	active   int64 // when the channel was active last
+	entry    Entry
+	written  *messageRow
+	alone    bool // it needs a transaction of its own
+	targets  []chat.Conversation
+
+	group *group // nil until it is taken into one
+	err   error
+	done  chan struct{} // closed when the group has come to its end
+}
 
 // Record commits news of one message: decide is told what is known of it and
 // says what to keep and what to relay. A change that was recorded before is not
 // recorded again. The conversations that have something new to be relayed come back.
 //
-// decide may be called more than once and must depend on its argument alone.
+// decide must depend on its argument alone, and what it keeps of a message that was
+// never seen neither on Before nor on Hushed. It may be called more than once, by other
+// goroutines, and if ctx ends, after Record has returned.
+//
+// A message that is new costs four statements in Postgres at most, and so do all that come
+// at the same time: they are committed as a group. News of one that is known is committed
+// alone, unless it changes nothing.
 func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]chat.Conversation, error) {
-	for range 3 {
-		targets, err := s.record(ctx, m, decide)
-		if errors.Is(err, errOvertaken) {
-			continue // another event of the same message was first: decide again
-		}
-		if err != nil {
-			return nil, fmt.Errorf("record message %s in %s: %w", m.TS, m.Channel, err)
-		}
-		return targets, nil
+	n := &news{
+		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, trace: telemetry.Traceparent(ctx),
+		first: decide(Known{}), done: make(chan struct{}),
 	}
-	return nil, fmt.Errorf("record message %s in %s: %w", m.TS, m.Channel, errOvertaken)
+	err := s.record(n)
+	if err != nil {
+		return nil, fmt.Errorf("record message %s in %s: %w", m.TS, m.Channel, err)
+	}
+	return n.targets, nil
+}
+
+func (s *Store) record(n *news) error {
+	// Other news than that of the message itself is most likely of one that is known.
+	if n.first.Message != nil && n.first.Handled && n.first.Order == nil {
+		if err := s.groups.do(n); err != nil || !n.alone {
+			return err
+		}
+	}
+	err := errOvertaken
+	for tries := 0; tries < 3 && errors.Is(err, errOvertaken); tries++ {
+		err = s.commitAlone(n) // another event of the same message was first: decide again
+	}
+	return err
 }
 
 var errOvertaken = errors.New("overtaken by another event of the same message")
 
-func (s *Store) record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]chat.Conversation, error) {
-	var targets []chat.Conversation
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		targets = nil
-		var known Known
-		var rows []messageRow
-		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND ts = ?", m.Team, m.Channel, m.TS).
-			Find(&rows).Error; err != nil {
+// commit commits news of messages that are thought to be new, each of another message.
+// News of one that is not is left to commitAlone if it changes anything.
+//
+// Rows are taken in the same order by whoever takes several, messages before channels, so
+// that no two wait for each other.
+func (s *Store) commit(ctx context.Context, group []*news) error {
+	slices.SortFunc(group, func(a, b *news) int { return strings.Compare(a.key, b.key) })
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := s.insert(tx, group...); err != nil {
 			return err
 		}
-		if len(rows) > 0 {
-			stands := rows[0].message()
-			known.Message, known.Handled = &stands, rows[0].Handled
-			var err error
-			if known.Addressed, err = s.addressed(tx, stands); err != nil {
-				return err
+		if err := s.learn(tx, group); err != nil {
+			return err
+		}
+		var settled []*news
+		for _, n := range group {
+			n.entry = n.decide(n.known)
+			if n.alone = !n.inserted && (n.stands == nil || n.entry.writes()); !n.alone {
+				settled = append(settled, n)
 			}
 		}
-		if m.ThreadTS != "" {
-			var err error
-			if known.Before, err = s.tail(tx, m); err != nil {
+		return s.finish(tx, settled)
+	})
+}
+
+// writes reports whether an entry changes anything about its message.
+func (e Entry) writes() bool { return e.Message != nil || len(e.Changes) > 0 || e.Order != nil }
+
+// commitAlone commits whatever there may be to commit about a message, known or not.
+func (s *Store) commitAlone(n *news) error {
+	return s.db.WithContext(n.ctx).Transaction(func(tx *gorm.DB) error {
+		n.inserted, n.written = false, nil
+		var there []string
+		if err := s.locked(tx).Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", n.message.Team, n.message.Channel, n.message.TS).
+			Pluck("ts", &there).Error; err != nil {
+			return err
+		}
+		if len(there) == 0 && n.first.Message != nil {
+			if err := s.insert(tx, n); err != nil {
 				return err
 			}
+			if !n.inserted {
+				return errOvertaken
+			}
 		}
-		entry := decide(known)
-		var written *messageRow
-		if entry.Message != nil {
-			row, err := newMessageRow(*entry.Message, entry.Handled, s.nowMicros())
+		group := []*news{n}
+		if err := s.learn(tx, group); err != nil {
+			return err
+		}
+		n.entry = n.decide(n.known)
+		if n.entry.Message != nil && !n.inserted {
+			row, err := newMessageRow(*n.entry.Message, n.entry.Handled, s.nowMicros())
 			if err != nil {
 				return err
 			}
-			if known.Message == nil {
-				created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-				if created.Error != nil {
-					return created.Error
-				}
-				if created.RowsAffected == 0 {
-					return errOvertaken
-				}
-			} else {
-				if row.says(rows[0]) {
-					row.StoredUS = rows[0].StoredUS
-				}
-				if err := tx.Save(&row).Error; err != nil {
-					return err
-				}
+			if n.stands != nil && row.says(*n.stands) {
+				row.StoredUS = n.stands.StoredUS
 			}
-			written = &row
-		}
-		if err := s.hush(tx, m, &known); err != nil {
-			return err
-		}
-		if known.Hushed != "" {
-			entry = decide(known)
-		}
-		if err := s.order(tx, m, known.Message != nil || written != nil, entry.Order); err != nil {
-			return err
-		}
-		var err error
-		if targets, err = s.addChanges(tx, entry.Changes); err != nil {
-			return err
-		}
-		if written != nil {
-			if err := active(tx, *written); err != nil {
+			if err := tx.Save(&row).Error; err != nil {
 				return err
 			}
+			n.written = &row
 		}
-		if !entry.Private {
-			return nil
+		if err := s.order(tx, n.message, n.stands != nil || n.written != nil, n.entry.Order); err != nil {
+			return err
 		}
-		return s.shut(tx, m.Team, m.Channel)
+		return s.finish(tx, group)
 	})
-	return targets, err
 }
 
-// tail is the newest messages of m's thread before m, the parent included, in order of time.
-func (s *Store) tail(tx *gorm.DB, m chat.Message) ([]chat.Message, error) {
-	c := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
-	rows, err := latest(tx, c, micros(m.Time()), before)
-	slices.Reverse(rows)
-	return messages(rows), err
-}
-
-func (s *Store) addChanges(tx *gorm.DB, changes []Change) ([]chat.Conversation, error) {
-	var targets []chat.Conversation
-	for _, c := range changes {
-		row := changeRow{
-			WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
-			Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By,
-			Trace: cmp.Or(c.Trace, telemetry.Traceparent(tx.Statement.Context)),
+// insert makes the rows of messages that were never seen, and notes which were new.
+func (s *Store) insert(tx *gorm.DB, group ...*news) error {
+	rows := make([]messageRow, len(group))
+	for i, n := range group {
+		var err error
+		if rows[i], err = newMessageRow(*n.first.Message, n.first.Handled, s.nowMicros()); err != nil {
+			return err
 		}
-		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if created.Error != nil {
-			return nil, fmt.Errorf("add change: %w", created.Error)
-		}
-		if created.RowsAffected == 0 {
-			continue
-		}
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
-			Create(&conversationRow{WorkflowID: row.WorkflowID}).Error; err != nil {
-			return nil, fmt.Errorf("add conversation: %w", err)
-		}
-		targets = append(targets, c.Conversation)
 	}
-	return targets, nil
+	made, err := insertNew(tx, rows, "team_id", "channel_id", "ts")
+	if err != nil {
+		return err
+	}
+	isNew := make(map[string]bool, len(made))
+	for _, r := range made {
+		isNew[r.key()] = true
+	}
+	for i, n := range group {
+		n.written, n.inserted = nil, isNew[n.key]
+		if n.inserted {
+			n.written = &rows[i]
+		}
+	}
+	return nil
 }
 
-// addressed reports whether a message was relayed as addressing the bot: to its
-// own conversation, or to the thread in which it is answered.
-func (s *Store) addressed(tx *gorm.DB, m chat.Message) (bool, error) {
-	here := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
-	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}
-	var n int64
-	err := tx.Model(&changeRow{}).Where("workflow_id IN ? AND ts = ? AND kind = ?",
-		[]string{here.ID(), thread.ID()}, m.TS, string(conversation.Addressed)).Count(&n).Error
-	return n > 0, err
+// finish writes down what has been decided beside the messages themselves, and lays down
+// who has something new.
+func (s *Store) finish(tx *gorm.DB, group []*news) error {
+	var changes []changeRow
+	for _, n := range group {
+		for _, c := range n.entry.Changes {
+			changes = append(changes, changeRow{
+				WorkflowID: c.Conversation.ID(), TS: c.TS, SentUS: micros(chat.Time(c.TS)), Kind: string(c.Kind),
+				Revision: c.Revision, FollowUp: c.FollowUp, StoredUS: s.nowMicros(), OrderedBy: c.By, Trace: cmp.Or(c.Trace, n.trace),
+			})
+		}
+	}
+	made, err := insertNew(tx, changes, "workflow_id", "ts", "kind", "revision")
+	if err != nil {
+		return fmt.Errorf("add changes: %w", err)
+	}
+	isNew := make(map[changeRow]bool, len(made))
+	for _, r := range made {
+		isNew[r] = true
+	}
+	for _, n := range group {
+		n.targets = nil
+		for _, c := range n.entry.Changes {
+			r := changeRow{WorkflowID: c.Conversation.ID(), TS: c.TS, Kind: string(c.Kind), Revision: c.Revision}
+			if isNew[r] {
+				delete(isNew, r)
+				n.targets = append(n.targets, c.Conversation)
+			}
+		}
+	}
+	return s.touch(tx, group)
 }

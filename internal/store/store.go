@@ -4,8 +4,8 @@
 // runs on both.
 //
 // A message passes through here three times: the door records it with its changes
-// (Record), the relay sends the changes on (Claim, Waiting, Relayed), and the
-// worker reads it as context (Recent) and writes the reply (the outbox). What was
+// (Record), the relay sends the changes on (Take, Relayed, Release), and the
+// worker reads it among the Facts and in a Context and writes the reply (the outbox). What was
 // missed comes through Remember and Unhandled instead. Later it goes into the memory of its
 // thread and channel (Look, SaidSince, SaveMemories), which other conversations read
 // as far as they may (Knowledge). What people ask about all that, and order, is
@@ -41,12 +41,14 @@ type Store struct {
 	now      func() time.Time
 	location string // the address without its password, for messages
 	metrics  *Metrics
+	groups   groups
 }
 
 // Open connects to sqlite:PATH or postgres://…; the database must be there, its
 // tables need not (Migrate makes them). SQLite's directory is made if it is missing.
 func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
+	s.groups.commit, s.groups.atOnce = s.commit, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
@@ -57,7 +59,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.sqlite, s.location = path, url
+		s.sqlite, s.location, s.groups.atOnce = path, url, 1 // one writes at a time
 		dialector = gormlite.OpenDB(db)
 	} else {
 		s.location = "postgres"
@@ -79,7 +81,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("open database %s: %w", s.location, err)
 	}
 	pool.SetMaxOpenConns(16)
-	pool.SetMaxIdleConns(8)
+	// A connection costs Postgres a process and us a handshake: in a burst all are kept.
+	pool.SetMaxIdleConns(16)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -131,8 +135,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections.
+// Close ends all connections, once what is being recorded has been committed.
 func (s *Store) Close() error {
+	s.groups.close()
 	pool, err := s.db.DB()
 	if err != nil {
 		return err

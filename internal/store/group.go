@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+const (
+	// groupSize is how much news is committed at once.
+	groupSize = 256
+	// groupQueue is how much news may wait. What is more is refused: whoever brings it
+	// would not wait so long.
+	groupQueue = 8192
+)
+
+var (
+	errCrowded = errors.New("too much is waiting to be committed")
+	errClosed  = errors.New("the store is closed")
+)
+
+// groups commits news in groups, since what a commit costs is mostly the way to the
+// database and the disk. News that comes while fewer groups than may be are under way
+// begins one at once; what comes meanwhile waits, and is the next group together.
+type groups struct {
+	// atOnce is how many groups may be under way.
+	atOnce int
+	// commit commits all of a group or nothing. Of one message there is one piece of news in it.
+	commit func(ctx context.Context, group []*news) error
+
+	mu      sync.Mutex
+	queue   []*news
+	working int
+	closed  bool
+	workers sync.WaitGroup
+}
+
+// group is news that is committed together. It goes on while anybody waits for it.
+type group struct {
+	news    []*news
+	waiting int // how many do
+	cancel  context.CancelFunc
+}
+
+// do commits news, or returns the error of its context as soon as that has ended: then it
+// may be committed yet.
+func (g *groups) do(n *news) error {
+	if err := g.enqueue(n); err != nil {
+		return err
+	}
+	select {
+	case <-n.done:
+		return n.err
+	case <-n.ctx.Done():
+		g.leave(n)
+		return n.ctx.Err()
+	}
+}
+
+func (g *groups) enqueue(n *news) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed:
+		return errClosed
+	case len(g.queue) >= groupQueue:
+		return errCrowded
+	}
+	g.queue = append(g.queue, n)
+	if g.working < g.atOnce {
+		g.working++
+		g.workers.Go(g.work)
+	}
+	return nil
+}
+
+// leave is called by who does not wait for its news any more.
+func (g *groups) leave(n *news) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n.group == nil {
+		return // next drops it
+	}
+	if n.group.waiting--; n.group.waiting == 0 {
+		n.group.cancel()
+	}
+}
+
+// work commits one group after the other until nothing waits any more.
+func (g *groups) work() {
+	for ctx, group := g.next(); group != nil; ctx, group = g.next() {
+		g.try(ctx, group.news)
+		group.cancel()
+	}
+}
+
+// next takes the news that has waited longest. A second piece of news of one message waits
+// for the next group; what nobody waits for any more is dropped. No group ends the worker
+// that asked for it.
+func (g *groups) next() (context.Context, *group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	next := &group{cancel: cancel}
+	taken := map[string]bool{}
+	rest := g.queue[:0]
+	for _, n := range g.queue {
+		switch {
+		case n.ctx.Err() != nil:
+		case len(next.news) < groupSize && !taken[n.key]:
+			taken[n.key], n.group = true, next
+			next.news = append(next.news, n)
+		default:
+			rest = append(rest, n)
+		}
+	}
+	clear(g.queue[len(rest):])
+	g.queue, next.waiting = rest, len(next.news)
+	if next.waiting == 0 {
+		g.working--
+		cancel()
+		return nil, nil
+	}
+	return ctx, next
+}
+
+// try commits a group, and if that fails each half of it by itself: news that the database
+// refuses fails alone.
+func (g *groups) try(ctx context.Context, all []*news) {
+	err := g.commit(ctx, all)
+	if err != nil && len(all) > 1 && ctx.Err() == nil {
+		half := len(all) / 2
+		g.try(ctx, all[:half])
+		g.try(ctx, all[half:])
+		return
+	}
+	for _, n := range all {
+		n.err = err
+		close(n.done)
+	}
+}
+
+// close refuses further news, and waits until what was taken is committed.
+func (g *groups) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.workers.Wait()
+}

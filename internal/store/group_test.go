@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// committer commits groups when the test says so.
+type committer struct {
+	groups
+	release chan error
+
+	asking sync.Mutex
+	asked  []string // the keys of the groups that were to be committed
+}
+
+// newCommitter is for a test within a synctest bubble.
+func newCommitter() *committer {
+	c := &committer{release: make(chan error)}
+	c.atOnce = 2
+	c.commit = func(ctx context.Context, group []*news) error {
+		var keys []string
+		for _, n := range group {
+			keys = append(keys, n.key)
+		}
+		c.asking.Lock()
+		c.asked = append(c.asked, strings.Join(keys, " "))
+		c.asking.Unlock()
+		select {
+		case err := <-c.release:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return c
+}
+
+// bring has news committed and returns where its end is told.
+func (c *committer) bring(ctx context.Context, key string) <-chan error {
+	end := make(chan error, 1)
+	go func() { end <- c.do(&news{ctx: ctx, key: key, done: make(chan struct{})}) }()
+	synctest.Wait()
+	return end
+}
+
+func (c *committer) expect(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if !slices.Equal(c.asked, want) {
+		t.Errorf("groups %q, want %q", c.asked, want)
+	}
+}
+
+func TestGroupsTakeWhatHasComeMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		var ends []<-chan error
+		for _, key := range strings.Fields("a b c d c e c") {
+			ends = append(ends, c.bring(t.Context(), key))
+		}
+		c.expect(t, "a", "b")
+		c.release <- nil
+		c.expect(t, "a", "b", "c d e")
+		c.release <- nil
+		c.expect(t, "a", "b", "c d e", "c")
+		c.release <- nil
+		c.expect(t, "a", "b", "c d e", "c", "c")
+		c.release <- nil
+		c.release <- nil
+		for i, end := range ends {
+			if err := <-end; err != nil {
+				t.Errorf("news %d: %v", i, err)
+			}
+		}
+		c.workers.Wait()
+		end := c.bring(t.Context(), "f")
+		c.expect(t, "a", "b", "c d e", "c", "c", "f")
+		c.release <- nil
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGroupGoesOnWithoutWhoHasGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		ctx, cancel := context.WithCancel(t.Context())
+		busy, other := c.bring(t.Context(), "busy"), c.bring(t.Context(), "other")
+		leaves, stays := c.bring(ctx, "leaves"), c.bring(t.Context(), "stays")
+		c.release <- nil
+		c.expect(t, "busy", "other", "leaves stays")
+		dropped := c.bring(ctx, "dropped")
+		cancel()
+		for _, end := range []<-chan error{leaves, dropped} {
+			if err := <-end; !errors.Is(err, context.Canceled) {
+				t.Errorf("who has given up is told %v", err)
+			}
+		}
+		c.release <- nil
+		c.release <- nil
+		for _, end := range []<-chan error{busy, other, stays} {
+			if err := <-end; err != nil {
+				t.Error(err)
+			}
+		}
+		c.expect(t, "busy", "other", "leaves stays")
+	})
+}
+
+func TestGroupEndsWithTheLastWhoWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		bring := func(key string, wait time.Duration) <-chan error {
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			t.Cleanup(cancel)
+			return c.bring(ctx, key)
+		}
+		busy, other := c.bring(t.Context(), "busy"), c.bring(t.Context(), "other")
+		first, second := bring("first", time.Second), bring("second", 3*time.Second)
+		c.release <- nil
+		c.expect(t, "busy", "other", "first second")
+		began := time.Now()
+		for _, test := range []struct {
+			end  <-chan error
+			want time.Duration
+		}{{first, time.Second}, {second, 3 * time.Second}} {
+			if err := <-test.end; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != test.want {
+				t.Errorf("%v after %v, want the context's error after %v", err, time.Since(began), test.want)
+			}
+		}
+		synctest.Wait() // none is tried again by itself, which would take as long once more
+		late := c.bring(t.Context(), "late")
+		c.expect(t, "busy", "other", "first second", "late")
+		time.Sleep(time.Hour) // one waits for ever
+		c.release <- nil
+		c.release <- nil
+		synctest.Wait()
+		var errs []error
+		for _, end := range []<-chan error{busy, other, late} {
+			select {
+			case err := <-end:
+				errs = append(errs, err)
+			default:
+				t.Error("no end")
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGroupsHaveABound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		ctx, cancel := context.WithCancel(t.Context())
+		c.bring(ctx, "a")
+		c.bring(ctx, "b")
+		for i := range groupQueue {
+			go func() { _ = c.do(&news{ctx: ctx, key: fmt.Sprint(i), done: make(chan struct{})}) }()
+		}
+		synctest.Wait()
+		if err := <-c.bring(ctx, "one more"); !errors.Is(err, errCrowded) {
+			t.Errorf("one more than may wait: %v", err)
+		}
+		cancel()
+		c.workers.Wait()
+		c.expect(t, "a", "b")
+	})
+}
+
+func TestGroupsTakeSoMuchAtOnce(t *testing.T) {
+	t.Parallel()
+	var g groups
+	for i := range groupSize + 1 {
+		g.queue = append(g.queue, &news{ctx: t.Context(), key: fmt.Sprint(i)})
+	}
+	for _, want := range []int{groupSize, 1} {
+		_, next := g.next()
+		if got := len(next.news); got != want {
+			t.Errorf("a group of %d, want %d", got, want)
+		}
+		next.cancel()
+	}
+	if _, next := g.next(); next != nil {
+		t.Errorf("a group of %d where nothing waits", len(next.news))
+	}
+}
+
+func TestClosedGroups(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		taken := c.bring(t.Context(), "taken")
+		closed := make(chan struct{})
+		go func() { c.close(); close(closed) }()
+		synctest.Wait()
+		if err := <-c.bring(t.Context(), "late"); !errors.Is(err, errClosed) {
+			t.Errorf("after the end: %v", err)
+		}
+		select {
+		case <-closed:
+			t.Error("closed while a group is under way")
+		default:
+		}
+		c.release <- nil
+		<-closed
+		if err := <-taken; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is refused fails alone, and the others are committed.
+func TestPoisonInAGroupFailsAlone(t *testing.T) {
+	t.Parallel()
+	poison := errors.New("poison")
+	for _, poisoned := range [][]int{{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}, nil} {
+		committed, tries := map[string]int{}, 0
+		g := groups{commit: func(_ context.Context, group []*news) error {
+			tries++
+			if slices.ContainsFunc(group, func(n *news) bool { return strings.HasPrefix(n.key, "poison") }) {
+				return poison
+			}
+			for _, n := range group {
+				committed[n.key]++
+			}
+			return nil
+		}}
+		var group []*news
+		want := map[string]int{}
+		for i := range 7 {
+			n := &news{key: fmt.Sprint("message", i), done: make(chan struct{})}
+			if slices.Contains(poisoned, i) {
+				n.key = fmt.Sprint("poison", i)
+			} else {
+				want[n.key] = 1
+			}
+			group = append(group, n)
+		}
+		g.try(t.Context(), group)
+		for _, n := range group {
+			<-n.done
+			if got := errors.Is(n.err, poison); got != strings.HasPrefix(n.key, "poison") {
+				t.Errorf("%v: %s ends with %v", poisoned, n.key, n.err)
+			}
+		}
+		if !reflect.DeepEqual(committed, want) || tries > 13 {
+			t.Errorf("%v: committed %v after %d tries", poisoned, committed, tries)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// before bounds how far a thread is read back for Known.Before.
+const before = 20
+
+// question asks what is known about a message.
+type question struct {
+	N         int    `json:"n"`
+	TeamID    string `json:"team_id"`
+	ChannelID string `json:"channel_id"`
+	TS        string `gorm:"column:ts" json:"ts"`
+	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	SentUS    int64  `gorm:"column:sent_us" json:"sent_us"`
+	// Hush is the id of the order that hushes it.
+	Hush string `json:"hush"`
+	// Top is the workflow id of the top level of its channel, Threads what those of the threads begin with.
+	Top     string `json:"top"`
+	Threads string `json:"threads"`
+}
+
+func ask(i int, m chat.Message) question {
+	m.Revision = "" // whoever hushed it before its event came knew of none
+	c := chat.Conversation{Team: m.Team, Channel: m.Channel}
+	return question{
+		N: i, TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, ThreadTS: m.ThreadTS, SentUS: micros(m.Time()),
+		Hush: Hush(m, "").ID, Top: c.ID(), Threads: "thread/" + m.Team + "/" + m.Channel + "/",
+	}
+}
+
+// answer is what is known about the message of question N, and of its channel.
+type answer struct {
+	N        int    `json:"n"`
+	HushedBy string `json:"hushed_by"`
+	Private  bool   `json:"private"`
+	ActiveUS int64  `gorm:"column:active_us" json:"active_us"`
+	// Tail is a JSON array of remarks, or empty.
+	Tail string `json:"tail"`
+}
+
+// remark is a message of a thread, but for what it says: its ts, user, app, and "own" if
+// the bot made it.
+type remark [4]string
+
+// learn finds out what is known about the messages of news, all in one statement, and
+// lays down in each what is to be decided on. A subquery of at most one row, unlike a
+// join, walks along an index whatever Postgres believes about the tables.
+//
+// The rows of messages that were inserted are ours: whoever hushes an unknown message
+// holds the place of its row until the order is committed, so that the order is either
+// seen here, or finds the message (Store.order).
+func (s *Store) learn(tx *gorm.DB, group []*news) error {
+	questions := make([]question, len(group))
+	var there []question
+	for i, n := range group {
+		questions[i] = ask(i, n.message)
+		if !n.inserted {
+			there = append(there, questions[i])
+		}
+	}
+	const itself = "m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts"
+	all, each, standing := "json_group_array", "json_array", "JOIN messages m ON "+itself
+	if s.sqlite == "" {
+		all, each, standing = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+itself+" LIMIT 1) m"
+	}
+	set, err := newRowset(tx, questions)
+	if err != nil {
+		return err
+	}
+	var answers []answer
+	var rows []messageRow
+	var addressed []struct {
+		N int `json:"n"`
+	}
+	queries := []query{{fmt.Sprintf(`
+		SELECT q.n, COALESCE((SELECT o.ordered_by FROM orders o WHERE o.id = q.hush), '') AS hushed_by,
+			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
+			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
+			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END)) AS TEXT) FROM (
+				SELECT * FROM (
+					SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
+						AND m.thread_ts = q.thread_ts AND m.sent_us < q.sent_us AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d
+				) replies
+				UNION ALL
+				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
+					AND m.ts = q.thread_ts AND NOT m.deleted
+			) thread), '') AS tail
+		FROM %s`, all, each, before, set.sql), []any{set.arg}, &answers}}
+	if len(there) > 0 {
+		set, err := newRowset(tx, there)
+		if err != nil {
+			return err
+		}
+		found := " FROM " + set.sql + " " + standing
+		queries = append(queries, query{"SELECT m.*" + found, []any{set.arg}, &rows}, query{"SELECT q.n" + found + ` WHERE (
+			SELECT 1 FROM changes c WHERE c.workflow_id IN (q.top, q.threads || q.ts, q.threads || m.thread_ts) AND c.ts = q.ts AND c.kind = 'addressed' LIMIT 1
+		) IS NOT NULL`, []any{set.arg}, &addressed})
+	}
+	if err := together(tx, queries...); err != nil {
+		return err
+	}
+	stands := make(map[string]*messageRow, len(rows))
+	for i := range rows {
+		stands[rows[i].key()] = &rows[i]
+	}
+	for _, a := range answers {
+		n := group[a.N]
+		n.stands, n.private, n.active = stands[n.key], a.Private, a.ActiveUS
+		n.known = Known{}
+		if n.known.Before, err = thread(n.message, a.Tail); err != nil {
+			return err
+		}
+		if n.stands != nil {
+			m := n.stands.message()
+			n.known.Message, n.known.Handled = &m, n.stands.Handled
+		}
+		if !n.known.Handled {
+			n.known.Hushed = a.HushedBy
+		}
+	}
+	for _, a := range addressed {
+		group[a.N].known.Addressed = true
+	}
+	return nil
+}
+
+// thread is the newest of the remarks in the thread of a message, in order of time.
+func thread(m chat.Message, tail string) ([]chat.Message, error) {
+	if tail == "" || m.ThreadTS == "" {
+		return nil, nil
+	}
+	var remarks []remark
+	if err := json.Unmarshal([]byte(tail), &remarks); err != nil {
+		return nil, fmt.Errorf("read the thread before it: %w", err)
+	}
+	slices.Reverse(remarks) // most likely that is the order
+	slices.SortFunc(remarks, func(a, b remark) int { return chat.CompareTS(a[0], b[0]) })
+	remarks = remarks[max(0, len(remarks)-before):]
+	messages := make([]chat.Message, len(remarks))
+	for i, r := range remarks {
+		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2], Own: r[3] != ""}
+	}
+	return messages, nil
+}

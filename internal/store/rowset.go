@@ -1,0 +1,65 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// rowset is rows as one argument of a statement, so that its text, and with that its
+// plan, is the same for one row and for hundreds.
+type rowset struct {
+	// columns are those of the rows, but for one that the database fills in itself.
+	columns []string
+	// sql is a table q of the rows, in their order, with one of gorm's placeholders.
+	sql string
+	// arg is what the placeholder stands for: the rows as a JSON array.
+	arg string
+}
+
+// newRowset reads the columns of T as gorm does; its json keys are their names.
+func newRowset[T any](db *gorm.DB, rows []T) (rowset, error) {
+	var set rowset
+	model := &gorm.Statement{DB: db}
+	if err := model.Parse(new(T)); err != nil {
+		return set, err
+	}
+	var typed, picked []string
+	for _, f := range model.Schema.Fields {
+		if f.AutoIncrement {
+			continue
+		}
+		kind := map[schema.DataType]string{schema.Int: "BIGINT", schema.Bool: "BOOLEAN", schema.String: "TEXT"}[f.DataType]
+		set.columns = append(set.columns, f.DBName)
+		typed = append(typed, f.DBName+" "+kind)
+		picked = append(picked, "value->>'"+f.DBName+"' AS "+f.DBName)
+	}
+	if db.Name() == "postgres" {
+		set.sql = "json_to_recordset(?) AS q(" + strings.Join(typed, ", ") + ")"
+	} else {
+		set.sql = "(SELECT " + strings.Join(picked, ", ") + " FROM json_each(?)) q"
+	}
+	arg, err := json.Marshal(rows)
+	set.arg = string(arg)
+	return set, err
+}
+
+// insertNew inserts those of the rows that are not there yet, in their order, and returns
+// them with nothing but the columns of their key.
+func insertNew[T schema.Tabler](tx *gorm.DB, rows []T, key ...string) (inserted []T, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	set, err := newRowset(tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	columns := strings.Join(set.columns, ", ")
+	// Without a condition SQLite would read ON CONFLICT as that of a join.
+	err = tx.Raw(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE TRUE ON CONFLICT DO NOTHING RETURNING %s",
+		rows[0].TableName(), columns, columns, set.sql, strings.Join(key, ", ")), set.arg).Scan(&inserted).Error
+	return inserted, err
+}
