@@ -246,6 +246,14 @@ func (b *bench) compose(task Task, texts ...string) {
 	}
 }
 
+// begin begins an attempt to post a part, whosever turn it is.
+func (b *bench) begin(p store.Part, lease time.Duration) {
+	b.t.Helper()
+	if wait, err := b.Store.BeginSend(b.t.Context(), p, 0, lease); err != nil || wait != 0 {
+		b.t.Fatal(wait, err)
+	}
+}
+
 // outbox is the states of a reply's parts.
 func (b *bench) outbox(task Task) []store.Part {
 	b.t.Helper()

@@ -16,6 +16,7 @@ type Metrics struct {
 	ambiguous *prometheus.CounterVec
 	runs      prometheus.Counter
 	scopes    *prometheus.CounterVec
+	rows      *prometheus.CounterVec
 }
 
 // NewMetrics registers the activities' metrics.
@@ -39,11 +40,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		scopes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_memory_scopes_total", Help: "Threads, channels and workspaces that were to be remembered, by result: changed, unchanged, failed.",
 		}, []string{"result"}),
+		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "myao_rows_pruned_total", Help: "Rows that were deleted since the configuration does not have them kept any longer, by table.",
+		}, []string{"table"}),
 	}
 	for vec, values := range map[*prometheus.CounterVec][]string{
 		m.judgments: {"yes", "no", "failed", "rule:" + string(conversation.RuleOverBudget)}, m.replies: {"addressed", "judged", "operator", "notice"},
 		m.failures: {"rate_limited", "transient", "ambiguous", "final"}, m.ambiguous: {"found", "missing"},
 		m.scopes: {"changed", "unchanged", "failed"},
+		m.rows:   {"messages", "changes", "decisions", "outbox", "model_calls", "orders", "memories", "conversations"},
 	} {
 		for _, v := range values {
 			vec.WithLabelValues(v) // what has yet to happen for the first time is zero, and not unknown
@@ -74,7 +79,7 @@ func (m *Metrics) unjudged() {
 
 // posted counts a reply by the decision that it carries out.
 func (m *Metrics) posted(d store.Decision) {
-	if m == nil || d.Outcome == "posted" { // by an attempt before this one
+	if m == nil {
 		return
 	}
 	cause := d.Source
@@ -122,4 +127,10 @@ func (m *Metrics) remembered(changed bool, err error) {
 		result = "changed"
 	}
 	m.scopes.WithLabelValues(result).Inc()
+}
+
+func (m *Metrics) pruned(table string, rows int) {
+	if m != nil {
+		m.rows.WithLabelValues(table).Add(float64(rows))
+	}
 }

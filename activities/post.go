@@ -68,8 +68,9 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 	if len(parts) == 0 {
 		return "", final(fmt.Errorf("reply %s is not in the outbox", t.reply()))
 	}
+	last := parts[len(parts)-1]
 	for _, p := range parts {
-		switch result, err := a.postPart(ctx, t, p); {
+		switch result, err := a.postPart(ctx, p, p.Number == last.Number); {
 		case err != nil:
 			return "", err
 		case result != conversation.Done:
@@ -80,12 +81,10 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
 		}
 	}
-	d, _ := a.Store.Decision(ctx, parts[0].Decision) // as it was before, for the count alone
-	if err = a.settle(ctx, t, parts[0].Decision, "posted", t.reply()); err == nil {
-		a.Metrics.posted(d)
+	if last.State != store.Sent && last.Decision == t.decision() {
+		return conversation.Done, nil // settled when its last part was written down
 	}
-	failpoint.Here("post: settled")
-	return conversation.Done, err
+	return conversation.Done, a.settle(ctx, t, last.Decision, "posted", t.reply())
 }
 
 // settle writes the outcome of a reply into the ledger: that of the decision that it
@@ -108,8 +107,9 @@ func outcome(r conversation.Result) string {
 	return string(conversation.Unsent)
 }
 
-// postPart brings one part from whatever state it is found in to sent.
-func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conversation.Result, error) {
+// postPart brings one part from whatever state it is found in to sent, and with the
+// last one the reply to its end.
+func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (conversation.Result, error) {
 	switch p.State {
 	case store.Sent:
 		return conversation.Done, nil
@@ -119,31 +119,18 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 		if ts, found, err := a.lookFor(ctx, p); err != nil {
 			return "", err
 		} else if found {
-			return conversation.Done, a.sent(ctx, p, ts)
+			return conversation.Done, a.sent(ctx, p, ts, last)
 		}
 	case store.Composed:
 	}
-	if err := a.turn(ctx, p); err != nil {
+	send, done, err := a.begin(ctx, p)
+	switch {
+	case errors.Is(err, store.ErrDeleted):
+		return conversation.Gone, a.giveUp(ctx, p)
+	case err != nil:
 		return "", err
 	}
-	failpoint.Here("post: turn taken")
-	if p.Number == 0 { // a reply that has begun is brought to its end
-		switch gone, err := a.gone(ctx, t); {
-		case err != nil:
-			return "", err
-		case gone:
-			return conversation.Gone, a.giveUp(ctx, p)
-		}
-	}
-	send, cancel := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
-	defer cancel()
-	mine, err := a.Store.BeginSend(send, p, lease)
-	if err != nil {
-		return "", err
-	}
-	if !mine {
-		return "", fmt.Errorf("part %s: another worker is posting it", p.Key)
-	}
+	defer done()
 	failpoint.Here("post: begun")
 	began := a.Clock()
 	send, span := telemetry.Span(send, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
@@ -157,7 +144,31 @@ func (a *Activities) postPart(ctx context.Context, t Task, p store.Part) (conver
 		return "", a.unsent(ctx, p, began, err)
 	}
 	failpoint.Here("post: sent")
-	return conversation.Done, a.sent(ctx, p, ts)
+	return conversation.Done, a.sent(ctx, p, ts, last)
+}
+
+// begin begins an attempt when it is the part's turn in its channel, and returns the
+// context of what Slack is asked then. Where the turn is far away the attempt ends and
+// comes again in time for it; it is kept.
+func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Context, done func(), err error) {
+	for {
+		send, done = context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
+		wait, err := a.Store.BeginSend(send, p, pace, lease)
+		if err == nil && wait == 0 {
+			return send, done, nil
+		}
+		done()
+		if err != nil {
+			return nil, nil, err
+		}
+		failpoint.Here("post: turn taken")
+		if wait > nap {
+			return nil, nil, errQueued{"part " + p.Key, wait}
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, nil, err
+		}
+	}
 }
 
 // giveUp ends a part that was tried and is not in Slack, and shall not come there any more.
@@ -167,19 +178,6 @@ func (a *Activities) giveUp(ctx context.Context, p store.Part) error {
 	}
 	p.Attempts-- // as it was before the attempt that is now known to have had no effect
 	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: what it answers was deleted")
-}
-
-// turn waits until it is the part's turn in its channel. Where that is long the
-// attempt ends and comes again in time for the turn, which is kept.
-func (a *Activities) turn(ctx context.Context, p store.Part) error {
-	wait, err := a.Store.Turn(ctx, p, pace)
-	if err != nil {
-		return err
-	}
-	if wait > nap {
-		return errQueued{"part " + p.Key, wait}
-	}
-	return pause(ctx, wait)
 }
 
 // lookFor asks Slack for a part whose last attempt ended nobody knows how. What is
@@ -232,9 +230,9 @@ func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, 
 	return fmt.Errorf("part %s: %w", p.Key, cause)
 }
 
-// sent writes down that a part is in Slack, like unsent even when the attempt's
-// context is over.
-func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
+// sent writes down that a part is in Slack, and with the last one what became of the
+// reply; like unsent even when the attempt's context is over.
+func (a *Activities) sent(ctx context.Context, p store.Part, ts string, last bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
 	own, err := a.Slack.Identity(ctx)
@@ -242,10 +240,19 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string) error {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
-	if err := a.Store.Posted(ctx, p, chat.Message{
+	m := chat.Message{
 		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
 		Own: true, Text: p.Text,
-	}); err != nil {
+	}
+	if !last {
+		err = a.Store.Posted(ctx, p, m)
+	} else {
+		var settled *store.Decision
+		if settled, err = a.Store.Replied(ctx, p, m); settled != nil {
+			a.Metrics.posted(*settled)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	failpoint.Here("post: written down")

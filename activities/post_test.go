@@ -280,9 +280,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 	const held = 1500 * time.Millisecond // what is left of the dead worker's lease
 	begin := func(b *bench, task Task, n int) store.Part {
 		p := b.outbox(task)[n]
-		if mine, err := b.Store.BeginSend(b.t.Context(), p, held); err != nil || !mine {
-			b.t.Fatal(mine, err)
-		}
+		b.begin(p, held)
 		return p
 	}
 	send := func(b *bench, p store.Part) string {
@@ -292,8 +290,11 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 		}
 		return ts
 	}
+	said := func(p store.Part, ts string) chat.Message {
+		return chat.Message{Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, Own: true, Text: p.Text}
+	}
 	write := func(b *bench, p store.Part, ts string) {
-		if err := b.Store.Posted(b.t.Context(), p, chat.Message{Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, Own: true, Text: p.Text}); err != nil {
+		if err := b.Store.Posted(b.t.Context(), p, said(p, ts)); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -307,7 +308,15 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 		"after it was written down":    {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)) }, false},
 		"before the call, second part": {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); begin(b, task, 1) }, true},
 		"after the call, second part":  {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); send(b, begin(b, task, 1)) }, false},
-		"before the ledger": {func(b *bench, task Task) {
+		"after all was written down": {func(b *bench, task Task) {
+			p := begin(b, task, 0)
+			write(b, p, send(b, p))
+			last := begin(b, task, 1)
+			if _, err := b.Store.Replied(b.t.Context(), last, said(last, send(b, last))); err != nil {
+				b.t.Fatal(err)
+			}
+		}, false},
+		"before the ledger, as with an older worker": {func(b *bench, task Task) {
 			for n := range 2 {
 				p := begin(b, task, n)
 				write(b, p, send(b, p))
@@ -556,9 +565,7 @@ func TestADeletionAfterAnAttemptOfUnknownEnd(t *testing.T) {
 	m := b.say("hello?")
 	task := inThread(m)
 	b.compose(task, "First.", "Second.")
-	if mine, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], time.Millisecond); err != nil || !mine {
-		t.Fatal(mine, err)
-	}
+	b.begin(b.outbox(task)[0], time.Millisecond)
 	b.remove(m)
 	for range 2 { // the second as when the first one's end was lost
 		got, err := attempt[ReplyOutput](b.Post, PostInput{task})
@@ -626,7 +633,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID, b.alice.ID)
 	task := atTopLevel(b.sayIn(other, "hello?"))
 	b.compose(task, "Hello.")
-	if wait, err := b.Store.Turn(t.Context(), b.outbox(task)[0], pace); err != nil || wait != 0 {
+	if wait, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], pace, lease); err != nil || wait != 0 {
 		t.Errorf("the other channel waits %s, %v", wait, err)
 	}
 }
@@ -638,7 +645,7 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 	b := newBench(t)
 	others, task := inThread(b.say("tell us all")), inThread(b.say("hello?"))
 	b.compose(others, slices.Repeat([]string{"Much."}, 9)...)
-	if _, err := b.Store.Turn(t.Context(), b.outbox(others)[0], 20*time.Second); err != nil {
+	if _, err := b.Store.BeginSend(t.Context(), b.outbox(others)[0], 20*time.Second, lease); err != nil {
 		t.Fatal(err)
 	}
 	b.compose(task, "Hello.")

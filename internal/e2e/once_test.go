@@ -26,8 +26,8 @@ type step struct {
 	point string
 	// judged asks for a judged reply, else for an answer to a mention.
 	judged bool
-	// second kills at the second part of a reply that has two.
-	second bool
+	// long asks for a reply of two parts, second kills at the second one, when that is tried again.
+	long, second bool
 	// hopeless is a question that no judgment can be had of.
 	hopeless bool
 	// answers and verdicts are how often the model is paid; 0: once.
@@ -38,12 +38,11 @@ type step struct {
 // ten seconds, and passes the points after the one that it died at. By then the workers
 // that die there are dead.
 var workerSteps = []step{
-	{point: "post: settled"},
 	{point: "post: written down"},
 	{point: "post: sent"},
-	{point: "post: sent", second: true},
-	{point: "post: begun", second: true},
-	{point: "post: turn taken"},
+	{point: "post: sent", long: true, second: true},
+	{point: "post: begun", long: true, second: true},
+	{point: "post: turn taken", long: true}, // by the second part
 	{point: "post: begun"},
 	{point: "compose: written"},
 	{point: "compose: model answered", answers: 2},
@@ -139,7 +138,7 @@ func (s *system) prepare(step step, n int) *question {
 	switch {
 	case step.hopeless:
 		q.text += " hopeless"
-	case step.second:
+	case step.long:
 		q.text += " in-two-halves"
 	}
 	return q
@@ -233,7 +232,7 @@ func (q *question) parts() int {
 	switch {
 	case q.hopeless:
 		return 0
-	case q.second:
+	case q.long:
 		return 2
 	}
 	return 1

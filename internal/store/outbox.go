@@ -95,7 +95,8 @@ func (r outboxRow) part() Part {
 	}
 }
 
-// ErrUnderWay says that a reply can no longer be changed by who means to.
+// ErrUnderWay says that a reply can no longer be changed, or its part not be posted, by
+// who means to.
 var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 
 // Compose writes the parts of one reply, in place of what may have been composed
@@ -113,19 +114,23 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 				return ErrUnderWay
 			}
 		}
-		// A row that another worker has written and begun to post since the look above stays,
-		// and the new row of the same key meets it.
-		if err := tx.Where("reply = ? AND attempts = 0", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
-			return err
+		// A row that another worker has written since the look above stays, and the new row
+		// of the same key meets it.
+		if len(rows) > 0 {
+			if err := tx.Where("reply = ? AND attempts = 0", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
+				return err
+			}
 		}
-		for _, p := range parts {
-			if err := tx.Create(&outboxRow{
+		composed := make([]outboxRow, len(parts))
+		for i, p := range parts {
+			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
 				StoredUS: s.nowMicros(),
-			}).Error; err != nil {
-				return err
 			}
+		}
+		if err := tx.Create(&composed).Error; err != nil {
+			return err
 		}
 		return s.decide(tx, d)
 	})
@@ -151,23 +156,6 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	return parts, nil
 }
 
-// BeginSend takes a part in hand for one attempt, as the caller saw it (its state,
-// the number of attempts, its text), and reports whether it got it: of two workers
-// that race, one does. The attempt holds the part until the lease ends, and has used
-// its turn.
-func (s *Store) BeginSend(ctx context.Context, p Part, lease time.Duration) (bool, error) {
-	now := s.now()
-	taken := s.db.WithContext(ctx).Model(&outboxRow{}).
-		Where("key = ? AND state = ? AND attempts = ? AND text = ? AND leased_us <= ?", p.Key, p.State, p.Attempts, p.Text, micros(now)).
-		Updates(map[string]any{
-			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
-		})
-	if taken.Error != nil {
-		return false, fmt.Errorf("begin to send %s: %w", p.Key, taken.Error)
-	}
-	return taken.RowsAffected == 1, nil
-}
-
 // EndSend writes down how the attempt that BeginSend(p) began has ended without a
 // message that is known to exist: Composed for an error that left no effect,
 // Sending for one that may have, Failed for one that cannot pass. What may have an
@@ -189,6 +177,23 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 // Posted writes down, in one transaction, that a part is in Slack: the outbox
 // row and the message itself, so that the bot remembers at once what it said.
 func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
+	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
+}
+
+// Replied is Posted of the last part of a reply: in the same transaction the decision that
+// it carries out is settled as posted. That comes back, and nil if it was so before.
+func (s *Store) Replied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
+	err = s.posted(ctx, p, m, func(tx *gorm.DB) (err error) {
+		settled, err = s.settle(tx, p.Decision, "posted", p.Reply)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return settled, nil
+}
+
+func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(tx *gorm.DB) error) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
 			Updates(map[string]any{"state": Sent, "leased_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
@@ -200,29 +205,18 @@ func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
 		}
 		// Slack's own event of the message may have come first.
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if created.Error != nil || created.RowsAffected == 0 {
+		if created.Error != nil {
 			return created.Error
 		}
-		return active(tx, row)
+		if created.RowsAffected > 0 {
+			if err := active(tx, row); err != nil {
+				return err
+			}
+		}
+		return settle(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("write down that %s was posted as %s: %w", p.Key, m.TS, err)
 	}
 	return nil
-}
-
-// Saw is what the author of one of the bot's messages had read when it was
-// composed: the instant of the newest message; the zero time if the outbox does
-// not know the message.
-func (s *Store) Saw(ctx context.Context, team, channel, ts string) (time.Time, error) {
-	var rows []outboxRow
-	// Said twice, since the index has only what is sent.
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_ts = ? AND sent_ts <> ''", team, channel, ts).
-		Find(&rows).Error; err != nil {
-		return time.Time{}, fmt.Errorf("read outbox for message %s: %w", ts, err)
-	}
-	if len(rows) == 0 {
-		return time.Time{}, nil
-	}
-	return instant(rows[0].SawUS), nil
 }

@@ -44,9 +44,20 @@ func (db database) parts(t *testing.T, reply string) []Part {
 	return got
 }
 
+// atOncePace has it be every part's turn.
+const atOncePace = 0
+
+// began reports whether an attempt has begun; that somebody else has the part is no error.
+func began(wait time.Duration, err error) (bool, error) {
+	if errors.Is(err, ErrUnderWay) {
+		return false, nil
+	}
+	return err == nil && wait == 0, err
+}
+
 func (db database) begin(t *testing.T, p Part, lease time.Duration, want bool, why string) {
 	t.Helper()
-	if got, err := db.BeginSend(t.Context(), p, lease); err != nil || got != want {
+	if got, err := began(db.BeginSend(t.Context(), p, atOncePace, lease)); err != nil || got != want {
 		t.Errorf("%s: begun %v, %v; want %v", why, got, err, want)
 	}
 }
@@ -174,7 +185,7 @@ func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
 				if err != nil || len(p) == 0 {
 					return err
 				}
-				mine, err := db.BeginSend(t.Context(), p[0], time.Minute)
+				mine, err := began(db.BeginSend(t.Context(), p[0], atOncePace, time.Minute))
 				if mine {
 					mu.Lock()
 					defer mu.Unlock()
@@ -201,7 +212,7 @@ func TestOfRacingSendersOneBegins(t *testing.T) {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0]
 			var won atomic.Int32
 			noErrors(t, atOnce(10, func(i int) error {
-				mine, err := []*Store{db.Store, other}[i%2].BeginSend(t.Context(), p, time.Minute)
+				mine, err := began([]*Store{db.Store, other}[i%2].BeginSend(t.Context(), p, atOncePace, time.Minute))
 				if mine {
 					won.Add(1)
 				}
@@ -332,18 +343,72 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 	})
 }
 
-func TestSaw(t *testing.T) {
+// With the last part the ledger has what became of the reply, or neither is written down.
+func TestRepliedSettlesTheDecision(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		p := db.compose(t, parts("r", "text"))[0]
-		if err := db.Posted(t.Context(), p, said(at(5), "")); err != nil {
+		p := parts("r", "one", "two")
+		d := Decision{Key: p[0].Decision, WorkflowID: "w", Source: "addressed", Reason: "asked", Outcome: "pending"}
+		if err := db.Compose(t.Context(), p, d); err != nil {
 			t.Fatal(err)
 		}
-		for _, test := range []struct {
-			channel, ts string
-			want        time.Time
-		}{{channel, at(5), noon}, {channel, at(6), time.Time{}}, {"C2", at(5), time.Time{}}, {channel, "", time.Time{}}} {
-			if got, err := db.Saw(t.Context(), team, test.channel, test.ts); err != nil || !got.Equal(test.want) {
-				t.Errorf("saw of %s in %s: %v, %v; want %v", test.ts, test.channel, got, err, test.want)
+		outcome := func() string {
+			t.Helper()
+			got, err := db.Decision(t.Context(), d.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Outcome + " " + got.OutcomeBy
+		}
+		if err := db.Posted(t.Context(), p[0], said(at(5), "")); err != nil || outcome() != "pending " {
+			t.Errorf("after the first part: %s, %v", outcome(), err)
+		}
+		nothing := errors.New("the ledger cannot be written")
+		if err := db.posted(t.Context(), p[1], said(at(6), ""), func(*gorm.DB) error { return nothing }); !errors.Is(err, nothing) {
+			t.Errorf("%v, want %v", err, nothing)
+		}
+		if q := db.parts(t, "r")[1]; q.State != Composed || db.count(t, "messages", "ts = ?", at(6)) != 0 {
+			t.Errorf("without the ledger %+v is written down", q)
+		}
+		for n := range 2 {
+			settled, err := db.Replied(t.Context(), p[1], said(at(6), ""))
+			if err != nil || outcome() != "posted r" {
+				t.Errorf("time %d: %s, %v", n, outcome(), err)
+			}
+			if news := n == 0; news != (settled != nil) || news && (settled.Key != d.Key || settled.Source != d.Source || settled.Reason != d.Reason) {
+				t.Errorf("time %d: settled %+v", n, settled)
+			}
+		}
+		if q := db.parts(t, "r")[1]; q.State != Sent || q.SentTS != at(6) || db.count(t, "messages", "ts = ?", at(6)) != 1 {
+			t.Errorf("the outbox has %+v", q)
+		}
+	})
+}
+
+// A reply takes one insert, however many parts it has, and a deletion only where there is
+// something to be replaced.
+func TestComposeWritesAReplyAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		var inserts, deletions int
+		count := func(n *int) func(tx *gorm.DB) {
+			return func(tx *gorm.DB) {
+				if tx.Statement.Table == "outbox" {
+					*n++
+				}
+			}
+		}
+		for _, err := range []error{
+			db.db.Callback().Create().After("gorm:create").Register("count", count(&inserts)),
+			db.db.Callback().Delete().After("gorm:delete").Register("count", count(&deletions)),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 2 {
+			inserts, deletions = 0, 0
+			db.compose(t, parts("r", "one", "two", "three"))
+			if inserts != 1 || deletions != n {
+				t.Errorf("%d inserts and %d deletions, want 1 and %d", inserts, deletions, n)
 			}
 		}
 	})
@@ -361,11 +426,11 @@ func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
 		if err := other.Compose(t.Context(), parts("r", "theirs", "theirs"), Decision{Key: "run/1"}); err != nil {
 			t.Error(err)
 		}
-		if mine, err := other.BeginSend(t.Context(), parts("r", "theirs")[0], time.Minute); !mine || err != nil {
+		if mine, err := began(other.BeginSend(t.Context(), parts("r", "theirs")[0], atOncePace, time.Minute)); !mine || err != nil {
 			t.Error(mine, err)
 		}
 	})
-	if err := db.db.Callback().Delete().Before("gorm:delete").Register("meanwhile", func(*gorm.DB) { meanwhile() }); err != nil {
+	if err := db.db.Callback().Create().Before("gorm:create").Register("meanwhile", func(*gorm.DB) { meanwhile() }); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Compose(t.Context(), parts("r", "ours"), Decision{Key: "run/1"}); !errors.Is(err, ErrUnderWay) {

@@ -2,60 +2,132 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
-// Turn returns how long a part has to wait until it may be posted: the turns in a
-// channel lie a pace apart, whoever posts there. A part keeps its turn until an
-// attempt has begun with it (BeginSend), so that who comes too early may go away and
-// come back; one that comes a whole pace too late has missed it, and gets a new one
-// behind all others. With a part, the parts of its reply that follow it get the
-// turns after its own, so that a long reply is not torn apart.
+// ErrDeleted says that a reply is not begun, since what it answers was deleted.
+var ErrDeleted = errors.New("what it answers was deleted")
+
+// BeginSend takes a part in hand for one attempt, as the caller saw it (its state, the
+// number of attempts, its text), if it is the part's turn in its channel. Else it returns
+// how long that is away, and whoever comes back then begins. Of two workers that race one
+// begins, the other gets ErrUnderWay. The first part of a reply to a message that is
+// deleted is not begun: ErrDeleted. The attempt holds the part until the lease ends, and
+// has used its turn.
 //
-// A part that is not in the outbox any more gets a turn as well; BeginSend does not
-// take it.
-func (s *Store) Turn(ctx context.Context, p Part, pace time.Duration) (time.Duration, error) {
-	var wait time.Duration
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		now := s.now()
+// The turns in a channel lie a pace apart, whoever posts there. A part keeps its turn
+// until an attempt begins with it, so that who comes too early may go away and come back;
+// one that comes a whole pace too late has missed it, and gets a new one behind all
+// others. With a part, the parts of its reply that follow it get the turns after its own,
+// so that a long reply is not torn apart.
+func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
+	begun, err := s.beginAtOnce(ctx, p, pace, lease)
+	if err == nil && !begun {
+		wait, err = s.beginInTurn(ctx, p, pace, lease)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("begin to send %s: %w", p.Key, err)
+	}
+	return wait, nil
+}
+
+// wanted is the condition that the first part of a reply answers something that is still there.
+const wanted = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
+	WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
+
+// beginAtOnce is BeginSend, in one statement, of a part for which nothing has to be
+// waited: it is the last of its reply, all turns in its channel are over, and nobody
+// else has a hand on either. So it sees what is deleted at this moment. It reports
+// whether the part is begun; where it is not, nothing has happened.
+func (s *Store) beginAtOnce(ctx context.Context, p Part, pace, lease time.Duration) (bool, error) {
+	if s.sqlite != "" {
+		return false, nil // a transaction goes no further than this process there
+	}
+	now := s.now()
+	begun := s.db.WithContext(ctx).Exec(`
+		WITH ours AS (
+			SELECT key, team_id, channel_id FROM outbox
+			WHERE key = @key AND state = @state AND attempts = @attempts AND text = @text AND leased_us <= @now
+				AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.reply = outbox.reply AND later.part > outbox.part) AND `+wanted+`
+			FOR UPDATE OF outbox SKIP LOCKED
+		), free AS (
+			SELECT c.team_id, c.channel_id FROM ours JOIN channels c ON c.team_id = ours.team_id AND c.channel_id = ours.channel_id
+			WHERE c.next_post_us <= @now
+			FOR UPDATE OF c SKIP LOCKED
+		), turn AS (
+			UPDATE channels c SET next_post_us = @next FROM free
+			WHERE c.team_id = free.team_id AND c.channel_id = free.channel_id
+			RETURNING 1
+		)
+		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0
+		FROM ours, turn WHERE outbox.key = ours.key`,
+		map[string]any{
+			"key": p.Key, "state": p.State, "attempts": p.Attempts, "text": p.Text, "now": micros(now),
+			"next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
+		})
+	return begun.RowsAffected == 1, begun.Error
+}
+
+// beginInTurn is BeginSend of any part.
+func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		// The reply is locked before its channel, as in Posted.
 		var rows []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part >= ?", p.Reply, p.Number).Order("part").Find(&rows).Error; err != nil {
 			return err
 		}
-		if len(rows) > 0 && rows[0].TurnUS+pace.Microseconds() > micros(now) {
-			wait = instant(rows[0].TurnUS).Sub(now)
+		now := s.now()
+		if len(rows) == 0 || !rows[0].free(p, now) {
+			return ErrUnderWay
+		}
+		at := rows[0].TurnUS
+		if at+pace.Microseconds() <= micros(now) {
+			if at, err = reserve(tx, rows, pace, now); err != nil {
+				return err
+			}
+		}
+		if at > micros(now) {
+			wait = instant(at).Sub(now)
 			return nil
 		}
-		at, err := s.reserve(tx, p, max(len(rows), 1), pace, now)
-		if err != nil {
-			return err
+		// Last, when there is nothing more to wait for: it sees what is deleted at this moment.
+		begun := tx.Model(&outboxRow{}).Where("key = ? AND "+wanted, p.Key).Updates(map[string]any{
+			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
+		})
+		if begun.Error == nil && begun.RowsAffected == 0 {
+			return ErrDeleted // nor is a turn used
 		}
-		wait = instant(at).Sub(now)
-		return tx.Model(&outboxRow{}).Where("reply = ? AND part >= ?", p.Reply, p.Number).
-			Update("turn_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, p.Number, pace.Microseconds())).Error
+		return begun.Error
 	})
-	if err != nil {
-		return 0, fmt.Errorf("take the turn of %s: %w", p.Key, err)
-	}
-	return max(wait, 0), nil
+	return wait, err
 }
 
-// reserve returns the first of n turns behind the last one of the part's channel.
-func (s *Store) reserve(tx *gorm.DB, p Part, n int, pace time.Duration, now time.Time) (at int64, err error) {
-	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).
-		Create(&channelRow{TeamID: p.Team, ChannelID: p.Channel}).Error; err != nil {
+// free reports whether a part is as p has it, and nobody may be sending it.
+func (r outboxRow) free(p Part, now time.Time) bool {
+	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUS <= micros(now)
+}
+
+// reserve gives parts of one reply, in their order, the turns behind the last one of
+// their channel, and returns the first of these.
+func reserve(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) (at int64, err error) {
+	first, taken := parts[0], int64(len(parts))*pace.Microseconds()
+	var next int64
+	if err := tx.Raw(`
+		INSERT INTO channels (team_id, channel_id, next_post_us) VALUES (?, ?, ?)
+		ON CONFLICT (team_id, channel_id) DO UPDATE SET next_post_us =
+			CASE WHEN channels.next_post_us > ? THEN channels.next_post_us + ? ELSE excluded.next_post_us END
+		RETURNING next_post_us`,
+		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), taken).Scan(&next).Error; err != nil {
 		return 0, err
 	}
-	var row channelRow
-	if err := s.locked(tx).Where("team_id = ? AND channel_id = ?", p.Team, p.Channel).Take(&row).Error; err != nil {
-		return 0, err
+	at = next - taken
+	if len(parts) == 1 && at <= micros(now) {
+		return at, nil // it is used at once
 	}
-	at = max(row.NextPostUS, micros(now))
-	return at, tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", p.Team, p.Channel).
-		Update("next_post_us", at+int64(n)*pace.Microseconds()).Error
+	return at, tx.Model(&outboxRow{}).Where("reply = ? AND part >= ?", first.Reply, first.Part).
+		Update("turn_us", gorm.Expr("CAST(? AS BIGINT) + (part - ?) * CAST(? AS BIGINT)", at, first.Part, pace.Microseconds())).Error
 }

@@ -3,20 +3,34 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"myao/internal/testserver"
 )
 
-// turn takes the turn of a part and checks how long it is to wait.
+// turn comes to post a part and checks how long it is to wait; where it is not, an attempt begins.
 func (db database) turn(t *testing.T, p Part, want time.Duration, why string) {
 	t.Helper()
-	if wait, err := db.Turn(t.Context(), p, time.Second); err != nil || wait != want {
+	if wait, err := db.BeginSend(t.Context(), p, time.Second, time.Minute); err != nil || wait != want {
 		t.Errorf("%s: wait %v, %v; want %v", why, wait, err, want)
 	}
+}
+
+// post begins to post something in a channel, if it is its turn.
+func (db database) post(ctx context.Context, channel string, pace time.Duration) (wait time.Duration, err error) {
+	p := parts(rand.Text(), "text")
+	p[0].Channel = channel
+	if err := db.Compose(ctx, p, Decision{Key: p[0].Reply}); err != nil {
+		return 0, err
+	}
+	return db.BeginSend(ctx, p[0], pace, time.Minute)
 }
 
 func TestTurnsLieAPaceApart(t *testing.T) {
@@ -28,25 +42,42 @@ func TestTurnsLieAPaceApart(t *testing.T) {
 		for i := range n {
 			all = append(all, db.compose(t, parts(fmt.Sprint("r", i), "text"))...)
 		}
+		var begun atomic.Int32
 		waits := make([]time.Duration, 2*n)
 		noErrors(t, atOnce(2*n, func(i int) (err error) { // two workers have the same part in hand
-			waits[i], err = []*Store{db.Store, other}[i%2].Turn(t.Context(), all[i/2], time.Second)
+			waits[i], err = []*Store{db.Store, other}[i%2].BeginSend(t.Context(), all[i/2], time.Second, time.Minute)
+			if errors.Is(err, ErrUnderWay) { // it was the first part's turn, and the other worker's attempt
+				return nil
+			}
+			if err == nil && waits[i] == 0 {
+				begun.Add(1)
+			}
 			return err
 		}))
+		if begun.Load() != 1 {
+			t.Errorf("%d attempts began, want 1", begun.Load())
+		}
 		slices.Sort(waits)
 		for i, wait := range waits {
 			if want := time.Duration(i/2) * time.Second; wait != want {
 				t.Errorf("wait %d is %v, want %v", i, wait, want)
 			}
 		}
-		elsewhere := parts("elsewhere", "text")
-		elsewhere[0].Channel = "C2"
-		db.turn(t, db.compose(t, elsewhere)[0], 0, "in another channel")
+		if wait, err := db.post(t.Context(), "C2", time.Second); err != nil || wait != 0 {
+			t.Errorf("in another channel: wait %v, %v", wait, err)
+		}
 	})
 }
 
 func TestATurnIsKeptUntilItIsUsedOrMissed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
+		again := func(p Part) Part {
+			t.Helper()
+			if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
+				t.Fatal(err)
+			}
+			return db.parts(t, p.Reply)[0]
+		}
 		first, second := db.compose(t, parts("r1", "text"))[0], db.compose(t, parts("r2", "text"))[0]
 		third := db.compose(t, parts("r3", "text"))[0]
 		db.turn(t, first, 0, "the first")
@@ -54,12 +85,10 @@ func TestATurnIsKeptUntilItIsUsedOrMissed(t *testing.T) {
 		db.turn(t, second, time.Second, "the second again")
 		db.clock.advance(time.Second + 999*time.Millisecond)
 		db.turn(t, second, 0, "the second, a little late")
-		db.begin(t, second, time.Minute, true, "the second")
-		if err := db.EndSend(t.Context(), second, Composed, time.Time{}, "rate limited"); err != nil {
-			t.Fatal(err)
-		}
-		db.turn(t, db.parts(t, "r2")[0], time.Millisecond, "what has used its turn")
+		second = again(second)
+		db.turn(t, second, time.Millisecond, "what has used its turn")
 		db.turn(t, third, 1001*time.Millisecond, "the third")
+		first = again(first)
 		db.turn(t, first, 2001*time.Millisecond, "the first, whose turn is over")
 		db.clock.advance(time.Hour)
 		db.turn(t, third, 0, "the third after an hour")
@@ -74,8 +103,6 @@ func TestTheTurnsOfAReplyFollowEachOther(t *testing.T) {
 		db.turn(t, long[0], 0, "the first part")
 		db.turn(t, short[0], 3*time.Second, "another reply")
 		db.turn(t, long[2], 2*time.Second, "the third part")
-		db.turn(t, long[1], time.Second, "the second part")
-		db.begin(t, long[0], time.Minute, true, "the first part")
 		db.turn(t, long[1], time.Second, "the second part, when the first is under way")
 		db.clock.advance(2 * time.Second)
 		db.turn(t, long[1], 2*time.Second, "the second part, too late")
@@ -89,47 +116,60 @@ func TestTheTurnsOfAReplyFollowEachOther(t *testing.T) {
 func TestNoTurnIsWasted(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for seed := range uint64(3) {
-			random := rand.New(rand.NewPCG(seed, 1))
-			began := db.clock.now()
+			random := mathrand.New(mathrand.NewPCG(seed, 1))
+			start := db.clock.now()
 			type due struct {
 				part Part
 				at   time.Time
+				turn time.Time // what it was told last
 			}
 			var waiting []due
 			const n, pace, patient = 25, time.Second, 3 * time.Second
 			for i := range n {
 				p := parts(fmt.Sprint(seed, "/", i), "text")
 				p[0].Channel = fmt.Sprint("C", 10+seed)
-				waiting = append(waiting, due{db.compose(t, p)[0], began.Add(time.Duration(random.IntN(1000)) * time.Millisecond)})
+				waiting = append(waiting, due{part: db.compose(t, p)[0], at: start.Add(time.Duration(random.IntN(1000)) * time.Millisecond)})
 			}
-			var mu sync.Mutex
 			var posted, turns []time.Time
 			for len(waiting) > 0 {
 				slices.SortStableFunc(waiting, func(a, b due) int { return a.at.Compare(b.at) })
 				// Two workers at the same instant: the other has an attempt that is thought dead.
-				now := waiting[0]
+				next := waiting[0]
 				waiting = waiting[1:]
-				db.clock.advance(max(now.at.Sub(db.clock.now()), 0))
+				db.clock.advance(max(next.at.Sub(db.clock.now()), 0))
+				now := db.clock.now()
+				var begun atomic.Int32
 				waits := make([]time.Duration, 2)
-				noErrors(t, atOnce(2, func(i int) (err error) {
-					waits[i], err = db.Turn(t.Context(), now.part, pace)
+				noErrors(t, atOnce(2, func(i int) error {
+					wait, err := db.BeginSend(t.Context(), next.part, pace, time.Minute)
+					if err == nil && wait == 0 {
+						begun.Add(1)
+					}
+					if waits[i] = wait; errors.Is(err, ErrUnderWay) {
+						return nil
+					}
 					return err
 				}))
-				if waits[0] != waits[1] {
-					t.Fatalf("one part has two turns: in %v and in %v", waits[0], waits[1])
+				if waits[0] != waits[1] || (waits[0] == 0) != (begun.Load() == 1) {
+					t.Fatalf("one part has two turns, in %v and in %v; %d attempts began", waits[0], waits[1], begun.Load())
+				}
+				if next.turn.Add(pace).After(now) {
+					if want := max(next.turn.Sub(now), 0); waits[0] != want {
+						t.Errorf("seed %d: who has a turn in %v waits %v", seed, want, waits[0])
+					}
+				} else {
+					next.turn = now.Add(waits[0])
 				}
 				switch wait := waits[0]; {
 				case wait > patient: // as long as Temporal takes, it comes back before its turn or a little after it
 					late := time.Duration(random.IntN(2900)) * time.Millisecond
-					waiting = append(waiting, due{now.part, db.clock.now().Add(wait - 2*time.Second + late)})
+					next.at = now.Add(wait - 2*time.Second + late)
+					waiting = append(waiting, next)
 				case wait > 0:
-					waiting = append(waiting, due{now.part, db.clock.now().Add(wait)})
+					next.at = now.Add(wait)
+					waiting = append(waiting, next)
 				default:
-					turn := instant(db.row(t, now.part.Key).TurnUS)
-					db.begin(t, now.part, time.Minute, true, "in its turn")
-					mu.Lock()
-					posted, turns = append(posted, db.clock.now()), append(turns, turn)
-					mu.Unlock()
+					posted, turns = append(posted, now), append(turns, next.turn)
 				}
 			}
 			if !slices.IsSortedFunc(turns, func(a, b time.Time) int { return cmp.Compare(a.UnixMicro(), b.UnixMicro()) }) {
@@ -151,6 +191,166 @@ func TestNoTurnIsWasted(t *testing.T) {
 	})
 }
 
+// Two workers bring the same reply on: while one writes down that its parts are posted,
+// others come to post them, and their own events come. Nobody holds what another waits for.
+func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		for n := range 10 {
+			p := db.compose(t, parts(fmt.Sprint("r", n), "one", "two"))
+			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart: the channel's row is written
+			do := []func(context.Context) error{
+				func(ctx context.Context) error { return db.Posted(ctx, p[0], first) },
+				func(ctx context.Context) error { _, err := db.Replied(ctx, p[1], second); return err },
+				func(ctx context.Context) error {
+					_, err := db.Record(ctx, second, func(k Known) Entry {
+						if k.Message != nil {
+							return Entry{}
+						}
+						return Entry{Message: &second}
+					})
+					return err
+				},
+				func(ctx context.Context) error { return db.Compose(ctx, p, Decision{Key: p[0].Decision}) },
+				func(ctx context.Context) error { return db.Settle(ctx, p[0].Decision, "withdrawn", "") },
+				func(ctx context.Context) error {
+					_, err := db.BeginSend(ctx, p[1], time.Second, time.Minute)
+					return err
+				},
+				func(ctx context.Context) error {
+					_, err := db.BeginSend(ctx, p[0], time.Second, time.Minute)
+					return err
+				},
+			}
+			noErrors(t, atOnce(2*len(do), func(i int) error {
+				err := within(t, 20*time.Second, "the reply", do[i%len(do)])
+				if errors.Is(err, ErrUnderWay) {
+					return nil
+				}
+				return err
+			}))
+		}
+	})
+}
+
+// What is deleted is not answered; a reply that has begun is brought to its end.
+func TestADeletedMessageIsNotAnswered(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		question := said(at(2), "")
+		for n, known := range []bool{false, true} { // whether there is a turn to be taken
+			p, long := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0], db.compose(t, parts(fmt.Sprint("long", n), "one", "two"))
+			if known {
+				db.turn(t, p, 0, "while it is there")
+				if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
+					t.Fatal(err)
+				}
+				p = db.parts(t, p.Reply)[0]
+				db.clock.advance(time.Minute)
+				db.begin(t, long[0], time.Minute, true, "the first part")
+				db.clock.advance(time.Minute)
+			}
+			question.Deleted = true
+			db.store(t, question)
+			for _, p := range []Part{p, db.parts(t, long[0].Reply)[0]} {
+				for range 2 {
+					if _, err := db.BeginSend(t.Context(), p, time.Second, time.Minute); !errors.Is(err, ErrDeleted) {
+						t.Errorf("turn known %v: %v, want ErrDeleted", known, err)
+					}
+				}
+				if row := db.row(t, p.Key); row.State != p.State || row.Attempts != p.Attempts || row.TurnUS != 0 {
+					t.Errorf("turn known %v: the outbox has %+v", known, row)
+				}
+			}
+			db.turn(t, long[1], 0, "the second part, since no turn was used")
+			question.Deleted = false
+			db.store(t, question)
+			db.clock.advance(time.Hour)
+		}
+	})
+}
+
+// A deletion that is committed while an attempt waits for its channel comes before it.
+func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	question := said(at(2), "")
+	db.store(t, question)
+	p := db.compose(t, parts("r", "text"))[0]
+	holder := db.db.WithContext(t.Context()).Begin()
+	defer holder.Rollback()
+	if err := holder.Exec("SELECT 1 FROM channels FOR UPDATE").Error; err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan error, 1)
+	go func() {
+		_, err := db.BeginSend(t.Context(), p, time.Second, time.Minute)
+		begun <- err
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		var waits int64
+		if err := db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error; err != nil {
+			t.Fatal(err)
+		}
+		if waits > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nobody waits for the channel")
+		}
+	}
+	question.Deleted = true
+	db.store(t, question)
+	holder.Rollback()
+	if err := <-begun; !errors.Is(err, ErrDeleted) {
+		t.Errorf("%v, want ErrDeleted", err)
+	}
+}
+
+// An attempt for which nothing has to be waited begins in one statement. Anything else
+// takes more, and that one does nothing, nor does it wait.
+func TestAnAttemptBeginsInOneStatement(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	db.store(t, said(at(2), "")) // which makes the channel's row
+	p, next, long := db.compose(t, parts("r", "text"))[0], db.compose(t, parts("next", "text"))[0], db.compose(t, parts("long", "one", "two"))[0]
+	asked := db.statements(t, func(ctx context.Context, s *Store) error {
+		_, err := s.BeginSend(ctx, p, time.Second, time.Minute)
+		return err
+	})
+	want := db.row(t, p.Key)
+	want.State, want.Attempts, want.LeasedUS, want.TurnUS = Sending, 1, micros(noon.Add(time.Minute)), 0
+	if got := db.row(t, p.Key); len(asked) != 1 || got != want {
+		t.Errorf("%d statements; the outbox has %+v", len(asked), got)
+	}
+	refused := func(p Part, why string) {
+		t.Helper()
+		before, turns := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if begun, err := db.beginAtOnce(ctx, p, time.Second, time.Minute); err != nil || begun {
+			t.Errorf("%s: begun %v, %v", why, begun, err)
+		}
+		if after := db.row(t, p.Key); after != before || db.count(t, "channels", "next_post_us > 0") != turns {
+			t.Errorf("%s: it became %+v", why, after)
+		}
+	}
+	refused(p, "what another worker sends")
+	refused(next, "when the channel's turn has not come")
+	db.turn(t, next, time.Second, "after another")
+	db.clock.advance(1500 * time.Millisecond)
+	refused(next, "what has a turn of its own")
+	db.clock.advance(time.Hour)
+	refused(long, "what others follow")
+	for _, table := range []string{"outbox", "channels"} {
+		tx := db.db.WithContext(t.Context()).Begin()
+		if err := tx.Exec("SELECT 1 FROM " + table + " FOR UPDATE").Error; err != nil {
+			t.Fatal(err)
+		}
+		refused(next, "when somebody holds "+table)
+		tx.Rollback()
+	}
+	db.turn(t, next, 0, "when nobody does")
+}
+
 // row is a part as the outbox has it.
 func (db database) row(t *testing.T, key string) outboxRow {
 	t.Helper()
@@ -159,24 +359,4 @@ func (db database) row(t *testing.T, key string) outboxRow {
 		t.Fatal(err)
 	}
 	return row
-}
-
-// Two workers bring the same reply on: while one writes down that its first part is
-// posted the other takes a turn. Neither holds what the other waits for.
-func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		for n := range 10 {
-			p := db.compose(t, parts(fmt.Sprint("r", n), "one", "two"))
-			errs := atOnce(6, func(i int) error {
-				return within(t, 20*time.Second, "the reply", func(ctx context.Context) error {
-					if i%2 == 0 {
-						return db.Posted(ctx, p[0], said(at(n), ""))
-					}
-					_, err := db.Turn(ctx, p[0], time.Second)
-					return err
-				})
-			})
-			noErrors(t, errs)
-		}
-	})
 }
