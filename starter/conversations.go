@@ -88,15 +88,12 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	return err
 }
 
-// muted is longer than any snooze.
-const muted = 366 * 24 * time.Hour
-
 // silent is the end of a mute or snooze that is not over; a mute has none.
 func silent(until time.Time, zone *time.Location, now time.Time) string {
 	switch {
 	case !now.Before(until):
 		return "–"
-	case until.Sub(now) > muted:
+	case until.Sub(now) > conversation.LongestSnooze:
 		return "it is unmuted"
 	}
 	return clock(until, zone)

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 
 	"myao/internal/doctor"
 	"myao/internal/launch"
-	"myao/internal/slack"
 	"myao/internal/temporal"
 )
 
@@ -46,9 +44,9 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	quiet := slog.New(slog.DiscardHandler) // what is wrong is told by the checks
 	d := doctor.Doctor{
 		Config:    p.Config,
-		Slack:     slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}),
+		Slack:     slackClient(p),
 		Dial:      func() (client.Client, error) { return temporal.NewClient(p.Config.Encryption, quiet) },
-		Address:   temporalAddress(),
+		Address:   temporal.Address(),
 		Namespace: temporal.Namespace(),
 		URL:       strings.TrimRight(c.URL, "/"), Ask: c.Ask, Clock: time.Now,
 	}
@@ -82,12 +80,4 @@ func tell(w io.Writer, findings []doctor.Finding) error {
 		}
 	}
 	return nil
-}
-
-// temporalAddress is the server that the environment names.
-func temporalAddress() string {
-	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.HostPort != "" {
-		return options.HostPort
-	}
-	return client.DefaultHostPort
 }

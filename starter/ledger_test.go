@@ -138,16 +138,16 @@ func TestWhyCommand(t *testing.T) {
 	}
 	o.must(o.PutCall(ctx, store.Call{Scope: chat.Scope(top), Purpose: "judgment", Model: "small", TokensIn: 1000, TokensOut: 100, Decision: judged.Key}))
 	o.must(o.Decide(ctx, judged))
-	part := store.Part{Key: "p", Reply: "reply", Team: "T1", Channel: "C1", Trigger: second.TS, Text: "the bot's words", Decision: judged.Key}
+	part := store.Part{Key: "p", Reply: "reply", Team: "T1", Channel: "C1", Trigger: second.TS, Text: "the bot's words", Decision: judged.Key, State: store.Composed}
 	o.must(o.Compose(ctx, []store.Part{part}, judged))
-	_, err := o.BeginSend(ctx, store.Part{Key: "p", State: store.Composed, Text: part.Text}, time.Minute)
+	_, err := o.BeginSend(ctx, part, time.Second, time.Minute)
 	o.must(err)
 	own := o.message(20, "")
 	own.Own, own.Text = true, part.Text
 	o.must(o.Posted(ctx, part, own))
 	o.must(o.Settle(ctx, judged.Key, "posted", "reply"))
 	o.must(o.Decide(ctx, store.Decision{Key: "r/2", WorkflowID: thread.ID(), TriggerTS: reply.TS, Source: "rule", Rule: "too_old", Reason: "it is old", Outcome: "silent"}))
-	o.must(o.PutOrder(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
+	o.must(o.Obey(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
 
 	o.prints([]string{"why", "general"}, []string{
 		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) said it", "decided about together with " + second.TS, "herald (B1), a bot, said it",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +48,7 @@ func (c *manifestCommand) run(_ context.Context, p launch.Program, stdout io.Wri
 		return err
 	}
 	if c.Format == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(m)
+		return printJSON(stdout, m)
 	}
 	text, err := m.YAML()
 	if err != nil {

@@ -108,7 +108,7 @@ type carriedOut struct {
 	Order        string            `json:"order"`
 	ID           string            `json:"id"`
 	By           string            `json:"by"`
-	// Silenced is until when the conversation is silent now.
+	// Silenced is until when the conversation is silent now by itself, whatever its channel is.
 	Silenced time.Time `json:"silenced_until,omitzero"`
 }
 
@@ -124,9 +124,11 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 	if err := d.operator.Order(waiting, d.conversation, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
 		return c.explain(err)
 	}
-	if out.Silenced, err = d.store.SilencedUntil(ctx, d.conversation.ID()); err != nil {
+	silenced, err := d.store.Silenced(ctx, d.conversation)
+	if err != nil {
 		return err
 	}
+	out.Silenced = silenced[d.conversation.ID()]
 	return c.print(stdout, out, func(w io.Writer) error {
 		line := fmt.Sprintf("%s: done in %s, by %s", update, d.name, out.By)
 		if update == conversation.UpdateSnooze {
@@ -153,7 +155,7 @@ func (l length) duration() (time.Duration, error) {
 	} else if d, _ = time.ParseDuration(string(l)); d%time.Second != 0 {
 		d = 0
 	}
-	if d < time.Second || d > 366*24*time.Hour {
+	if d < time.Second || d > conversation.LongestSnooze {
 		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d, from a second to a year", string(l))
 	}
 	return d, nil

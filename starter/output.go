@@ -17,6 +17,11 @@ func (o output) print(w io.Writer, v any, text func(io.Writer) error) error {
 	if !o.JSON {
 		return text(w)
 	}
+	return printJSON(w, v)
+}
+
+// printJSON writes v indented, and < and & as they are.
+func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)

@@ -46,7 +46,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	client := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
+	client := slackClient(p)
 	m, closeModels, err := mind.Open(ctx, p.Config, db, client, p.Logger)
 	if err != nil {
 		return err

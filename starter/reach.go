@@ -9,6 +9,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/launch"
 	"myao/internal/operator"
+	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
 )
@@ -77,6 +78,11 @@ func (r reaching) reach(ctx context.Context, p launch.Program, t talk) (d reache
 		c.Close()
 		return db.Close()
 	}, nil
+}
+
+// slackClient is a command's way to Slack.
+func slackClient(p launch.Program) *slack.Client {
+	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
 }
 
 // explain says what can be done about it.

@@ -59,14 +59,13 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	if out.State, out.Run, err = d.operator.Show(waiting, d.conversation); err != nil {
 		return c.explain(err)
 	}
-	top := chat.Conversation{Team: d.conversation.Team, Channel: d.conversation.Channel}
-	silenced, err := d.store.Silenced(ctx, []string{out.ID, top.ID()})
+	silenced, err := d.store.Silenced(ctx, d.conversation)
 	if err != nil {
 		return err
 	}
 	out.Silenced = silenced[out.ID]
 	if !d.conversation.TopLevel() {
-		out.ChannelSilenced = silenced[top.ID()]
+		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
 	}
 	if out.Run.ID != "" {
 		out.WebUI = "/namespaces/" + url.PathEscape(temporal.Namespace()) + "/workflows/" + url.PathEscape(out.ID) + "/" + out.Run.ID

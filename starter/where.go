@@ -8,7 +8,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/launch"
-	"myao/internal/slack"
 	"myao/internal/store"
 )
 
@@ -37,7 +36,7 @@ func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, er
 	if len(teams) == 1 {
 		return teams[0], nil
 	}
-	own, err := slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL}).Identity(ctx)
+	own, err := slackClient(p).Identity(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ask Slack which workspace this is: %w", err)
 	}

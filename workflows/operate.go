@@ -12,9 +12,6 @@ import (
 	"myao/internal/conversation"
 )
 
-// longestSnooze is a year, in seconds: longer is a mute.
-const longestSnooze = 366 * 24 * 3600
-
 // serve answers what people ask of a conversation from outside: the state query
 // and an operator's orders.
 func (t *talk) serve() error {
@@ -95,8 +92,9 @@ func (t *talk) droppable(o conversation.Order) error {
 }
 
 func snoozable(o conversation.Order) error {
-	if o.Seconds < 1 || o.Seconds > longestSnooze {
-		return refuse("snooze: seconds is %d: from 1 to %d", o.Seconds, longestSnooze)
+	const most = int(conversation.LongestSnooze / time.Second)
+	if o.Seconds < 1 || o.Seconds > most {
+		return refuse("snooze: seconds is %d: from 1 to %d", o.Seconds, most)
 	}
 	return nil
 }

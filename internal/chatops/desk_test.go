@@ -226,7 +226,7 @@ func TestStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Store.Silence(t.Context(), here.ID(), noon.Add(2*time.Hour)); err != nil {
+	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	answer, result = b.say(t, "U1", "status")
@@ -241,7 +241,7 @@ func TestStatus(t *testing.T) {
 		"My mode here is `mention`.",
 		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
 
-	if err := b.Store.Silence(t.Context(), here.ID(), noon.AddDate(100, 0, 0)); err != nil {
+	if err := b.Store.Obey(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	b.reach = errors.New("connection refused")
@@ -284,6 +284,26 @@ func TestWhyOfNoMessage(t *testing.T) {
 	} {
 		answer, _ := b.say(t, "U1", text)
 		wants(t, answer, part)
+	}
+}
+
+// The bot may have been called into a thread whose parent it never saw.
+func TestWhyOfAThreadWithoutItsParent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for parent, want := range map[time.Time]string{
+		noon.Add(-time.Hour):      "I have decided nothing about that yet.",
+		noon.AddDate(0, 0, -1000): "That is so long ago that I do not know any more.",
+	} {
+		reply := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(parent.Add(time.Minute)), ThreadTS: chat.TS(parent), UserID: "U1", Text: "hello?"}
+		if _, err := b.Store.Record(t.Context(), reply, func(store.Known) store.Entry { return store.Entry{Message: &reply, Handled: true} }); err != nil {
+			t.Fatal(err)
+		}
+		for _, ts := range []string{reply.ThreadTS, reply.TS} {
+			if answer, result := b.say(t, "U1", "why "+ts); result != done || answer != want {
+				t.Errorf("%s: %s, %q, want %q", ts, result, answer, want)
+			}
+		}
 	}
 }
 

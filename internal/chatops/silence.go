@@ -15,9 +15,8 @@ import (
 const (
 	// snoozeFor is how long a snooze lasts if nobody says.
 	snoozeFor = time.Hour
-	// shortest and longest bound a snooze; longer is a mute.
+	// shortest is the shortest snooze that can be asked for.
 	shortest = time.Minute
-	longest  = 366 * 24 * time.Hour
 )
 
 // away is what is said when Temporal is.
@@ -95,5 +94,5 @@ func span(s string) (time.Duration, bool) {
 			length += time.Duration(n) * unit
 		}
 	}
-	return length, length >= shortest && length <= longest
+	return length, length >= shortest && length <= conversation.LongestSnooze
 }

@@ -19,7 +19,7 @@ const listed = 20
 func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 	settings := d.Channels.Settings(ctx, r.here.Team, r.here.Channel)
 	now := d.Clock()
-	until, err := d.Store.SilencedUntil(ctx, r.here.ID())
+	until, err := d.Store.SilencedUntil(ctx, r.here)
 	if err != nil {
 		return d.broken(ctx, r, "status", err)
 	}

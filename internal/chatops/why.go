@@ -16,8 +16,10 @@ const told = 5
 
 // why tells what was decided in the channel and its threads, or about one message.
 func (d *Desk) why(ctx context.Context, r request) (text, result string) {
-	options := ledger.Options{Threads: true, Settings: d.Channels.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices}
-	c := r.here
+	options := ledger.Options{
+		Threads: true, Settings: d.Channels.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices,
+		LedgerSince: d.Config.Retention.LedgerSince(d.Clock()),
+	}
 	if len(r.args) > 0 {
 		channel, ts, ok := message(strings.Join(r.args, " "))
 		switch {
@@ -26,26 +28,23 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		case channel != "" && channel != r.here.Channel:
 			return "That message is in another channel. Ask me there.", refused
 		}
-		m, err := d.Store.Message(ctx, c.Team, c.Channel, ts)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return "I have not heard of that message.", done
-		case err != nil:
-			return d.broken(ctx, r, "why", err)
-		}
-		options.MessageTS, c.Thread = ts, m.ThreadTS
+		options.MessageTS = ts
 	}
-	story, err := ledger.Tell(ctx, d.Store, c, options)
+	story, err := ledger.Tell(ctx, d.Store, r.here, options)
 	if errors.Is(err, store.ErrNotFound) {
 		return "I have not heard of that message.", done
 	}
 	if err != nil {
 		return d.broken(ctx, r, "why", err)
 	}
-	if text = story.Brief(told, options.Settings.Zone); text == "" {
-		return "I have decided nothing about that yet.", done
+	text = story.Brief(told, options.Settings.Zone)
+	switch {
+	case text != "":
+		return text, done
+	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
+		return "That is so long ago that I do not know any more.", done
 	}
-	return text, done
+	return "I have decided nothing about that yet.", done
 }
 
 // A link to a message, bare or as Slack writes it in a text, and what else names one

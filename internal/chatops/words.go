@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/slack"
 )
 
@@ -60,15 +61,12 @@ func moment(t time.Time, zone *time.Location) string {
 	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time_secs}|%s>", t.Unix(), t.In(zone).Format("2006-01-02 15:04:05 MST"))
 }
 
-// forever is longer than any snooze: what is silenced for longer is muted.
-const forever = 400 * 24 * time.Hour
-
 // silence tells until when the bot is silent; empty: it is not.
 func silence(until, now time.Time, zone *time.Location) string {
 	switch {
 	case !until.After(now):
 		return ""
-	case until.Sub(now) > forever:
+	case until.Sub(now) > conversation.LongestSnooze:
 		return "I am muted here until somebody says `unmute`."
 	}
 	return "I am silent here until " + moment(until, zone) + "."

@@ -1,6 +1,10 @@
 package conversation
 
-import "myao/internal/chat"
+import (
+	"time"
+
+	"myao/internal/chat"
+)
 
 // What the starter and the workflow call each other by. The names stand in every
 // history: they are never changed.
@@ -46,6 +50,9 @@ type Input struct {
 	// State is what a run that continued as new had come to.
 	State *State `json:"state,omitempty"`
 }
+
+// LongestSnooze is how long a snooze may last: what is longer is a mute.
+const LongestSnooze = 366 * 24 * time.Hour
 
 // Order is what an operator asks for.
 type Order struct {

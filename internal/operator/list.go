@@ -170,14 +170,14 @@ func (o *Operator) list(ctx context.Context, query string, f Filter, most int) (
 // describe adds what the database knows.
 func (o *Operator) describe(ctx context.Context, all []Listed) error {
 	channels := map[string][]string{} // by team
-	var ids []string
-	for _, l := range all {
-		ids = append(ids, l.ID, topOf(l.Conversation).ID())
+	conversations := make([]chat.Conversation, len(all))
+	for i, l := range all {
+		conversations[i] = l.Conversation
 		if c := l.Conversation; !slices.Contains(channels[c.Team], c.Channel) {
 			channels[c.Team] = append(channels[c.Team], c.Channel)
 		}
 	}
-	silenced, err := o.Store.Silenced(ctx, ids)
+	silenced, err := o.Store.Silenced(ctx, conversations...)
 	if err != nil {
 		return err
 	}
@@ -194,18 +194,9 @@ func (o *Operator) describe(ctx context.Context, all []Listed) error {
 	}
 	for i := range all {
 		l := &all[i]
-		l.Silenced = silenced[l.ID]
-		if top := silenced[topOf(l.Conversation).ID()]; top.After(l.Silenced) {
-			l.Silenced = top
-		}
+		l.Silenced = silenced.Until(l.Conversation)
 	}
 	return nil
-}
-
-// topOf is the top level of a conversation's channel, whose silence is its threads', too.
-func topOf(c chat.Conversation) chat.Conversation {
-	c.Thread = ""
-	return c
 }
 
 // ask has all conversations tell where they stand. One that does not stays as it is.

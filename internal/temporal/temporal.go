@@ -210,6 +210,14 @@ func refused(err error) (bool, error) {
 	return false, fmt.Errorf("look after the search attributes: %w", err)
 }
 
+// Address is the server that the environment names.
+func Address() string {
+	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.HostPort != "" {
+		return options.HostPort
+	}
+	return client.DefaultHostPort
+}
+
 // Namespace is the namespace that the environment names.
 func Namespace() string {
 	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.Namespace != "" {

@@ -266,6 +266,9 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 	if got := Namespace(); got != name {
 		t.Errorf("namespace %q, want %q", got, name)
 	}
+	if got := Address(); got != address {
+		t.Errorf("address %q, want %q", got, address)
+	}
 	await(t, "the namespace", func(ctx context.Context) error {
 		_, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
 		return err
