@@ -1,15 +1,13 @@
 // Package activities is what workflows have done for them. A conversation's: judge,
-// compose, post, settle, order; the memory's: survey, remember; and to hear what
-// the door did not: sync channels, catch up. Each may be tried any number of times
+// compose, post, settle, order; the memory's: survey, remember; to hear what the door
+// did not: sync channels, catch up; and prune. Each may be tried any number of times
 // and by several workers at once, and takes effect once. What people said, and what
 // the bot will say, stays in the database: inputs and outputs carry ids.
 package activities
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"myao/internal/catchup"
@@ -35,8 +33,10 @@ type Activities struct {
 	Mind  *mind.Mind
 	// Missed reads what the door did not hear.
 	Missed *catchup.Reader
-	Clock  func() time.Time
-	Logger *slog.Logger
+	// Retention is for how long the database keeps what is over; the zero value: for ever.
+	Retention config.Retention
+	Clock     func() time.Time
+	Logger    *slog.Logger
 	// Metrics counts what comes of it; nil: nobody does.
 	Metrics *Metrics
 }
@@ -72,75 +72,64 @@ func (t Task) decision() string {
 	return key
 }
 
+// knowledge is what the database knows of a task at a moment.
+type knowledge struct {
+	store.Facts
+	settings config.ChannelSettings
+	now      time.Time
+}
+
+// look reads what the database knows of a task. The channel's cost is read with the rest as
+// its settings under its id want it; only where those under its name, which is read with
+// the rest, want it otherwise is that one more question.
+func (a *Activities) look(ctx context.Context, t Task) (knowledge, error) {
+	k := knowledge{now: a.Clock()}
+	team, channel := t.Conversation.Team, t.Conversation.Channel
+	matter := store.Matter{
+		Conversation: t.Conversation, Trigger: t.Trigger, Decision: t.decision(), Reply: t.reply(), Since: budgeted(a.Mind.Channel(channel, ""), k.now),
+	}
+	var err error
+	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
+		return knowledge{}, err
+	}
+	k.settings = a.Mind.Channel(channel, k.ChannelName)
+	if since := budgeted(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
+		k.Calls, k.Tokens, err = a.Store.Spent(ctx, team, channel, since)
+	}
+	return k, err
+}
+
+// budgeted is when the day began whose calls of models count; the zero time if none do.
+func budgeted(s config.ChannelSettings, now time.Time) time.Time {
+	if !s.Budgeted() {
+		return time.Time{}
+	}
+	return s.Day(now)
+}
+
 // facts gathers what the rules look at.
-func (a *Activities) facts(ctx context.Context, t Task) (conversation.Facts, error) {
+func (a *Activities) facts(ctx context.Context, k knowledge) (conversation.Facts, error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return conversation.Facts{}, err
 	}
-	settings, err := a.Mind.Settings(ctx, t.Conversation.Team, t.Conversation.Channel)
-	if err != nil {
-		return conversation.Facts{}, err
-	}
-	now := a.Clock()
 	f := conversation.Facts{
-		Now: now, Mode: settings.Mode, BotID: own.UserID, MaxAge: settings.MaxMessageAge, Quiet: settings.Quiet(now),
-	}
-	if f.SilencedUntil, err = a.silencedUntil(ctx, t.Conversation); err != nil {
-		return conversation.Facts{}, err
-	}
-	if f.OverBudget, err = a.overBudget(ctx, t.Conversation.Team, t.Conversation.Channel, settings); err != nil {
-		return conversation.Facts{}, err
-	}
-	if f.Tail, err = a.tail(ctx, t.Conversation); err != nil {
-		return conversation.Facts{}, err
+		Now: k.now, Mode: k.settings.Mode, BotID: own.UserID, MaxAge: k.settings.MaxMessageAge, Quiet: k.settings.Quiet(k.now),
+		SilencedUntil: k.SilencedUntil, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Saw: k.Saw,
 	}
 	// It need not be in the tail: others, bots perhaps, may have said much since.
-	switch m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger); {
-	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return conversation.Facts{}, err
-	case err == nil && !m.Deleted:
-		f.Trigger = m
-	}
-	if n := len(f.Tail); n > 0 && f.Tail[n-1].Own {
-		if f.Saw, err = a.Store.Saw(ctx, t.Conversation.Team, t.Conversation.Channel, f.Tail[n-1].TS); err != nil {
-			return conversation.Facts{}, err
-		}
+	if k.Trigger != nil && !k.Trigger.Deleted {
+		f.Trigger = *k.Trigger
 	}
 	return f, nil
 }
 
-// silencedUntil is until when a conversation is silenced, by itself or with the top
-// level of its channel: whoever silences a channel means its threads, too.
-func (a *Activities) silencedUntil(ctx context.Context, c chat.Conversation) (time.Time, error) {
-	until, err := a.Store.SilencedUntil(ctx, c.ID())
-	if err != nil || c.TopLevel() {
-		return until, err
-	}
-	c.Thread = ""
-	top, err := a.Store.SilencedUntil(ctx, c.ID())
-	if top.After(until) {
-		until = top
-	}
-	return until, err
-}
-
 // overBudget reports whether a channel's calls of models have used up what its day may cost.
 func (a *Activities) overBudget(ctx context.Context, team, channel string, s config.ChannelSettings) (bool, error) {
-	if !s.Budgeted() {
+	since := budgeted(s, a.Clock())
+	if since.IsZero() {
 		return false, nil
 	}
-	calls, tokens, err := a.Store.Spent(ctx, team, channel, s.Day(a.Clock()))
+	calls, tokens, err := a.Store.Spent(ctx, team, channel, since)
 	return s.Exhausted(calls, tokens), err
-}
-
-// tail is the newest messages of a conversation: few where a person is among them,
-// else so many that what the bot has said to other bots is found among what they say.
-func (a *Activities) tail(ctx context.Context, c chat.Conversation) ([]chat.Message, error) {
-	const few, many = 20, 1000
-	tail, err := a.Store.Tail(ctx, c, few)
-	if err != nil || len(tail) < few || slices.ContainsFunc(tail, func(m chat.Message) bool { return !m.Own && !m.ByBot() }) {
-		return tail, err
-	}
-	return a.Store.Tail(ctx, c, many)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,12 +49,15 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (conversation.Result, error) {
-	there, err := a.Store.Parts(ctx, in.reply())
-	if err != nil || slices.ContainsFunc(there, begun) {
+	known, err := a.look(ctx, in.Task)
+	if err != nil || known.Begun {
 		return conversation.Done, err
 	}
-	facts, err := a.facts(ctx, in.Task)
+	facts, err := a.facts(ctx, known)
 	if err != nil {
+		return "", err
+	}
+	if facts.Lapsed, err = a.lapsed(ctx, in.Task); err != nil {
 		return "", err
 	}
 	d := store.Decision{
@@ -68,18 +70,14 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	if in.Notice {
 		d.Reason = noticeReason
 	}
-	if gone, err := a.gone(ctx, in.Task); err != nil || gone {
-		return conversation.Gone, err
+	if known.Trigger != nil && known.Trigger.Deleted {
+		return conversation.Gone, nil
 	}
-	composed := len(there) > 0 && there[0].Decision == d.Key
+	composed := known.ComposedBy == d.Key
 	if composed {
 		facts.OverBudget = false // it is paid for
 	}
-	rule, err := a.silence(ctx, in, facts)
-	if err != nil {
-		return "", err
-	}
-	if rule != conversation.NoRule {
+	if rule := in.silence(facts, known.Decision); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", err
@@ -113,23 +111,15 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 // silence is the rule by which nothing is said. Somebody who addresses the bot is
 // answered in quiet hours, too, and told where the budget is used up. An operator's
 // order goes before quiet hours, but is not worth more than the budget.
-func (a *Activities) silence(ctx context.Context, in ComposeInput, facts conversation.Facts) (conversation.Rule, error) {
+func (in ComposeInput) silence(facts conversation.Facts, decided *store.Decision) conversation.Rule {
 	if in.Addressed || in.Notice {
-		return facts.Silence(), nil
+		return facts.Silence()
 	}
-	switch d, err := a.Store.Decision(ctx, in.decision()); {
-	case errors.Is(err, store.ErrNotFound): // nobody has judged
-		facts.Quiet = false
-	case err != nil:
-		return "", err
-	case d.Source == "operator":
+	if nobodyJudged := decided == nil; nobodyJudged || decided.Source == "operator" {
 		facts.Quiet = false
 	}
-	return facts.Unasked(), nil
+	return facts.Unasked()
 }
-
-// begun reports whether an attempt to post a part was ever made.
-func begun(p store.Part) bool { return p.Attempts > 0 }
 
 // write has the model write the reply.
 func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
@@ -161,13 +151,4 @@ func (a *Activities) parts(t Task, text string, saw time.Time) []store.Part {
 		})
 	}
 	return parts
-}
-
-// gone reports whether the message to be answered has been deleted.
-func (a *Activities) gone(ctx context.Context, t Task) (bool, error) {
-	m, err := a.Store.Message(ctx, t.Conversation.Team, t.Conversation.Channel, t.Trigger)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	return m.Deleted, err
 }

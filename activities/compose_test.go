@@ -242,9 +242,7 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 	}
 	// Once it is being posted it stays as it is, whoever comes.
 	task.Decision, task.Epoch = "run/3", 3
-	if mine, err := b.Store.BeginSend(t.Context(), parts[0], time.Minute); err != nil || !mine {
-		t.Fatal(mine, err)
-	}
+	b.begin(parts[0], time.Minute)
 	if got := compose(); got != conversation.Done {
 		t.Errorf("while it is being posted: %s, want %s", got, conversation.Done)
 	}

@@ -34,10 +34,14 @@ type JudgeOutput struct {
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	if out, found, err := a.decided(ctx, in.Task); found || err != nil {
-		return out, classify(err)
+	known, err := a.look(ctx, in.Task)
+	if err != nil {
+		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
-	facts, err := a.facts(ctx, in.Task)
+	if d := known.Decision; d != nil && d.Taken() {
+		return decided(*d), nil
+	}
+	facts, err := a.facts(ctx, known)
 	if err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
@@ -76,19 +80,12 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 // decided is what an attempt before this one has written down before it was lost,
 // or what was decided before the workflow was reset: what the ledger says is what
 // happens.
-func (a *Activities) decided(ctx context.Context, t Task) (out JudgeOutput, found bool, err error) {
-	d, err := a.Store.Decision(ctx, t.decision())
-	if errors.Is(err, store.ErrNotFound) || err == nil && !d.Taken() {
-		return JudgeOutput{}, false, nil
-	}
-	if err != nil {
-		return JudgeOutput{}, false, fmt.Errorf("judge: %w", err)
-	}
+func decided(d store.Decision) JudgeOutput {
 	v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
 	if d.Confidence != nil {
 		v.Confidence = *d.Confidence
 	}
-	return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}, true, nil
+	return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}
 }
 
 // verdict asks the model, and writes into d what that cost.

@@ -38,7 +38,7 @@ func TestOrder(t *testing.T) {
 		if step.refused == "" && err != nil || step.refused != "" && (err == nil || !strings.Contains(err.Error(), step.refused)) {
 			t.Fatalf("%s %s: %v, want %q", step.kind, step.id, err, step.refused)
 		}
-		if got, err := b.Store.SilencedUntil(t.Context(), c.ID()); err != nil || !got.Equal(step.want) {
+		if got, err := b.Store.SilencedUntil(t.Context(), c); err != nil || !got.Equal(step.want) {
 			t.Errorf("after %s: silent until %s, %v; want %s", step.kind, got, err, step.want)
 		}
 	}

@@ -144,6 +144,50 @@ func TestABudgetThatEndsWithTheJudgment(t *testing.T) {
 	}
 }
 
+// The channel's name, under which its budget may stand, comes with what is to be counted.
+func TestABudgetUnderTheChannelsName(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(llmtest.Script(llmtest.No("nothing to add"))))
+		b.noon(0)
+		b.sync()
+		b.Mind.Channel = func(_, name string) config.ChannelSettings {
+			s := b.settings
+			switch name {
+			case "":
+				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600) // midnight has passed an hour ago
+			case "general":
+				s.DailyCalls = 1
+			}
+			return s
+		}
+		spent := store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, TokensIn: 1, Ended: b.Clock().Add(-2 * time.Hour)}
+		if err := b.Store.PutCall(t.Context(), spent); err != nil {
+			t.Fatal(err)
+		}
+		task := atTopLevel(b.say("how many dwarfs?"))
+		if got := b.judge(task); got.Rule != conversation.RuleOverBudget {
+			t.Errorf("got %+v", got)
+		}
+		b.silent("the judgment", task, conversation.RuleOverBudget, 0)
+		elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
+		b.sync()
+		b.Mind.Channel = func(_, name string) config.ChannelSettings {
+			s := b.settings
+			if name == "" {
+				s.DailyCalls = 1 // which is not that of the channel
+			}
+			return s
+		}
+		spent.Scope.Channel = elsewhere
+		if err := b.Store.PutCall(t.Context(), spent); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.judge(atTopLevel(b.sayIn(elsewhere, "anybody?"))); got.Rule != conversation.NoRule {
+			t.Errorf("where nothing is budgeted: %+v", got)
+		}
+	})
+}
+
 // The attempt after one whose result was lost finds its reply, which used up the budget.
 func TestAReplyThatIsPaidForIsKept(t *testing.T) {
 	t.Parallel()
@@ -254,7 +298,8 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 	other := inThread(b.say("hello?"))
 	mute := func(c chat.Conversation, d time.Duration) {
 		t.Helper()
-		if err := b.Store.Silence(t.Context(), c.ID(), time.Now().Add(d)); err != nil {
+		until := time.Now().Add(d)
+		if err := b.Store.Obey(t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +318,11 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 		mute(task.Conversation, c.thread)
 		mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			if facts, err := b.facts(t.Context(), task); err != nil || facts.Silence() != want {
+			known, err := b.look(t.Context(), task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if facts, err := b.facts(t.Context(), known); err != nil || facts.Silence() != want {
 				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.Silence(), task.Conversation.ID(), err, want)
 			}
 		}

@@ -25,6 +25,9 @@ func (c Conversation) ID() string {
 // TopLevel reports whether the conversation is the top level of a channel.
 func (c Conversation) TopLevel() bool { return c.Thread == "" }
 
+// Top is the top level of the conversation's channel.
+func (c Conversation) Top() Conversation { return Conversation{Team: c.Team, Channel: c.Channel} }
+
 // Direct reports whether the channel is a direct message with the bot. Slack
 // gives those ids that begin with D (docs.slack.dev/apis/web-api/using-the-conversations-api).
 func (c Conversation) Direct() bool { return strings.HasPrefix(c.Channel, "D") }

@@ -18,6 +18,9 @@ func TestConversationID(t *testing.T) {
 		if got, want := c.TopLevel(), c.Thread == ""; got != want {
 			t.Errorf("%s: TopLevel = %v", id, got)
 		}
+		if top := c.Top(); !top.TopLevel() || top.Team != c.Team || top.Channel != c.Channel {
+			t.Errorf("%s: Top = %+v", id, top)
+		}
 		if got, want := c.Direct(), id == "channel/T1/D1"; got != want {
 			t.Errorf("%s: Direct = %v", id, got)
 		}

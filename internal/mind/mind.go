@@ -46,11 +46,8 @@ func (m *Mind) Settings(ctx context.Context, team, channel string) (config.Chann
 
 // recall reads what there is to know for one conversation, with its channel's persona.
 func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
-	settings, err := m.Settings(ctx, c.Team, c.Channel)
-	if err != nil {
-		return recall.Recollection{}, settings, err
-	}
 	r, err := m.Recall.Build(ctx, c, addressed)
+	settings := m.Channel(c.Channel, r.Conversation.ChannelName)
 	if settings.Persona != "" {
 		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
 	}

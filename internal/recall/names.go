@@ -50,9 +50,9 @@ func (i *ids) addAll(pattern *regexp.Regexp, text string) {
 	}
 }
 
-// users is the display names of all who speak or are spoken of: those who speak
-// come first, so that nobody hides them behind a heap of mentions.
-func (b *Builder) users(ctx context.Context, team string, own slack.Identity, messages []chat.Message) map[string]string {
+// usersIn is all who speak or are spoken of, but for the bot: those who speak come
+// first, so that nobody hides them behind a heap of mentions.
+func usersIn(messages []chat.Message, own slack.Identity) ids {
 	who := ids{seen: map[string]bool{own.UserID: true}}
 	for _, m := range messages {
 		if !m.Own {
@@ -62,11 +62,23 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, me
 	for _, m := range messages {
 		who.addAll(mentionedUser, m.Text)
 	}
-	names := map[string]string{own.UserID: b.Persona.Name}
-	known, err := b.Store.Users(ctx, team, who.list)
-	if err != nil {
-		b.Logger.WarnContext(ctx, "names of users not read", "error", err)
+	return who
+}
+
+// channelsIn is the conversation's channel and those that Slack itself names in the text.
+func channelsIn(messages []chat.Message, c chat.Conversation) ids {
+	which := ids{seen: map[string]bool{}}
+	which.add(c.Channel)
+	for _, m := range messages {
+		which.addAll(mentionedChannel, m.Text)
 	}
+	return which
+}
+
+// users is the display names of users. Slack is asked for those that are not known, or
+// were asked for a day ago.
+func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who ids, known map[string]store.User) map[string]string {
+	names := map[string]string{own.UserID: b.Persona.Name}
 	ask, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	asked := 0
@@ -97,29 +109,23 @@ func unknown(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
 }
 
-// channels is the names of the conversation's channel and of those that Slack
-// itself names in the text, as far as they may be known there. Only the former is
-// asked of Slack. label reports of which others the name may be shown that Slack wrote
-// into the text: a channel that the bot has never been in has no other. Slack names none
-// that not everybody may read, but it may have been closed since.
-func (b *Builder) channels(ctx context.Context, c chat.Conversation, messages []chat.Message) (names map[string]string, label func(id string) bool) {
-	which := ids{seen: map[string]bool{}}
-	which.add(c.Channel)
-	for _, m := range messages {
-		which.addAll(mentionedChannel, m.Text)
-	}
-	known, readErr := b.Store.Channels(ctx, c.Team, which.list)
-	if readErr != nil {
-		b.Logger.WarnContext(ctx, "channels not read", "channel", c.Channel, "error", readErr)
-	}
-	b.refresh(ctx, c, known[c.Channel])
-	names, err := b.Store.ChannelNames(ctx, c.Team, c.Channel, which.list)
-	if err != nil {
-		b.Logger.WarnContext(ctx, "names of channels not read", "error", err)
-		names = map[string]string{}
+// channels is the names of channels as far as they may be known in the conversation's own,
+// which alone is asked of Slack. label reports of which others the name may be shown that
+// Slack wrote into the text: a channel that the bot has never been in has no other. Slack
+// names none that not everybody may read, but it may have been closed since.
+func (b *Builder) channels(ctx context.Context, c chat.Conversation, which ids, known store.Names) (names map[string]string, label func(id string) bool) {
+	names = map[string]string{}
+	for _, id := range which.list {
+		name := known.Channels[id]
+		if id == c.Channel {
+			name = cmp.Or(b.refresh(ctx, c, known.Described[id]), name)
+		}
+		if name != "" {
+			names[id] = name
+		}
 	}
 	return names, func(id string) bool {
-		return names[id] != "" || which.seen[id] && readErr == nil && known[id].Refreshed.IsZero()
+		return names[id] != "" || which.seen[id] && known.Described[id].IsZero()
 	}
 }
 
@@ -133,11 +139,13 @@ func unlabelled(text string, label func(id string) bool) string {
 	})
 }
 
-// refresh asks Slack for what it says of a channel, if that is a day old.
-func (b *Builder) refresh(ctx context.Context, c chat.Conversation, known store.Channel) {
-	if b.Clock().Sub(known.Refreshed) <= freshFor {
-		return
+// refresh asks Slack for what it says of a channel, if that is a day old, and returns the
+// name that it tells, if any.
+func (b *Builder) refresh(ctx context.Context, c chat.Conversation, described time.Time) (name string) {
+	if b.Clock().Sub(described) <= freshFor {
+		return ""
 	}
 	ask := channels.Asker{Store: b.Store, Source: b.Directory, Clock: b.Clock, Logger: b.Logger}
-	ask.Ask(ctx, c.Team, c.Channel, askFor)
+	fresh, _ := ask.Ask(ctx, c.Team, c.Channel, askFor)
+	return fresh.Name
 }

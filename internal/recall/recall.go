@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -86,40 +84,25 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 			b.Logger.ErrorContext(ctx, "thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
 		}
 	}
-	var (
-		messages        []chat.Message
-		omitted, untold int
-		known           store.Knowledge
-		long, short     *store.Memory
-		threads         map[string]string
-	)
 	now := b.Clock()
-	group, reading := errgroup.WithContext(ctx) // somebody may wait for the answer
-	group.Go(func() (err error) {
-		messages, omitted, err = b.Store.Recent(reading, c, limit, b.MessagesLimit)
-		return err
+	held, err := b.Store.Context(ctx, store.Reading{
+		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: channelTexts,
+		Remembered: now.Add(-b.ThreadMemory), Threads: threadTexts,
 	})
-	group.Go(func() (err error) {
-		known, err = b.Store.Knowledge(reading, c.Team, c.Channel, now.Add(-b.ActiveChannel), channelTexts)
-		return err
-	})
-	group.Go(func() (err error) {
-		if long, short, err = b.Workspace(reading, c.Team, c.Channel); err != nil {
-			return err
-		}
-		threads, untold, err = b.Store.ThreadMemories(reading, c.Team, c.Channel, now.Add(-b.ThreadMemory), threadTexts)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	channels := make([]chat.ChannelMemory, len(known.Channels))
-	for i, k := range known.Channels {
+	channels := make([]chat.ChannelMemory, len(held.Channels))
+	for i, k := range held.Channels {
 		channels[i] = k.ChannelMemory
 	}
-	r := b.recollect(ctx, c, own, messages, omitted, channels)
-	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(long), textOf(short)
-	r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = known.Untold, threads, untold
+	r, seen, err := b.recollect(ctx, c, own, held.Messages, channels, sources(held.Long, held.Short))
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
+	}
+	r.Conversation.Omitted = held.Omitted
+	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(shown(held.Long, seen)), textOf(shown(held.Short, seen))
+	r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Untold, held.Threads, held.ThreadsUntold
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))
@@ -147,14 +130,25 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	return b.recollect(ctx, chat.Conversation(s), own, messages, omitted, []chat.ChannelMemory{here}), nil
+	r, _, err := b.recollect(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here}, nil)
+	if err != nil {
+		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
+	}
+	r.Conversation.Omitted = omitted
+	return r, nil
 }
 
-// recollect puts a context together, and the names into it.
-func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, omitted int, channels []chat.ChannelMemory) Recollection {
-	r := Recollection{Names: b.users(ctx, c.Team, own, messages)}
+// recollect puts a context together, and the names into it. Of further channels it tells
+// the names that a reader in the conversation's channel may know.
+func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory, further []string) (r Recollection, seen map[string]string, err error) {
+	who, which := usersIn(messages, own), channelsIn(messages, c)
+	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, slices.Concat(which.list, further))
+	if err != nil {
+		return Recollection{}, nil, err
+	}
+	r.Names = b.users(ctx, c.Team, own, who, known.Users)
 	var label func(id string) bool
-	r.Channels, label = b.channels(ctx, c, messages)
+	r.Channels, label = b.channels(ctx, c, which, known)
 	named := slices.Clone(messages)
 	for i, m := range named {
 		switch name := r.Names[m.UserID]; {
@@ -171,7 +165,6 @@ func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.
 		Channels:     channels,
 		TargetThread: c.Thread,
 	}
-	r.Conversation.Omitted = omitted
 	for i, known := range channels {
 		if known.ChannelID == c.Channel {
 			channels[i].ChannelName = cmp.Or(r.Channels[c.Channel], known.ChannelName)
@@ -180,5 +173,5 @@ func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.
 	slices.SortFunc(r.Context.Channels, func(a, b chat.ChannelMemory) int {
 		return cmp.Or(strings.Compare(a.ChannelName, b.ChannelName), strings.Compare(a.ChannelID, b.ChannelID))
 	})
-	return r
+	return r, known.Channels, nil
 }

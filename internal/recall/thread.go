@@ -122,7 +122,7 @@ func (r *reading) newest(ctx context.Context) (time.Time, error) {
 	if r.latest != "" {
 		return chat.Time(r.latest), nil
 	}
-	known, _, err := r.Store.Recent(ctx, r.conversation, 1, 0)
+	known, err := r.Store.Tail(ctx, r.conversation, 1)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,25 +29,33 @@ func (b *Builder) Workspace(ctx context.Context, team, here string) (long, short
 	if err != nil {
 		return nil, nil, err
 	}
-	var channels []string
-	for _, m := range []*store.Memory{standing.Long, standing.Short} {
-		if m != nil {
-			for _, source := range m.Sources {
-				channels = append(channels, SourceChannel(source))
-			}
-		}
-	}
-	seen, err := b.Store.ChannelNames(ctx, team, here, channels)
+	names, err := b.Store.Names(ctx, team, here, nil, sources(standing.Long, standing.Short))
 	if err != nil {
 		return nil, nil, err
 	}
-	open := func(m *store.Memory) *store.Memory {
-		if m == nil || slices.ContainsFunc(m.Sources, func(source string) bool { return seen[SourceChannel(source)] == "" }) {
-			return nil
+	return shown(standing.Long, names.Channels), shown(standing.Short, names.Channels), nil
+}
+
+// sources is the channels that memories of the workspace were made of.
+func sources(memories ...*store.Memory) []string {
+	channels := map[string]bool{}
+	for _, m := range memories {
+		if m != nil {
+			for _, source := range m.Sources {
+				channels[SourceChannel(source)] = true
+			}
 		}
-		return m
 	}
-	return open(standing.Long), open(standing.Short), nil
+	return slices.Collect(maps.Keys(channels))
+}
+
+// shown is a memory of the workspace if the reader may know all that it was made of: it has
+// the names of the channels that it may know. Else it is nil.
+func shown(m *store.Memory, seen map[string]string) *store.Memory {
+	if m == nil || slices.ContainsFunc(m.Sources, func(source string) bool { return seen[SourceChannel(source)] == "" }) {
+		return nil
+	}
+	return m
 }
 
 // textOf is a memory's text; empty where there is none.

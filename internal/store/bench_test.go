@@ -2,13 +2,13 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"myao/internal/chat"
 	"myao/internal/testserver"
@@ -64,7 +64,7 @@ func BenchmarkContext(b *testing.B) {
 	}
 }
 
-// readContext reads what recall does for a conversation, side by side as it does: of one channel after the other
+// readContext reads what recall does for a conversation: of one channel after the other
 // the top level, and one of its threads.
 func (s *Store) readContext(b *testing.B, i int) error {
 	c := chat.Conversation{Team: team, Channel: fmt.Sprint("C", i%benchChannels)}
@@ -72,56 +72,27 @@ func (s *Store) readContext(b *testing.B, i int) error {
 		c.Thread = benchTS(i%benchChannels + benchChannels*(i/benchChannels%(benchThreads/benchChannels)))
 	}
 	week := noon.AddDate(0, 0, -7)
-	var recent []chat.Message
-	var known Knowledge
-	var threads map[string]string
-	group, ctx := errgroup.WithContext(b.Context())
-	group.Go(func() (err error) {
-		recent, _, err = s.Recent(ctx, c, 50, 50)
-		return err
-	})
-	group.Go(func() (err error) {
-		known, err = s.Knowledge(ctx, team, c.Channel, week, 20)
-		return err
-	})
-	group.Go(func() (err error) {
-		standing, err := s.Standing(ctx, chat.Scope{Team: team})
-		if err != nil {
-			return err
-		}
-		var sources []string
-		for _, m := range []*Memory{standing.Long, standing.Short} {
-			if m != nil {
-				sources = append(sources, m.Sources...)
-			}
-		}
-		if _, err = s.ChannelNames(ctx, team, c.Channel, sources); err != nil {
-			return err
-		}
-		threads, _, err = s.ThreadMemories(ctx, team, c.Channel, week, 20)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	read, err := s.Context(b.Context(), Reading{Conversation: c, Messages: 50, Around: 50, Active: week, Channels: 20, Remembered: week, Threads: 20})
+	if err != nil {
 		return err
 	}
-	ctx = b.Context()
-	users, channels := map[string]bool{}, []string{c.Channel}
-	var ids []string
-	for _, m := range recent {
-		if !users[m.UserID] {
-			users[m.UserID] = true
-			ids = append(ids, m.UserID)
-		}
+	users, channels := map[string]bool{}, map[string]bool{c.Channel: true}
+	for _, m := range read.Messages {
+		users[m.UserID] = true
 	}
 	for n := range 10 {
-		channels = append(channels, fmt.Sprint("C", (i+37*n)%benchChannels))
+		channels[fmt.Sprint("C", (i+37*n)%benchChannels)] = true
 	}
-	if _, err := s.Users(ctx, team, ids); err != nil {
-		return err
+	for _, m := range []*Memory{read.Long, read.Short} {
+		for _, source := range m.Sources {
+			channel, _, _ := strings.Cut(source, "/")
+			channels[channel] = true
+		}
 	}
-	names, err := s.ChannelNames(ctx, team, c.Channel, channels)
-	if err == nil && (len(recent) == 0 || len(known.Channels) < benchChannels/2 || len(threads) == 0 || len(names) == 0) {
-		err = fmt.Errorf("of %s are read %d messages, %d channels, %d threads and %d names", c.ID(), len(recent), len(known.Channels), len(threads), len(names))
+	names, err := s.Names(b.Context(), team, c.Channel, slices.Collect(maps.Keys(users)), slices.Collect(maps.Keys(channels)))
+	if err == nil && (len(read.Messages) == 0 || len(read.Channels) < benchChannels/2 || len(read.Threads) == 0 || len(names.Users) == 0 || len(names.Channels) < 20) {
+		err = fmt.Errorf("of %s are read %d messages, %d channels, %d threads, %d users and %d names",
+			c.ID(), len(read.Messages), len(read.Channels), len(read.Threads), len(names.Users), len(names.Channels))
 	}
 	return err
 }
@@ -162,6 +133,9 @@ func (s *Store) fill(b *testing.B, n int) {
 			SELECT 'T1', channel_id, thread_ts, MAX(id) FILTER (WHERE term = 'long'), MAX(id) FILTER (WHERE term = 'short'),
 				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, 0, '', 0, 0, MAX(made_us)
 			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`, []any{map[string]any{"noon": micros(noon)}}},
+		// The workspace's are made of those of its public channels.
+		{`UPDATE memories SET sources = (SELECT JSON_AGG(m.channel_id || '/' || m.id)::text FROM memories m JOIN channels c USING (team_id, channel_id)
+			WHERE m.version = 3 AND m.thread_ts = '' AND m.term = memories.term AND NOT c.private) WHERE channel_id = ''`, nil},
 		{"VACUUM ANALYZE", nil},
 	} {
 		if err := s.db.WithContext(b.Context()).Exec(statement.sql, statement.args...).Error; err != nil {

@@ -64,10 +64,21 @@ func (s *Store) PutCall(ctx context.Context, c Call) error {
 // and their tokens, in and out. A call that failed and cost no token is none: else an
 // outage of the provider, in which every attempt fails, would leave nothing for the rest of the day.
 func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
-	var row struct{ Calls, Tokens int }
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND channel_id = ? AND called_us >= ?", team, channel, micros(since)).
-		Select("COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 1 END) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens").Scan(&row).Error; err != nil {
+	var rows []spentRow
+	if err := together(s.db.WithContext(ctx), spent(team, channel, since, &rows)); err != nil {
 		return 0, 0, fmt.Errorf("read what channel %s has cost: %w", channel, err)
 	}
-	return row.Calls, row.Tokens, nil
+	return rows[0].Calls, rows[0].Tokens, nil
+}
+
+type spentRow struct {
+	Calls  int `json:"calls"`
+	Tokens int `json:"tokens"`
+}
+
+// spent asks for Spent, in one row.
+func spent(team, channel string, since time.Time, into *[]spentRow) query {
+	return query{`
+		SELECT COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 1 END) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens
+		FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ?`, []any{team, channel, micros(since)}, into}
 }

@@ -10,10 +10,10 @@ import (
 
 type userRow struct {
 	TeamID      string `gorm:"primaryKey"`
-	UserID      string `gorm:"primaryKey"`
-	Name        string
-	IsBot       bool
-	RefreshedUS int64 `gorm:"column:refreshed_us"`
+	UserID      string `gorm:"primaryKey" json:"user_id"`
+	Name        string `json:"name"`
+	IsBot       bool   `json:"is_bot"`
+	RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 }
 
 func (userRow) TableName() string { return "users" }
@@ -28,18 +28,70 @@ type User struct {
 
 // Users is those of the ids that are known.
 func (s *Store) Users(ctx context.Context, team string, ids []string) (map[string]User, error) {
-	users := make(map[string]User, len(ids))
 	if len(ids) == 0 {
-		return users, nil
+		return map[string]User{}, nil
 	}
 	var rows []userRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND user_id IN ?", team, ids).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read users: %w", err)
 	}
+	return usersOf(rows), nil
+}
+
+func usersOf(rows []userRow) map[string]User {
+	users := make(map[string]User, len(rows))
 	for _, r := range rows {
 		users[r.UserID] = User{ID: r.UserID, Name: r.Name, Bot: r.IsBot, Refreshed: instant(r.RefreshedUS)}
 	}
-	return users, nil
+	return users
+}
+
+// Names is what people and channels are called.
+type Names struct {
+	// Users are those that are known.
+	Users map[string]User
+	// Channels is the names of those that the reader may know.
+	Channels map[string]string
+	// Described is when Slack was last asked about each of the channels, of all that it was asked about.
+	Described map[string]time.Time
+}
+
+// Names is what is known of the users, and of the channels as far as a reader in one of
+// them, or with here empty everybody, may know it.
+func (s *Store) Names(ctx context.Context, team, here string, users, channels []string) (Names, error) {
+	var people []userRow
+	var places []struct {
+		ChannelID   string `json:"channel_id"`
+		Name        string `json:"name"`
+		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
+	}
+	if err := together(s.db.WithContext(ctx),
+		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.among("user_id", users)}, &people},
+		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
+			[]any{seenFrom(here), team, s.among("c.channel_id", channels)}, &places},
+	); err != nil {
+		return Names{}, fmt.Errorf("read names: %w", err)
+	}
+	n := Names{Users: usersOf(people), Channels: make(map[string]string, len(places)), Described: make(map[string]time.Time, len(places))}
+	for _, p := range places {
+		if p.Name != "" {
+			n.Channels[p.ChannelID] = p.Name
+		}
+		if p.RefreshedUS != 0 {
+			n.Described[p.ChannelID] = instant(p.RefreshedUS)
+		}
+	}
+	return n, nil
+}
+
+// among is the condition that a column has one of some values. Postgres gets them as one
+// argument: a statement for each number of them would be a statement to prepare. It is told
+// to join them: what it knows to be an array, of unknown length, it goes through for each row.
+func (s *Store) among(column string, values []string) clause.Expr {
+	if s.sqlite != "" {
+		return clause.Expr{SQL: column + " IN ?", Vars: []any{values}}
+	}
+	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}} // gorm would unfold a slice
 }
 
 // SaveUser writes down what Slack says of a user.

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestVisibility(t *testing.T) {
 		}
 		db.sync(t, listing...)
 		// Slack was never asked about it, though the bot posts there: whatever the row says, it may be private.
-		if _, err := db.Turn(t.Context(), Part{Team: team, Channel: "CUNKNOWN"}, time.Second); err != nil {
+		if _, err := db.post(t.Context(), "CUNKNOWN", time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error; err != nil {
@@ -61,9 +62,9 @@ func TestVisibility(t *testing.T) {
 			for _, id := range spoken {
 				want[id] = names[id]
 			}
-			got, err := db.ChannelNames(t.Context(), team, here, all)
-			if err != nil || !maps.Equal(got, want) {
-				t.Errorf("%s is told the names %v, %v; want %v", who, got, err, want)
+			got, err := db.Names(t.Context(), team, here, nil, all)
+			if err != nil || !maps.Equal(got.Channels, want) {
+				t.Errorf("%s is told the names %v, %v; want %v", who, got.Channels, err, want)
 			}
 
 			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100)
@@ -86,9 +87,17 @@ func TestVisibility(t *testing.T) {
 			}
 
 			if here != "" {
-				threads, _, err := db.ThreadMemories(t.Context(), team, here, noon.Add(-time.Hour), 100)
-				if err != nil || len(threads) != 1 || !strings.Contains(fmt.Sprint(threads), "thread "+here+"/") {
-					t.Errorf("%s is told of threads %v, %v", who, threads, err)
+				read, err := db.Context(t.Context(), Reading{
+					Conversation: chat.Conversation{Team: team, Channel: here}, Messages: 100, Around: 100, Active: noon.Add(-time.Hour), Channels: 100, Threads: 100,
+				})
+				if err != nil || len(read.Threads) != 1 || !strings.Contains(fmt.Sprint(read.Threads), "thread "+here+"/") {
+					t.Errorf("%s is told of threads %v, %v", who, read.Threads, err)
+				}
+				if !reflect.DeepEqual(read.Knowledge, k) {
+					t.Errorf("%s is told in its context %+v, want %+v", who, read.Knowledge, k)
+				}
+				if slices.ContainsFunc(read.Messages, func(m chat.Message) bool { return m.Channel != here }) || len(read.Messages) != 1 {
+					t.Errorf("%s is shown %+v", who, read.Messages)
 				}
 			}
 		}
@@ -151,7 +160,7 @@ func TestKnowledge(t *testing.T) {
 		standing := db.standing(t, scope("C3"))
 		want := ChannelKnowledge{
 			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "in force"},
-			ShortID:       standing.Short.ID, ShortMade: noon.Add(time.Minute), Active: after(3), // its newest is of the same minute
+			ShortID:       standing.Short.ID, Active: after(3), // its newest is of the same minute
 		}
 		if k.Channels[0] != want {
 			t.Errorf("got %+v\nwant %+v", k.Channels[0], want)
@@ -228,57 +237,5 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 			return nil
 		}))
 		active("at once", 2000+20*19+7)
-	})
-}
-
-func TestThreadMemories(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		thread := func(n int) chat.Scope { return chat.Scope{Team: team, Channel: channel, Thread: at(n)} }
-		for n := range 4 {
-			db.store(t, said(at(n), ""))
-			db.remember(t, noon, thread(n))
-			db.clock.advance(time.Minute)
-		}
-		db.remember(t, noon, theChannel, chat.Scope{Team: team, Channel: "C2", Thread: at(9)})
-		db.remember(t, noon, thread(1))
-		db.save(t, Remembered{Scope: thread(2), Short: Withdraw, Read: noon})
-		db.draft(t, thread(5), chat.ShortTerm, "draft", Cursor{})
-		for _, test := range []struct {
-			since  int // minutes
-			most   int
-			want   []int
-			untold int
-		}{
-			{0, 10, []int{0, 1, 3}, 0},
-			{1, 10, []int{1, 3}, 0},
-			{4, 10, []int{1}, 0},
-			{5, 10, nil, 0},
-			{0, 2, []int{1, 3}, 1},
-			{0, 1, []int{1}, 2},
-			{0, 0, nil, 3},
-		} {
-			got, untold, err := db.ThreadMemories(t.Context(), team, channel, noon.Add(time.Duration(test.since)*time.Minute), test.most)
-			want := map[string]string{}
-			for _, n := range test.want {
-				want[at(n)] = text(thread(n), chat.ShortTerm)
-			}
-			if err != nil || !maps.Equal(got, want) || untold != test.untold {
-				t.Errorf("since minute %d, at most %d: %v, %d untold, %v; want %v, %d", test.since, test.most, got, untold, err, want, test.untold)
-			}
-		}
-	})
-}
-
-// A memory is as old as it says, though the clock of who made it is ahead of the one of who saved it.
-func TestThreadMemoriesOfAClockAhead(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		c := Cursor{Newest: noon, Count: 1}
-		if err := db.PutDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
-			t.Fatal(err)
-		}
-		db.save(t, Remembered{Scope: aThread, Short: Renew, Cursor: c, Read: noon})
-		if got, _, err := db.ThreadMemories(t.Context(), team, channel, noon.Add(time.Hour), 1); err != nil || got[at(1)] != "ahead" {
-			t.Errorf("got %v, %v", got, err)
-		}
 	})
 }

@@ -16,19 +16,19 @@ import (
 
 // memoryRow has an empty channel and thread where chat.Scope has, and so has scopeRow.
 type memoryRow struct {
-	ID        int64 `gorm:"primaryKey;autoIncrement"`
+	ID        int64 `gorm:"primaryKey;autoIncrement" json:"id"`
 	TeamID    string
 	ChannelID string
 	ThreadTS  string `gorm:"column:thread_ts"`
-	Term      string
+	Term      string `json:"term"`
 	Version   int
-	Text      string
+	Text      string `json:"text"`
 	Origin    string
 	Model     string
 	TokensIn  int
 	TokensOut int
-	LatencyUS int64 `gorm:"column:latency_us"`
-	Sources   string
+	LatencyUS int64  `gorm:"column:latency_us"`
+	Sources   string `json:"sources"`
 	Cursor    string
 	MadeUS    int64 `gorm:"column:made_us"`
 	OrderedBy string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -14,24 +15,30 @@ import (
 )
 
 type messageRow struct {
-	TeamID    string `gorm:"primaryKey"`
-	ChannelID string `gorm:"primaryKey"`
-	TS        string `gorm:"primaryKey;column:ts"`
-	SentUS    int64  `gorm:"column:sent_us"`
-	ThreadTS  string `gorm:"column:thread_ts"`
-	UserID    string
-	BotID     string
-	Own       bool
-	Name      string
-	Text      string
-	Files     string
-	Revision  string
-	Deleted   bool
-	Handled   bool
-	StoredUS  int64 `gorm:"column:stored_us"`
+	TeamID    string `gorm:"primaryKey" json:"team_id"`
+	ChannelID string `gorm:"primaryKey" json:"channel_id"`
+	TS        string `gorm:"primaryKey;column:ts" json:"ts"`
+	SentUS    int64  `gorm:"column:sent_us" json:"sent_us"`
+	ThreadTS  string `gorm:"column:thread_ts" json:"thread_ts"`
+	UserID    string `json:"user_id"`
+	BotID     string `json:"bot_id"`
+	Own       bool   `json:"own"`
+	Name      string `json:"name"`
+	Text      string `json:"text"`
+	Files     string `json:"files"`
+	Revision  string `json:"revision"`
+	Deleted   bool   `json:"deleted"`
+	Handled   bool   `json:"handled"`
+	StoredUS  int64  `gorm:"column:stored_us" json:"stored_us"`
 }
 
 func (messageRow) TableName() string { return "messages" }
+
+func (r messageRow) key() string { return rowKey(r.TeamID, r.ChannelID, r.TS) }
+
+// rowKey names a message's row. Whoever writes several rows in a transaction writes them in the
+// order of their names, so that no two wait for each other.
+func rowKey(team, channel, ts string) string { return team + "/" + channel + "/" + ts }
 
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
@@ -121,7 +128,7 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 			known[r.TS] = r
 		}
 		var newest messageRow
-		for _, m := range read {
+		for _, m := range slices.SortedFunc(slices.Values(read), func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) }) { // as rowKey demands
 			old, ok := known[m.TS]
 			if ok && (old.Deleted || old.Handled || old.Revision != "") {
 				continue
@@ -172,46 +179,6 @@ func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Mes
 	return rows[0].message(), nil
 }
 
-// Recent is the newest messages of a conversation, at most limit, the newest of
-// its channel, threads included, at most around, and the parents of their
-// threads, in no order and some of them twice; deleted ones are left out. omitted
-// is how many earlier ones of the conversation there are, up to chat.CountAtMost.
-func (s *Store) Recent(ctx context.Context, c chat.Conversation, limit, around int) (recent []chat.Message, omitted int, err error) {
-	db := s.db.WithContext(ctx)
-	var rows []messageRow
-	if err := db.Raw(`
-		SELECT * FROM (SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted
-			ORDER BY sent_us DESC LIMIT ?) own
-		UNION ALL
-		SELECT * FROM (SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND NOT deleted
-			ORDER BY sent_us DESC LIMIT ?) around`,
-		c.Team, c.Channel, c.Thread, limit, c.Team, c.Channel, around).Scan(&rows).Error; err != nil {
-		return nil, 0, fmt.Errorf("read messages of %s: %w", c.ID(), err)
-	}
-	if absent := absentParents(rows, c.Thread); len(absent) > 0 {
-		parents, err := byTS(db, c, absent...)
-		if err != nil {
-			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", c.ID(), err)
-		}
-		rows = append(rows, parents...)
-	}
-	shown := map[string]bool{}
-	for _, r := range rows {
-		if r.ThreadTS == c.Thread {
-			shown[r.TS] = true
-		}
-	}
-	if len(shown) >= limit {
-		all, err := countAtMost(db, db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
-			c.Team, c.Channel, c.Thread), chat.CountAtMost+len(shown))
-		if err != nil {
-			return nil, 0, fmt.Errorf("count messages of %s: %w", c.ID(), err)
-		}
-		omitted = max(0, all-len(shown)) // what is said meanwhile is counted and not read
-	}
-	return messages(rows), omitted, nil
-}
-
 // countAtMost is how many messages a query finds, counted from the newest and no
 // further than limit.
 func countAtMost(db, query *gorm.DB, limit int) (n int, err error) {
@@ -220,23 +187,19 @@ func countAtMost(db, query *gorm.DB, limit int) (n int, err error) {
 	return n, err
 }
 
-// absentParents is the ts of threads whose replies are among the rows, and of one
-// more unless it is "", as far as the parents are not among them.
-func absentParents(rows []messageRow, thread string) []string {
+// absentParents is the ts of threads whose replies are among the rows, as far as the
+// parents are not among them.
+func absentParents(rows []messageRow) []string {
 	there := map[string]bool{"": true}
 	for _, r := range rows {
 		there[r.TS] = true
 	}
 	var absent []string
-	add := func(ts string) {
-		if !there[ts] {
-			there[ts] = true
-			absent = append(absent, ts)
-		}
-	}
-	add(thread)
 	for _, r := range rows {
-		add(r.ThreadTS)
+		if !there[r.ThreadTS] {
+			there[r.ThreadTS] = true
+			absent = append(absent, r.ThreadTS)
+		}
 	}
 	return absent
 }

@@ -60,11 +60,7 @@ func (r orderRow) scope() chat.Scope {
 	return chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}
 }
 
-// PutOrder writes an order down; one that is there already stays as it is.
-func (s *Store) PutOrder(ctx context.Context, o Order) error {
-	return s.putOrder(s.db.WithContext(ctx), o)
-}
-
+// putOrder writes an order down; one that is there already stays as it is.
 func (s *Store) putOrder(tx *gorm.DB, o Order) error {
 	row := s.orderRow(o)
 	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
@@ -112,18 +108,60 @@ func (s *Store) Obey(ctx context.Context, o Order) error {
 	return nil
 }
 
-// Silenced is until when conversations are muted, of those that are, or were.
-func (s *Store) Silenced(ctx context.Context, workflowIDs []string) (map[string]time.Time, error) {
-	until := map[string]time.Time{}
-	if len(workflowIDs) == 0 {
-		return until, nil
+// Silences is until when conversations are muted, by workflow id, of those that are, or were.
+type Silences map[string]time.Time
+
+// Until is until when a conversation is silenced, by itself or with the top level of its
+// channel: whoever silences a channel means its threads, too. The zero time for never.
+func (s Silences) Until(c chat.Conversation) time.Time {
+	own, top := s[c.ID()], s[c.Top().ID()]
+	if top.After(own) {
+		return top
 	}
-	var rows []conversationRow
-	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND silenced_us > 0", workflowIDs).Find(&rows).Error; err != nil {
+	return own
+}
+
+// Silenced is until when conversations, and the top levels of their channels, are muted.
+func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation) (Silences, error) {
+	if len(conversations) == 0 {
+		return Silences{}, nil
+	}
+	var rows []silenceRow
+	if err := together(s.db.WithContext(ctx), silenced(conversations, &rows)); err != nil {
 		return nil, fmt.Errorf("read which conversations are silent: %w", err)
 	}
+	return silences(rows), nil
+}
+
+type silenceRow struct {
+	WorkflowID string `json:"workflow_id"`
+	SilencedUS int64  `gorm:"column:silenced_us" json:"silenced_us"`
+}
+
+// silenced asks for Silences.
+func silenced(conversations []chat.Conversation, into *[]silenceRow) query {
+	ids := make([]string, 0, 2*len(conversations))
+	for _, c := range conversations {
+		ids = append(ids, c.ID(), c.Top().ID())
+	}
+	return query{"SELECT workflow_id, silenced_us FROM conversations WHERE workflow_id IN ? AND silenced_us > 0", []any{ids}, into}
+}
+
+func silences(rows []silenceRow) Silences {
+	until := make(Silences, len(rows))
 	for _, r := range rows {
 		until[r.WorkflowID] = instant(r.SilencedUS)
 	}
-	return until, nil
+	return until
+}
+
+// SilencedUntil is until when any of the conversations is silenced (Silences.Until).
+func (s *Store) SilencedUntil(ctx context.Context, conversations ...chat.Conversation) (until time.Time, err error) {
+	silenced, err := s.Silenced(ctx, conversations...)
+	for _, c := range conversations {
+		if at := silenced.Until(c); at.After(until) {
+			until = at
+		}
+	}
+	return until, err
 }

@@ -2,8 +2,10 @@ package store
 
 import (
 	"reflect"
-	"strings"
 	"testing"
+	"time"
+
+	"myao/internal/testserver"
 )
 
 func TestTogether(t *testing.T) {
@@ -15,22 +17,27 @@ func TestTogether(t *testing.T) {
 			Part  *float64 `json:"part"`
 		}
 		db := s.db.WithContext(t.Context())
-		var some, none, one []row
+		var some, none []row
+		var one []struct {
+			Name   string `json:"name"`
+			Unread int
+		}
 		err := together(db,
-			query{"SELECT name, count, name = ? AS flag, part FROM (SELECT 'a' AS name, 1 AS count, 0.1 AS part UNION ALL SELECT 'b\"', 1760000000000001, NULL UNION ALL SELECT '猫', 3, 2) q WHERE name IN ? ORDER BY name DESC",
-				[]any{"a", []string{"a", "b\"", "猫"}}, &some},
-			query{"SELECT 'x' AS name WHERE 1 = ?", []any{0}, &none},
-			query{"SELECT ? AS name", []any{"only"}, &one},
+			query{`SELECT name, count, name = ? AS flag, part FROM (
+				SELECT 'a' AS name, 1 AS count, 0.1 AS part UNION ALL SELECT 'b", \{}', 1760000000000001, NULL UNION ALL SELECT '猫', -3, 2 UNION ALL SELECT '', 0, 0
+			) q WHERE name IN ? ORDER BY name DESC`, []any{"a", []string{"a", `b", \{}`, "猫", ""}}, &some},
+			query{"SELECT 'x' AS name, 1 AS count, TRUE AS flag, 1.5 AS part WHERE 1 = ?", []any{0}, &none},
+			query{"SELECT ? AS name, 1 AS more UNION ALL SELECT NULL, 2", []any{"only"}, &one},
 		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tenth, two := 0.1, 2.0
-		want := []row{{"猫", 3, false, &two}, {"b\"", 1760000000000001, false, nil}, {"a", 1, true, &tenth}}
+		zero, tenth, two := 0.0, 0.1, 2.0
+		want := []row{{"猫", -3, false, &two}, {`b", \{}`, 1760000000000001, false, nil}, {"a", 1, true, &tenth}, {"", 0, false, &zero}}
 		if !reflect.DeepEqual(some, want) {
 			t.Errorf("some: %+v", some)
 		}
-		if len(none) != 0 || len(one) != 1 || one[0].Name != "only" {
+		if len(none) != 0 || len(one) != 2 || one[0].Name != "only" || one[1].Name != "" {
 			t.Errorf("none: %+v, one: %+v", none, one)
 		}
 		if err := together(db, query{"SELECT nothing FROM nowhere", nil, &one}); err == nil {
@@ -39,11 +46,20 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-func TestTogetherNamesWhatItCannotRead(t *testing.T) {
-	var rows []struct {
+// What a column holds and its field cannot is an error, and no panic.
+func TestUnpackNamesWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	s := migrated(t, testserver.Postgres(t))
+	db := s.db.WithContext(t.Context())
+	var numbers []struct {
 		A int `json:"a"`
 	}
-	if err := decode([]byte(`[{"a": 1, "b": 2}]`), &rows); err == nil || !strings.Contains(err.Error(), "b") {
-		t.Errorf("a column that nobody reads: %v", err)
+	var times []struct {
+		At time.Time `json:"at"`
+	}
+	for _, q := range []query{{"SELECT 'x' AS a", nil, &numbers}, {"SELECT NOW() AS at", nil, &times}, {"SELECT 1 AS b", nil, &numbers}} {
+		if err := together(db, q); err == nil {
+			t.Errorf("%s is read", q.sql)
+		}
 	}
 }

@@ -1,0 +1,112 @@
+package activities
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+// statements is what Postgres tells of the statements that it has carried out.
+type statements struct {
+	*testing.T
+	db *sql.DB
+}
+
+// of is the statements that something takes, with how often each was carried out.
+// What begins and ends a transaction is not among them.
+func (s statements) of(run func()) (n int, told string) {
+	s.Helper()
+	if _, err := s.db.ExecContext(s.Context(), "SELECT pg_stat_statements_reset()"); err != nil {
+		s.Fatal(err)
+	}
+	run()
+	rows, err := s.db.QueryContext(s.Context(), `SELECT calls, query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+		WHERE d.datname = current_database() AND query NOT LIKE '%pg_stat_statements%'`)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var calls int
+		var query string
+		if err := rows.Scan(&calls, &query); err != nil {
+			s.Fatal(err)
+		}
+		n += calls
+		told += fmt.Sprintf("\n%d× %.100s", calls, strings.Join(strings.Fields(query), " "))
+	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
+	return n, told
+}
+
+// What a judgment, and a reply, ask of the database does not depend on how much was
+// ever said, nor on where.
+func TestStatementsOfJudgingAndComposing(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartPostgres(t, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off")
+	db, err := sql.Open("pgx", server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), "CREATE EXTENSION pg_stat_statements"); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, database(server.URL), answers(func(c llmtest.Call) llmtest.Reply {
+		if c.Judgment() {
+			return llmtest.No("nothing to add")
+		}
+		return llmtest.Text("Hello.")
+	}))
+	b.settings.DailyCalls = 1000
+	root := b.say("who can help?", sandbox.At(time.Now().Add(-time.Hour)))
+	fill := func(from, to int) {
+		var said []chat.Message
+		for n := from; n < to; n++ {
+			m := chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(root.Time().Add(time.Duration(n) * time.Millisecond)), UserID: b.alice.ID, Text: "well"}
+			if n%2 == 0 {
+				m.ThreadTS = root.TS
+			}
+			said = append(said, m)
+		}
+		if err := b.Store.Remember(t.Context(), said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := statements{t, db}
+	said := 1
+	b.judge(atTopLevel(root)) // Slack is asked for names
+	for _, many := range []int{10, 2000} {
+		fill(said, many)
+		said = many
+		top, mention := b.say("is anybody there?"), b.say("hello, bot")
+		reply := b.keep(chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: b.alice.ID, Text: "and you?"})
+		inThere := atTopLevel(reply)
+		inThere.Conversation.Thread = root.TS
+		for _, test := range []struct {
+			what string
+			run  func()
+			want int
+		}{
+			// The facts, the context and its names, the account of the call, the decision.
+			{"a judgment at the top level", func() { b.judge(atTopLevel(top)) }, 5},
+			{"a judgment in a thread", func() { b.judge(inThere) }, 5},
+			// The outbox is looked at, and written, before the decision.
+			{"a reply to a mention", func() { b.reply(inThread(mention), true) }, 7},
+			{"a reply that is composed", func() { b.reply(inThread(mention), true) }, 1},
+		} {
+			if n, told := count.of(test.run); n != test.want {
+				t.Errorf("with %d messages %s takes %d statements, want %d:%s", many, test.what, n, test.want, told)
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Reading says what is read as the context of a conversation.
+type Reading struct {
+	Conversation chat.Conversation
+	// Messages is how many of the newest messages of the conversation are read, Around how
+	// many of its channel, threads included.
+	Messages, Around int
+	// Active is since when a channel must have spoken to be known, Remembered since when
+	// the memory of a thread must have been made.
+	Active, Remembered time.Time
+	// Channels and Threads are how many of their memories are read, the latest first.
+	Channels, Threads int
+}
+
+// Context is what the database holds for a conversation. It is what a reader in its
+// channel may know, but for Long and Short, whose sources are to be looked at first (Names).
+type Context struct {
+	// Messages are those of the conversation, those around it, and the parents of their
+	// threads, in no order; deleted ones are left out.
+	Messages []chat.Message
+	// Omitted is how many earlier ones of the conversation there are, up to chat.CountAtMost.
+	Omitted int
+	Knowledge
+	// Long and Short are the memories of the workspace; nil where there is none.
+	Long, Short *Memory
+	// Threads are the memories of the channel's threads, by their ts; ThreadsUntold is how
+	// many more there are, up to chat.CountAtMost.
+	Threads       map[string]string
+	ThreadsUntold int
+}
+
+// Context reads what there is for a conversation.
+func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
+	c := r.Conversation
+	var said []messageRow
+	var counted []struct {
+		Count int `json:"count"`
+	}
+	var channels []knownRow
+	var workspace []memoryRow
+	var threads []struct {
+		ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
+		Text     string `json:"text"`
+		Total    int    `json:"total"`
+	}
+	if err := together(s.db.WithContext(ctx),
+		// As many as may be shown, and those that are left out. It is asked first: nothing that is said
+		// before SQLite is asked for the rest is taken for left out.
+		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", ofConversation, r.Messages+r.Around+chat.CountAtMost),
+			[]any{c.Team, c.Channel, c.Thread}, &counted},
+		s.recent(r, &said),
+		known(c.Team, c.Channel, r.Active, r.Channels, &channels),
+		query{`
+			SELECT m.id, m.term, m.text, m.sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
+			WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = ''`, []any{c.Team}, &workspace},
+		// updated_us is never before made_us, and the index knows it. Of many threads those are looked
+		// at that were updated last.
+		query{fmt.Sprintf(`
+			SELECT n.thread_ts, n.total, (SELECT m.text FROM memories m WHERE m.id = n.id) AS text FROM (
+				SELECT m.id, m.thread_ts, COUNT(*) OVER () AS total FROM (
+					SELECT s.short_id FROM memory_scopes s
+					WHERE s.team_id = ? AND s.channel_id = ? AND s.thread_ts <> '' AND s.updated_us >= ? AND s.short_id IS NOT NULL
+					ORDER BY s.updated_us DESC LIMIT %d
+				) latest JOIN memories m ON m.id = latest.short_id
+				WHERE m.made_us >= ? ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT %d
+			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, stamp(r.Remembered), stamp(r.Remembered)}, &threads},
+	); err != nil {
+		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
+	}
+	read := Context{Messages: messages(said), Knowledge: knowledge(c.Channel, r.Channels, channels), Threads: make(map[string]string, len(threads))}
+	shown := 0
+	for _, m := range said {
+		if m.ThreadTS == c.Thread {
+			shown++
+		}
+	}
+	read.Omitted = min(max(0, first(counted).Count-shown), chat.CountAtMost)
+	for _, row := range workspace {
+		m := row.memory()
+		if m.Term == chat.LongTerm {
+			read.Long = &m
+		} else {
+			read.Short = &m
+		}
+	}
+	for _, t := range threads {
+		read.Threads[t.ThreadTS] = t.Text
+		read.ThreadsUntold = min(t.Total-len(threads), chat.CountAtMost)
+	}
+	return read, nil
+}
+
+// recent asks for Context.Messages. The numbers stand in the statement itself: Postgres,
+// which is to plan it once, would take a parameter for a tenth of the channel.
+func (s *Store) recent(r Reading, into *[]messageRow) query {
+	c := r.Conversation
+	in := "IN (%s)"
+	if s.sqlite == "" {
+		in = "= ANY(ARRAY(%s))" // else it may go through all messages of a channel of which it believes that there are few
+	}
+	parents := fmt.Sprintf(in, "SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
+	channel := []any{c.Team, c.Channel}
+	return query{fmt.Sprintf(`
+		WITH around AS MATERIALIZED (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d),
+			own AS (SELECT m.*%s LIMIT %d),
+			said AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
+		SELECT * FROM said
+		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
+		r.Around, ofConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// context is what is read of a conversation, at most so many messages of it and around it,
+// and all else.
+func (db database) context(t *testing.T, c chat.Conversation, limit int) Context {
+	t.Helper()
+	read, err := db.Context(t.Context(), Reading{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func TestMessagesOfAContext(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		old, busy := said(at(1), ""), said(at(2), "")
+		deleted := said(at(50), "")
+		deleted.Deleted = true
+		otherChannel := said(at(51), "")
+		otherChannel.Channel = "C2"
+		db.store(t, old, busy, deleted, otherChannel, said(at(3), old.TS), said(at(4), old.TS), said(at(5), old.TS), said(at(6), ""))
+		for n := range 10 {
+			db.store(t, said(at(20+n), busy.TS))
+		}
+		top := chat.Conversation{Team: team, Channel: channel}
+		thread := func(m chat.Message) chat.Conversation {
+			return chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
+		}
+		for _, test := range []struct {
+			name    string
+			c       chat.Conversation
+			limit   int
+			want    string // of the channel and of the conversation, each once, in order of time
+			omitted int
+		}{
+			{"all of it", top, 50, "01 02 03 04 05 06 20 21 22 23 24 25 26 27 28 29 ", 0},
+			{"a busy thread hides neither the top level nor the thread's parent", top, 2, "02 06 28 29 ", 1},
+			{"of the top level the newest", top, 1, "02 06 29 ", 1},
+			{"a thread from beyond the channel's newest", thread(old), 3, "01 03 04 05 27 28 29 02 ", 0},
+			{"a long thread, its parent, and how much is between", thread(old), 2, "01 04 05 28 29 02 ", 1},
+			{"the busy thread", thread(busy), 4, "02 26 27 28 29 ", 6},
+			{"an unknown thread", chat.Conversation{Team: team, Channel: channel, Thread: at(59)}, 1, "02 29 ", 0},
+			{"another channel", chat.Conversation{Team: team, Channel: "C2"}, 5, "51 ", 0},
+		} {
+			got := db.context(t, test.c, test.limit)
+			all := chat.NewChannelMessages(channel, "", got.Messages).All()
+			want := strings.Fields(test.want)
+			slices.Sort(want)
+			if seconds(all) != strings.Join(want, " ")+" " || got.Omitted != test.omitted {
+				t.Errorf("%s: %s, %d omitted; want %s, %d omitted", test.name, seconds(all), got.Omitted, want, test.omitted)
+			}
+			if len(all) != len(got.Messages) {
+				t.Errorf("%s: %d messages are read %d times", test.name, len(all), len(got.Messages))
+			}
+		}
+	})
+}
+
+func TestContextOfADeletedParent(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		parent := said(at(1), "")
+		parent.Deleted = true
+		db.store(t, parent, said(at(2), parent.TS), said(at(3), parent.TS))
+		got := db.context(t, chat.Conversation{Team: team, Channel: channel, Thread: parent.TS}, 1)
+		if all := chat.NewChannelMessages(channel, "", got.Messages).All(); seconds(all) != "03 " || got.Omitted != 1 {
+			t.Errorf("%s, %d omitted; want 03, 1 omitted", seconds(all), got.Omitted)
+		}
+	})
+}
+
+func TestThreadMemories(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread := func(n int) chat.Scope { return chat.Scope{Team: team, Channel: channel, Thread: at(n)} }
+		for n := range 4 {
+			db.store(t, said(at(n), ""))
+			db.remember(t, noon, thread(n))
+			db.clock.advance(time.Minute)
+		}
+		db.remember(t, noon, theChannel, chat.Scope{Team: team, Channel: "C2", Thread: at(9)})
+		db.remember(t, noon, thread(1))
+		db.save(t, Remembered{Scope: thread(2), Short: Withdraw, Read: noon})
+		db.draft(t, thread(5), chat.ShortTerm, "draft", Cursor{})
+		for _, test := range []struct {
+			since  int // minutes
+			most   int
+			want   []int
+			untold int
+		}{
+			{0, 10, []int{0, 1, 3}, 0},
+			{1, 10, []int{1, 3}, 0},
+			{4, 10, []int{1}, 0},
+			{5, 10, nil, 0},
+			{0, 2, []int{1, 3}, 1},
+			{0, 1, []int{1}, 2},
+		} {
+			got, err := db.Context(t.Context(), Reading{
+				Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Duration(test.since) * time.Minute), Threads: test.most,
+			})
+			want := map[string]string{}
+			for _, n := range test.want {
+				want[at(n)] = text(thread(n), chat.ShortTerm)
+			}
+			if err != nil || !maps.Equal(got.Threads, want) || got.ThreadsUntold != test.untold {
+				t.Errorf("since minute %d, at most %d: %v, %d untold, %v; want %v, %d", test.since, test.most, got.Threads, got.ThreadsUntold, err, want, test.untold)
+			}
+		}
+	})
+}
+
+// A memory is as old as it says, though the clock of who made it is ahead of the one of who saved it.
+func TestThreadMemoriesOfAClockAhead(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		c := Cursor{Newest: noon, Count: 1}
+		if err := db.PutDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
+			t.Fatal(err)
+		}
+		db.save(t, Remembered{Scope: aThread, Short: Renew, Cursor: c, Read: noon})
+		got, err := db.Context(t.Context(), Reading{Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Hour), Threads: 1})
+		if err != nil || got.Threads[at(1)] != "ahead" {
+			t.Errorf("got %v, %v", got.Threads, err)
+		}
+	})
+}

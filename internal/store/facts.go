@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"myao/internal/chat"
+)
+
+// Matter is what there is to decide on: whether, or what, to answer to a message.
+type Matter struct {
+	Conversation chat.Conversation
+	Trigger      string // ts
+	// Decision and Reply are the keys that the ledger and the outbox have for it.
+	Decision, Reply string
+	// Since is from when on the channel's cost is summed; the zero time: it does not matter.
+	Since time.Time
+}
+
+// Facts are what is known of a matter before a model is asked.
+type Facts struct {
+	// Decision is nil where nothing was decided yet.
+	Decision *Decision
+	// Begun is set once an attempt to post the reply has begun.
+	Begun bool
+	// ComposedBy is the key of the decision that the reply in the outbox carries out; empty: there is none.
+	ComposedBy string
+	// SilencedUntil is as Silences.Until tells.
+	SilencedUntil time.Time
+	// Calls and Tokens are as Spent tells.
+	Calls, Tokens int
+	// Tail is the newest messages of the conversation, in order of time and without their
+	// texts: few where a person is among them, else so many that what the bot has said to
+	// other bots is found among what they say.
+	Tail []chat.Message
+	// Trigger is the message as it stands, perhaps deleted; nil if it is not known.
+	Trigger *chat.Message
+	// Saw is what the author of the newest message had read when it was composed, if it is
+	// the bot's: the instant of the newest message; the zero time if the outbox does not know it.
+	Saw time.Time
+	// ChannelName is empty for a direct message, and where Slack was never asked.
+	ChannelName string
+}
+
+// Facts reads what is known of a matter.
+func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
+	c := m.Conversation
+	var decisions []Decision
+	var parts []struct {
+		Attempts int    `json:"attempts"`
+		Decision string `json:"decision"`
+	}
+	var silent []silenceRow
+	var cost []spentRow
+	var ending []remarkRow
+	var trigger []messageRow
+	var saw []struct {
+		SawUS int64 `gorm:"column:saw_us" json:"saw_us"`
+	}
+	var names []struct {
+		Name string `json:"name"`
+	}
+	queries := []query{
+		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
+		{"SELECT attempts, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
+		silenced([]chat.Conversation{c}, &silent),
+		tail(c, &ending),
+		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
+		// Said twice, since the index has only what is sent.
+		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + ofConversation + " LIMIT 1), ?)",
+			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
+		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
+	}
+	if !m.Since.IsZero() {
+		queries = append(queries, spent(c.Team, c.Channel, m.Since, &cost))
+	}
+	if err := together(s.db.WithContext(ctx), queries...); err != nil {
+		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
+	}
+	f := Facts{SilencedUntil: silences(silent).Until(c), Tail: make([]chat.Message, len(ending))}
+	for i, r := range ending {
+		f.Tail[i] = chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Own: r.Own}
+	}
+	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
+	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
+	f.Saw, f.ChannelName = moment(first(saw).SawUS), first(names).Name
+	f.ComposedBy = first(parts).Decision
+	for _, p := range parts {
+		f.Begun = f.Begun || p.Attempts > 0
+	}
+	if len(decisions) > 0 {
+		f.Decision = &decisions[0]
+	}
+	if len(trigger) > 0 {
+		f.Trigger = &messages(trigger)[0]
+	}
+	return f, nil
+}
+
+// first is the first row; the zero value where there is none.
+func first[T any](rows []T) (row T) {
+	if len(rows) > 0 {
+		row = rows[0]
+	}
+	return row
+}
+
+// ofConversation is the end of a query of a conversation's own messages m, the newest
+// first; a thread's parent is not among them.
+const ofConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+
+// remarkRow is a message, but for what it says.
+type remarkRow struct {
+	TS       string `gorm:"column:ts" json:"ts"`
+	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
+	BotID    string `json:"bot_id"`
+	Own      bool   `json:"own"`
+}
+
+// tail asks for Facts.Tail, in no order; of a thread, its parent is among it.
+func tail(c chat.Conversation, into *[]remarkRow) query {
+	const few, many = 20, 1000
+	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.own"
+	own := []any{c.Team, c.Channel, c.Thread}
+	return query{fmt.Sprintf(`
+		SELECT * FROM (%[1]s LIMIT (
+			SELECT CASE WHEN EXISTS (SELECT 1 FROM (%[1]s LIMIT %[2]d) n WHERE NOT n.own AND n.bot_id = '') THEN %[2]d ELSE %[3]d END
+		)) n
+		UNION ALL %[4]s FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted`,
+		columns+ofConversation, few, many, columns), slices.Concat(own, own, own), into}
+}
