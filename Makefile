@@ -34,7 +34,7 @@ ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
 # make lint has vetted everything.
 GO_TEST := go test -vet=off -timeout $(TEST_TIMEOUT)
 
-.PHONY: help run build test chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
+.PHONY: help run build test bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -66,6 +66,17 @@ chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an
 topology: temporal-server postgres ## two starters, three workers and Temporal on Postgres, replaced one by one while people talk
 	@echo "Replacing programs one by one while people talk …"
 	go test ./internal/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+
+# Of an option given twice the last counts.
+BENCH = go test ./internal/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
+
+bench: temporal-server postgres ## what a message costs and how fast it goes, against floors measured beside it; bench.json (ARGS=-bench.only=door and the like)
+	@echo "Measuring: a quarter of an hour …"
+	$(BENCH) $(ARGS)
+
+bench-long: temporal-server postgres ## the same with ten million messages and a hundred thousand open conversations
+	@echo "Measuring: an hour …"
+	$(BENCH) -bench.long $(ARGS)
 
 race: temporal postgres govulncheck ## every test with the race detector
 	go test -race -timeout 1h $(TESTFLAGS) ./...

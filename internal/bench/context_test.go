@@ -1,0 +1,201 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/recall"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// What the workspaces are made of whose context is read, but for their messages: all of
+// it is remembered.
+const (
+	contextChannels = 500
+	contextThreads  = 10_000
+	contextUsers    = 1000
+	contextLimit    = 50
+)
+
+var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// library is a database in which a number of messages were said.
+type library struct {
+	b       *bench
+	name    string
+	store   *store.Store
+	db      *sql.DB
+	builder *recall.Builder
+}
+
+// directory knows the bot; nobody else has to be asked for.
+type directory struct{}
+
+func (directory) Identity(context.Context) (slack.Identity, error) {
+	return slack.Identity{TeamID: "T1", UserID: "U0BOT", BotID: "B0BOT"}, nil
+}
+
+func (directory) User(context.Context, string) (slack.User, error) {
+	return slack.User{}, fmt.Errorf("a user was asked for")
+}
+
+func (directory) Channel(context.Context, string) (slack.Channel, error) {
+	return slack.Channel{}, fmt.Errorf("a channel was asked for")
+}
+
+func openLibrary(b *bench, name string, messages int) *library {
+	b.Helper()
+	url := b.servers.postgres.Database()
+	s, err := store.Open(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	l := &library{b: b, name: name, store: s}
+	if l.db, err = sql.Open("pgx", url); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = l.db.Close() })
+	began := time.Now()
+	l.fill(messages)
+	b.tell("context: %s messages stored in %s", name, time.Since(began).Round(time.Second))
+	l.builder = &recall.Builder{
+		Store: s, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
+		ActiveChannel: 7 * 24 * time.Hour, ThreadMemory: 7 * 24 * time.Hour,
+		Clock: func() time.Time { return contextNoon }, Logger: slog.New(slog.DiscardHandler),
+	}
+	return l
+}
+
+// measureContext builds the contexts of one conversation after the other: of each channel
+// the top level, and a thread.
+func measureContext(b *bench) []row {
+	small, large := openLibrary(b, "10⁴", 10_000+b.of(0, 1)), openLibrary(b, "10⁶", b.of(1_000_000, 20_000))
+	rows := compareContext(b, small, large)
+	if *flagLong {
+		rows = append(rows, compareContext(b, small, openLibrary(b, "10⁷", b.of(10_000_000, 30_000)))...)
+	}
+	return rows
+}
+
+func compareContext(b *bench, small, large *library) []row {
+	builds := b.of(1000, 20)
+	for _, l := range []*library{small, large} { // the caches of a program at work
+		l.build(builds / 2)
+		l.selects(builds / 2)
+	}
+	var before, after, floors, tails []float64
+	for range b.rounds {
+		before = append(before, milliseconds(quantile(small.build(builds), 0.5)))
+		took := large.build(builds)
+		after, tails = append(after, milliseconds(quantile(took, 0.5))), append(tails, milliseconds(quantile(took, 0.99)))
+		floors = append(floors, milliseconds(quantile(large.selects(builds), 0.5)))
+	}
+	name := "context build, " + large.name + " messages"
+	return []row{
+		alone(name, "ms", atMost(5, "ms"), after...).noting("p99 %s ms; a single indexed select of the same %d rows takes %s ms", number(median(tails)), contextLimit, number(median(floors))),
+		against(name+": growth from "+small.name, "ms", atMost(1.2, "×"), after, before),
+	}
+}
+
+// build builds n contexts and returns how long each took.
+func (l *library) build(n int) (took []time.Duration) {
+	l.b.Helper()
+	for i := range n {
+		c := contextConversation(i)
+		began := time.Now()
+		r, err := l.builder.Build(l.b.Context(), c, false)
+		took = append(took, time.Since(began))
+		if err != nil {
+			l.b.Fatal(err)
+		}
+		if len(r.Target()) == 0 || len(r.Context.Channels) < contextChannels/2 || len(r.ThreadMemories) == 0 {
+			l.b.Fatalf("of %s are read %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
+		}
+	}
+	return took
+}
+
+// selects reads of the same conversations the newest messages, and nothing else.
+func (l *library) selects(n int) (took []time.Duration) {
+	l.b.Helper()
+	for i := range n {
+		c := contextConversation(i)
+		began := time.Now()
+		rows, err := l.db.QueryContext(l.b.Context(), `SELECT ts, user_id, text FROM messages
+			WHERE team_id = $1 AND channel_id = $2 AND thread_ts = $3 AND NOT deleted ORDER BY sent_us DESC LIMIT $4`, c.Team, c.Channel, c.Thread, contextLimit)
+		if err != nil {
+			l.b.Fatal(err)
+		}
+		for rows.Next() {
+			var ts, user, text string
+			if err := rows.Scan(&ts, &user, &text); err != nil {
+				l.b.Fatal(err)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			l.b.Fatal(err)
+		}
+		_ = rows.Close()
+		took = append(took, time.Since(began))
+	}
+	return took
+}
+
+func contextConversation(i int) chat.Conversation {
+	c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", i%contextChannels)}
+	if i%2 == 1 {
+		n := i%contextChannels + contextChannels*(i/contextChannels%(contextThreads/contextChannels))
+		c.Thread = fmt.Sprintf("1700000000.%06d", n)
+	}
+	return c
+}
+
+// fill makes a workspace in which n messages were said, the newest lately. The first ones
+// are the parents of the threads; of the others, three of four are replies.
+func (l *library) fill(n int) {
+	l.b.Helper()
+	ts := func(n string) string { return "'1700000000.' || LPAD((" + n + ")::text, 6, '0')" }
+	numbers := strings.NewReplacer(
+		"@channels", fmt.Sprint(contextChannels), "@threads", fmt.Sprint(contextThreads), "@users", fmt.Sprint(contextUsers),
+		"@noon", fmt.Sprint(contextNoon.UnixMicro()), "@n", fmt.Sprint(n),
+	)
+	for _, statement := range []string{
+		`INSERT INTO channels (team_id, channel_id, name, private, refreshed_us, member)
+			SELECT 'T1', 'C' || i, 'channel-' || i, i % 10 = 0, @noon, TRUE FROM generate_series(0, @channels - 1) i`,
+		`INSERT INTO users (team_id, user_id, name, refreshed_us) SELECT 'T1', 'U' || i, 'user ' || i, @noon FROM generate_series(0, @users - 1) i`,
+		// Said over as many seconds as there are messages, up to noon.
+		`INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
+			SELECT 'T1', 'C' || i % @channels, CASE WHEN i < @threads THEN ` + ts("i") + ` ELSE '1700000001.' || LPAD(i::text, 7, '0') END,
+				@noon - (@n - i) * 1000000::bigint,
+				CASE WHEN i >= @threads AND i / @channels % 4 > 0 THEN ` + ts("i % @threads") + ` ELSE '' END,
+				'U' || i * 7::bigint % @users, REPEAT('what was said ', 8), TRUE, 1
+			FROM generate_series(0, @n - 1) i`,
+		`INSERT INTO memories (team_id, channel_id, thread_ts, term, version, text, origin, made_us)
+			SELECT 'T1', s.channel_id, s.thread_ts, t.term, v, (SELECT STRING_AGG(MD5(s.channel_id || s.thread_ts || v || g), '') FROM generate_series(1, t.size / 32) g), 'model', @noon - (3 - v) * 3600000000
+			FROM (
+				SELECT '' AS channel_id, '' AS thread_ts UNION ALL SELECT 'C' || i, '' FROM generate_series(0, @channels - 1) i
+				UNION ALL SELECT 'C' || i % @channels, ` + ts("i") + ` FROM generate_series(0, @threads - 1) i
+			) s CROSS JOIN (VALUES ('long', 2000), ('short', 1200)) t(term, size) CROSS JOIN generate_series(1, 3) v
+			WHERE s.thread_ts = '' OR t.term = 'short'`,
+		`UPDATE channels SET active_us = (SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = 'T1' AND m.channel_id = channels.channel_id)`,
+		`INSERT INTO memory_scopes (team_id, channel_id, thread_ts, long_id, short_id, since_us, newest_us, revision, count, read_us, updated_us)
+			SELECT 'T1', channel_id, thread_ts, MAX(id) FILTER (WHERE term = 'long'), MAX(id) FILTER (WHERE term = 'short'),
+				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, 0, '', 0, 0, MAX(made_us)
+			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`,
+		"VACUUM ANALYZE",
+	} {
+		if _, err := l.db.ExecContext(l.b.Context(), numbers.Replace(statement)); err != nil {
+			l.b.Fatalf("%v\n%s", err, numbers.Replace(statement))
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/workflows"
+)
+
+// judging is a model that says no to everything that it is to judge, unless somebody asks
+// to be answered.
+func judging(c llmtest.Call) llmtest.Reply {
+	if !c.Judgment() {
+		return llmtest.Text("I see.")
+	}
+	respond := strings.Contains(c.User+c.System, "please answer")
+	verdict, _ := json.Marshal(map[string]any{"should_respond": respond, "reason": "as told", "confidence": 0.9, "delay_seconds": 0})
+	return llmtest.Text(string(verdict))
+}
+
+// quietChannels is in how many channels nothing is judged while history is counted.
+const quietChannels = 20
+
+// measureCost counts what a message costs: events of history, statements of SQL, calls
+// of the model, actions of Temporal.
+func measureCost(b *bench) []row {
+	w := build(b, settings{
+		name: "cost", channels: 60, answer: judging, events: true,
+		response: "min_wait_seconds: 1\njitter_ratio: 0\nmax_wait_seconds: 600\nfollow_up_wait_seconds: 1",
+		more: func(channels []string) string { // in which nothing is judged for hours
+			more := "channels:"
+			for _, id := range channels[:quietChannels] {
+				more += "\n  " + id + ": {min_wait_seconds: 3600, max_wait_seconds: 7200}"
+			}
+			return more
+		},
+	})
+	defer w.close()
+	rows := slices.Concat(w.historyRows(), w.statementRows(), w.modelRows())
+	for i := range rows {
+		rows[i] = rows[i].counting()
+	}
+	w.tellActions()
+	return rows
+}
+
+// historyRows has people write in conversations in which nothing is judged yet.
+func (w *world) historyRows() []row {
+	b, writer := w.b, w.writer()
+	n := b.of(100, 10)
+	var spaced, bursts []float64
+	for round := range b.rounds {
+		slow, fast := place{channel: w.channels[2*round]}, place{channel: w.channels[2*round+1]}
+		for range n {
+			w.must(writer.say(b.Context(), slow.channel, "", writer.ts(), "one after the other"))
+			time.Sleep(300 * time.Millisecond)
+		}
+		w.drained()
+		spaced = append(spaced, float64(len(w.history(slow)))/float64(n))
+		var group sync.WaitGroup
+		for range n {
+			group.Go(func() { w.must(writer.say(b.Context(), fast.channel, "", writer.ts(), "all at once")) })
+		}
+		group.Wait()
+		w.drained()
+		bursts = append(bursts, float64(len(w.history(fast)))/float64(n))
+	}
+	return []row{
+		alone("history events a message, spaced", "events", atMost(4.5, "events"), spaced...).noting("%d messages, 300 ms apart; the start and the timer of the run are counted, too", n),
+		alone("history events a message, in bursts", "events", atMost(3.5, "events"), bursts...),
+	}
+}
+
+func (w *world) must(err error) {
+	w.b.Helper()
+	if err != nil {
+		w.b.Error(err)
+	}
+}
+
+// history is the events of a conversation's newest run.
+func (w *world) history(p place) (events []*historypb.HistoryEvent) {
+	w.b.Helper()
+	id := chat.Conversation{Team: team, Channel: p.channel, Thread: p.thread}.ID()
+	for all := w.client.GetWorkflowHistory(w.b.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
+		e, err := all.Next()
+		if err != nil {
+			w.b.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// statementRows counts the statements of messages that come one by one and are judged
+// one by one, at the top level and in threads, in conversations that are new and in old
+// ones, less what the programs do in the same time without them.
+func (w *world) statementRows() []row {
+	b, writer := w.b, w.writer()
+	n := b.of(30, 4)
+	idle := w.statements(func() { time.Sleep(b.lasting(20*time.Second, 5*time.Second)) }) / b.lasting(20*time.Second, 5*time.Second).Seconds()
+	count := func(where func(i int) place) float64 {
+		began := time.Now()
+		before := w.count("SELECT COUNT(*) FROM decisions")
+		all := w.statements(func() {
+			for i := range n {
+				p := where(i)
+				w.must(writer.say(b.Context(), p.channel, p.thread, writer.ts(), "is anybody there?"))
+				time.Sleep(100 * time.Millisecond)
+			}
+			b.await("the judgments", time.Minute, func() bool {
+				return w.count("SELECT COUNT(*) FROM decisions") >= before+n
+			})
+			time.Sleep(time.Second) // what is done after them
+		})
+		return (all - idle*time.Since(began).Seconds()) / float64(n)
+	}
+	thread := func(i int) string { return fmt.Sprintf("%d.000100", time.Now().Unix()/1000*1000-100_000+int64(i)) }
+	top := func(i int) place { return place{channel: w.channels[20+i%30]} }
+	reply := func(i int) place { return place{w.channels[20+i%30], thread(i)} }
+	count(top) // names are learnt
+	count(reply)
+	fresh := []float64{count(top), count(reply)}
+	w.age()
+	old := []float64{count(top), count(reply)}
+	b.tell("statements: top level %.1f, thread %.1f; after %d messages in each %.1f and %.1f; idle %.1f/s", fresh[0], fresh[1], aged, old[0], old[1], idle)
+	return []row{
+		alone("SQL statements a message, door to judgment", "statements", atMost(12, "statements"), max(old[0], old[1])).
+			noting("at the top level %s, in a thread %s; in new conversations %s and %s; transactions begin and end apart", number(old[0]), number(old[1]), number(fresh[0]), number(fresh[1])),
+		against("SQL statements a message: growth with history", "statements", atMost(1.05, "×"), old, fresh),
+	}
+}
+
+// aged is how many messages age puts into each conversation.
+const aged = 300
+
+// age lets much have been said before in the conversations of statementRows.
+func (w *world) age() {
+	w.b.Helper()
+	if _, err := w.db.ExecContext(w.b.Context(), `
+		INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
+		SELECT m.team_id, m.channel_id, (m.sent_us / 1000000 - i)::text || '.' || LPAD((m.sent_us % 1000000)::text, 6, '0'), m.sent_us - i * 1000000::bigint, m.thread_ts, m.user_id, 'long ago', TRUE, 1
+		FROM (SELECT DISTINCT ON (channel_id, thread_ts) * FROM messages ORDER BY channel_id, thread_ts, sent_us) m, generate_series(1, $1) i ON CONFLICT DO NOTHING`, aged); err != nil {
+		w.b.Fatal(err)
+	}
+}
+
+// statements is how many the database was asked while something was done.
+func (w *world) statements(do func()) float64 {
+	w.b.Helper()
+	const calls = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+		WHERE d.datname = current_database() AND s.userid <> current_user::regrole`
+	if _, err := w.db.ExecContext(w.b.Context(), "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"); err != nil {
+		w.b.Fatal(err)
+	}
+	before := w.count(calls)
+	do()
+	return float64(w.count(calls) - before)
+}
+
+// modelRows counts calls of the model: for a burst, and for memories of a workspace of
+// which little has changed.
+func (w *world) modelRows() []row {
+	b, writer := w.b, w.writer()
+	n := b.of(100, 10)
+	before := len(w.model.Calls())
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() {
+			w.must(writer.say(b.Context(), w.channels[55], "", writer.ts(), "all at once, and to be judged"))
+		})
+	}
+	group.Wait()
+	b.await("the judgment", time.Minute, func() bool { return len(w.model.Calls()) > before })
+	time.Sleep(5 * time.Second)
+	burst := len(w.model.Calls()) - before
+
+	const changed = 7
+	channels := b.of(500, 20)
+	for i := len(w.channels); i < channels; i++ {
+		w.channels = append(w.channels, w.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.workspace.Bot().UserID))
+	}
+	for i := range channels {
+		w.must(writer.say(b.Context(), w.channels[i], "", writer.ts(), "something to remember"))
+	}
+	sync, err := w.client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, "ChannelSync", nil)
+	if err == nil {
+		err = sync.Get(b.Context(), nil)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	first := w.remember()
+	for i := range changed {
+		w.must(writer.say(b.Context(), w.channels[i*7%channels], "", writer.ts(), "something new"))
+	}
+	second := w.remember()
+	third := w.remember()
+	b.tell("memory: %d scopes at first, %d when %d channels have changed, %d when none has", first, second, changed, third)
+	return []row{
+		alone("model calls, a burst of messages", "calls", exactly(1, "call"), float64(burst)).noting("%d messages", n),
+		alone(fmt.Sprintf("memories made, %d channels with %d changed", channels, changed), "memories", exactly(changed+1, "memories"), float64(second)).
+			noting("the channels and the workspace; two calls each"),
+		alone("memories made, nothing changed", "memories", exactly(0, "memories"), float64(third)),
+	}
+}
+
+// remember has memories made now, and returns of how many scopes: each takes two calls.
+func (w *world) remember() int {
+	w.b.Helper()
+	before := len(w.memoryCalls())
+	run, err := w.client.ExecuteWorkflow(w.b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, workflows.Memory, workflows.MemoryInput{})
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	var out workflows.MemoryOutput
+	if err := run.Get(w.b.Context(), &out); err != nil {
+		w.b.Fatal(err)
+	}
+	if out.Failed > 0 {
+		w.b.Errorf("%d memories failed", out.Failed)
+	}
+	return (len(w.memoryCalls()) - before) / 2
+}
+
+func (w *world) memoryCalls() (calls []llmtest.Call) {
+	for _, c := range w.model.Calls() {
+		if c.Model == "test-memory" {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// tellActions says what Temporal Cloud would bill.
+func (w *world) tellActions() {
+	w.b.Helper()
+	bot := w.workspace.Bot().UserID
+	silent, asked, addressed := place{channel: w.channels[56]}, place{channel: w.channels[57]}, place{channel: w.channels[58]}
+	posts := len(w.workspace.Posts())
+	w.workspace.Say(silent.channel, w.person, "is anybody there?")
+	w.workspace.Say(asked.channel, w.person, "please answer me")
+	addressed.thread = w.workspace.Say(addressed.channel, w.person, "<@"+bot+"> what about it?")
+	w.b.await("two answers", time.Minute, func() bool { return len(w.workspace.Posts()) == posts+2 })
+	time.Sleep(2 * time.Second)
+	for what, p := range map[string]place{"a message that is judged, and silence": silent, "a message that is judged and answered": asked,
+		"a mention, in the thread of its answer": addressed, "a mention, in its channel": {channel: addressed.channel}} {
+		events := w.history(p)
+		kinds, all := actions(events)
+		w.b.tell("actions: %s: %d (%d events, %d bytes): %v", what, all, len(events), w.size(p), kinds)
+	}
+}
+
+// actions counts what Temporal Cloud bills as actions in a history
+// (docs.temporal.io/evaluate/cloud/actions): each signal, and with it the start that it
+// brings about, timer, activity, upsert of search attributes and update.
+func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
+	kinds = map[string]int{}
+	for _, e := range events {
+		switch e.EventType {
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_TIMER_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+			enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+			kinds[e.EventType.String()]++
+			all++
+		}
+	}
+	return kinds, all
+}
+
+// size is how many bytes Temporal stores of a conversation's newest run.
+func (w *world) size(p place) int64 {
+	w.b.Helper()
+	d, err := w.client.DescribeWorkflowExecution(w.b.Context(), chat.Conversation{Team: team, Channel: p.channel, Thread: p.thread}.ID(), "")
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return d.WorkflowExecutionInfo.HistorySizeBytes
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// place is where something is said.
+type place struct{ channel, thread string }
+
+// places is n conversations: of each channel its top level and nine threads.
+func (w *world) places(n int) []place {
+	var all []place
+	for i := range n {
+		p := place{channel: w.channels[i/10%len(w.channels)]}
+		if i%10 > 0 {
+			p.thread = fmt.Sprintf("%d.%06d", time.Now().Unix()-3600, i)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// rawSignals is how many messages a second 32 goroutines get to workflows by raw
+// SignalWithStartWorkflow, while a worker takes them.
+func (r *bare) rawSignals(conversations int, lasts time.Duration) float64 {
+	r.b.Helper()
+	done, failed, took := closedLoop(r.b.Context(), 32, lasts, func(i int) error {
+		return r.send(fmt.Sprintf("raw-%d", i%conversations), bareMessage{ID: i, TS: "1760000000.000001", Kind: "said"})
+	})
+	if failed > 0 {
+		r.b.Errorf("%d raw signals failed", failed)
+	}
+	return float64(done) / took.Seconds()
+}
+
+// measureDoor has people write as fast as the door takes it, and then at a pace.
+func measureDoor(b *bench) []row {
+	const hands = 128
+	conversations := b.of(500, 50)
+	burst, raw := b.lasting(30*time.Second, time.Second), b.lasting(10*time.Second, time.Second)
+	w := build(b, settings{name: "door", channels: max(1, conversations/10), response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200\nfollow_up_wait_seconds: 3600"})
+	defer w.close()
+	floor := startBare(b, "door")
+	defer floor.program.Kill()
+	places, writer := w.places(conversations), w.writer()
+	floor.rawSignals(conversations, b.lasting(5*time.Second, time.Second)) // warm
+	_, acknowledged := w.burst(writer, places, hands, b.lasting(5*time.Second, time.Second))
+	w.drained()
+
+	var rates, floors, drains, p99s, p50s []float64
+	for round := range b.rounds {
+		floors = append(floors, floor.rawSignals(conversations, raw))
+		rate, n := w.burst(writer, places, hands, burst)
+		acknowledged += n
+		rates = append(rates, rate)
+		began, backlog := time.Now(), w.backlog()
+		w.drained()
+		drains = append(drains, float64(backlog)/time.Since(began).Seconds())
+		took, n := w.paced(writer, places, 2*floors[round], b.lasting(15*time.Second, time.Second))
+		acknowledged += n
+		p50s, p99s = append(p50s, milliseconds(quantile(took, 0.5))), append(p99s, milliseconds(quantile(took, 0.99)))
+		b.tell("door: raw %.0f/s, acknowledged %.0f/s, backlog %d drained at %.0f/s, p50 %.1f ms, p99 %.1f ms",
+			floors[round], rate, backlog, drains[round], p50s[round], p99s[round])
+		w.drained()
+	}
+	b.servers.temporal.Kill()
+	took, n := w.paced(writer, places, 2*median(floors), b.lasting(10*time.Second, time.Second))
+	acknowledged += n
+	b.servers.temporal.Restart()
+	w.drained()
+	lost, doubled := w.account(places, acknowledged)
+	note := fmt.Sprintf("lost %d, doubled %d of %d", lost, doubled, acknowledged)
+	if lost+doubled > 0 {
+		b.Errorf("door: %s", note)
+	}
+	return []row{
+		against("door: acknowledged in a burst", "messages/s", atLeast(10, "×"), rates, floors).noting("%s; %d connections, %d conversations", note, hands, conversations),
+		alone("door: p99 at twice the raw rate", "ms", atMost(50, "ms"), p99s...).noting("median %s ms", number(median(p50s))),
+		alone("door: slowest without Temporal", "ms", atMost(3000, "ms"), milliseconds(quantile(took, 1))),
+		against("drain: backlog to signalled", "messages/s", atLeast(2, "×"), drains, floors),
+	}
+}
+
+// burst has hands write as fast as they can.
+func (w *world) burst(writer *writer, places []place, hands int, lasts time.Duration) (rate float64, n int) {
+	w.b.Helper()
+	n, failed, took := closedLoop(w.b.Context(), hands, lasts, func(i int) error {
+		p := places[i%len(places)]
+		return writer.say(w.b.Context(), p.channel, p.thread, writer.ts(), fmt.Sprintf("message %d of those that everybody writes at once", i))
+	})
+	if failed > 0 {
+		w.b.Errorf("%d messages were not acknowledged", failed)
+	}
+	return float64(n) / took.Seconds(), n
+}
+
+// paced has people write at a rate, and returns how long each acknowledgement took.
+func (w *world) paced(writer *writer, places []place, rate float64, lasts time.Duration) (took []time.Duration, n int) {
+	w.b.Helper()
+	var mu sync.Mutex
+	n = int(rate * lasts.Seconds())
+	openLoop(w.b.Context(), rate, n, func(i int, intended time.Time) {
+		p := places[i%len(places)]
+		err := writer.say(w.b.Context(), p.channel, p.thread, writer.ts(), fmt.Sprintf("message %d at its time", i))
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			w.b.Errorf("message %d: %v", i, err)
+		}
+		took = append(took, time.Since(intended))
+	})
+	return took, n
+}
+
+// backlog is how many changes wait to be relayed.
+func (w *world) backlog() int {
+	return w.count("SELECT COUNT(*) FROM changes WHERE relayed_us IS NULL")
+}
+
+// drained waits until nothing waits to be relayed.
+func (w *world) drained() {
+	w.b.Helper()
+	w.b.await("the backlog to be gone", 5*time.Minute, func() bool { return w.backlog() == 0 })
+}
+
+// account compares what was acknowledged with what is stored, and what is stored with
+// what the workflows were told, for some of them to the last message.
+func (w *world) account(places []place, acknowledged int) (lost, doubled int) {
+	w.b.Helper()
+	stored, relayed := w.count("SELECT COUNT(*) FROM messages"), w.count("SELECT COUNT(*) FROM changes WHERE relayed_us IS NOT NULL")
+	if acknowledged > stored || stored > relayed {
+		w.b.Errorf("%d acknowledged, %d stored, %d relayed", acknowledged, stored, relayed)
+	}
+	lost += max(0, acknowledged-stored) + max(0, stored-relayed)
+	for i := 0; i < len(places); i += max(1, len(places)/20) {
+		id := chat.Conversation{Team: team, Channel: places[i].channel, Thread: places[i].thread}.ID()
+		told := map[string]int{}
+		events := w.client.GetWorkflowHistory(w.b.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				w.b.Fatal(err)
+			}
+			if a := e.GetWorkflowExecutionSignaledEventAttributes(); a != nil {
+				var s conversation.Signal
+				if err := converter.GetDefaultDataConverter().FromPayloads(a.Input, &s); err != nil {
+					w.b.Fatal(err)
+				}
+				for _, c := range s.Changes {
+					told[c.TS]++
+				}
+			}
+		}
+		if expected := w.count("SELECT COUNT(*) FROM changes WHERE workflow_id = $1", id); expected > len(told) {
+			w.b.Errorf("%s was told of %d messages, and %d were said", id, len(told), expected)
+			lost += expected - len(told)
+		}
+		for _, n := range told {
+			doubled += n - 1
+		}
+	}
+	return lost, doubled
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"myao/internal/slack"
+)
+
+// writer sends events to a door as Slack does, without a queue or a log between: many at
+// once over connections that stay open.
+type writer struct {
+	url    string
+	client *http.Client
+	user   string
+	appID  string
+	botID  string
+	last   atomic.Int64 // the newest ts, microseconds
+}
+
+func (w *world) writer() *writer {
+	bot := w.workspace.Bot()
+	return &writer{
+		url: "http://" + w.door + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}, Timeout: 10 * time.Second},
+	}
+}
+
+// ts is a new one.
+func (w *writer) ts() string {
+	for {
+		last := w.last.Load()
+		next := max(last+1, time.Now().UnixMicro())
+		if w.last.CompareAndSwap(last, next) {
+			return fmt.Sprintf("%d.%06d", next/1e6, next%1e6)
+		}
+	}
+}
+
+// say sends what a person writes, as Slack's own clients have it written, and returns
+// when it is acknowledged.
+func (w *writer) say(ctx context.Context, channel, thread, ts, text string) error {
+	event := map[string]any{
+		"type": "message", "user": w.user, "text": text, "ts": ts, "event_ts": ts, "team": team, "channel": channel, "channel_type": "channel",
+		"client_msg_id": "00000000-0000-4000-8000-" + ts[len(ts)-6:] + ts[4:10],
+		"blocks": []any{map[string]any{"type": "rich_text", "block_id": "b1", "elements": []any{
+			map[string]any{"type": "rich_text_section", "elements": []any{map[string]any{"type": "text", "text": text}}},
+		}}},
+	}
+	if thread != "" {
+		event["thread_ts"], event["parent_user_id"] = thread, w.user
+	}
+	body, err := json.Marshal(map[string]any{
+		"token": "bench", "team_id": team, "context_team_id": team, "api_app_id": w.appID, "type": "event_callback",
+		"event_id": "Ev" + ts, "event_time": time.Now().Unix(), "event_context": "4-Ev" + ts, "is_ext_shared_channel": false, "event": event,
+		"authorizations": []any{map[string]any{"team_id": team, "user_id": w.botID, "is_bot": true}},
+	})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header = slack.Sign(body, secret, time.Now())
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := w.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the door answers %s", answer.Status)
+	}
+	return nil
+}

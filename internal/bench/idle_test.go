@@ -1,0 +1,247 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm/llmtest"
+)
+
+const (
+	// dueChannels is how many replies fall due while no worker is there, each in a channel
+	// of its own.
+	dueChannels = 100
+	// crowdPerChannel is how many conversations of the crowd one channel has.
+	crowdPerChannel = 100
+	// delay is how long the model holds back, and away how long no worker is there.
+	delay, away = 8 * time.Second, 16 * time.Second
+	// cachedKiB is what a workflow in the SDK's cache costs by itself, with one coroutine and
+	// hardly any state: 10.7 KiB of heap and 8 KiB of stack, measured with 3,000 of them.
+	cachedKiB = 19
+)
+
+// measureIdle has thousands of conversations wait, and looks at the worker: what it
+// costs to keep them, and how soon it answers what fell due while it was away.
+func measureIdle(b *bench) []row {
+	crowd := b.of(10_000, 200) - dueChannels
+	w := build(b, settings{
+		name: "idle", channels: dueChannels + (b.of(100_000, 400)+crowdPerChannel-1)/crowdPerChannel, events: true,
+		answer: func(c llmtest.Call) llmtest.Reply {
+			if !c.Judgment() {
+				return llmtest.Text("I see.")
+			}
+			verdict, _ := json.Marshal(chat.Verdict{ShouldRespond: true, Reason: "as told", Confidence: 0.9, DelaySeconds: new(int(delay.Seconds()))})
+			return llmtest.Text(string(verdict))
+		},
+		response: "min_wait_seconds: 7200\nmax_wait_seconds: 14400\nfollow_up_wait_seconds: 7200\njitter_ratio: 0\nmax_delay_seconds: 600",
+		more: func(channels []string) string {
+			more := "channels:"
+			for _, id := range channels[:dueChannels] {
+				more += "\n  " + id + ": {min_wait_seconds: 1, max_wait_seconds: 60}"
+			}
+			return more
+		},
+	})
+	defer w.close()
+	rows := w.startRows()
+	floor := startBare(b, "idle")
+	defer floor.program.Kill()
+
+	empty := w.live()
+	w.crowd(0, crowd)
+	kept := w.live()
+	rows = append(rows, alone("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(crowd)).
+		noting("%d conversations; %d KiB is what the SDK's cache takes of a bare workflow; %.0f MiB in all, of which %.0f without any; resident %.0f MiB",
+			crowd, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20)))
+	rows = append(rows, w.restartRows(floor, crowd)...)
+	if *flagLong {
+		rows = append(rows, w.openRow(crowd, kept))
+	}
+	return rows
+}
+
+// startRows is how long each program takes from its start until it is ready.
+func (w *world) startRows() []row {
+	var starters, workers []float64
+	for range max(3, w.b.rounds) {
+		w.starter.Kill()
+		began := time.Now()
+		w.starter.Start()
+		starters = append(starters, milliseconds(w.ready(w.door).Sub(began)))
+		w.worker.Kill()
+		began = time.Now()
+		w.worker.Start()
+		workers = append(workers, milliseconds(w.ready(w.hatch).Sub(began)))
+	}
+	return []row{
+		alone("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
+		alone("start of the worker to ready", "ms", atMost(1000, "ms"), workers...),
+	}
+}
+
+// crowd has somebody write once in each of many conversations, from one number to another,
+// and returns when all wait.
+func (w *world) crowd(from, to int) {
+	w.b.Helper()
+	writer, began := w.writer(), time.Now()
+	channels := w.channels[dueChannels:]
+	done, failed, _ := closedLoop(w.b.Context(), 64, time.Hour, func(i int) error {
+		if i += from; i >= to {
+			return errEnough
+		}
+		p := place{channels[i%len(channels)], fmt.Sprintf("1700000000.%06d", i)}
+		return writer.say(w.b.Context(), p.channel, p.thread, writer.ts(), "one of the crowd")
+	})
+	if failed > 0 {
+		w.b.Errorf("%d messages of the crowd were not acknowledged", failed)
+	}
+	w.drained()
+	w.b.tell("idle: %d conversations wait after %s", done, time.Since(began).Round(time.Second))
+}
+
+// restartRows kills the worker while a hundred replies wait, starts it when they are due,
+// and compares it with a bare worker whose workflows wait as these do.
+func (w *world) restartRows(floor *bare, crowd int) []row {
+	b := w.b
+	done, failed, _ := closedLoop(b.Context(), 32, time.Hour, func(i int) error {
+		if i >= crowd {
+			return errEnough
+		}
+		return floor.send(fmt.Sprintf("crowd-%d", i), bareMessage{ID: -1, After: 2 * time.Hour})
+	})
+	if failed > 0 {
+		b.Errorf("%d bare signals failed", failed)
+	}
+	b.tell("idle: %d bare workflows wait", done)
+	var firsts, lasts, bareLasts []float64
+	asked := 0
+	for round := range b.rounds {
+		first, last := w.restart()
+		asked += dueChannels
+		bareFirst, bareLast := floor.restart(round)
+		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
+		bareLasts = append(bareLasts, bareLast.Seconds())
+		b.tell("restart: first reply after %.2f s, last after %.2f s; bare %.2f and %.2f s", first.Seconds(), last.Seconds(), bareFirst.Seconds(), bareLast.Seconds())
+	}
+	time.Sleep(2 * time.Second)
+	posts := len(w.workspace.Posts())
+	note := fmt.Sprintf("lost %d, doubled %d of %d", max(0, asked-posts), max(0, posts-asked), asked)
+	if posts != asked {
+		b.Errorf("restart: %s", note)
+	}
+	return []row{
+		alone("restart of the worker to the first reply due", "s", atMost(5, "s"), firsts...).noting("%d replies due of %d conversations that wait; %s", dueChannels, crowd+dueChannels, note),
+		against("restart of the worker to the last reply due", "s", atMost(1.3, "×"), lasts, bareLasts),
+	}
+}
+
+// restart returns how long after its start the worker has posted the first and the last
+// of the replies that fell due while there was none.
+func (w *world) restart() (first, last time.Duration) {
+	w.b.Helper()
+	before := len(w.workspace.Posts())
+	for _, channel := range w.channels[:dueChannels] {
+		w.workspace.Say(channel, w.person, "can anybody help me?")
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.b.await("the judgments", time.Minute, func() bool {
+		return w.count("SELECT COUNT(*) FROM decisions WHERE outcome = 'pending'") == dueChannels
+	})
+	time.Sleep(500 * time.Millisecond) // until the workflows have heard of them
+	w.worker.Kill()
+	if n := len(w.workspace.Posts()) - before; n > 0 {
+		w.b.Fatalf("%d replies came before the worker was killed: the machine is too slow for this", n)
+	}
+	time.Sleep(away)
+	began := time.Now()
+	w.worker.Start()
+	w.b.await("the replies", 2*time.Minute, func() bool { return len(w.workspace.Posts()) >= before+dueChannels })
+	first = time.Hour
+	for _, p := range w.workspace.Posts()[before:] {
+		first, last = min(first, p.At.Sub(began)), max(last, p.At.Sub(began))
+	}
+	return first, last
+}
+
+// restart is the same of bare workflows that carry out two activities when they are due:
+// where ours ask the model, and post.
+func (r *bare) restart(round int) (first, last time.Duration) {
+	r.b.Helper()
+	for i := range dueChannels {
+		if err := r.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2}); err != nil {
+			r.b.Fatal(err)
+		}
+	}
+	time.Sleep(time.Second)
+	r.program.Kill()
+	time.Sleep(away)
+	began := time.Now()
+	r.program.Start()
+	r.ready()
+	var times map[int]time.Time
+	var err error
+	r.b.await("the bare activities", time.Minute, func() bool {
+		times, err = r.times()
+		return err == nil && len(times) >= dueChannels
+	})
+	time.Sleep(2 * time.Second) // the first of two may have been counted
+	if times, err = r.times(); err != nil {
+		r.b.Fatal(err)
+	}
+	first = time.Hour
+	for _, at := range times {
+		first, last = min(first, at.Sub(began)), max(last, at.Sub(began))
+	}
+	return first, last
+}
+
+// openRow has ten times as many conversations wait as the worker caches, lets some of
+// them be written in, and compares what it holds then with what it held before.
+func (w *world) openRow(crowd int, kept float64) row {
+	all, active := w.b.of(100_000, 400), w.b.of(1000, 20)
+	w.crowd(crowd, all)
+	writer, channels := w.writer(), w.channels[dueChannels:]
+	openLoop(w.b.Context(), 50, active, func(i int, _ time.Time) {
+		i *= all / active
+		w.must(writer.say(w.b.Context(), channels[i%len(channels)], fmt.Sprintf("1700000000.%06d", i), writer.ts(), "once more"))
+	})
+	w.drained()
+	now := w.live()
+	return against(fmt.Sprintf("worker: memory with %d conversations open, %d active", all, active), "MiB", atMost(1.2, "×"), []float64{now / (1 << 20)}, []float64{kept / (1 << 20)}).
+		noting("against %d open; resident %.0f MiB", crowd+dueChannels, w.metric("process_resident_memory_bytes")/(1<<20))
+}
+
+// live is how many bytes of heap and stacks the worker holds that are in use: what its
+// last garbage collection found. The collector's next goal is that, once more (GOGC=100).
+func (w *world) live() float64 {
+	w.b.Helper()
+	time.Sleep(3 * time.Second)
+	return w.metric("go_memstats_next_gc_bytes")/2 + w.metric("go_memstats_stack_inuse_bytes")/2
+}
+
+// metric is one that the worker tells.
+func (w *world) metric(name string) float64 {
+	w.b.Helper()
+	resp, err := http.Get("http://" + w.hatch + "/metrics")
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				w.b.Fatal(err)
+			}
+			return v
+		}
+	}
+	w.b.Fatalf("the worker tells no %s", name)
+	return 0
+}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"myao/internal/testserver"
+)
+
+var (
+	flagRun    = flag.Bool("bench.run", false, "measure; without it the rows only show, with little load, that they work")
+	flagLong   = flag.Bool("bench.long", false, "measure what takes longer than the rest may, too")
+	flagOnly   = flag.String("bench.only", "", "measure only what matches the `regexp`")
+	flagOut    = flag.String("bench.out", "", "write the rows as JSON to the `file`")
+	flagRounds = flag.Int("bench.rounds", 3, "how often what varies is measured")
+)
+
+func TestMain(m *testing.M) {
+	if bareNamespace := os.Getenv(bareEnv); bareNamespace != "" {
+		if err := bareWorker(bareNamespace); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	os.Exit(func() int {
+		defer testserver.Stop()
+		defer func() { _ = os.RemoveAll(bin) }()
+		return m.Run()
+	}())
+}
+
+var bin string // where programs has built them; empty until then
+
+// programs builds the programs when they are first needed and returns where they are.
+var programs = sync.OnceValues(func() (string, error) {
+	var err error
+	if bin, err = os.MkdirTemp("", "myao-bench-"); err != nil {
+		return "", err
+	}
+	return bin, testserver.Build(bin, nil, "myao/worker", "myao/starter")
+})
+
+// A measurement measures rows that belong together.
+type measurement struct {
+	name string
+	// slow marks what takes long even with little load.
+	slow    bool
+	measure func(b *bench) []row
+}
+
+var measurements = []measurement{
+	{"door", false, measureDoor},
+	{"mention", false, measureMention},
+	{"cost", false, measureCost},
+	{"context", false, measureContext},
+	{"idle", true, measureIdle},
+}
+
+// bench is what measurements share.
+type bench struct {
+	*testing.T
+	servers *servers
+	rounds  int
+	// full is unset where the rows shall only show that they work.
+	full bool
+}
+
+// TestBench prints the table, and fails if a row falls short or anything was lost or doubled.
+func TestBench(t *testing.T) {
+	only, err := regexp.Compile(*flagOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, rounds: *flagRounds, full: *flagRun}
+	if !b.full {
+		b.rounds = 1
+	}
+	b.servers = startServers(b)
+	b.tell("%s", machine(t.Context()))
+	var rows []row
+	for _, m := range measurements {
+		if !only.MatchString(m.name) || m.slow && !b.full {
+			continue
+		}
+		began := time.Now()
+		t.Run(m.name, func(t *testing.T) {
+			rows = append(rows, m.measure(&bench{T: t, servers: b.servers, rounds: b.rounds, full: b.full})...)
+		})
+		b.tell("%s took %s", m.name, time.Since(began).Round(time.Second))
+	}
+	fmt.Println()
+	print(os.Stdout, rows)
+	if *flagOut != "" {
+		if err := write(*flagOut, rows); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, r := range rows {
+		if !r.Holds && (b.full || r.counted) {
+			t.Errorf("%s falls short: %s %s, goal %s", r.Name, number(r.Value), r.Unit, r.Goal)
+		}
+	}
+}
+
+// tell says what is going on.
+func (b *bench) tell(format string, args ...any) {
+	fmt.Printf("%s  %s\n", time.Now().UTC().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}
+
+// of is n where something is measured, and few where it shall only work.
+func (b *bench) of(n, few int) int {
+	if b.full {
+		return n
+	}
+	return few
+}
+
+// lasting is d where something is measured, and short where it shall only work.
+func (b *bench) lasting(d, short time.Duration) time.Duration {
+	if b.full {
+		return d
+	}
+	return short
+}
+
+// machine says on what it was measured.
+func machine(ctx context.Context) string {
+	model := "unknown processor"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if found := regexp.MustCompile(`(?m)^model name\s*:\s*(.*)$`).FindSubmatch(info); found != nil {
+			model = string(found[1])
+		}
+	}
+	load, memory := "?", "?"
+	if l, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load, _, _ = strings.Cut(string(l), " ")
+	}
+	if m, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if f := strings.Fields(string(m)); len(f) > 1 {
+			memory = f[1] + " kB"
+		}
+	}
+	kernel, _ := exec.CommandContext(ctx, "uname", "-sr").Output()
+	return fmt.Sprintf("%d × %s, %s of memory, load %s, %s, %s", runtime.NumCPU(), model, memory, load, strings.TrimSpace(string(kernel)), runtime.Version())
+}

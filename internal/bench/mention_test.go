@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// measureMention has somebody address the bot five times a second, each time in another
+// channel, since Slack takes one message a second for each; and beside it a bare workflow
+// with one signal and as many activities: one asks the model, one posts.
+func measureMention(b *bench) []row {
+	const rate = 5
+	n := b.of(150, 10)
+	w := build(b, settings{name: "mention", channels: 60, events: true, response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200"})
+	defer w.close()
+	floor := startBare(b, "mention")
+	defer floor.program.Kill()
+	w.mentions(rate, 20) // warm
+	floor.reach("warm", rate, 20)
+
+	var medians, tails, floorMedians, floorTails []float64
+	asked := 20
+	for round := range b.rounds {
+		bare := floor.reach(fmt.Sprint(round), rate, n)
+		ours := w.mentions(rate, n)
+		asked += n
+		medians, tails = append(medians, milliseconds(quantile(ours, 0.5))), append(tails, milliseconds(quantile(ours, 0.99)))
+		floorMedians, floorTails = append(floorMedians, milliseconds(quantile(bare, 0.5))), append(floorTails, milliseconds(quantile(bare, 0.99)))
+		b.tell("mention: median %.1f ms, p99 %.1f ms; bare %.1f and %.1f ms", medians[round], tails[round], floorMedians[round], floorTails[round])
+	}
+	posts := len(w.workspace.Posts())
+	note := fmt.Sprintf("lost %d, doubled %d of %d", max(0, asked-posts), max(0, posts-asked), asked)
+	if posts != asked {
+		b.Errorf("mention: %s", note)
+	}
+	return []row{
+		against("mention to chat.postMessage, median", "ms", atMost(1.3, "×"), medians, floorMedians).noting("%s", note),
+		against("mention to chat.postMessage, p99", "ms", atMost(1.3, "×"), tails, floorTails),
+	}
+}
+
+// mentions has somebody ask n times, and returns how long each answer took, from the time
+// at which it was to be asked.
+func (w *world) mentions(rate float64, n int) []time.Duration {
+	w.b.Helper()
+	before := len(w.workspace.Posts())
+	var mu sync.Mutex
+	asked := map[string]time.Time{} // by ts
+	openLoop(w.b.Context(), rate, n, func(i int, intended time.Time) {
+		ts := w.workspace.Say(w.channels[i%len(w.channels)], w.person, fmt.Sprintf("<@%s> what about %d?", w.workspace.Bot().UserID, i))
+		mu.Lock()
+		defer mu.Unlock()
+		asked[ts] = intended
+	})
+	w.b.await("the answers", time.Minute, func() bool { return len(w.workspace.Posts()) >= before+n })
+	var took []time.Duration
+	for _, p := range w.workspace.Posts()[before:] {
+		if at, ok := asked[p.ThreadTS]; ok {
+			took = append(took, p.At.Sub(at))
+		}
+	}
+	return took
+}
+
+// reach sends n bare signals, each to a workflow of its own that carries out two
+// activities, and returns how long it took until the last of them was.
+func (r *bare) reach(name string, rate float64, n int) []time.Duration {
+	r.b.Helper()
+	before, err := r.times()
+	if err != nil {
+		r.b.Fatal(err)
+	}
+	var mu sync.Mutex
+	sent := map[int]time.Time{}
+	openLoop(r.b.Context(), rate, n, func(i int, intended time.Time) {
+		id := len(before) + i
+		if err := r.send(fmt.Sprintf("reach-%s-%d", name, i), bareMessage{ID: id, TS: "1760000000.000001", Kind: "addressed", Activities: 2}); err != nil {
+			r.b.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sent[id] = intended
+	})
+	var times map[int]time.Time
+	r.b.await("the bare activities", time.Minute, func() bool {
+		times, err = r.times()
+		return err == nil && len(times) >= len(before)+n
+	})
+	time.Sleep(time.Second) // the first of two may have been counted
+	if times, err = r.times(); err != nil {
+		r.b.Fatal(err)
+	}
+	var took []time.Duration
+	for id, at := range sent {
+		took = append(took, times[id].Sub(at))
+	}
+	return took
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRows(t *testing.T) {
+	for _, c := range []struct {
+		row   row
+		value float64
+		ratio float64 // NaN: none
+		holds bool
+	}{
+		{alone("a", "ms", atMost(5, "ms"), 9, 1, 4), 4, math.NaN(), true},
+		{alone("b", "ms", atMost(5, "ms"), 9, 6), 7.5, math.NaN(), false},
+		{alone("c", "calls", exactly(1, "call"), 1), 1, math.NaN(), true},
+		{alone("d", "calls", exactly(1, "call"), 2), 2, math.NaN(), false},
+		{alone("e", "calls", exactly(1, "call")), math.NaN(), math.NaN(), false},
+		{against("f", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 1, 10}), 90, 10, true},
+		{against("g", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 10, 10}), 90, 9, false},
+	} {
+		if got := c.row.Value; got != c.value && !(math.IsNaN(got) && math.IsNaN(c.value)) {
+			t.Errorf("%s: value %v, want %v", c.row.Name, got, c.value)
+		}
+		if (c.row.Ratio == nil) != math.IsNaN(c.ratio) || c.row.Ratio != nil && *c.row.Ratio != c.ratio {
+			t.Errorf("%s: ratio %v, want %v", c.row.Name, c.row.Ratio, c.ratio)
+		}
+		if c.row.Holds != c.holds {
+			t.Errorf("%s with %v: holds %v", c.row.Name, c.row.Value, c.row.Holds)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "bench.json")
+	if err := write(path, []row{alone("e", "calls", exactly(1, "call"))}); err == nil || !strings.Contains(err.Error(), "e") {
+		t.Errorf("a row without a value was written: %v", err)
+	}
+	if err := write(path, []row{alone("a", "ms", atMost(5, "ms"), 4), against("f", "/s", atLeast(10, "×"), []float64{100}, []float64{10})}); err != nil {
+		t.Fatal(err)
+	}
+	var rows []map[string]any
+	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &rows) != nil || len(rows) != 2 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	for _, r := range rows {
+		for _, key := range []string{"name", "value", "unit", "floor", "ratio", "goal", "holds"} {
+			if _, ok := r[key]; !ok {
+				t.Errorf("%v has no %s", r, key)
+			}
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	var took []time.Duration
+	for i := range 100 {
+		took = append(took, time.Duration(100-i))
+	}
+	for q, want := range map[float64]time.Duration{0.5: 50, 0.99: 99, 1: 100, 0: 1} {
+		if got := quantile(took, q); got != want {
+			t.Errorf("quantile %v: %d, want %d", q, got, want)
+		}
+	}
+	if quantile(nil, 0.5) != 0 {
+		t.Error("a quantile of nothing")
+	}
+}
+
+// What is late because of what came before it is late: an open loop does not wait.
+func TestOpenLoopDoesNotWait(t *testing.T) {
+	began := time.Now()
+	intended := make([]time.Time, 20)
+	openLoop(t.Context(), 1000, len(intended), func(i int, at time.Time) {
+		intended[i] = at
+		time.Sleep(100 * time.Millisecond)
+	})
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("20 things of 100 ms side by side took %s", took)
+	}
+	for i, at := range intended {
+		if got, want := at.Sub(intended[0]), time.Duration(i)*time.Millisecond; got != want {
+			t.Errorf("thing %d was to begin after %s, want %s", i, got, want)
+		}
+	}
+}

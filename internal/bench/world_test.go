@@ -1,0 +1,252 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
+)
+
+const (
+	team   = "T0BENCH"
+	secret = "bench-signing"
+	// onlooker is as whom the test looks into the bot's database, so that its own
+	// statements are told from those of the programs.
+	onlooker = "onlooker"
+)
+
+// servers are what all measurements share: a Temporal server on a Postgres of its own,
+// and a Postgres for the bot, both of which sync every commit. Where nothing is measured,
+// Temporal's dev server does.
+type servers struct {
+	temporal *testserver.TemporalServer
+	postgres *testserver.PostgresServer
+	client   client.Client // of the default namespace
+}
+
+func startServers(b *bench) *servers {
+	b.Helper()
+	s := &servers{
+		postgres: testserver.StartPostgres(b, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off", "shared_buffers=1GB", "max_wal_size=4GB"),
+	}
+	if b.full {
+		s.temporal = testserver.StartTemporalOnPostgres(b, testserver.StartPostgres(b), nil)
+	} else {
+		s.temporal = testserver.StartTemporal(b, filepath.Join(b.TempDir(), "temporal.db"), 0)
+	}
+	s.client = s.dial(b, client.DefaultNamespace)
+	db, err := sql.Open("pgx", s.postgres.URL)
+	if err == nil {
+		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+onlooker+" SUPERUSER LOGIN")
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = db.Close()
+	return s
+}
+
+func (s *servers) dial(b *bench, namespace string) client.Client {
+	b.Helper()
+	c, err := client.NewLazyClient(client.Options{HostPort: s.temporal.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	return c
+}
+
+// namespace makes one of a measurement's own, and waits until the server knows it.
+func (s *servers) namespace(b *bench, name string) client.Client {
+	b.Helper()
+	c := s.dial(b, name)
+	_, err := s.client.WorkflowService().RegisterNamespace(b.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	var exists *serviceerror.NamespaceAlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		b.Fatal(err)
+	}
+	b.await("namespace "+name, time.Minute, func() bool {
+		_, err := c.ListWorkflow(b.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		return err == nil
+	})
+	return c
+}
+
+// world is the programs at work in a workspace.
+type world struct {
+	b         *bench
+	namespace string
+	workspace *sandbox.Workspace
+	model     *llmtest.Running
+	client    client.Client
+	db        *sql.DB
+	url       string // of the database
+	door      string // host:port of the starter
+	hatch     string // host:port of the worker
+	starter   *testserver.Program
+	worker    *testserver.Program
+	channels  []string
+	person    string
+}
+
+// settings are what a world is built with.
+type settings struct {
+	name     string
+	channels int
+	// answer is the model; nil: it says that it sees.
+	answer llmtest.Handler
+	// response are lines of the configuration under its key response; more makes others.
+	response string
+	more     func(channels []string) string
+	// events has the workspace send events by itself.
+	events bool
+}
+
+// build starts the programs, and returns when the bot knows its channels.
+func build(b *bench, o settings) *world {
+	b.Helper()
+	programs, err := programs()
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &world{
+		b: b, namespace: fmt.Sprintf("bench-%s-%d", o.name, time.Now().UnixMilli()),
+		url: b.servers.postgres.Database(), door: testserver.FreeAddress(b), hatch: testserver.FreeAddress(b),
+	}
+	if o.answer == nil {
+		o.answer = func(llmtest.Call) llmtest.Reply { return llmtest.Text("I see.") }
+	}
+	w.model = llmtest.New(b, o.answer)
+	w.client = b.servers.namespace(b, w.namespace)
+	slack := sandbox.Config{Team: team, BotToken: "xoxb-bench", SigningSecret: secret, Deliverers: 16, LogLimit: 1000}
+	if o.events {
+		slack.EventsURL = "http://" + w.door + "/slack/events"
+	}
+	w.workspace = sandbox.New(slack)
+	b.Cleanup(w.workspace.Close)
+	api := httptest.NewServer(w.workspace.Handler())
+	b.Cleanup(api.Close)
+	w.person = w.workspace.AddUser("alice").ID
+	for i := range o.channels {
+		w.channels = append(w.channels, w.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.workspace.Bot().UserID))
+	}
+	config := w.configure(o, api.URL)
+	w.starter = w.program(filepath.Join(programs, "starter"), config)
+	w.worker = w.program(filepath.Join(programs, "worker"), config)
+	w.starter.Start()
+	w.worker.Start()
+	if w.db, err = sql.Open("pgx", strings.Replace(w.url, "postgres@", onlooker+"@", 1)); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = w.db.Close() })
+	w.ready(w.door)
+	w.ready(w.hatch)
+	b.await("the catching up at start", time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(b.Context(), 5*time.Second)
+		defer cancel()
+		return w.client.GetWorkflow(ctx, "catch-up-at-start", "").Get(ctx, nil) == nil
+	})
+	return w
+}
+
+// close stops the programs, so that they cost the next measurement nothing.
+func (w *world) close() {
+	w.starter.Kill()
+	w.worker.Kill()
+}
+
+// configure writes the configuration and returns its path.
+func (w *world) configure(o settings, api string) string {
+	w.b.Helper()
+	more := ""
+	if o.more != nil {
+		more = o.more(w.channels)
+	}
+	yaml := fmt.Sprintf(`
+slack: {bot_token: xoxb-bench, signing_secret: %s, api_url: %q}
+server: {address: %q}
+worker: {address: %q}
+database: {url: %q}
+log: {level: warn}
+llm:
+  gemini: {api_key: AQ.bench, endpoint: %q}
+agents:
+  response: {provider: gemini, model: test}
+  judgment: {provider: gemini, model: test-lite}
+  memory: {provider: gemini, model: test-memory}
+persona: {name: myao, system_prompt: "You are myao."}
+response:
+  %s
+%s
+`, secret, api+"/api/", w.door, w.hatch, w.url, w.model.URL, strings.ReplaceAll(o.response, "\n", "\n  "), more)
+	path := filepath.Join(w.b.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		w.b.Fatal(err)
+	}
+	return path
+}
+
+func (w *world) program(path, config string) *testserver.Program {
+	w.b.Helper()
+	log, err := os.Create(filepath.Join(w.b.ArtifactDir(), filepath.Base(path)+".log"))
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	w.b.Cleanup(func() { _ = log.Close() })
+	p := testserver.NewProgram(w.b, log, path, "--config", config)
+	p.Env = []string{"TEMPORAL_ADDRESS=" + w.b.servers.temporal.Address, "TEMPORAL_NAMESPACE=" + w.namespace}
+	return p
+}
+
+// ready waits until the program that listens there is, and returns when it was.
+func (w *world) ready(address string) time.Time {
+	w.b.Helper()
+	w.b.await(address+" to be ready", time.Minute, func() bool {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return time.Now()
+}
+
+// count is a number that the database gives.
+func (w *world) count(query string, args ...any) int {
+	w.b.Helper()
+	var n int
+	if err := w.db.QueryRowContext(w.b.Context(), query, args...).Scan(&n); err != nil {
+		w.b.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// await fails the measurement unless done holds in time.
+func (b *bench) await(what string, within time.Duration, done func() bool) {
+	b.Helper()
+	for deadline := time.Now().Add(within); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) || b.Context().Err() != nil {
+			b.Fatalf("waited %s for %s", within, what)
+		}
+	}
+}
