@@ -21,6 +21,9 @@ const (
 	catchUpEvery = 5 * time.Minute
 	// channelSyncEvery is how long a channel may have been renamed, or left, before that is known.
 	channelSyncEvery = 10 * time.Minute
+	// pruneEvery is how often what is not kept any longer is deleted: each time from
+	// midnight, UTC, on. Anything that is put off goes the next time.
+	pruneEvery = 24 * time.Hour
 	// catchUpPause is left between two channels in a round that nobody waits for. Slack
 	// allows about fifty calls a minute; with two channels side by side these are forty,
 	// of a method that answers need seldom.
@@ -41,6 +44,10 @@ func (s *starter) schedules() []temporal.Schedule {
 		{
 			ID: "channel-sync", Every: channelSyncEvery, CatchUp: channelSyncEvery,
 			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
+		},
+		{
+			ID: "retention", Every: pruneEvery, CatchUp: time.Hour,
+			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
 		},
 	}
 }

@@ -65,7 +65,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 		return err
 	}
 	o := ledger.Options{
-		MessageTS: c.Message, Limit: c.Limit, Text: c.Text, Prices: p.Config.LLM.Prices,
+		MessageTS: c.Message, Limit: c.Limit, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
 		Settings: p.Config.Channel(in.Channel, known[in.Channel].Name),
 	}
 	if c.Since != "" {

@@ -53,6 +53,7 @@ func newPair(c client.Client, a *activities.Activities, settings config.Worker, 
 	p.main.RegisterWorkflow(workflows.Memory)
 	p.main.RegisterWorkflow(workflows.CatchUp)
 	p.main.RegisterWorkflow(workflows.ChannelSync)
+	p.main.RegisterWorkflow(workflows.Retention)
 	// Either can do all: where something waits is the workflow's choice.
 	p.main.RegisterActivity(a)
 	p.model.RegisterActivity(a)

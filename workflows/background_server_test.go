@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func (s *server) chores() map[string]any {
 		},
 		"SyncChannels": func(ctx context.Context) (activities.SyncOutput, error) {
 			return activities.SyncOutput{Left: 1}, s.of.failure(ctx, "sync")
+		},
+		"Prune": func(ctx context.Context) (activities.PruneOutput, error) {
+			return activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}, s.of.failure(ctx, "prune")
 		},
 		"Channels": func(ctx context.Context) (activities.ChannelsOutput, error) {
 			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
@@ -95,7 +99,12 @@ func TestBackgroundOnARealServer(t *testing.T) {
 	returns(s, catchUp, CatchUpOutput{Channels: 5, Read: 5})
 	returns(s, memory, MemoryOutput{Threads: 10, Channels: 2, Workspace: true, Failed: 1, Calls: 13})
 
-	histories := s.histories(3)
+	var pruned activities.PruneOutput
+	if err := s.begin("retention", Retention).Get(t.Context(), &pruned); err != nil || !reflect.DeepEqual(pruned, activities.PruneOutput{Deleted: map[string]int{"changes": 7}, Unfinished: true}) {
+		t.Errorf("retention returned %+v, %v", pruned, err)
+	}
+
+	histories := s.histories(4)
 	replay(t, histories)
 	var summaries []string
 	for _, h := range histories {
@@ -116,7 +125,7 @@ func TestBackgroundOnARealServer(t *testing.T) {
 	}
 	for _, want := range []string{
 		"find what is new in threads", "find what is new in channels", "remember thread C2/1", "remember channel C1", "remember workspace",
-		"list channels at Slack", "list channels", "catch up with C5",
+		"list channels at Slack", "list channels", "catch up with C5", "delete what is not kept any longer",
 	} {
 		if !slices.Contains(summaries, want) {
 			t.Errorf("no %q in %q", want, summaries)

@@ -77,6 +77,9 @@ func newChore(t *testing.T, of workspace) *chore {
 	c.register("SyncChannels", func(ctx context.Context) (activities.SyncOutput, error) {
 		return during(ctx, c, "sync", activities.SyncOutput{Joined: 1}, time.Second)
 	})
+	c.register("Prune", func(ctx context.Context) (activities.PruneOutput, error) {
+		return during(ctx, c, "prune", activities.PruneOutput{Deleted: map[string]int{"changes": 7}}, 50*time.Minute)
+	})
 	c.register("Channels", func(ctx context.Context) (activities.ChannelsOutput, error) {
 		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
 	})

@@ -513,6 +513,22 @@ var paths = []path{
 			p.calledOff(run, "SyncChannels")
 		},
 		runs: [][]string{{"SyncChannels", "is called off", "calls back SyncChannels", "ends as canceled"}}},
+	{name: "retention",
+		play: func(p *player) { p.begin("retention", Retention) },
+		runs: [][]string{{"Prune", "Prune: done", "completes"}}},
+	{name: "retention-failed",
+		play: func(p *player) {
+			p.of = workspace{fails: refuses("prune")}
+			p.begin("retention", Retention)
+		},
+		runs: [][]string{{"Prune", "Prune: failed", "ends as failed"}}},
+	{name: "retention-called-off",
+		play: func(p *player) {
+			p.of = workspace{fails: func(string, int) error { return errModel }}
+			run := p.begin("retention", Retention)
+			p.calledOff(run, "Prune")
+		},
+		runs: [][]string{{"Prune", "is called off", "calls back Prune", "ends as canceled"}}},
 }
 
 // calledOff cancels a run once its history tells something.

@@ -327,6 +327,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(Memory)
 	r.RegisterWorkflow(CatchUp)
 	r.RegisterWorkflow(ChannelSync)
+	r.RegisterWorkflow(Retention)
 }
 
 // replayed has the workflow's code come to the same commands again, and returns

@@ -27,6 +27,8 @@ type Config struct {
 	TemplatesDir string   `mapstructure:"templates_dir"`
 	Response     Response `mapstructure:"response"`
 	Memory       Memory   `mapstructure:"memory"`
+	// Retention is for how long the database keeps what is over.
+	Retention Retention `mapstructure:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name
 	// (without "#", lower case). Read them through Config.Channel.
 	Channels map[string]Channel `mapstructure:"channels"`
@@ -284,6 +286,36 @@ func (m Memory) Interval() time.Duration { return seconds(m.IntervalSeconds) }
 
 // ShortTermWindow is how far back short-term memory looks.
 func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindowHours) }
+
+// Retention is for how long the database keeps what is over; 0 is for ever.
+type Retention struct {
+	// LedgerDays is for how long it is known what was passed on, decided, posted and
+	// ordered, and which calls of models that took.
+	LedgerDays int `mapstructure:"ledger_days"`
+	// MessagesDays is for how long what was said is kept, a thread since its newest reply.
+	MessagesDays int `mapstructure:"messages_days"`
+	// MemoryVersionsDays is for how long versions of memories are kept that are not in force.
+	MemoryVersionsDays int `mapstructure:"memory_versions_days"`
+}
+
+// LedgerSince is from when on the ledger is complete, as of a time; the zero time if it
+// always was.
+func (r Retention) LedgerSince(now time.Time) time.Time { return horizon(now, r.LedgerDays) }
+
+// MessagesSince is LedgerSince of what was said.
+func (r Retention) MessagesSince(now time.Time) time.Time { return horizon(now, r.MessagesDays) }
+
+// MemoryVersionsSince is LedgerSince of old versions of memories.
+func (r Retention) MemoryVersionsSince(now time.Time) time.Time {
+	return horizon(now, r.MemoryVersionsDays)
+}
+
+func horizon(now time.Time, kept int) time.Time {
+	if kept == 0 {
+		return time.Time{}
+	}
+	return now.Add(-days(kept))
+}
 
 // Location returns the zone in which prompts write times. For a Config that Load
 // did not return it falls back to UTC.

@@ -47,7 +47,8 @@ func bare() Config {
 			LongTermSummaryMaxTokens:  500,
 			ShortTermSummaryMaxTokens: 300,
 		},
-		Channels: map[string]Channel{},
+		Retention: Retention{LedgerDays: 400}, // so that a year can be summed up
+		Channels:  map[string]Channel{},
 	}
 }
 

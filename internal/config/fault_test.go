@@ -110,6 +110,14 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"long summary", "memory: {long_term_summary_max_tokens: 0}", `memory.long_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
 		{"short summary", "memory: {short_term_summary_max_tokens: 0}", `memory.short_term_summary_max_tokens = 0: must be a whole number from 1 to 1000000`},
 
+		{"ledger kept too short", "retention: {ledger_days: 31}", `retention.ledger_days = 31: must be a whole number from 32 to 36500, or 0 for ever`},
+		{"ledger kept for less than nothing", "retention: {ledger_days: -1}", `retention.ledger_days = -1: must be a whole number from 32 to 36500, or 0 for ever`},
+		{"messages kept too short", "retention: {messages_days: 7}", `retention.messages_days = 7: must be a whole number from 32 to 36500, or 0 for ever`},
+		{"messages kept too long", "retention: {messages_days: 36501}", `retention.messages_days = 36501: must be a whole number from 32 to 36500, or 0 for ever`},
+		{"messages kept no longer than threads are looked at", "retention: {messages_days: 90}\nresponse: {thread_memory_days: 90}",
+			`retention.messages_days = 90: must be more than response.thread_memory_days, which is 90, or 0 for ever`},
+		{"versions kept", "retention: {memory_versions_days: 40000}", `retention.memory_versions_days = 40000: must be a whole number from 1 to 36500, or 0 for ever`},
+
 		{"channel mode", "channels: {general: {mode: quiet}}", `channels.general.mode = "quiet": must be one of judge, mention, all, off`},
 		{"channel mode false", "channels: {general: {mode: false}}", `channels.general.mode = false: must be text; put it in quotes`},
 		{"channel bots", "channels: {general: {bots: all}}", `channels.general.bots = "all": must be one of ignore, judge`},

@@ -215,6 +215,28 @@ memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	}
 }
 
+func TestWhatIsKeptSince(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		text                       string
+		ledger, messages, versions time.Time
+	}{
+		{"", now.AddDate(0, 0, -400), time.Time{}, time.Time{}},
+		{"retention: {ledger_days: 0}", time.Time{}, time.Time{}, time.Time{}},
+		{"retention: {ledger_days: 32, messages_days: 91, memory_versions_days: 1}\nresponse: {thread_memory_days: 90}",
+			now.AddDate(0, 0, -32), now.AddDate(0, 0, -91), now.AddDate(0, 0, -1)},
+	} {
+		r := parse(t, least+tc.text, nil).Retention
+		for name, pair := range map[string][2]time.Time{
+			"ledger": {r.LedgerSince(now), tc.ledger}, "messages": {r.MessagesSince(now), tc.messages}, "versions": {r.MemoryVersionsSince(now), tc.versions},
+		} {
+			if !pair[0].Equal(pair[1]) {
+				t.Errorf("%q: %s since %s, want %s", tc.text, name, pair[0], pair[1])
+			}
+		}
+	}
+}
+
 func TestDefaultsFollowProviderAndLanguage(t *testing.T) {
 	c := parse(t, least+"language: ja", nil)
 	if c.Agents.Response.Model != "" {

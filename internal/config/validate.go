@@ -34,6 +34,10 @@ const (
 	maxDailyTokens   = 1_000_000_000
 	maxPrice         = 1_000_000
 	keyBytes         = 32 // AES-256
+	// leastKept is more days than anything waits, or looks back for what was said: longer
+	// than monthSeconds and maxHours.
+	leastKept = 32
+	mostKept  = 36_500
 )
 
 // normalise brings what may be written in several ways into one form.
@@ -90,6 +94,7 @@ func (c *Config) validate(f *faults) {
 	}
 	c.Response.validate(f)
 	c.Memory.validate(f)
+	c.Retention.validate(c.Response, f)
 }
 
 func (s Slack) validate(f *faults) {
@@ -234,6 +239,23 @@ func (m Memory) validate(f *faults) {
 	between(f, "memory.short_term_window_hours", m.ShortTermWindowHours, 1, maxHours)
 	between(f, "memory.long_term_summary_max_tokens", m.LongTermSummaryMaxTokens, 1, maxTokens)
 	between(f, "memory.short_term_summary_max_tokens", m.ShortTermSummaryMaxTokens, 1, maxTokens)
+}
+
+func (r Retention) validate(response Response, f *faults) {
+	kept(f, "retention.ledger_days", r.LedgerDays, leastKept)
+	kept(f, "retention.messages_days", r.MessagesDays, leastKept)
+	kept(f, "retention.memory_versions_days", r.MemoryVersionsDays, 1)
+	// Catch-up would store again what is not kept, and memory would miss it.
+	if threads := response.ThreadMemoryDays; r.MessagesDays != 0 && r.MessagesDays <= threads {
+		f.add("retention.messages_days", strconv.Itoa(r.MessagesDays),
+			"must be more than response.thread_memory_days, which is %d, or 0 for ever", threads)
+	}
+}
+
+func kept(f *faults, key string, days, least int) {
+	if days != 0 && (days < least || days > mostKept) {
+		f.add(key, strconv.Itoa(days), "must be a whole number from %d to %d, or 0 for ever", least, mostKept)
+	}
 }
 
 // validate checks what the channel has of its own; what it inherits is told once, at its source.

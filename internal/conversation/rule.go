@@ -31,6 +31,7 @@ const (
 	RuleNothingLeft    Rule = "nothing_left"
 	RuleQuietHours     Rule = "quiet_hours"
 	RuleOverBudget     Rule = "over_budget"
+	RuleLapsed         Rule = "lapsed"
 )
 
 var reasons = map[Rule]string{
@@ -44,6 +45,7 @@ var reasons = map[Rule]string{
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
 	RuleOverBudget:     "the channel's budget of today is used up",
+	RuleLapsed:         "it was heard of before what the ledger keeps, and may have been answered",
 }
 
 // Reason is the rule in words.
@@ -70,6 +72,8 @@ type Facts struct {
 	Quiet bool
 	// OverBudget is set when the channel's budget of the day is used up.
 	OverBudget bool
+	// Lapsed is set when nobody knows any more whether the message was answered.
+	Lapsed bool
 	// Tail are the newest messages of the conversation, in order of time.
 	Tail []chat.Message
 	// Trigger is the message in question.
@@ -86,6 +90,8 @@ func (f Facts) Silence() Rule {
 		return RuleModeOff
 	case f.Now.Before(f.SilencedUntil):
 		return RuleSilenced
+	case f.Lapsed:
+		return RuleLapsed
 	}
 	return NoRule
 }

@@ -52,6 +52,7 @@ func TestRule(t *testing.T) {
 		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
 		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, silence: RuleModeOff, unasked: RuleModeOff},
 		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unasked: RuleOverBudget},
+		{name: "lapsed", f: Facts{Mode: ModeAll, Lapsed: true, Tail: tail(person(0, "hello"))}, want: RuleLapsed, silence: RuleLapsed},
 		{name: "bots without this one", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -163,7 +163,7 @@ func (s *system) everything() (all []proto.Message, f *found) {
 			}))
 		}
 	}
-	for _, id := range []string{"memory", "catch-up", "channel-sync"} {
+	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
 		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.ns, ScheduleId: id}))
 	}
 	f = &found{}

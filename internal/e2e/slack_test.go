@@ -69,7 +69,7 @@ func TestCommandInSlack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, sqlite(t), append(options, quiet(60), maxWait(120))...)
-			channel := "channel/T0E2E/" + s.general
+			channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 			s.workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
 			s.await("it to wait", 30*time.Second, func() bool {
 				return strings.Contains(s.typed(s.general, s.bob.ID, "status"), "Top level: I wait for it to be quiet")

@@ -51,9 +51,11 @@ func (r rows) fate(m store.Kept) fate {
 		return f
 	}
 	switch {
-	case m.Deleted && len(f.decisions) == 0:
-		f.note = "deleted before anything was decided"
 	case len(f.decisions) > 0:
+	case heard.Before(r.options.LedgerSince):
+		f.note = lapsed
+	case m.Deleted:
+		f.note = "deleted before anything was decided"
 	case !relayed:
 		f.note = "nothing decided yet: it waits to be passed on to its conversation"
 	default:
@@ -61,6 +63,9 @@ func (r rows) fate(m store.Kept) fate {
 	}
 	return f
 }
+
+// lapsed is told of what has been deleted from the ledger.
+const lapsed = "what was decided about it is not kept any longer (retention.ledger_days)"
 
 // final reports whether a message waits no longer once a decision about it has ended.
 // What was withdrawn is decided about anew, and so are the others where somebody wanted no
@@ -146,6 +151,8 @@ func (r rows) unheard(m store.Kept) string {
 			return "the bot's own message"
 		}
 		return ""
+	case m.Stored.Before(r.options.LedgerSince):
+		return lapsed
 	case m.Deleted:
 		return "deleted before the bot could hear of it"
 	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:

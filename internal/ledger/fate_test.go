@@ -140,6 +140,10 @@ func TestFateOfAMessage(t *testing.T) {
 		"not caught up with":        {read(m, 59), rows{channel: known, options: Options{Settings: settings}}, nil, "not heard yet"},
 		"deleted unheard":           {deleted(m), rows{channel: known}, nil, "deleted before the bot could hear"},
 		"of no consequence":         {m, rows{channel: known}, nil, "anything to decide about"},
+		"kept no longer":            {m, rows{channel: known, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},
+		"a change kept longer":      {m, rows{passed: []store.Passed{passed(m, conversation.Addressed, 10)}, conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},
+		"kept yet":                  {m, rows{passed: []store.Passed{said}, options: Options{LedgerSince: second(10)}}, nil, "nothing decided yet"},
+		"the bot's own, long ago":   {store.Kept{Message: chat.Message{TS: m.TS, Own: true}}, rows{options: Options{LedgerSince: second(11)}}, nil, ""},
 	} {
 		if c.rows.conversation == (chat.Conversation{}) {
 			c.rows.conversation = top

@@ -22,6 +22,8 @@ type Options struct {
 	Threads bool
 	// Settings are those of the channel: by them is explained why something was not heard.
 	Settings config.ChannelSettings
+	// LedgerSince is from when on the ledger is complete; the zero time: it always was.
+	LedgerSince time.Time
 	// Prices are what models cost, by name (config.LLM.Prices).
 	Prices map[string]config.Price
 }

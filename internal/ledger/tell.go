@@ -160,8 +160,7 @@ func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time
 // conversations is the ids of all that the story may be of.
 func (r *rows) conversations() []string {
 	c := r.conversation
-	top := chat.Conversation{Team: c.Team, Channel: c.Channel}
-	ids := []string{top.ID()}
+	ids := []string{c.Top().ID()}
 	add := func(thread string) {
 		if id := (chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: thread}).ID(); thread != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -181,7 +180,7 @@ func (r *rows) conversations() []string {
 func (r *rows) restrict() {
 	c := r.conversation
 	if !c.TopLevel() {
-		top := chat.Conversation{Team: c.Team, Channel: c.Channel}.ID()
+		top := c.Top().ID()
 		r.passed = slices.DeleteFunc(r.passed, func(p store.Passed) bool { return p.WorkflowID == top && p.TS != c.Thread })
 		r.decisions = slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == top && d.TriggerTS != c.Thread })
 	}

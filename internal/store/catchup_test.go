@@ -25,7 +25,7 @@ func TestSyncChannels(t *testing.T) {
 		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: channel, Name: "elsewhere", Member: true, Refreshed: noon}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Turn(t.Context(), Part{Team: team, Channel: "C4"}, time.Second); err != nil {
+		if _, err := db.post(t.Context(), "C4", time.Second); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []struct {
@@ -90,7 +90,7 @@ func TestSyncChannels(t *testing.T) {
 func TestSyncLeavesMarksAlone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: channel, Name: "general"})
-		if _, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Minute); err != nil {
+		if _, err := db.post(t.Context(), channel, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.CaughtUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
@@ -102,7 +102,7 @@ func TestSyncLeavesMarksAlone(t *testing.T) {
 		if got.CaughtUpTo != at(1) || got.ThreadsCaughtUpTo != at(2) || got.ThreadsRead != noon {
 			t.Errorf("got %+v", got)
 		}
-		if wait, err := db.Turn(t.Context(), Part{Team: team, Channel: channel}, time.Minute); err != nil || wait != time.Minute {
+		if wait, err := db.post(t.Context(), channel, time.Minute); err != nil || wait != time.Minute {
 			t.Errorf("turn in %v, %v", wait, err)
 		}
 	})
@@ -127,7 +127,7 @@ func TestSyncsAtOnce(t *testing.T) {
 			case 2:
 				err = other.SaveChannel(t.Context(), team, Channel{ID: "C3", Name: "name of C3", Member: true})
 			default:
-				_, err = db.Turn(t.Context(), Part{Team: team, Channel: "C1"}, time.Second)
+				_, err = db.post(t.Context(), "C1", time.Second)
 			}
 			return err
 		}))

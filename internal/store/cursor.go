@@ -203,7 +203,7 @@ func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.
 		return nil, 0, fmt.Errorf("read what was said in %s: %w", channel, err)
 	}
 	full := len(rows) == limit
-	if absent := absentParents(rows, ""); len(absent) > 0 {
+	if absent := absentParents(rows); len(absent) > 0 {
 		parents, err := byTS(lost.but(db), c, absent...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", channel, err)

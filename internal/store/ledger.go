@@ -12,26 +12,26 @@ import (
 // Decision is one row of the ledger: that the bot meant to speak or not, why,
 // and what became of it.
 type Decision struct {
-	Key           string `gorm:"primaryKey"`
-	WorkflowID    string
-	TriggerTS     string `gorm:"column:trigger_ts"`
-	Revision      string
-	Source        string // judgment, rule, addressed or operator
-	Rule          string
-	ShouldRespond bool
-	Reason        string
-	Confidence    *float64
-	DelaySeconds  *int
-	Model         string
-	TokensIn      int
-	TokensOut     int
-	LatencyUS     int64 `gorm:"column:latency_us"`
+	Key           string   `gorm:"primaryKey" json:"key"`
+	WorkflowID    string   `json:"workflow_id"`
+	TriggerTS     string   `gorm:"column:trigger_ts" json:"trigger_ts"`
+	Revision      string   `json:"revision"`
+	Source        string   `json:"source"` // judgment, rule, addressed or operator
+	Rule          string   `json:"rule"`
+	ShouldRespond bool     `json:"should_respond"`
+	Reason        string   `json:"reason"`
+	Confidence    *float64 `json:"confidence"`
+	DelaySeconds  *int     `json:"delay_seconds"`
+	Model         string   `json:"model"`
+	TokensIn      int      `json:"tokens_in"`
+	TokensOut     int      `json:"tokens_out"`
+	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
-	Outcome string
+	Outcome string `json:"outcome"`
 	// OutcomeBy is the message, the operator or the error that brought it about.
-	OutcomeBy string
-	DecidedUS int64  `gorm:"column:decided_us"`
-	SettledUS *int64 `gorm:"column:settled_us"`
+	OutcomeBy string `json:"outcome_by"`
+	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
+	SettledUS *int64 `gorm:"column:settled_us" json:"settled_us"`
 }
 
 // TableName is gorm's way to be told the table.
@@ -85,17 +85,26 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 // Settle writes down what became of a decision that was pending. That it was posted
 // is a fact, and stands in the place of whatever was to become of it.
 func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
+	_, err := s.settle(s.db.WithContext(ctx), key, outcome, by)
+	return err
+}
+
+// settle is Settle; the decision comes back, or nil where there was nothing to settle.
+func (s *Store) settle(tx *gorm.DB, key, outcome, by string) (*Decision, error) {
 	open := "outcome = 'pending'"
 	if outcome == "posted" {
 		open = "outcome <> 'posted'"
 	}
-	settled := s.db.WithContext(ctx).Model(&Decision{}).Where("key = ? AND "+open, key).
-		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()})
-	if settled.Error != nil {
-		return fmt.Errorf("settle decision %s: %w", key, settled.Error)
+	var settled []Decision
+	if err := tx.Model(&settled).Clauses(clause.Returning{}).Where("key = ? AND "+open, key).
+		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
+		return nil, fmt.Errorf("settle decision %s: %w", key, err)
 	}
-	s.metrics.settle(outcome, settled.RowsAffected)
-	return nil
+	if len(settled) == 0 {
+		return nil, nil
+	}
+	s.metrics.settle(outcome, 1)
+	return &settled[0], nil
 }
 
 // Decision is one decision, or ErrNotFound.
@@ -117,30 +126,4 @@ func (s *Store) Decisions(ctx context.Context, workflowID string) ([]Decision, e
 		return nil, fmt.Errorf("read decisions of %s: %w", workflowID, err)
 	}
 	return rows, nil
-}
-
-// Silence mutes a conversation until a time; the zero time ends it.
-func (s *Store) Silence(ctx context.Context, workflowID string, until time.Time) error {
-	us := int64(0)
-	if !until.IsZero() {
-		us = micros(until)
-	}
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": us}),
-	}).Create(&conversationRow{WorkflowID: workflowID, SilencedUS: us}).Error; err != nil {
-		return fmt.Errorf("silence %s: %w", workflowID, err)
-	}
-	return nil
-}
-
-// SilencedUntil is until when a conversation is muted; the zero time if it is not known.
-func (s *Store) SilencedUntil(ctx context.Context, workflowID string) (time.Time, error) {
-	var rows []conversationRow
-	if err := s.db.WithContext(ctx).Where("workflow_id = ?", workflowID).Find(&rows).Error; err != nil {
-		return time.Time{}, fmt.Errorf("read conversation %s: %w", workflowID, err)
-	}
-	if len(rows) == 0 || rows[0].SilencedUS == 0 {
-		return time.Time{}, nil
-	}
-	return instant(rows[0].SilencedUS), nil
 }

@@ -2,8 +2,11 @@ package store
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
+
+	"myao/internal/chat"
 )
 
 func TestDecisionIsWrittenOnce(t *testing.T) {
@@ -103,36 +106,43 @@ func TestSilence(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.record(t, m, keep(m, "said"))
-		const unknown = "channel/T1/C9"
-		check := func(id string, want time.Time) {
+		unknown := chat.Conversation{Team: team, Channel: "C9"}
+		check := func(c chat.Conversation, want time.Time) {
 			t.Helper()
-			got, err := db.SilencedUntil(t.Context(), id)
+			got, err := db.SilencedUntil(t.Context(), c)
 			if err != nil || !got.Equal(want) || got.Location() != time.UTC {
-				t.Errorf("%s is silenced until %v, %v; want %v", id, got, err, want)
+				t.Errorf("%s is silenced until %v, %v; want %v", c.ID(), got, err, want)
 			}
 		}
-		silence := func(id string, until time.Time) {
+		orders := 0
+		silence := func(c chat.Conversation, until time.Time) {
 			t.Helper()
-			if err := db.Silence(t.Context(), id, until); err != nil {
+			orders++
+			if err := db.Obey(t.Context(), Order{ID: strconv.Itoa(orders), Scope: chat.Scope(c), Kind: "snooze", Until: until}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, id := range []string{of(m).ID(), unknown} {
-			check(id, time.Time{})
-			silence(id, noon.Add(time.Hour))
-			check(id, noon.Add(time.Hour))
+		for _, c := range []chat.Conversation{of(m), unknown} {
+			check(c, time.Time{})
+			silence(c, noon.Add(time.Hour))
+			check(c, noon.Add(time.Hour))
 			century := noon.In(time.FixedZone("", 9*3600)).AddDate(100, 0, 0)
-			silence(id, century)
-			check(id, century)
+			silence(c, century)
+			check(c, century)
 		}
 		// It leaves the relay's lease alone, and the relay leaves it alone.
-		if mine, err := db.Claim(t.Context(), of(m).ID(), "a", noon.Add(time.Minute)); !mine || err != nil {
-			t.Fatal(mine, err)
+		silence(of(m), noon.Add(time.Hour))
+		if taken := db.take(t, of(m), "a"); len(taken) != 1 {
+			t.Fatalf("taken %v", taken)
 		}
-		silence(of(m).ID(), time.Time{})
-		check(of(m).ID(), time.Time{})
-		if mine, err := db.Claim(t.Context(), of(m).ID(), "b", noon.Add(time.Minute)); mine || err != nil {
-			t.Errorf("silencing ended the lease: %v, %v", mine, err)
+		check(of(m), noon.Add(time.Hour))
+		silence(of(m), time.Time{})
+		check(of(m), time.Time{})
+		if taken := db.take(t, of(m), "b"); taken != nil {
+			t.Errorf("silencing ended the lease: %v", taken)
 		}
+		silence(of(m), noon.Add(time.Hour))
+		db.release(t, of(m), "a", true)
+		check(of(m), noon.Add(time.Hour))
 	})
 }

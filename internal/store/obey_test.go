@@ -32,9 +32,9 @@ func TestObey(t *testing.T) {
 			if err := db.Obey(ctx, step.Order); !errors.Is(err, step.err) {
 				t.Errorf("%s %s: %v, want %v", step.Kind, step.ID, err, step.err)
 			}
-			ids := []string{"channel/T1/C1", "thread/T1/C1/1.000000", "channel/T1/C2"}
-			got, err := db.Silenced(ctx, ids)
-			if err != nil || !got[ids[0]].Equal(step.top) || !got[ids[1]].Equal(step.thread) || !got[ids[2]].IsZero() {
+			thread, other := chat.Conversation(thread), chat.Conversation{Team: team, Channel: "C2"}
+			got, err := db.Silenced(ctx, thread, other)
+			if err != nil || !got[thread.Top().ID()].Equal(step.top) || !got[thread.ID()].Equal(step.thread) || !got[other.ID()].IsZero() {
 				t.Errorf("after %s %s: %v, %v; want %s and %s", step.Kind, step.ID, got, err, step.top, step.thread)
 			}
 		}
@@ -46,7 +46,7 @@ func TestObey(t *testing.T) {
 			!instant(rows[0].UntilUS).Equal(hour) || rows[0].scope() != general || rows[3].UntilUS != 0 {
 			t.Errorf("%+v", rows)
 		}
-		if none, err := db.Silenced(ctx, nil); err != nil || len(none) != 0 {
+		if none, err := db.Silenced(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
 		}
 	})

@@ -27,33 +27,35 @@ func calls(s *Store) map[string]func(context.Context) error {
 			_, err := s.Record(ctx, m, keep(m, conversation.Said))
 			return err
 		},
+		"Obey": func(ctx context.Context) error {
+			return s.Obey(ctx, Order{ID: "o", Scope: theChannel, Kind: "mute", Until: noon})
+		},
 		"Message":       func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
-		"Recent":        func(ctx context.Context) error { _, _, err := s.Recent(ctx, c, 5, 5); return err },
+		"Context":       func(ctx context.Context) error { _, err := s.Context(ctx, Reading{Conversation: c}); return err },
+		"Facts":         func(ctx context.Context) error { _, err := s.Facts(ctx, Matter{Conversation: c}); return err },
 		"Tail":          func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
-		"Claim":         func(ctx context.Context) error { _, err := s.Claim(ctx, c.ID(), "a", noon); return err },
-		"Release":       func(ctx context.Context) error { return s.Release(ctx, c.ID(), "a") },
+		"Take":          func(ctx context.Context) error { _, err := s.Take(ctx, c.ID(), "a", noon, 5); return err },
+		"Release":       func(ctx context.Context) error { _, err := s.Release(ctx, c.ID(), "a"); return err },
 		"Waiting":       func(ctx context.Context) error { _, err := s.Waiting(ctx, c.ID(), 5); return err },
 		"Relayed":       func(ctx context.Context) error { return s.Relayed(ctx, []int64{1}) },
 		"Backlog":       func(ctx context.Context) error { _, err := s.Backlog(ctx, 5); return err },
 		"BacklogSize":   func(ctx context.Context) error { _, _, err := s.BacklogSize(ctx); return err },
 		"Compose":       func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text"), Decision{Key: "k"}) },
 		"Parts":         func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
-		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1); return err },
+		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1, 1); return err },
 		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
 		"Posted":        func(ctx context.Context) error { return s.Posted(ctx, parts("r", "text")[0], m) },
-		"Saw":           func(ctx context.Context) error { _, err := s.Saw(ctx, team, channel, m.TS); return err },
-		"Turn":          func(ctx context.Context) error { _, err := s.Turn(ctx, parts("r", "text")[0], time.Second); return err },
+		"Replied":       func(ctx context.Context) error { _, err := s.Replied(ctx, parts("r", "text")[0], m); return err },
 		"Decide":        func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
 		"Settle":        func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
 		"Decisions":     func(ctx context.Context) error { _, err := s.Decisions(ctx, c.ID()); return err },
-		"Silence":       func(ctx context.Context) error { return s.Silence(ctx, c.ID(), noon) },
-		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c.ID()); return err },
+		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
 		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
 		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
 		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
 		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
-		"ChannelNames": func(ctx context.Context) error {
-			_, err := s.ChannelNames(ctx, team, channel, []string{channel})
+		"Names": func(ctx context.Context) error {
+			_, err := s.Names(ctx, team, channel, []string{"U1"}, []string{channel})
 			return err
 		},
 		"SyncChannels": func(ctx context.Context) error {
@@ -89,10 +91,6 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return err
 		},
 		"Knowledge": func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5); return err },
-		"ThreadMemories": func(ctx context.Context) error {
-			_, _, err := s.ThreadMemories(ctx, team, channel, noon, 5)
-			return err
-		},
 	}
 }
 

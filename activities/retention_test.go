@@ -1,0 +1,179 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/conversation"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+const days = 24 * time.Hour
+
+// wait lets so much time pass, for the activities alone.
+func (b *bench) wait(d time.Duration) {
+	b.Clock = func() time.Time { return time.Now().Add(d) }
+}
+
+func TestPrune(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		counters := prometheus.NewRegistry()
+		b.Metrics = NewMetrics(counters)
+		task := atTopLevel(b.say("how many dwarfs?"))
+		b.compose(task, "Seven.")
+		if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+			t.Fatal(err)
+		}
+		prune := func(what string, want map[string]int) {
+			t.Helper()
+			got, err := plain(b.Prune)
+			if err != nil || got.Unfinished || !maps.Equal(got.Deleted, want) {
+				t.Errorf("%s: %+v, %v; want %v", what, got, err, want)
+			}
+		}
+		b.wait(4000 * days)
+		prune("for ever", nil)
+		b.wait(39 * days)
+		b.Retention = config.Retention{LedgerDays: 40, MessagesDays: 60}
+		prune("before its time", nil)
+		b.wait(41 * days)
+		prune("the ledger", map[string]int{"decisions": 1, "outbox": 1})
+		b.wait(61 * days)
+		prune("the messages", map[string]int{"messages": 2})
+		families, err := counters.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "myao_rows_pruned_total" {
+					counted[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+				}
+			}
+		}
+		want := map[string]float64{
+			"messages": 2, "changes": 0, "decisions": 1, "outbox": 1, "model_calls": 0, "orders": 0, "memories": 0, "conversations": 0,
+		}
+		if !maps.Equal(counted, want) {
+			t.Errorf("counted are %v, want %v", counted, want)
+		}
+	})
+}
+
+// An attempt that has a minute left ends in order; what it has not come to is left.
+func TestPruneEndsInTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := atTopLevel(b.say("how many dwarfs?"))
+	b.compose(task, "Seven.")
+	b.wait(100 * days)
+	b.Retention = config.Retention{LedgerDays: 40, MessagesDays: 60}
+	ctx, cancel := context.WithTimeout(t.Context(), closing-time.Second)
+	defer cancel()
+	for _, want := range []map[string]int{{"messages": 1}, {}} {
+		if got, err := b.Prune(ctx); err != nil || !got.Unfinished || !maps.Equal(got.Deleted, want) {
+			t.Errorf("%+v, %v; want %v and more", got, err, want)
+		}
+	}
+	if got, err := plain(b.Prune); err != nil || got.Unfinished {
+		t.Errorf("with more time: %+v, %v", got, err)
+	}
+}
+
+// A workflow that is reset to where it was long ago comes to messages of which nobody
+// knows any more whether they were answered. What was heard of since is answered, however
+// old it is.
+func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url)
+		b.Retention = config.Retention{LedgerDays: 40}
+		for name, c := range map[string]struct {
+			said, again time.Duration // before now, and after it
+			revision    string
+			result      conversation.Result
+			posts       int
+		}{
+			"a message of lately":        {again: 39 * days, result: conversation.Done, posts: 1},
+			"an old one":                 {again: 41 * days, result: conversation.Silenced, posts: 1},
+			"one heard of late":          {said: 100 * days, again: 39 * days, result: conversation.Done, posts: 1},
+			"one heard of late, and old": {said: 100 * days, again: 41 * days, result: conversation.Silenced, posts: 1},
+			"an edit of an old one":      {again: 41 * days, revision: chat.TS(time.Now().Add(40 * days)), result: conversation.Done, posts: 2},
+		} {
+			b.wait(0)
+			before := len(b.workspace.Posts())
+			m := b.say("<@"+b.workspace.Bot().UserID+"> how many dwarfs? "+name, sandbox.At(time.Now().Add(-c.said)))
+			task := inThread(m)
+			if _, err := b.Store.Record(t.Context(), m, func(store.Known) store.Entry {
+				return store.Entry{Changes: []store.Change{{
+					Conversation: task.Conversation, Change: conversation.Change{TS: m.TS, Kind: conversation.Addressed},
+				}}}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			answer := func() conversation.Result {
+				t.Helper()
+				got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+				if err == nil && got.Result == conversation.Done {
+					got, err = attempt[ReplyOutput](b.Post, PostInput{task})
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				return got.Result
+			}
+			if got := answer(); got != conversation.Done {
+				t.Fatalf("%s: at first %s", name, got)
+			}
+			b.wait(c.again)
+			if _, err := plain(b.Prune); err != nil {
+				t.Fatal(err)
+			}
+			task.Revision = c.revision
+			if got := answer(); got != c.result {
+				t.Errorf("%s: again %s, want %s", name, got, c.result)
+			}
+			if got := len(b.workspace.Posts()) - before; got != c.posts {
+				t.Errorf("%s: %d posts, want %d", name, got, c.posts)
+			}
+			if c.result != conversation.Silenced {
+				continue
+			}
+			if d := b.decision(task); d.Rule != string(conversation.RuleLapsed) || d.Outcome != "silent" || d.Reason == "" {
+				t.Errorf("%s: the ledger has %+v", name, d)
+			}
+			if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true}); err != nil || got.Result != conversation.Silenced {
+				t.Errorf("%s: a note that there is no answer: %+v, %v", name, got, err)
+			}
+		}
+	})
+}
+
+// A run tells in one line what it has done, and no word of what it has deleted.
+func TestPruneTellsWhatItHasDone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	log := &strings.Builder{}
+	b.Logger = slog.New(slog.NewTextHandler(log, nil))
+	b.say("secret")
+	b.wait(100 * days)
+	b.Retention = config.Retention{MessagesDays: 60}
+	if _, err := plain(b.Prune); err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(strings.Lines(log.String()))
+	if len(lines) != 1 || !strings.Contains(lines[0], "msg=pruned finished=true") || !strings.Contains(lines[0], "messages=1") || strings.Contains(lines[0], "secret") {
+		t.Errorf("the log has %q", lines)
+	}
+}

@@ -1,0 +1,90 @@
+package catchup
+
+import (
+	"testing"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/sandbox"
+	"myao/internal/store"
+)
+
+// relay has all that waits relayed.
+func (b *bundle) relay() {
+	b.Helper()
+	ids, err := b.Store.Backlog(b.Context(), 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, id := range ids {
+		waiting, err := b.Store.Waiting(b.Context(), id, 1000)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, w := range waiting {
+			if err := b.Store.Relayed(b.Context(), []int64{w.ID}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// Catch-up reads a history again of which much was heard, answered and pruned. With the
+// least that the configuration allows, and the most that it has answered late, nothing of
+// that is taken once more; with less, it would be.
+func TestWhatWasPrunedIsNotTakenAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kept  int // days
+		taken string
+	}{
+		"as the configuration allows": {kept: 32},
+		"with less":                   {kept: 20, taken: "@root, @reply, young enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, url string) {
+				b := prepare(t, options{url: url, response: config.Response{MaxMessageAgeSeconds: 31 * 24 * 3600}})
+				b.ActiveThreads = 31 * days
+				b.clock.set(noon.AddDate(0, 0, -100))
+				b.sync()
+				b.catchUp(true)
+				old := b.say(90*days, b.mention("long ago"))
+				root := b.say(30*days, b.mention("root"))
+				revived := b.say(80*days, "revived")
+				for _, ts := range []string{
+					old, b.say(89*days, b.mention("in it"), sandbox.InThread(old)), root, b.say(29*days, b.mention("reply"), sandbox.InThread(root)),
+					b.say(25*days, "young enough"), revived, b.say(79*days, "was quiet", sandbox.InThread(revived)),
+				} {
+					b.hear(b.standing(ts))
+				}
+				b.relay()
+				b.clock.set(noon)
+				h := store.Horizons{Ledger: noon.Add(-time.Duration(tc.kept) * days), Messages: noon.Add(-time.Duration(tc.kept) * days)}
+				prune := func() {
+					t.Helper()
+					if err := b.Store.Prune(t.Context(), h, func(string, int) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				prune()
+				if _, err := b.Store.Message(t.Context(), "T1", b.channel, old); err == nil {
+					t.Error("nothing was pruned")
+				}
+				b.catchUp(true) // from its mark of a hundred days ago
+				b.wantTaken(tc.taken)
+				if tc.taken != "" {
+					return
+				}
+				b.wantChanges()
+				// What it has read again goes again; and once the mark has moved it is not read.
+				prune()
+				b.hear(b.standing(b.say(0, "again", sandbox.InThread(revived))))
+				b.relay()
+				if got := b.catchUp(true); got.Taken != 0 {
+					t.Errorf("%+v", got)
+				}
+				b.wantTaken("")
+				b.wantChanges()
+			})
+		})
+	}
+}

@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"myao/internal/chat"
+)
+
+// Horizons are the times before which Prune deletes; a zero time keeps all.
+type Horizons struct {
+	// Ledger is of decisions, changes, replies in the outbox, calls of models and orders.
+	Ledger time.Time
+	// Messages is of what was said. It must lie further back than anything waits, catch-up
+	// reads and memory looks (config.Retention sees to that).
+	Messages time.Time
+	// MemoryVersions is of versions of memories that are not in force.
+	MemoryVersions time.Time
+}
+
+// pruneAtOnce is how many rows are looked at, and deleted at most, in one statement: it
+// takes some milliseconds, which whoever wants to write meanwhile may have to wait.
+const pruneAtOnce = 500
+
+// Prune deletes what lies before the horizons and is over. Each statement takes a few rows,
+// and stands for itself: after each, step is told of which table how many have gone, and
+// may take its time, or end it all with an error. Whoever is stopped begins again, and
+// finds what is left.
+//
+// What stays, however old it is: changes that wait to be relayed, decisions that are
+// pending, replies that are not over, memories in force and the newest version of each, and
+// all that was forgotten. A thread is as old as its newest reply, and stays whole. What
+// memory has yet to take in of a channel stays for as long again.
+func (s *Store) Prune(ctx context.Context, h Horizons, step func(table string, rows int) error) error {
+	p := pruning{db: s.db.WithContext(ctx), now: s.now(), step: step}
+	for _, table := range []struct {
+		name  string
+		prune func() error
+	}{
+		{"messages", func() error { return p.messages(h.Messages) }},
+		{"ledger", func() error { return p.ledger(h) }},
+		{"memories", func() error { return p.memories(h.MemoryVersions) }},
+		{"conversations", p.conversations},
+	} {
+		if err := table.prune(); err != nil {
+			return fmt.Errorf("prune %s: %w", table.name, err)
+		}
+	}
+	return nil
+}
+
+// pruning is one run.
+type pruning struct {
+	db   *gorm.DB
+	now  time.Time
+	step func(table string, rows int) error
+}
+
+// pruned says which rows of a table have had their time.
+type pruned struct {
+	table string
+	// within restricts the walk to a part of the table; empty: it goes through all of it.
+	within condition
+	// along is the column by which the table is walked, from the oldest row on: one with an
+	// index that begins with it, or with what within names.
+	along string
+	// age is what is compared with the horizon.
+	age string
+	// over is what has to hold besides.
+	over condition
+	// together is a column: rows that have the same there go together.
+	together string
+}
+
+// condition is a part of a WHERE.
+type condition struct {
+	sql  string
+	args []any
+}
+
+func where(sql string, args ...any) condition { return condition{sql, args} }
+
+func (c condition) apply(db *gorm.DB) *gorm.DB {
+	if c.sql == "" {
+		return db
+	}
+	return db.Where(c.sql, c.args...)
+}
+
+// walk deletes along a column of type K, which is never zero.
+func walk[K int64 | string](p pruning, rows pruned, before int64) error {
+	for after := *new(K); ; {
+		var window struct {
+			Rows   int
+			Last   K
+			Oldest int64
+		}
+		found := rows.within.apply(p.db.Table(rows.table)).Where(rows.along+" > ?", after).
+			Select(rows.along + " AS at, " + rows.age + " AS age").Order(rows.along).Limit(pruneAtOnce)
+		if err := p.db.Table("(?) found", found).Select("COUNT(*) AS rows, MAX(at) AS last, COALESCE(MIN(age), 0) AS oldest").
+			Scan(&window).Error; err != nil {
+			return err
+		}
+		if window.Rows == 0 || window.Oldest >= before {
+			return nil
+		}
+		old := rows.over.apply(rows.within.apply(p.db.Table(rows.table))).
+			Where(rows.along+" > ? AND "+rows.along+" <= ? AND "+rows.age+" < ?", after, window.Last, before)
+		if rows.together != "" {
+			old = p.db.Table(rows.table).Where(rows.together+" IN (?)", old.Select(rows.together))
+		}
+		deleted := old.Delete(nil)
+		if deleted.Error != nil {
+			return deleted.Error
+		}
+		if err := p.step(rows.table, int(deleted.RowsAffected)); err != nil {
+			return err
+		}
+		if window.Rows < pruneAtOnce {
+			return nil
+		}
+		after = window.Last
+	}
+}
+
+// ledger deletes what tells how decisions came about. Nothing is left of it that would be
+// done again: that a message was handled stands in its own row, and what is older than
+// the ledger is composed no reply to (activities.Compose).
+func (p pruning) ledger(h Horizons) error {
+	if h.Ledger.IsZero() {
+		return nil
+	}
+	before := micros(h.Ledger)
+	// That a message addressed the bot is known by its change alone, and a later edit of it
+	// must not look like the first mention: so those stay as long as messages do.
+	if err := walk[int64](p, pruned{
+		table: "changes", along: "id", age: "stored_us",
+		over: where("relayed_us < ? AND (kind <> 'addressed' OR sent_us < ?)", before, stamp(h.Messages)),
+	}, before); err != nil {
+		return err
+	}
+	if err := walk[int64](p, pruned{
+		table: "decisions", along: "decided_us", age: "decided_us", over: where("outcome <> 'pending'"),
+		within: where("key <> ''"), // said since the index has only those
+	}, before); err != nil {
+		return err
+	}
+	// A reply is over when all of its parts are sent, or one has failed for good: the others
+	// are not tried then. A part that was left alone would look like the whole of it.
+	if err := walk[int64](p, pruned{
+		table: "outbox", along: "stored_us", age: "stored_us", together: "reply",
+		over: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1", Sent, Failed),
+	}, before); err != nil {
+		return err
+	}
+	if err := walk[int64](p, pruned{table: "model_calls", along: "called_us", age: "called_us"}, before); err != nil {
+		return err
+	}
+	// Of orders to be silent it has to be known that they were carried out (Obey): a workflow
+	// that is reset gives them again.
+	return walk[int64](p, pruned{
+		table: "orders", along: "ordered_us", age: "ordered_us", over: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
+	}, before)
+}
+
+// memories deletes versions that are not in force. The newest of a scope's term stays, so
+// that no number is given twice.
+func (p pruning) memories(horizon time.Time) error {
+	if horizon.IsZero() {
+		return nil
+	}
+	const scope = "s.team_id = memories.team_id AND s.channel_id = memories.channel_id AND s.thread_ts = memories.thread_ts"
+	return walk[int64](p, pruned{
+		table: "memories", along: "id", age: "made_us",
+		over: where("version > 0 AND version < (SELECT MAX(s.version) FROM memories s WHERE " + scope + " AND s.term = memories.term) " +
+			"AND NOT COALESCE((SELECT memories.id IN (s.long_id, s.short_id) FROM memory_scopes s WHERE " + scope + "), FALSE)"),
+	}, micros(horizon))
+}
+
+// leaseLeft is for how long after its end a lease is not touched: clocks differ.
+const leaseLeft = time.Hour
+
+// conversations deletes what nobody holds and nobody has silenced: whoever wants the row
+// makes it again.
+func (p pruning) conversations() error {
+	return walk[string](p, pruned{
+		table: "conversations", along: "workflow_id", age: "claimed_us",
+		over: where("silenced_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+			micros(p.now)),
+	}, micros(p.now.Add(-leaseLeft)))
+}
+
+// messages goes from channel to channel.
+func (p pruning) messages(horizon time.Time) error {
+	if horizon.IsZero() {
+		return nil
+	}
+	var waiting *int64
+	if err := p.db.Model(&changeRow{}).Where("relayed_us IS NULL").Select("MIN(sent_us)").Scan(&waiting).Error; err != nil {
+		return err
+	}
+	for after := (channelRow{}); ; {
+		var channels []channelRow
+		if err := p.db.Select("team_id", "channel_id").Where("(team_id, channel_id) > (?, ?)", after.TeamID, after.ChannelID).
+			Order("team_id, channel_id").Limit(pruneAtOnce).Find(&channels).Error; err != nil {
+			return err
+		}
+		for _, c := range channels {
+			before, err := p.takenIn(chat.Scope{Team: c.TeamID, Channel: c.ChannelID}, horizon)
+			if err != nil {
+				return err
+			}
+			if waiting != nil {
+				before = min(before, *waiting)
+			}
+			if err := p.channel(c, before, horizon); err != nil {
+				return err
+			}
+		}
+		if len(channels) < pruneAtOnce {
+			return nil
+		}
+		after = channels[len(channels)-1]
+	}
+}
+
+// takenIn is the horizon of a channel's messages, or when the first of those was sent that
+// memory has yet to take in: what was sent since its cursor begins, and has been stored
+// since it read last. It waits for memory no longer than for as long again, since the bot may
+// be switched off there.
+func (p pruning) takenIn(channel chat.Scope, horizon time.Time) (before int64, err error) {
+	before = micros(horizon)
+	var scopes []scopeRow
+	if err := ofScope(p.db, channel).Find(&scopes).Error; err != nil || len(scopes) == 0 || scopes[0].SinceUS >= before {
+		return before, err
+	}
+	again := 2*before - micros(p.now)
+	var first *int64
+	err = p.db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND sent_us < ? AND NOT deleted AND stored_us >= ?",
+		channel.Team, channel.Channel, max(scopes[0].SinceUS, again), before, scopes[0].ReadUS).Select("MIN(sent_us)").Scan(&first).Error
+	if first != nil {
+		before = *first
+	}
+	return before, err
+}
+
+// sameThread is what rows {r} of a message's thread have in common with it.
+const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages.channel_id " +
+	"AND {r}.thread_ts = CASE WHEN messages.thread_ts = '' THEN messages.ts ELSE messages.thread_ts END"
+
+// channel deletes a channel's messages that were sent before a time: a thread, its parent
+// included, when all of it was, and its memory was not made since the horizon, which
+// would take notice as if people had deleted it. ts sorts as what it names.
+func (p pruning) channel(c channelRow, before int64, horizon time.Time) error {
+	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
+	return walk[string](p, pruned{
+		table: "messages", along: "ts", age: "sent_us", within: where("team_id = ? AND channel_id = ?", c.TeamID, c.ChannelID),
+		over: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
+			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
+	}, before)
+}
+
+// HeardSince reports whether a conversation was told of a message, or of one of its edits
+// (its revision), since a time, as far as that is known.
+func (s *Store) HeardSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
+	var n int64
+	if err := s.db.WithContext(ctx).Model(&changeRow{}).
+		Where("workflow_id = ? AND ts = ? AND revision = ? AND stored_us >= ?", c.ID(), ts, revision, micros(since)).Count(&n).Error; err != nil {
+		return false, fmt.Errorf("read changes of message %s: %w", ts, err)
+	}
+	return n > 0, nil
+}
