@@ -61,7 +61,7 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"door", false, measureDoor},
-	{"mention", false, measureMention},
+	{"mention", true, measureMention},
 	{"cost", false, measureCost},
 	{"context", false, measureContext},
 	{"idle", true, measureIdle},

@@ -27,6 +27,7 @@ func measureMention(b *bench) []row {
 		asked += n
 		medians, tails = append(medians, milliseconds(quantile(ours, 0.5))), append(tails, milliseconds(quantile(ours, 0.99)))
 		floorMedians, floorTails = append(floorMedians, milliseconds(quantile(bare, 0.5))), append(floorTails, milliseconds(quantile(bare, 0.99)))
+		w.stages()
 		b.tell("mention: median %.1f ms, p99 %.1f ms; bare %.1f and %.1f ms", medians[round], tails[round], floorMedians[round], floorTails[round])
 	}
 	posts := len(w.workspace.Posts())
@@ -96,4 +97,31 @@ func (r *bare) reach(name string, rate float64, n int) []time.Duration {
 		took = append(took, times[id].Sub(at))
 	}
 	return took
+}
+
+// stages says where the time of a mention goes: the median of each stage, by what the
+// database knows of the newest answers.
+func (w *world) stages() {
+	w.b.Helper()
+	rows, err := w.db.QueryContext(w.b.Context(), `
+		SELECT m.sent_us, m.stored_us, MIN(c.relayed_us), MIN(k.called_us - k.latency_us), MIN(k.called_us), MIN(o.stored_us), MIN(d.settled_us)
+		FROM messages m JOIN changes c ON c.ts = m.ts AND c.workflow_id LIKE 'thread/%' JOIN outbox o ON o.trigger_ts = m.ts
+		JOIN decisions d ON d.key = o.decision JOIN model_calls k ON k.decision = d.key
+		WHERE m.stored_us > (SELECT MAX(stored_us) FROM messages) - 20000000 GROUP BY m.sent_us, m.stored_us`)
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var stages [6][]float64
+	for rows.Next() {
+		var at [7]int64
+		if err := rows.Scan(&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6]); err != nil {
+			w.b.Fatal(err)
+		}
+		for i := range stages {
+			stages[i] = append(stages[i], float64(at[i+1]-at[i])/1000)
+		}
+	}
+	w.b.tell("mention: said to stored %.1f, to signalled %.1f, to the model asked %.1f, to its answer %.1f, to the outbox %.1f, to the end of the post %.1f ms",
+		median(stages[0]), median(stages[1]), median(stages[2]), median(stages[3]), median(stages[4]), median(stages[5]))
 }

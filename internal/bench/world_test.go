@@ -47,7 +47,7 @@ func startServers(b *bench) *servers {
 		postgres: testserver.StartPostgres(b, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off", "shared_buffers=1GB", "max_wal_size=4GB"),
 	}
 	if b.full {
-		s.temporal = testserver.StartTemporalOnPostgres(b, testserver.StartPostgres(b), nil)
+		s.temporal = testserver.StartTemporalOnPostgres(b, testserver.StartPostgres(b, "shared_buffers=512MB", "max_wal_size=4GB"), 512, nil)
 	} else {
 		s.temporal = testserver.StartTemporal(b, filepath.Join(b.TempDir(), "temporal.db"), 0)
 	}

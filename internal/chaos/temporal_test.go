@@ -13,7 +13,7 @@ import (
 func TestTemporalOnPostgres(t *testing.T) {
 	long(t)
 	postgres := testserver.StartPostgres(t)
-	server := testserver.StartTemporalOnPostgres(t, postgres, nil)
+	server := testserver.StartTemporalOnPostgres(t, postgres, 4, nil)
 	address := server.Address
 	find := func() string {
 		t.Helper()

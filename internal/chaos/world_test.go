@@ -123,7 +123,7 @@ func startTemporal(t *testing.T, how string) *testserver.TemporalServer {
 	case "dev":
 		return testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), 0)
 	case "postgres":
-		return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), map[string]any{"matching.enableFairness": true})
+		return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), 4, map[string]any{"matching.enableFairness": true})
 	default:
 		t.Fatalf("no such Temporal server: %s", how)
 		return nil

@@ -24,13 +24,14 @@ import (
 // StartTemporalOnPostgres starts a Temporal server, all of its services in one
 // process, that keeps its state in two databases of a Postgres server. It has the
 // namespace "default". Dynamic configuration, such as
-// {"matching.enableFairness": true}, is Temporal's own. The server is killed at the
-// test's end; the methods are for one goroutine at a time.
-func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, dynamic map[string]any) *TemporalServer {
+// {"matching.enableFairness": true}, is Temporal's own. It writes for one workflow at a
+// time in each of its shards. The server is killed at the test's end; the methods are for
+// one goroutine at a time.
+func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int, dynamic map[string]any) *TemporalServer {
 	t.Helper()
 	s := &TemporalServer{t: t}
 	c := clusterOfTemporal{
-		dir:   t.TempDir(),
+		dir: t.TempDir(), shards: shards,
 		state: temporalDatabase(t, postgres, "temporal"), visibility: temporalDatabase(t, postgres, "visibility"),
 	}
 	server, err := tool("temporal-server", "temporal-server")
@@ -87,6 +88,7 @@ func temporalDatabase(t testing.TB, postgres *PostgresServer, schema string) *ur
 // clusterOfTemporal is where a server keeps what it knows.
 type clusterOfTemporal struct {
 	dir               string
+	shards            int
 	state, visibility *url.URL
 }
 
@@ -118,7 +120,7 @@ log: {stdout: true, level: error}
 persistence:
   defaultStore: state
   visibilityStore: visibility
-  numHistoryShards: 4
+  numHistoryShards: %d
   datastores:
     state: %s
     visibility: %s
@@ -139,7 +141,7 @@ clusterMetadata:
 dcRedirectionPolicy: {policy: noop}
 archival: {history: {state: disabled}, visibility: {state: disabled}}
 dynamicConfigClient: {filepath: %q, pollInterval: 10s}
-`, store(c.state, 20), store(c.visibility, 5), port, ports[0], ports[1], ports[2], ports[3], ports[4], ports[5], ports[6], port, settings), 0o600)
+`, c.shards, store(c.state, 20), store(c.visibility, 5), port, ports[0], ports[1], ports[2], ports[3], ports[4], ports[5], ports[6], port, settings), 0o600)
 }
 
 // register makes the namespace that clients use unless they are told another, and
