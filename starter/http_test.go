@@ -37,7 +37,7 @@ const drip = 20 * time.Millisecond
 
 type nobody struct{}
 
-func (nobody) Kick(chat.Conversation) {}
+func (nobody) Kick(...chat.Conversation) {}
 
 // front is a starter's HTTP server with a real door behind it.
 type front struct {

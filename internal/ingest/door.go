@@ -20,9 +20,10 @@ import (
 // answer: one that cannot be taken by then is refused in time.
 const acceptFor = 2500 * time.Millisecond
 
-// Relay is told of conversations that have something new.
+// Relay is told of conversations that have something new, first of the one in which
+// somebody may wait for an answer.
 type Relay interface {
-	Kick(c chat.Conversation)
+	Kick(changed ...chat.Conversation)
 }
 
 // Door takes in events, and what people ask of the bot by name. All fields are required.
@@ -103,9 +104,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", conversationOf(event.Message).ID(), "kind", event.Kind,
 			"channel", event.Message.Channel, "ts", event.Message.TS, "targets", len(targets))
 	}
-	for _, c := range targets {
-		d.Relay.Kick(c)
-	}
+	d.Relay.Kick(targets...)
 	return nil
 }
 

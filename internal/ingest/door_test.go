@@ -82,10 +82,12 @@ type kicks struct {
 	ids []string
 }
 
-func (k *kicks) Kick(c chat.Conversation) {
+func (k *kicks) Kick(changed ...chat.Conversation) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.ids = append(k.ids, c.ID())
+	for _, c := range changed {
+		k.ids = append(k.ids, c.ID())
+	}
 }
 
 func (k *kicks) told() []string {

@@ -43,9 +43,7 @@ func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identit
 	d.Metrics.order("hush", "done")
 	d.Logger.InfoContext(ctx, "message hushed", "conversation", conversationOf(m).ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
 		"outcome", outcome, "targets", len(targets))
-	for _, c := range targets {
-		d.Relay.Kick(c)
-	}
+	d.Relay.Kick(targets...)
 	return nil
 }
 

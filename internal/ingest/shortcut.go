@@ -60,9 +60,7 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	if err != nil {
 		return "", "", err
 	}
-	for _, c := range targets {
-		d.Relay.Kick(c)
-	}
+	d.Relay.Kick(targets...)
 	if text != comes {
 		return text, "refused", nil
 	}

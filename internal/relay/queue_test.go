@@ -364,8 +364,8 @@ func TestQueueUnderManyHands(t *testing.T) {
 			t.Fatalf("%d were pushed and never taken", left)
 		}
 	}
-	cancel()
-	workers.Wait()
+	// What was pushed between a take and its mark is in line and no longer owed: the
+	// workers go on until nothing is left.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		q.mu.Lock()
 		lines, known := len(q.lines), len(q.known)
@@ -376,5 +376,26 @@ func TestQueueUnderManyHands(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left behind: %d lines, %d conversations", lines, known)
 		}
+	}
+	cancel()
+	workers.Wait()
+}
+
+// Of the conversations that hear of a message the one with the answer goes first.
+func TestKickLetsTheFirstGoBefore(t *testing.T) {
+	thread, channel := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000001"}, chat.Conversation{Team: "T1", Channel: "C1"}
+	r := &Relay{queue: newQueue(time.Now)}
+	var later []func()
+	r.queue.after = func(_ time.Duration, do func()) { later = append(later, do) }
+	waiting := func() (n int) { return r.queue.untaken([]chat.Conversation{thread, channel}) }
+	r.Kick(thread, channel)
+	if got, ok := r.queue.take(t.Context()); !ok || got != thread || waiting() != 0 {
+		t.Fatalf("%v is taken first, and %d wait", got, waiting())
+	}
+	for _, do := range later {
+		do()
+	}
+	if got, ok := r.queue.take(t.Context()); !ok || got != channel {
+		t.Errorf("%v is taken next", got)
 	}
 }

@@ -54,6 +54,9 @@ const (
 	// workers is how many conversations are relayed side by side. They mostly wait for
 	// Temporal, and need one of the database's 16 connections for a moment.
 	workers = 16
+	// letGoFirst is how long the others of a message's conversations let the first go
+	// before: about until its workflow has begun what it has to do.
+	letGoFirst = 150 * time.Millisecond
 	// restFor is how long a worker rests between two failures while nothing succeeds.
 	restFor = time.Second
 )
@@ -84,9 +87,19 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	}
 }
 
-// Kick says that a conversation has something new. It never blocks: what does not
-// fit is found by the sweep.
-func (r *Relay) Kick(c chat.Conversation) { r.queue.push(c) }
+// Kick says that conversations have something new. The first is where somebody may wait
+// for an answer; the others, as the channel at whose top level a mention stands, only
+// have to know, and let it go first. It never blocks: what does not fit is found by the
+// sweep.
+func (r *Relay) Kick(changed ...chat.Conversation) {
+	for i, c := range changed {
+		if i == 0 {
+			r.queue.push(c)
+			continue
+		}
+		r.queue.after(letGoFirst, func() { r.queue.push(c) })
+	}
+}
 
 // Run relays until the context ends.
 func (r *Relay) Run(ctx context.Context) {
