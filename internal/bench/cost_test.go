@@ -47,24 +47,25 @@ func measureCost(b *bench) []row {
 		},
 	})
 	defer w.close()
-	rows := slices.Concat(w.historyRows(), w.statementRows(), w.modelRows())
+	rows := slices.Concat(w.historyRows(), w.statementRows())
+	w.tellActions()
+	rows = append(rows, w.modelRows()...)
 	for i := range rows {
 		rows[i] = rows[i].counting()
 	}
-	w.tellActions()
 	return rows
 }
 
 // historyRows has people write in conversations in which nothing is judged yet.
 func (w *world) historyRows() []row {
 	b, writer := w.b, w.writer()
-	n := b.of(100, 10)
+	n := b.of(60, 10)
 	var spaced, bursts []float64
 	for round := range b.rounds {
 		slow, fast := place{channel: w.channels[2*round]}, place{channel: w.channels[2*round+1]}
 		for range n {
 			w.must(writer.say(b.Context(), slow.channel, "", writer.ts(), "one after the other"))
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 		}
 		w.drained()
 		spaced = append(spaced, float64(len(w.history(slow)))/float64(n))
@@ -77,7 +78,7 @@ func (w *world) historyRows() []row {
 		bursts = append(bursts, float64(len(w.history(fast)))/float64(n))
 	}
 	return []row{
-		alone("history events a message, spaced", "events", atMost(4.5, "events"), spaced...).noting("%d messages, 300 ms apart; the start and the timer of the run are counted, too", n),
+		alone("history events a message, spaced", "events", atMost(4.5, "events"), spaced...).noting("%d messages, 200 ms apart; the start and the timer of the run are counted, too", n),
 		alone("history events a message, in bursts", "events", atMost(3.5, "events"), bursts...),
 	}
 }

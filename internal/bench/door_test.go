@@ -45,14 +45,14 @@ func (r *bare) rawSignals(conversations int, lasts time.Duration) float64 {
 func measureDoor(b *bench) []row {
 	const hands = 128
 	conversations := b.of(500, 50)
-	burst, raw := b.lasting(30*time.Second, time.Second), b.lasting(10*time.Second, time.Second)
+	burst, raw := b.lasting(30*time.Second, time.Second), b.lasting(8*time.Second, time.Second)
 	w := build(b, settings{name: "door", channels: max(1, conversations/10), response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200\nfollow_up_wait_seconds: 3600"})
 	defer w.close()
 	floor := startBare(b, "door")
 	defer floor.program.Kill()
 	places, writer := w.places(conversations), w.writer()
-	floor.rawSignals(conversations, b.lasting(5*time.Second, time.Second)) // warm
-	_, acknowledged := w.burst(writer, places, hands, b.lasting(5*time.Second, time.Second))
+	floor.rawSignals(conversations, b.lasting(3*time.Second, time.Second)) // warm
+	_, acknowledged := w.burst(writer, places, hands, b.lasting(3*time.Second, time.Second))
 	w.drained()
 
 	var rates, floors, drains, p99s, p50s []float64

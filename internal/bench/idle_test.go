@@ -106,19 +106,9 @@ func (w *world) crowd(from, to int) {
 }
 
 // restartRows kills the worker while a hundred replies wait, starts it when they are due,
-// and compares it with a bare worker whose workflows wait as these do.
+// and compares it with a bare worker that has nothing else to keep.
 func (w *world) restartRows(floor *bare, crowd int) []row {
 	b := w.b
-	done, failed, _ := closedLoop(b.Context(), 32, time.Hour, func(i int) error {
-		if i >= crowd {
-			return errEnough
-		}
-		return floor.send(fmt.Sprintf("crowd-%d", i), bareMessage{ID: -1, After: 2 * time.Hour})
-	})
-	if failed > 0 {
-		b.Errorf("%d bare signals failed", failed)
-	}
-	b.tell("idle: %d bare workflows wait", done)
 	var firsts, lasts, bareLasts []float64
 	asked := 0
 	for round := range b.rounds {

@@ -11,7 +11,7 @@ import (
 // with one signal and as many activities: one asks the model, one posts.
 func measureMention(b *bench) []row {
 	const rate = 5
-	n := b.of(150, 10)
+	n := b.of(100, 10)
 	w := build(b, settings{name: "mention", channels: 60, events: true, response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200"})
 	defer w.close()
 	floor := startBare(b, "mention")
