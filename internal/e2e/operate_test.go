@@ -113,6 +113,11 @@ func TestOperatingFromATerminal(t *testing.T) {
 	if d := decided(s.general, 1); d.Outcome != "posted" || d.Source != "judgment" {
 		t.Errorf("hastened, the ledger says %+v", d)
 	}
+	// The ledger knows of the post before the workflow does.
+	s.await("the conversation to have heard of the post", 20*time.Second, func() bool {
+		s.does(&shown, "show", s.general)
+		return shown.State.Phase == conversation.Idle
+	})
 	s.refuses("nothing waits here: the conversation is idle", "answer-now", s.general)
 	// Dropped.
 	s.does(&done, "drop", attic)

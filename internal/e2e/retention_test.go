@@ -40,6 +40,10 @@ func TestRetention(t *testing.T) {
 		}
 		lone := s.workspace.Say(s.general, s.alice.ID, "nobody replied to this", ago(38))
 		s.heard(s.general, lone)
+		s.await("all that was said to be passed on", 20*time.Second, func() bool { // what waits for that is kept
+			n, _, err := s.store.BacklogSize(t.Context())
+			return err == nil && n == 0
+		})
 		prune()
 		s.await("the old message to go", 20*time.Second, func() bool { return gone(lone) })
 		// A thread is as old as its newest reply: the bot's answer was given today.
