@@ -12,7 +12,6 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 
-	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/workflows"
@@ -93,8 +92,7 @@ func (w *world) must(err error) {
 // history is the events of a conversation's newest run.
 func (w *world) history(p place) (events []*historypb.HistoryEvent) {
 	w.b.Helper()
-	id := chat.Conversation{Team: team, Channel: p.channel, Thread: p.thread}.ID()
-	for all := w.client.GetWorkflowHistory(w.b.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
+	for all := w.client.GetWorkflowHistory(w.b.Context(), p.id(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
 		e, err := all.Next()
 		if err != nil {
 			w.b.Fatal(err)
@@ -282,7 +280,7 @@ func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 // size is how many bytes Temporal stores of a conversation's newest run.
 func (w *world) size(p place) int64 {
 	w.b.Helper()
-	d, err := w.client.DescribeWorkflowExecution(w.b.Context(), chat.Conversation{Team: team, Channel: p.channel, Thread: p.thread}.ID(), "")
+	d, err := w.client.DescribeWorkflowExecution(w.b.Context(), p.id(), "")
 	if err != nil {
 		w.b.Fatal(err)
 	}

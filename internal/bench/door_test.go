@@ -14,6 +14,11 @@ import (
 // place is where something is said.
 type place struct{ channel, thread string }
 
+// id is that of the conversation's workflow.
+func (p place) id() string {
+	return chat.Conversation{Team: team, Channel: p.channel, Thread: p.thread}.ID()
+}
+
 // places is n conversations: of each channel its top level and nine threads.
 func (w *world) places(n int) []place {
 	var all []place
@@ -139,7 +144,7 @@ func (w *world) account(places []place, acknowledged int) (lost, doubled int) {
 	}
 	lost += max(0, acknowledged-stored) + max(0, stored-relayed)
 	for i := 0; i < len(places); i += max(1, len(places)/20) {
-		id := chat.Conversation{Team: team, Channel: places[i].channel, Thread: places[i].thread}.ID()
+		id := places[i].id()
 		expected := w.count("SELECT COUNT(*) FROM changes WHERE workflow_id = $1", id)
 		// What comes while a workflow task is under way stands in the history when that has ended.
 		var told map[string]int

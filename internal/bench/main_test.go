@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,24 +31,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	flag.Parse()
-	os.Exit(func() int {
-		defer testserver.Stop()
-		defer func() { _ = os.RemoveAll(bin) }()
-		return m.Run()
-	}())
+	testserver.Main(m)
 }
-
-var bin string // where programs has built them; empty until then
-
-// programs builds the programs when they are first needed and returns where they are.
-var programs = sync.OnceValues(func() (string, error) {
-	var err error
-	if bin, err = os.MkdirTemp("", "myao-bench-"); err != nil {
-		return "", err
-	}
-	return bin, testserver.Build(bin, nil, "myao/worker", "myao/starter")
-})
 
 // A measurement measures rows that belong together.
 type measurement struct {

@@ -124,7 +124,7 @@ type settings struct {
 // build starts the programs, and returns when the bot knows its channels.
 func build(b *bench, o settings) *world {
 	b.Helper()
-	programs, err := programs()
+	programs, err := testserver.Programs()
 	if err != nil {
 		b.Fatal(err)
 	}

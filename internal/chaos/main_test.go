@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"flag"
-	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,27 +18,7 @@ var (
 	flagOutage   = flag.Duration("chaos.outage", 10*time.Minute, "how long Temporal is down in TestTemporalDown")
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(func() int {
-		defer testserver.Stop()
-		defer func() { _ = os.RemoveAll(bin) }()
-		return m.Run()
-	}())
-}
-
-var bin string // where programs has built them; empty until then
-
-// programs builds the programs when the first test needs them and returns where they
-// are. They go without the race detector: what is at stake here is time, and other
-// tests have it.
-var programs = sync.OnceValues(func() (string, error) {
-	var err error
-	if bin, err = os.MkdirTemp("", "myao-chaos-"); err != nil {
-		return "", err
-	}
-	return bin, testserver.Build(bin, nil, "myao/worker", "myao/starter")
-})
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 // long skips a test that make test has no time for.
 func long(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,17 @@ func Build(dir string, flags []string, packages ...string) error {
 	}
 	return nil
 }
+
+// Programs builds the worker and the starter, as they are shipped, when a test of the
+// binary first asks for them, and returns the directory where they are.
+var Programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "myao-programs-")
+	if err != nil {
+		return "", err
+	}
+	stopAtEnd(func() { _ = os.RemoveAll(dir) })
+	return dir, Build(dir, nil, "myao/worker", "myao/starter")
+})
 
 // Program is a program as a process, which a test starts, stops, kills and
 // freezes, again and again. Its methods are for one goroutine at a time.
