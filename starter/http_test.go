@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/ingest"
 	"myao/internal/launch"
@@ -37,7 +36,7 @@ const drip = 20 * time.Millisecond
 
 type nobody struct{}
 
-func (nobody) Kick(...chat.Conversation) {}
+func (nobody) Kick(...store.Target) {}
 
 // front is a starter's HTTP server with a real door behind it.
 type front struct {

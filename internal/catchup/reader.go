@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"myao/internal/channels"
-	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -24,7 +23,7 @@ type Slack interface {
 
 // Recorder is who commits events, and knows the settings of a channel.
 type Recorder interface {
-	Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error)
+	Record(ctx context.Context, e slack.Event) ([]store.Target, error)
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 

@@ -51,7 +51,7 @@ type recorder struct {
 	fail  func(n int) error // before the event number n, from 0
 }
 
-func (r *recorder) Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error) {
+func (r *recorder) Record(ctx context.Context, e slack.Event) ([]store.Target, error) {
 	r.mu.Lock()
 	n, fail := len(r.texts), r.fail
 	r.mu.Unlock()

@@ -32,6 +32,11 @@ func (c Conversation) Top() Conversation { return Conversation{Team: c.Team, Cha
 // gives those ids that begin with D (docs.slack.dev/apis/web-api/using-the-conversations-api).
 func (c Conversation) Direct() bool { return strings.HasPrefix(c.Channel, "D") }
 
+// AnswersHere reports whether messages that address the bot are answered in the
+// conversation itself. One at a channel's top level is answered in a thread of its own,
+// but for a direct message.
+func (c Conversation) AnswersHere() bool { return !c.TopLevel() || c.Direct() }
+
 // ParseConversation reads a workflow id made by Conversation.ID.
 func ParseConversation(id string) (Conversation, error) {
 	parts := strings.Split(id, "/")

@@ -120,7 +120,7 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 		return effects
 	}
 	switch {
-	case len(n.addressed) > 0 && !s.answersHere():
+	case len(n.addressed) > 0 && !s.Conversation.AnswersHere():
 		return append(effects, s.standBack(n, now)...)
 	case s.Phase == Replying && (s.Posting || len(s.Answering) > 0),
 		s.Capped && len(n.addressed) == 0:

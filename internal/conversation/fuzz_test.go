@@ -551,7 +551,7 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 			}
 			d.known.add(c.ID())
 			switch {
-			case c.Kind == Addressed && !d.s.answersHere():
+			case c.Kind == Addressed && !d.s.Conversation.AnswersHere():
 				elsewhere = max(elsewhere, c.TS)
 			case c.Kind == Said, c.Kind == Addressed:
 				wanted[c.TS] = cause{addressed: c.Kind == Addressed || wanted[c.TS].addressed, later: true}

@@ -82,11 +82,6 @@ func (s *State) Wake() time.Time {
 // Closing reports whether the conversation has been idle for long enough to end.
 func (s *State) Closing(now time.Time) bool { return s.Phase == Idle && !now.Before(s.Wake()) }
 
-// answersHere reports whether addressed messages of this conversation are
-// answered in it. One at a channel's top level is answered in a thread of its
-// own, but for a direct message.
-func (s *State) answersHere() bool { return !s.Conversation.TopLevel() || s.Conversation.Direct() }
-
 // seen remembers a change and reports whether it was known.
 func (s *State) seen(id string) bool {
 	if slices.Contains(s.Seen, id) {

@@ -11,19 +11,18 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"myao/internal/chat"
 	"myao/internal/failpoint"
 	"myao/internal/slack"
+	"myao/internal/store"
 )
 
 // acceptFor is how long an event may take. Slack waits three seconds for its
 // answer: one that cannot be taken by then is refused in time.
 const acceptFor = 2500 * time.Millisecond
 
-// Relay is told of conversations that have something new, first of the one in which
-// somebody may wait for an answer.
+// Relay is told of conversations that have something new.
 type Relay interface {
-	Kick(changed ...chat.Conversation)
+	Kick(targets ...store.Target)
 }
 
 // Door takes in events, and what people ask of the bot by name. All fields are required.

@@ -82,10 +82,10 @@ type kicks struct {
 	ids []string
 }
 
-func (k *kicks) Kick(changed ...chat.Conversation) {
+func (k *kicks) Kick(targets ...store.Target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, c := range changed {
+	for _, c := range targets {
 		k.ids = append(k.ids, c.ID())
 	}
 }

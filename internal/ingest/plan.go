@@ -150,7 +150,7 @@ func (p planner) trigger(m chat.Message, mention bool) (kind conversation.Kind, 
 // top level that addresses the bot, the thread in which it is answered.
 func targets(m chat.Message, addressed bool) []chat.Conversation {
 	c := conversationOf(m)
-	if !addressed || !c.TopLevel() || c.Direct() {
+	if !addressed || c.AnswersHere() {
 		return []chat.Conversation{c}
 	}
 	return []chat.Conversation{{Team: c.Team, Channel: c.Channel, Thread: m.TS}, c}

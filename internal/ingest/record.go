@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"myao/internal/channels"
-	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -31,7 +30,7 @@ type Recorder struct {
 
 // Record commits an event and returns the conversations that have something new to
 // be relayed. The same event again changes nothing.
-func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]chat.Conversation, error) {
+func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]store.Target, error) {
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings)

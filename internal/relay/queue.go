@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,9 +50,9 @@ type queue struct {
 	turns    []*line // those with somebody waiting and a hand free, in order of their turns
 	known    map[chat.Conversation]standing
 	waiting  int
-	again    []chat.Conversation // those that have come again, and rested
-	spacing  bool                // the first of them waits for its turn
-	took     time.Duration       // about how long a conversation is in hand
+	again    []resting     // those that have come again, and rested
+	spacing  bool          // the first of them waits for its turn
+	took     time.Duration // about how long a conversation is in hand
 }
 
 // place is a Slack channel.
@@ -63,6 +64,7 @@ func placeOf(c chat.Conversation) place { return place{c.Team, c.Channel} }
 type line struct {
 	place   place
 	waiting []chat.Conversation
+	urgent  int       // how many of them, the first, are urgent
 	hands   int       // how many are being relayed
 	turn    bool      // it is among the turns
 	pausing bool      // it gets its turn later
@@ -73,8 +75,15 @@ type line struct {
 // standing is where a conversation is, and since when: while it is in hand, since it
 // was taken.
 type standing struct {
-	stage stage
-	since time.Time
+	stage  stage
+	since  time.Time
+	urgent bool // somebody waits for an answer to what is new
+}
+
+// resting is a conversation that has come again, while it stands as it does.
+type resting struct {
+	conversation chat.Conversation
+	standing     standing
 }
 
 type stage int
@@ -99,25 +108,39 @@ func newQueue(clock func() time.Time) *queue {
 
 // push adds a conversation to its channel's line, at once or when it has rested, and
 // reports whether that was news: it is not if it waits already, or if there is no room
-// for it.
-func (q *queue) push(c chat.Conversation) bool {
+// for it. One that is urgent does not rest, and goes before those of its channel that
+// are not.
+func (q *queue) push(c chat.Conversation, urgent bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch at := q.known[c]; at.stage {
-	case waits, inHandAgain, restsAgain:
+	at := q.known[c]
+	switch at.stage {
+	case waits:
+		if urgent && !at.urgent {
+			l := q.lines[placeOf(c)]
+			i := slices.Index(l.waiting, c)
+			l.waiting = slices.Delete(l.waiting, i, i+1)
+			q.waiting--
+			q.enter(c, true)
+		}
 		return false
-	case inHand:
-		q.known[c] = standing{inHandAgain, at.since}
-		return true
-	case rests:
-		q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
-		return true
+	case inHand, inHandAgain:
+		q.known[c] = standing{inHandAgain, at.since, at.urgent || urgent}
+		return at.stage == inHand
+	case rests, restsAgain:
+		switch {
+		case urgent:
+			q.enter(c, true)
+		case at.stage == rests:
+			q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
+		}
+		return at.stage == rests
 	case unknown:
 	}
 	if l := q.lines[placeOf(c)]; q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
 		return false
 	}
-	q.enter(c)
+	q.enter(c, urgent)
 	return true
 }
 
@@ -156,6 +179,7 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	l.turn = false
 	c := l.waiting[0]
 	l.waiting = l.waiting[1:]
+	l.urgent = max(0, l.urgent-1)
 	l.hands++
 	now := q.clock()
 	if l.paid.Before(now) {
@@ -163,7 +187,7 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	}
 	l.paid = l.paid.Add(turnEvery)
 	q.waiting--
-	q.known[c] = standing{inHand, now}
+	q.known[c] = standing{stage: inHand, since: now}
 	q.look(l)
 	return c, true
 }
@@ -177,14 +201,18 @@ func (q *queue) done(c chat.Conversation, more bool) {
 	l := q.lines[placeOf(c)]
 	l.hands--
 	q.look(l)
-	if more || was.stage == inHandAgain {
+	switch {
+	case was.urgent:
+		q.enter(c, true)
+		return
+	case more || was.stage == inHandAgain:
 		q.comeAgain(c, againAfter)
 		return
 	}
-	resting := standing{rests, q.clock()}
-	q.known[c] = resting
+	now := standing{stage: rests, since: q.clock()}
+	q.known[c] = now
 	q.later(recently, func() {
-		if q.known[c] == resting { // and not anew
+		if q.known[c] == now { // and not anew
 			delete(q.known, c)
 		}
 	})
@@ -193,9 +221,10 @@ func (q *queue) done(c chat.Conversation, more bool) {
 // comeAgain has a conversation that rests, and has something new, take its turn among
 // those that come again after a pause.
 func (q *queue) comeAgain(c chat.Conversation, pause time.Duration) {
-	q.known[c] = standing{restsAgain, q.clock()}
+	r := resting{c, standing{stage: restsAgain, since: q.clock()}}
+	q.known[c] = r.standing
 	q.later(pause, func() {
-		q.again = append(q.again, c)
+		q.again = append(q.again, r)
 		q.space()
 	})
 }
@@ -204,17 +233,20 @@ func (q *queue) comeAgain(c chat.Conversation, pause time.Duration) {
 // that keeps handsAgain hands busy. A server that is slow or away does not make a few
 // wait for long.
 func (q *queue) space() {
-	if q.spacing || len(q.again) == 0 {
-		return
+	for !q.spacing && len(q.again) > 0 {
+		distance := min(q.took/handsAgain, againWithin/time.Duration(len(q.again)), againAfter)
+		r := q.again[0]
+		q.again = q.again[1:]
+		if q.known[r.conversation] != r.standing {
+			continue // it became urgent meanwhile
+		}
+		q.enter(r.conversation, false)
+		q.spacing = true
+		q.later(distance, func() {
+			q.spacing = false
+			q.space()
+		})
 	}
-	distance := min(q.took/handsAgain, againWithin/time.Duration(len(q.again)), againAfter)
-	q.enter(q.again[0])
-	q.again = q.again[1:]
-	q.spacing = true
-	q.later(distance, func() {
-		q.spacing = false
-		q.space()
-	})
 }
 
 // later does something after a while, or at once if that is over.
@@ -230,15 +262,21 @@ func (q *queue) later(d time.Duration, do func()) {
 	})
 }
 
-// enter puts a conversation at the end of its channel's line.
-func (q *queue) enter(c chat.Conversation) {
+// enter puts a conversation at the end of its channel's line, or of those there that are
+// urgent.
+func (q *queue) enter(c chat.Conversation, urgent bool) {
 	l := q.lines[placeOf(c)]
 	if l == nil {
 		l = &line{place: placeOf(c)}
 		q.lines[l.place] = l
 	}
-	l.waiting = append(l.waiting, c)
-	q.known[c] = standing{waits, q.clock()}
+	at := len(l.waiting)
+	if urgent {
+		at = l.urgent
+		l.urgent++
+	}
+	l.waiting = slices.Insert(l.waiting, at, c)
+	q.known[c] = standing{waits, q.clock(), urgent}
 	q.waiting++
 	q.look(l)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/store"
 )
 
 // thread is one of a channel's conversations, as "A3".
@@ -70,7 +71,7 @@ func TestChannelsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		// do is in order: +A1 pushes, -A1 is done with, *A1 is, and there is more, ?A1 is what
+		// do is in order: +A1 pushes, !A1 does so urgently, -A1 is done with, *A1 is, and there is more, ?A1 is what
 		// is taken, ? that nothing is, _ a rest.
 		do string
 	}{
@@ -86,6 +87,13 @@ func TestChannelsTakeTurns(t *testing.T) {
 		{"there is more of it", "+A1 ?A1 *A1 +A1 ? _ ?A1 ? -A1 _ ?"},
 		{"done with, it rests", "+A1 ?A1 -A1 +A1 +A1 ? _ ?A1 ? -A1 _ ?"},
 		{"and the others do not", "+A1 ?A1 -A1 +A1 +A2 +B1 ?A2 ?B1 ? _ ?A1 ?"},
+		{"urgent, it does not rest", "+A1 ?A1 -A1 !A1 ?A1 ? -A1 _ ?"},
+		{"nor after it was in hand", "+A1 ?A1 !A1 +A1 ? -A1 ?A1 ? -A1 _ ?"},
+		{"nor when it has come again", "+A1 ?A1 -A1 +A1 ? !A1 ?A1 ? _ ? -A1 _ ?"},
+		{"and its old rest is forgotten", "+A1 ?A1 -A1 +A1 !A1 ?A1 -A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"it goes before its channel's others", "+A1 +A2 !A3 !A4 ?A3 ?A4 ?A1"},
+		{"also when it waits already", "+A1 +A2 +A3 !A3 !A3 ?A3 ?A1 ?A2 ?"},
+		{"and not before another channel's", "+A1 +B1 !A2 ?A2 ?B1 ?A1 ?"},
 		{"rested, it is new", "+A1 ?A1 -A1 _ ? +A1 ?A1 -A1 _ ?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +102,9 @@ func TestChannelsTakeTurns(t *testing.T) {
 			for i, step := range strings.Fields(test.do) {
 				switch name := step[1:]; step[0] {
 				case '+':
-					q.push(thread(name))
+					q.push(thread(name), false)
+				case '!':
+					q.push(thread(name), true)
 				case '-', '*':
 					q.done(thread(name), step[0] == '*')
 				case '_':
@@ -114,7 +124,7 @@ func TestPushReportsWhatIsNew(t *testing.T) {
 	q, glass := setupQueue()
 	push := func(name string, want bool, why string) {
 		t.Helper()
-		if got := q.push(thread(name)); got != want {
+		if got := q.push(thread(name), false); got != want {
 			t.Errorf("push %s reports %v, want %v: %s", name, got, want, why)
 		}
 	}
@@ -157,10 +167,10 @@ func TestThoseThatComeAgainKeepFewHandsBusy(t *testing.T) {
 					turns = 0 // by now they all have come before
 				}
 				for c := range test.conversations {
-					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)})
+					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, false)
 				}
 				first := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n)}
-				q.push(first)
+				q.push(first, false)
 				for len(q.turns) > 0 {
 					c, _ := q.take(t.Context())
 					if c != first {
@@ -192,11 +202,11 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 	for channel := range channels {
 		for n := range linePerChannel + 10 {
-			if took, want := q.push(in(channel, n)), n < linePerChannel; channel == 0 && took != want {
+			if took, want := q.push(in(channel, n), false), n < linePerChannel; channel == 0 && took != want {
 				t.Fatalf("push %d of a channel: %v", n, took)
 			}
 		}
-		if channel == 0 && !q.push(thread("A1")) {
+		if channel == 0 && !q.push(thread("A1"), false) {
 			t.Error("a storm leaves no room for another channel")
 		}
 	}
@@ -235,7 +245,7 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 			for n := range ticks {
 				for range test.gust {
 					if n%test.pause == 0 {
-						q.push(thread(fmt.Sprint("A", said)))
+						q.push(thread(fmt.Sprint("A", said)), false)
 						said++
 					}
 				}
@@ -257,7 +267,7 @@ func TestPauseIsOneChannelsOwn(t *testing.T) {
 	t.Parallel()
 	q, glass := setupQueue()
 	for n := range turnsAtOnce + 2 {
-		q.push(thread(fmt.Sprint("A", n)))
+		q.push(thread(fmt.Sprint("A", n)), false)
 	}
 	for n := range turnsAtOnce {
 		if got := q.next(t); got != fmt.Sprint("A", n) {
@@ -268,7 +278,7 @@ func TestPauseIsOneChannelsOwn(t *testing.T) {
 	if got := q.next(t); got != "" {
 		t.Errorf("taken %q without a pause", got)
 	}
-	q.push(thread("B1"))
+	q.push(thread("B1"), false)
 	if got := q.next(t); got != "B1" {
 		t.Errorf("taken %q, want the other channel's", got)
 	}
@@ -348,7 +358,7 @@ func TestQueueUnderManyHands(t *testing.T) {
 				mu.Lock()
 				owed[c] = true
 				mu.Unlock()
-				q.push(c)
+				q.push(c, rand.IntN(5) == 0)
 			}
 		})
 	}
@@ -381,14 +391,14 @@ func TestQueueUnderManyHands(t *testing.T) {
 	workers.Wait()
 }
 
-// Of the conversations that hear of a message the one with the answer goes first.
-func TestKickLetsTheFirstGoBefore(t *testing.T) {
+// Of the conversations that hear of a mention the one with the answer goes first.
+func TestKickLetsTheAnswerGoBefore(t *testing.T) {
 	thread, channel := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000001"}, chat.Conversation{Team: "T1", Channel: "C1"}
 	r := &Relay{queue: newQueue(time.Now)}
 	var later []func()
 	r.queue.after = func(_ time.Duration, do func()) { later = append(later, do) }
 	waiting := func() (n int) { return r.queue.untaken([]chat.Conversation{thread, channel}) }
-	r.Kick(thread, channel)
+	r.Kick(store.Target{Conversation: channel}, store.Target{Conversation: thread, Awaited: true})
 	if got, ok := r.queue.take(t.Context()); !ok || got != thread || waiting() != 0 {
 		t.Fatalf("%v is taken first, and %d wait", got, waiting())
 	}
@@ -397,5 +407,9 @@ func TestKickLetsTheFirstGoBefore(t *testing.T) {
 	}
 	if got, ok := r.queue.take(t.Context()); !ok || got != channel {
 		t.Errorf("%v is taken next", got)
+	}
+	r = &Relay{queue: newQueue(time.Now)}
+	if r.Kick(store.Target{Conversation: channel}, store.Target{Conversation: thread}); waiting() != 2 {
+		t.Errorf("%d wait, want both: nobody waits for an answer", waiting())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,17 +88,17 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	}
 }
 
-// Kick says that conversations have something new. The first is where somebody may wait
-// for an answer; the others, as the channel at whose top level a mention stands, only
-// have to know, and let it go first. It never blocks: what does not fit is found by the
-// sweep.
-func (r *Relay) Kick(changed ...chat.Conversation) {
-	for i, c := range changed {
-		if i == 0 {
-			r.queue.push(c)
+// Kick says that conversations have something new. One in which somebody waits for an
+// answer goes first; the others with it, as the channel at whose top level a mention
+// stands, only have to know. Kick never blocks: what does not fit is found by the sweep.
+func (r *Relay) Kick(targets ...store.Target) {
+	urgent := slices.ContainsFunc(targets, func(t store.Target) bool { return t.Awaited })
+	for _, t := range targets {
+		if urgent && !t.Awaited {
+			r.queue.after(letGoFirst, func() { r.queue.push(t.Conversation, false) })
 			continue
 		}
-		r.queue.after(letGoFirst, func() { r.queue.push(c) })
+		r.queue.push(t.Conversation, t.Awaited)
 	}
 }
 
@@ -171,7 +172,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
 			continue
 		}
-		if r.queue.push(c) {
+		if r.queue.push(c, false) {
 			fed = append(fed, c)
 		}
 	}

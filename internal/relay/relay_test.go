@@ -264,8 +264,8 @@ func TestOneSignalTakesAllThatWaits(t *testing.T) {
 	if got := b.counted("myao_backlog_changes"); got != 4 {
 		t.Errorf("a backlog of %v, want 4", got)
 	}
-	r.Kick(in(1))
-	r.Kick(in(22))
+	r.Kick(store.Target{Conversation: in(1)})
+	r.Kick(store.Target{Conversation: in(22)})
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(1, 4)) {
@@ -331,7 +331,7 @@ func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 	b.say(in(1), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r.Kick(in(1))
+	r.Kick(store.Target{Conversation: in(1)})
 	go r.work(ctx) // no sweep runs here
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) {
@@ -382,7 +382,7 @@ func TestRefusedChangesWaitForTheSweep(t *testing.T) {
 	b.run(r)
 	for n := range 20 {
 		b.say(in(n%4), 20-n) // the newest first
-		r.Kick(in(n % 4))
+		r.Kick(store.Target{Conversation: in(n % 4)})
 	}
 	b.await("refusals", func() bool { return b.counted("myao_relay_failures_total") >= 8 })
 	if got := b.backlog(); got != 20 {
@@ -494,12 +494,12 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 			b.saidIn(storm, in0)
 			for n := range storm {
 				if kicked {
-					r.Kick(in0(n))
+					r.Kick(store.Target{Conversation: in0(n)})
 				}
 			}
 			b.say(in(1), 1)
 			if kicked {
-				r.Kick(in(1))
+				r.Kick(store.Target{Conversation: in(1)})
 			}
 			b.run(r)
 			b.await("the other channel's word", func() bool { return len(b.taken(in(1))) == 1 })
@@ -593,7 +593,7 @@ func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 				if err != nil {
 					t.Error(err)
 				}
-				relays[n%2].Kick(in(c))
+				relays[n%2].Kick(store.Target{Conversation: in(c)})
 			}
 		})
 	}
@@ -672,7 +672,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 		return nil
 	}
 	r := b.relay(b.store)
-	r.Kick(in(1)) // finds it claimed
+	r.Kick(store.Target{Conversation: in(1)}) // finds it claimed
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if early.Load() {
@@ -688,7 +688,7 @@ func TestFloodOfKicksLosesNothing(t *testing.T) {
 	go func() {
 		defer close(kicked)
 		for n := range 2 * queueAtMost { // nobody listens yet
-			r.Kick(in(n % 500))
+			r.Kick(store.Target{Conversation: in(n % 500)})
 		}
 	}()
 	select {
@@ -698,7 +698,7 @@ func TestFloodOfKicksLosesNothing(t *testing.T) {
 	}
 	for n := range 30 {
 		b.say(in(1000+n), 1, 2) // their kicks are dropped
-		r.Kick(in(1000 + n))
+		r.Kick(store.Target{Conversation: in(1000 + n)})
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
@@ -721,7 +721,7 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.say(in(1), 2)
-	r.Kick(in(1))
+	r.Kick(store.Target{Conversation: in(1)})
 	if _, err := r.drain(t.Context(), in(1)); err == nil {
 		t.Error("it went well without a database")
 	}
@@ -750,7 +750,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	r := b.relay(b.store)
 	stop := b.run(r)
 	for n := range 30 {
-		r.Kick(in(n))
+		r.Kick(store.Target{Conversation: in(n)})
 	}
 	for range workers {
 		<-hanging

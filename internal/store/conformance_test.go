@@ -116,7 +116,7 @@ func keep(m chat.Message, kinds ...conversation.Kind) func(Known) Entry {
 	}
 }
 
-func (db database) record(t *testing.T, m chat.Message, decide func(Known) Entry) []chat.Conversation {
+func (db database) record(t *testing.T, m chat.Message, decide func(Known) Entry) []Target {
 	t.Helper()
 	targets, err := db.Record(t.Context(), m, decide)
 	if err != nil {

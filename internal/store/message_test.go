@@ -21,7 +21,7 @@ func TestRecordKeepsAllOfAMessage(t *testing.T) {
 			Files: []chat.File{{ID: "F1", Name: "cat?.png", MIME: "image/png"}, {Name: "plain"}},
 		}
 		targets := db.record(t, m, keep(m, conversation.Said))
-		if want := []chat.Conversation{of(m)}; !reflect.DeepEqual(targets, want) {
+		if want := []Target{{Conversation: of(m)}}; !reflect.DeepEqual(targets, want) {
 			t.Errorf("targets %v, want %v", targets, want)
 		}
 		got, err := db.Message(t.Context(), team, channel, m.TS)
@@ -179,7 +179,7 @@ func TestTwinsGiveOneChangeForEachTarget(t *testing.T) {
 			m := said(at(n), "")
 			top, thread := of(m), chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
 			var mu sync.Mutex
-			var targets []chat.Conversation
+			var targets []Target
 			noErrors(t, atOnce(6, func(i int) error {
 				got, err := stores[i%2].Record(t.Context(), m, func(k Known) Entry {
 					if k.Handled {
@@ -195,7 +195,7 @@ func TestTwinsGiveOneChangeForEachTarget(t *testing.T) {
 				targets = append(targets, got...)
 				return err
 			}))
-			if len(targets) != 2 || !slices.Contains(targets, top) || !slices.Contains(targets, thread) {
+			if len(targets) != 2 || !slices.Contains(targets, Target{Conversation: top}) || !slices.Contains(targets, Target{Conversation: thread, Awaited: true}) {
 				t.Errorf("targets %v, want the top level and the thread once each", targets)
 			}
 		}

@@ -52,6 +52,13 @@ type Change struct {
 	Trace string
 }
 
+// Target is a conversation that has something new to be relayed.
+type Target struct {
+	chat.Conversation
+	// Awaited is set where somebody who addressed the bot is answered.
+	Awaited bool
+}
+
 // news is what one call of Record brings.
 type news struct {
 	ctx     context.Context // the caller's
@@ -71,7 +78,7 @@ type news struct {
 	entry    Entry
 	written  *messageRow
 	alone    bool // it needs a transaction of its own
-	targets  []chat.Conversation
+	targets  []Target
 
 	group *group // nil until it is taken into one
 	err   error
@@ -89,7 +96,7 @@ type news struct {
 // A message that is new costs four statements in Postgres at most, and so do all that come
 // at the same time: they are committed as a group. News of one that is known is committed
 // alone, unless it changes nothing.
-func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]chat.Conversation, error) {
+func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]Target, error) {
 	n := &news{
 		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, trace: telemetry.Traceparent(ctx),
 		first: decide(Known{}), done: make(chan struct{}),
@@ -239,7 +246,7 @@ func (s *Store) finish(tx *gorm.DB, group []*news) error {
 			r := changeRow{WorkflowID: c.Conversation.ID(), TS: c.TS, Kind: string(c.Kind), Revision: c.Revision}
 			if isNew[r] {
 				delete(isNew, r)
-				n.targets = append(n.targets, c.Conversation)
+				n.targets = append(n.targets, Target{c.Conversation, c.Kind == conversation.Addressed && c.Conversation.AnswersHere()})
 			}
 		}
 	}

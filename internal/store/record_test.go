@@ -112,7 +112,7 @@ func TestGroupIsRecorded(t *testing.T) {
 				t.Errorf("%s: alone %v, %d targets, want %v and %d", n.key, n.alone, len(n.targets), alone, targets)
 			}
 			for _, c := range n.targets {
-				if c != of(n.message) {
+				if c.Conversation != of(n.message) {
 					t.Errorf("%s: target %s", n.key, c.ID())
 				}
 			}
