@@ -14,8 +14,9 @@ import (
 	"myao/internal/slack"
 )
 
-// beat is how often an activity says that it is alive. Heartbeats are also how it
-// learns that it is no longer wanted.
+// An activity says that it is alive every beat, or where its heartbeat may be longer in
+// coming, five times as often as it has to: each costs as much as an activity. Heartbeats
+// are also how it learns that it is no longer wanted.
 const beat = 2 * time.Second
 
 // heartbeat keeps an attempt alive until stop is called. Most are over before the
@@ -25,7 +26,7 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(beat)
+		ticker := time.NewTicker(max(beat, activity.GetInfo(ctx).HeartbeatTimeout/5))
 		defer ticker.Stop()
 		for {
 			select {

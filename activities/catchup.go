@@ -2,7 +2,11 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
 )
 
 // SyncOutput counts what a listing of channels changed.
@@ -40,11 +44,13 @@ func (a *Activities) Channels(ctx context.Context) (ChannelsOutput, error) {
 	return ChannelsOutput{Channels: ids}, nil
 }
 
-// CatchUpInput names a channel to catch up with.
+// CatchUpInput names the channels to catch up with, one after the other.
 type CatchUpInput struct {
-	Channel string `json:"channel"`
-	// Threads asks for its threads, too, even if they were read lately.
+	Channels []string `json:"channels"`
+	// Threads asks for their threads, too, even if they were read lately.
 	Threads bool `json:"threads,omitempty"`
+	// PauseSeconds is left after each channel.
+	PauseSeconds int `json:"pause_seconds,omitempty"`
 }
 
 // CatchUpOutput counts messages.
@@ -54,18 +60,46 @@ type CatchUpOutput struct {
 	New int `json:"new,omitempty"`
 	// Taken were passed on to their conversations as their events would have been.
 	Taken int `json:"taken,omitempty"`
+	// Failed is the channels that could not be read.
+	Failed []string `json:"failed,omitempty"`
 }
 
-// CatchUp reads what was said in a channel while the door was closed.
+// CatchUp reads what was said in some channels while the door was closed. One of
+// several that cannot be read stops no other, and is told of; one by itself is a failure.
 func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	result, err := a.Missed.Channel(ctx, in.Channel, in.Threads)
-	if err != nil {
-		return CatchUpOutput{}, classify(fmt.Errorf("catch up with %s: %w", in.Channel, err))
+	var out CatchUpOutput
+	for _, channel := range in.Channels {
+		result, err := a.Missed.Channel(ctx, channel, in.Threads)
+		switch {
+		case err != nil && (len(in.Channels) == 1 || ctx.Err() != nil):
+			return CatchUpOutput{}, classify(fmt.Errorf("catch up with %s: %w", channel, err))
+		case err != nil:
+			a.Logger.WarnContext(ctx, "not caught up", "channel", channel, "error", err)
+			out.Failed = append(out.Failed, channel)
+		case result.Taken > 0:
+			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
+		}
+		out.Read, out.New, out.Taken = out.Read+result.Read, out.New+result.New, out.Taken+result.Taken
+		if err := rest(ctx, time.Duration(in.PauseSeconds)*time.Second); err != nil {
+			return CatchUpOutput{}, err
+		}
 	}
-	if result.Taken > 0 {
-		a.Logger.InfoContext(ctx, "caught up", "channel", in.Channel, "read", result.Read, "new", result.New, "taken", result.Taken)
-	}
-	return CatchUpOutput{Read: result.Read, New: result.New, Taken: result.Taken}, nil
+	return out, nil
+}
+
+// rest is a pause that a worker which is told to stop does not wait for: what has been
+// read is marked, and another attempt has little to do with it.
+func rest(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			cancel(errors.New("the worker stops"))
+		case <-ctx.Done():
+		}
+	}()
+	return pause(ctx, d)
 }

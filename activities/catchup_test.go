@@ -2,9 +2,14 @@ package activities
 
 import (
 	"context"
+	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.temporal.io/sdk/testsuite"
 
 	"myao/internal/sandbox"
 )
@@ -68,7 +73,7 @@ func TestCatchUpReadsWhatWasMissed(t *testing.T) {
 		b.say("heard")
 		missed := b.workspace.Say(b.general, b.alice.ID, "<@"+b.workspace.Bot().UserID+"> are you there?")
 		reply := b.workspace.Say(b.general, b.alice.ID, "are you?", sandbox.InThread(missed))
-		got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general, Threads: true})
+		got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true})
 		if err != nil || got.New != 2 || got.Taken != 2 || got.Read < 3 {
 			t.Errorf("got %+v, %v; want 2 new, and taken", got, err)
 		}
@@ -77,7 +82,7 @@ func TestCatchUpReadsWhatWasMissed(t *testing.T) {
 				t.Errorf("%s: %+v, %v", ts, m, err)
 			}
 		}
-		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
+		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
 			t.Errorf("again: %+v, %v; want nothing new", got, err)
 		}
 	})
@@ -91,14 +96,14 @@ func TestCatchUpReadsOldThreadsWhenItIsAskedTo(t *testing.T) {
 	b.sync()
 	parent := b.say("who comes to the party?", sandbox.At(time.Now().Add(-72*time.Hour)))
 	b.say("I do", sandbox.InThread(parent.TS), sandbox.At(time.Now().Add(-71*time.Hour)))
-	in := CatchUpInput{Channel: b.general, Threads: true}
+	in := CatchUpInput{Channels: []string{b.general}, Threads: true}
 	for _, want := range []CatchUpOutput{{}, {New: 1, Taken: 1}} {
 		got, err := attempt[CatchUpOutput](b.CatchUp, in)
-		if got.Read = 0; err != nil || got != want {
+		if got.Read = 0; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 		b.workspace.Say(b.general, b.alice.ID, "me too", sandbox.InThread(parent.TS))
-		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general}); err != nil || got.New != 0 {
+		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err != nil || got.New != 0 {
 			t.Errorf("without threads: %+v, %v; want nothing new", got, err)
 		}
 	}
@@ -122,7 +127,7 @@ func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
 		for method, do := range map[string]func() error{
 			"users.conversations": func() error { _, err := plain(b.SyncChannels); return err },
 			"conversations.history": func() error {
-				_, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channel: b.general})
+				_, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}})
 				return err
 			},
 		} {
@@ -138,5 +143,47 @@ func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
 				t.Errorf("%s, %s: %s after %s: %v; want %s after %s", name, method, app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
 			}
 		}
+	}
+}
+
+// Of several channels one that cannot be read stops no other, and is told of.
+func TestCatchUpWithSeveralChannels(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
+	b.sync()
+	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", When: func(c sandbox.Call) bool {
+		return c.Args.Get("channel") == b.general
+	}})
+	in := CatchUpInput{Channels: []string{b.general, other}, PauseSeconds: 1}
+	began := time.Now()
+	got, err := attempt[CatchUpOutput](b.CatchUp, in)
+	if err != nil || got.New != 1 || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
+		t.Errorf("got %+v, %v; want one new, and %s failed", got, err, b.general)
+	}
+	if paused := time.Since(began); paused < 2*time.Second {
+		t.Errorf("it took %v, and two pauses are two seconds", paused)
+	}
+	if _, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err == nil {
+		t.Error("a channel by itself that cannot be read is no failure")
+	}
+}
+
+// A worker that is told to stop does not sit out the pauses.
+func TestCatchUpEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.sync()
+	stop := make(chan struct{})
+	once := sync.OnceFunc(func() { close(stop) })
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerStopChannel(stop)
+	env.RegisterActivity(b.CatchUp)
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Alter: func(map[string]any) { once() }})
+	_, err := env.ExecuteActivity(b.CatchUp, CatchUpInput{Channels: []string{b.general}, PauseSeconds: 3600})
+	if err == nil || !strings.Contains(err.Error(), "the worker stops") {
+		t.Errorf("it ends with %v", err)
 	}
 }

@@ -52,7 +52,8 @@ func (s *server) chores() map[string]any {
 			return activities.ChannelsOutput{Channels: s.of.members}, s.of.failure(ctx, "channels")
 		},
 		"CatchUp": func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
-			return activities.CatchUpOutput{Read: 1}, s.of.failure(ctx, "catch up "+in.Channel)
+			what, failed := s.of.catchUp(in.Channels)
+			return activities.CatchUpOutput{Read: len(in.Channels) - len(failed), Failed: failed}, s.of.failure(ctx, what)
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -84,11 +85,16 @@ func newChore(t *testing.T, of workspace) *chore {
 		return during(ctx, c, "channels", activities.ChannelsOutput{Channels: of.members}, time.Second)
 	})
 	c.register("CatchUp", func(ctx context.Context, in activities.CatchUpInput) (activities.CatchUpOutput, error) {
-		what := "catch up " + in.Channel
+		what, failed := of.catchUp(in.Channels)
 		if in.Threads {
 			what += " and threads"
 		}
-		return during(ctx, c, what, activities.CatchUpOutput{Read: 3, New: 2, Taken: 1}, time.Minute)
+		if in.PauseSeconds > 0 {
+			what += fmt.Sprintf(", pausing %d s", in.PauseSeconds)
+		}
+		n := len(in.Channels) - len(failed)
+		out := activities.CatchUpOutput{Read: 3 * n, New: 2 * n, Taken: n, Failed: failed}
+		return during(ctx, c, what, out, time.Duration(len(in.Channels))*time.Minute)
 	})
 	return c
 }
@@ -150,6 +156,19 @@ func during[T any](ctx context.Context, c *chore, what string, out T, takes time
 		}
 	}, takes)
 	return out, activity.ErrResultPending
+}
+
+// catchUp is how catching up with channels is told, and which of several cannot be read.
+func (w workspace) catchUp(channels []string) (what string, failed []string) {
+	if len(channels) == 1 {
+		return "catch up " + channels[0], nil
+	}
+	for _, channel := range channels {
+		if w.fails != nil && w.fails("catch up "+channel, 1) != nil {
+			failed = append(failed, channel)
+		}
+	}
+	return "catch up together " + strings.Join(channels, " "), failed
 }
 
 // refuses fails for good what begins with one of some words.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,7 +15,7 @@ type CatchUpInput struct {
 	// Start is set when the door has just been opened: then the channels are listed
 	// first, and all of their threads are read.
 	Start bool `json:"start,omitempty"`
-	// PauseSeconds is left between two channels, so that a round which nobody waits for
+	// PauseSeconds is left after each channel, so that a round which nobody waits for
 	// does not use up the calls that Slack allows.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
 	// Left is the channels that an earlier part of the run has left; none: all.
@@ -38,6 +39,9 @@ const (
 	// fifty calls a minute (docs.slack.dev/apis/web-api/rate-limits, Tier 3), which
 	// replies need, too.
 	channelsAtOnce = 2
+	// channelsTogether is how many channels one activity of a round reads that nobody waits for:
+	// most have nothing new, and an activity for each would be most of what a small workspace costs.
+	channelsTogether = 20
 	// channelsInPart is how many channels one part of a run holds.
 	channelsInPart = 500
 )
@@ -65,22 +69,37 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 			in.Done.Channels, whole, count(in.Done.Read, "message"), in.Done.New, in.Done.Taken, in.Done.Failed))
 	}
 	show()
-	err := each(ctx, part, channelsAtOnce, func(ctx workflow.Context, channel string) {
+	catchUp := func(ctx workflow.Context, channels []string) (again []string) {
+		ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
+		if len(channels) > 1 {
+			ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
+			ctx = workflow.WithHeartbeatTimeout(ctx, time.Minute) // each heartbeat costs as much as an activity
+		}
 		var out activities.CatchUpOutput
-		what := activities.CatchUpInput{Channel: channel, Threads: in.Start}
-		err := workflow.ExecuteActivity(background(ctx, 10*time.Minute, "catch up with "+channel), do.CatchUp, what).Get(ctx, &out)
-		in.Done.Channels++
+		next := activities.CatchUpInput{Channels: channels, Threads: in.Start, PauseSeconds: in.PauseSeconds}
+		err := workflow.ExecuteActivity(ctx, do.CatchUp, next).Get(ctx, &out)
+		in.Done.Channels += len(channels) - len(out.Failed)
 		in.Done.Read, in.Done.New, in.Done.Taken = in.Done.Read+out.Read, in.Done.New+out.New, in.Done.Taken+out.Taken
 		if err != nil {
-			workflow.GetLogger(ctx).Error("not caught up", "channel", channel, "error", err)
-			in.Done.Failed++
+			workflow.GetLogger(ctx).Error("not caught up", "channels", channels, "error", err)
+			in.Done.Failed += len(channels)
 		}
 		show()
-		if in.PauseSeconds > 0 {
-			pause := workflow.TimerOptions{Summary: "pause before the next channel"}
-			_ = workflow.NewTimerWithOptions(ctx, time.Duration(in.PauseSeconds)*time.Second, pause).Get(ctx, nil) // each looks at the context
+		return out.Failed
+	}
+	together := channelsTogether
+	if in.Start {
+		together = 1
+	}
+	var again [][]string // each by itself
+	err := each(ctx, slices.Collect(slices.Chunk(part, together)), channelsAtOnce, func(ctx workflow.Context, channels []string) {
+		for _, failed := range catchUp(ctx, channels) {
+			again = append(again, []string{failed})
 		}
 	})
+	if err == nil {
+		err = each(ctx, again, channelsAtOnce, func(ctx workflow.Context, channels []string) { catchUp(ctx, channels) })
+	}
 	if err != nil || len(in.Left) == 0 {
 		return in.Done, err
 	}

@@ -21,31 +21,36 @@ func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 	}
 	c.wants(
 		"0s channels",
-		"1s catch up C1", "1s catch up C9",
-		"1m1s catch up C2", "1m1s catch up C5",
-		"2m1s catch up C7",
+		"1s catch up together C9 C1 C5 C2 C7",
 	)
 	returned(t, c, CatchUpOutput{Channels: 5, Read: 15, New: 10, Taken: 5})
-	if c.most["CatchUp"] != channelsAtOnce {
-		t.Errorf("%d at once, want %d", c.most["CatchUp"], channelsAtOnce)
-	}
 	want := map[string]limits{
 		"Channels": {minute, time.Hour, 10 * second, conversation.TaskQueue},
-		"CatchUp":  {10 * minute, time.Hour, 10 * second, conversation.TaskQueue},
+		"CatchUp":  {30 * minute, time.Hour, minute, conversation.TaskQueue},
 	}
 	if !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
 }
 
-// A round that nobody waits for leaves Slack in peace between two channels.
-func TestCatchUpPauses(t *testing.T) {
+func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C1", "C2", "C3", "C4"}})
+	var members []string
+	for n := range 5*channelsTogether/2 + 1 {
+		members = append(members, fmt.Sprintf("C%03d", n))
+	}
+	c := newChore(t, workspace{members: members})
 	if err := c.run(CatchUp, CatchUpInput{PauseSeconds: 7}); err != nil {
 		t.Fatal(err)
 	}
-	c.wants("0s channels", "1s catch up C1", "1s catch up C2", "1m8s catch up C3", "1m8s catch up C4")
+	want := []string{"0s channels"}
+	for i, at := range []string{"1s", "1s", "20m1s"} {
+		want = append(want, at+" catch up together "+strings.Join(members[i*channelsTogether:min((i+1)*channelsTogether, len(members))], " ")+", pausing 7 s")
+	}
+	c.wants(want...)
+	if c.most["CatchUp"] != channelsAtOnce {
+		t.Errorf("%d at once, want %d", c.most["CatchUp"], channelsAtOnce)
+	}
 }
 
 func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
@@ -73,7 +78,7 @@ func TestAChannelThatFailsStopsNoOther(t *testing.T) {
 	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
 		t.Fatal(err)
 	}
-	c.wants("0s channels", "1s catch up C1", "1s catch up C2", "1s catch up C3", "1s catch up C4")
+	c.wants("0s channels", "1s catch up together C1 C2 C3 C4", "4m1s catch up C1", "4m1s catch up C3") // once more by themselves
 	returned(t, c, CatchUpOutput{Channels: 4, Failed: 2, Read: 6, New: 4, Taken: 2})
 	var metadata sdkpb.WorkflowMetadata
 	if value, err := c.QueryWorkflow("__temporal_workflow_metadata"); err != nil || value.Get(&metadata) != nil ||
@@ -173,6 +178,22 @@ func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
 				t.Errorf("%d activities, want %d: %q", n, want, c.lines())
 			}
 		})
+	}
+}
+
+// What starts a program waits for each channel by itself: it has its own tries, and two
+// go side by side.
+func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
+	t.Parallel()
+	c := newChore(t, workspace{members: []string{"C1", "C2", "C3"}, fails: refuses("catch up C2")})
+	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("0s sync", "1s channels", "2s catch up C1 and threads", "2s catch up C2 and threads", "2s catch up C3 and threads")
+	returned(t, c, CatchUpOutput{Channels: 3, Failed: 1, Read: 6, New: 4, Taken: 2})
+	want := limits{10 * minute, time.Hour, 10 * second, conversation.TaskQueue}
+	if c.limits["CatchUp"] != want || c.most["CatchUp"] != channelsAtOnce {
+		t.Errorf("limits %v, %d at once; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, channelsAtOnce)
 	}
 }
 

@@ -452,10 +452,17 @@ var paths = []path{
 	{name: "catch-up",
 		play: func(p *player) {
 			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
-			p.begin("catch-up", CatchUp, CatchUpInput{Start: true, PauseSeconds: 1})
+			p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
 		},
-		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "sets a timer", "CatchUp: failed", "the timer fires", "completes"}},
+		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completes"}},
 		never: []string{"Judge"}},
+	{name: "catch-up-together",
+		play: func(p *player) {
+			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
+			p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1})
+		},
+		runs:  [][]string{{"Channels", "CatchUp", "CatchUp: done", "CatchUp", "CatchUp: failed", "completes"}},
+		never: []string{"SyncChannels"}},
 	{name: "catch-up-without-the-listing",
 		play: func(p *player) {
 			p.of = workspace{members: []string{"C1"}, fails: refuses("sync")}
@@ -476,17 +483,10 @@ var paths = []path{
 				}
 				return nil
 			}}
-			run := p.begin("catch-up", CatchUp, CatchUpInput{})
+			run := p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
 			p.calledOff(run, "CatchUp")
 		},
 		runs: [][]string{{"CatchUp", "CatchUp", "is called off", "calls back CatchUp", "ends as canceled"}}},
-	{name: "catch-up-called-off-in-a-pause",
-		play: func(p *player) {
-			p.of = workspace{members: []string{"C1", "C2", "C3"}}
-			run := p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 60})
-			p.calledOff(run, "sets a timer")
-		},
-		runs: [][]string{{"CatchUp: done", "sets a timer", "is called off", "takes the timer back", "ends as canceled"}}},
 	{name: "catch-up-continued",
 		play: func(p *player) {
 			var many []string
