@@ -56,6 +56,9 @@ func newTalk(run workflow.Context, in conversation.Input) *talk {
 		t.state = conversation.New(in.Conversation)
 	}
 	t.phase = t.state.Phase
+	if in.State == nil && in.Phase != "" {
+		t.phase = in.Phase
+	}
 	return t
 }
 

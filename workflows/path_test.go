@@ -360,7 +360,7 @@ var paths = []path{
 		runs: [][]string{{"Judge", "Judge: attempt 3", "Judge: yes", "Compose: done", "Post: attempt 2", "Post: done", "completes"}}},
 	{name: "attributes", in: topLevel,
 		play: func(p *player) { p.says(said(2)) },
-		runs: [][]string{{"hears said", "shows its phase", "Judge", "shows its phase", "Post: done", "shows its phase", "completes"}}},
+		runs: [][]string{{"hears said", "sets a timer", "Judge", "shows its phase", "Post: done", "shows its phase", "completes"}}},
 	{name: "workers-restarted", in: topLevel,
 		play: func(p *player) {
 			p.judged(yes(3))

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -167,22 +168,30 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 		summaries = append(summaries, summary)
 	}
 	for _, e := range histories[0].Events {
-		switch e.GetEventType() {
-		case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+		fields := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
+		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			fields = started.GetSearchAttributes().GetIndexedFields()
+		}
+		if shown, ok := fields[conversation.AttributePhase]; ok {
 			var phase string
-			fields := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
-			if err := converter.GetDefaultDataConverter().FromPayload(fields[conversation.AttributePhase], &phase); err != nil {
+			if err := converter.GetDefaultDataConverter().FromPayload(shown, &phase); err != nil {
 				t.Error(err)
 			}
-			phases = append(phases, phase)
+			phases = append(phases, fmt.Sprintf("%d %s", e.GetEventType(), phase))
+		}
+		switch e.GetEventType() {
 		case enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 			read(e)
 		}
 	}
-	if want := []string{"waiting", "judging", "replying", "idle"}; !slices.Equal(phases, want) {
+	const started, shown = enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES
+	want := []string{ // what the run starts with costs nothing
+		fmt.Sprintf("%d waiting", started), fmt.Sprintf("%d judging", shown), fmt.Sprintf("%d replying", shown), fmt.Sprintf("%d idle", shown),
+	}
+	if !slices.Equal(phases, want) {
 		t.Errorf("phases %q, want %q", phases, want)
 	}
-	want := []string{"C1 · top level", "quiet time", "judge message 5.000000", "compose reply to 5.000000", "post reply to 5.000000", "close when idle"}
+	want = []string{"C1 · top level", "quiet time", "judge message 5.000000", "compose reply to 5.000000", "post reply to 5.000000", "close when idle"}
 	if !slices.Equal(summaries, want) {
 		t.Errorf("summaries %q, want %q", summaries, want)
 	}

@@ -233,9 +233,12 @@ func (s *server) await(what string, done func() bool) {
 }
 
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
-	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName,
-		conversation.Signal{Policy: p, Changes: changes},
-		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, conversation.Input{Conversation: c, Attributes: s.attributes})
+	signal, in := conversation.Signal{Policy: p, Changes: changes}, conversation.Input{Conversation: c, Attributes: s.attributes}
+	if s.attributes {
+		in.Phase = signal.Begins(c)
+	}
+	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
+		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)
 	return err
 }
 

@@ -103,3 +103,33 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestASignalBeginsAPhase(t *testing.T) {
+	t.Parallel()
+	top := chat.Conversation{Team: "T1", Channel: "C1"}
+	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000001"}
+	direct := chat.Conversation{Team: "T1", Channel: "D1"}
+	for _, test := range []struct {
+		in    chat.Conversation
+		kinds []Kind
+		want  Phase
+	}{
+		{top, nil, Idle},
+		{top, []Kind{Said}, Waiting},
+		{top, []Kind{Addressed}, Idle}, // it is answered in a thread
+		{top, []Kind{Addressed, Said}, Waiting},
+		{thread, []Kind{Addressed}, Replying},
+		{thread, []Kind{Said, Addressed, Said}, Replying},
+		{thread, []Kind{Deleted}, Idle},
+		{thread, []Kind{Edited, Hushed}, Idle},
+		{direct, []Kind{Addressed}, Replying},
+	} {
+		var s Signal
+		for _, kind := range test.kinds {
+			s.Changes = append(s.Changes, Change{TS: "1.000001", Kind: kind})
+		}
+		if got := s.Begins(test.in); got != test.want {
+			t.Errorf("%s, %v: %s, want %s", test.in.ID(), test.kinds, got, test.want)
+		}
+	}
+}

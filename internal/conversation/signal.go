@@ -47,8 +47,25 @@ type Input struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// Attributes is set when the server knows the search attributes.
 	Attributes bool `json:"attributes,omitempty"`
+	// Phase is what the search attribute says when the run starts; empty: idle.
+	Phase Phase `json:"phase,omitempty"`
 	// State is what a run that continued as new had come to.
 	State *State `json:"state,omitempty"`
+}
+
+// Begins is the phase in which a conversation most likely is once it has heard the
+// signal, if it was idle: a run that is started in it has no need to say so.
+func (s Signal) Begins(c chat.Conversation) Phase {
+	phase := Idle
+	for _, change := range s.Changes {
+		switch {
+		case change.Kind == Addressed && c.AnswersHere():
+			return Replying
+		case change.Kind == Said:
+			phase = Waiting
+		}
+	}
+	return phase
 }
 
 // LongestSnooze is how long a snooze may last: what is longer is a mute.

@@ -95,7 +95,7 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 	if s.Name != nil {
 		name = s.Name(ctx, c.Team, c.Channel)
 	}
-	options, in := Start(c, name, s.Attributes())
+	options, in := Start(c, name, signal.Begins(c), s.Attributes())
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
 	// A run that has had its 10,000 signals refuses more in the same way, until it continues as new.
@@ -106,8 +106,8 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 }
 
 // Start is how the workflow of a conversation is started that does not run, and with
-// what; name is what its channel is called, or empty.
-func Start(c chat.Conversation, name string, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
+// what; name is what its channel is called, or empty, and phase what the run begins with.
+func Start(c chat.Conversation, name string, phase conversation.Phase, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
 	options := client.StartWorkflowOptions{
 		ID:        c.ID(),
 		TaskQueue: conversation.TaskQueue,
@@ -116,11 +116,13 @@ func Start(c chat.Conversation, name string, attributes bool) (client.StartWorkf
 		StaticSummary:         summary(c, name),
 		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
 	}
+	in := conversation.Input{Conversation: c, Attributes: attributes}
 	if attributes {
+		in.Phase = phase
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
-			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(conversation.Idle)))
+			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(phase)))
 	}
-	return options, conversation.Input{Conversation: c, Attributes: attributes}
+	return options, in
 }
 
 // fairnessKey is the conversation's Slack channel: when tasks wait, the server takes

@@ -298,8 +298,9 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 		return sender.Send(ctx, conv, signal("1.1"), "request")
 	})
 	t.Logf("taken at try %d, after %v", tries, time.Since(began))
-	query := fmt.Sprintf("%s = 'T1' AND %s = 'C1' AND %s = 'idle'",
-		conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase)
+	phase := signal("1.1").Begins(conv)
+	query := fmt.Sprintf("%s = 'T1' AND %s = 'C1' AND %s = '%s'",
+		conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase, phase)
 	await(t, "the conversation to be found", func(ctx context.Context) error {
 		found, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		if err != nil {
@@ -312,7 +313,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 	})
 	var in conversation.Input
 	if err := converter.GetDefaultDataConverter().FromPayloads(
-		history(t, c, conv.ID(), "")[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil || !in.Attributes {
+		history(t, c, conv.ID(), "")[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil || !in.Attributes || in.Phase != phase || phase == conversation.Idle {
 		t.Errorf("the workflow is not told of its attributes: %+v, %v", in, err)
 	}
 }
