@@ -60,14 +60,17 @@ func measureDoor(b *bench) []row {
 
 	var rates, floors, drains, p99s, p50s []float64
 	for round := range b.rounds {
+		b.quiet()
 		floors = append(floors, floor.rawSignals(conversations, raw))
+		b.quiet()
 		rate, n := w.burst(writer, places, hands, burst)
 		acknowledged += n
 		rates = append(rates, rate)
 		began, backlog := time.Now(), w.backlog()
 		w.drained()
 		drains = append(drains, float64(backlog)/time.Since(began).Seconds())
-		took, n := w.paced(writer, places, 2*floors[round], b.lasting(15*time.Second, time.Second))
+		b.quiet()
+		took, n := w.paced(writer, places, 2*floors[round], b.lasting(10*time.Second, time.Second))
 		acknowledged += n
 		p50s, p99s = append(p50s, milliseconds(quantile(took, 0.5))), append(p99s, milliseconds(quantile(took, 0.99)))
 		b.tell("door: raw %.0f/s, acknowledged %.0f/s, backlog %d drained at %.0f/s, p50 %.1f ms, p99 %.1f ms",

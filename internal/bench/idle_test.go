@@ -112,9 +112,8 @@ func (w *world) restartRows(floor *bare, crowd int) []row {
 	var firsts, lasts, bareLasts []float64
 	asked := 0
 	for round := range b.rounds {
-		first, last := w.restart()
+		first, last, bareFirst, bareLast := w.restart(floor, round)
 		asked += dueChannels
-		bareFirst, bareLast := floor.restart(round)
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
 		b.tell("restart: first reply after %.2f s, last after %.2f s; bare %.2f and %.2f s", first.Seconds(), last.Seconds(), bareFirst.Seconds(), bareLast.Seconds())
@@ -131,64 +130,59 @@ func (w *world) restartRows(floor *bare, crowd int) []row {
 	}
 }
 
-// restart returns how long after its start the worker has posted the first and the last
-// of the replies that fell due while there was none.
-func (w *world) restart() (first, last time.Duration) {
-	w.b.Helper()
+// restart kills the worker, and the bare one, while replies wait, and starts one after the
+// other when all are due. It returns how long after its start each has posted the first and
+// the last.
+func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLast time.Duration) {
+	b := w.b
+	b.Helper()
+	b.quiet()
 	before, decided := len(w.workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
-	for _, channel := range w.channels[:dueChannels] {
+	for i, channel := range w.channels[:dueChannels] {
 		w.workspace.Say(channel, w.person, "can anybody help me?")
-		time.Sleep(10 * time.Millisecond)
+		if err := floor.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2}); err != nil {
+			b.Fatal(err)
+		}
 	}
-	w.b.await("the judgments", time.Minute, func() bool {
+	b.await("the judgments", time.Minute, func() bool {
 		return w.count("SELECT COUNT(*) FROM decisions") >= decided+dueChannels
 	})
 	time.Sleep(500 * time.Millisecond) // until the workflows have heard of them
 	w.worker.Kill()
+	floor.program.Kill()
 	if n := len(w.workspace.Posts()) - before; n > 0 {
-		w.b.Fatalf("%d replies came before the worker was killed: the machine is too slow for this", n)
+		b.Fatalf("%d replies came before the worker was killed: the machine is too slow for this", n)
 	}
 	time.Sleep(away)
+	b.quiet()
+
 	began := time.Now()
 	w.worker.Start()
-	w.b.await("the replies", 2*time.Minute, func() bool { return len(w.workspace.Posts()) >= before+dueChannels })
+	b.await("the replies", 2*time.Minute, func() bool { return len(w.workspace.Posts()) >= before+dueChannels })
 	first = time.Hour
 	for _, p := range w.workspace.Posts()[before:] {
 		first, last = min(first, p.At.Sub(began)), max(last, p.At.Sub(began))
 	}
-	return first, last
-}
+	b.quiet()
 
-// restart is the same of bare workflows that carry out two activities when they are due:
-// where ours ask the model, and post.
-func (r *bare) restart(round int) (first, last time.Duration) {
-	r.b.Helper()
-	for i := range dueChannels {
-		if err := r.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2}); err != nil {
-			r.b.Fatal(err)
-		}
-	}
-	time.Sleep(time.Second)
-	r.program.Kill()
-	time.Sleep(away)
-	began := time.Now()
-	r.program.Start()
-	r.ready()
+	began = time.Now()
+	floor.program.Start()
+	floor.ready()
 	var times map[int]time.Time
 	var err error
-	r.b.await("the bare activities", time.Minute, func() bool {
-		times, err = r.times()
+	b.await("the bare activities", time.Minute, func() bool {
+		times, err = floor.times()
 		return err == nil && len(times) >= dueChannels
 	})
 	time.Sleep(2 * time.Second) // the first of two may have been counted
-	if times, err = r.times(); err != nil {
-		r.b.Fatal(err)
+	if times, err = floor.times(); err != nil {
+		b.Fatal(err)
 	}
-	first = time.Hour
+	bareFirst = time.Hour
 	for _, at := range times {
-		first, last = min(first, at.Sub(began)), max(last, at.Sub(began))
+		bareFirst, bareLast = min(bareFirst, at.Sub(began)), max(bareLast, at.Sub(began))
 	}
-	return first, last
+	return first, last, bareFirst, bareLast
 }
 
 // openRow has ten times as many conversations wait as the worker caches, lets some of

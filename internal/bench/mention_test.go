@@ -10,21 +10,25 @@ import (
 // channel, since Slack takes one message a second for each; and beside it a bare workflow
 // with one signal and as many activities: one asks the model, one posts.
 func measureMention(b *bench) []row {
-	const rate = 5
-	n := b.of(100, 10)
+	const rate, block = 5, 20
+	blocks := b.of(4, 1)
 	w := build(b, settings{name: "mention", channels: 60, events: true, response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200"})
 	defer w.close()
 	floor := startBare(b, "mention")
 	defer floor.program.Kill()
-	w.mentions(rate, 20) // warm
-	floor.reach("warm", rate, 20)
+	w.mentions(rate, block) // warm
+	floor.reach("warm", rate, block)
 
 	var medians, tails, floorMedians, floorTails []float64
-	asked := 20
+	asked := block
 	for round := range b.rounds {
-		bare := floor.reach(fmt.Sprint(round), rate, n)
-		ours := w.mentions(rate, n)
-		asked += n
+		var bare, ours []time.Duration
+		b.quiet()
+		for i := range blocks { // in turn: what else the machine does hits both
+			bare = append(bare, floor.reach(fmt.Sprintf("%d-%d", round, i), rate, block)...)
+			ours = append(ours, w.mentions(rate, block)...)
+			asked += block
+		}
 		medians, tails = append(medians, milliseconds(quantile(ours, 0.5))), append(tails, milliseconds(quantile(ours, 0.99)))
 		floorMedians, floorTails = append(floorMedians, milliseconds(quantile(bare, 0.5))), append(floorTails, milliseconds(quantile(bare, 0.99)))
 		w.stages()
