@@ -166,6 +166,31 @@ func TestRequestsThatCannotBe(t *testing.T) {
 	})
 }
 
+func TestClientRequestID(t *testing.T) {
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		for id, want := range map[string]string{
+			"": "", "run/7/1709287800.000001": "run/7/1709287800.000001",
+			strings.Repeat("x", 512): strings.Repeat("x", 512),
+			// What the provider would refuse is not sent, and the question is asked.
+			strings.Repeat("x", 513): "", "run/日本": "", "line\nbreak": "", "two words": "",
+		} {
+			r := request()
+			r.ClientRequestID = id
+			if _, err := m.Generate(t.Context(), r); err != nil {
+				t.Fatalf("%q: %v", id, err)
+			}
+			calls := s.Calls()
+			c := calls[len(calls)-1]
+			if got := c.Header.Get("X-Client-Request-Id"); got != want || len(c.Header.Values("X-Client-Request-Id")) > 1 {
+				t.Errorf("%q: sent %q, want %q", id, c.Header.Values("X-Client-Request-Id"), want)
+			}
+			if id != "" && strings.Contains(string(c.Body), id) {
+				t.Errorf("the id is in the body: %s", c.Body)
+			}
+		}
+	})
+}
+
 func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
 	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
 		s.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("re: " + c.User) })

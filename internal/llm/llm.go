@@ -34,6 +34,9 @@ type Request struct {
 	MaxOutputTokens int
 	// Temperature is sent only when set: newer models refuse the field.
 	Temperature *float64
+	// ClientRequestID is the caller's own name for what is asked, sent as the header
+	// of that name; empty sends none (NewClientRequestID).
+	ClientRequestID string
 }
 
 // Usage counts tokens. What a model thinks before it answers counts as output.

@@ -55,6 +55,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range t.Credentials {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	if id, ok := req.Context().Value(clientRequestIDKey{}).(string); ok {
+		req.Header.Set(ClientRequestIDHeader, id)
+	}
 	base := t.Base
 	if base == nil {
 		base = http.DefaultTransport

@@ -32,6 +32,9 @@ func (q Question) For(decision string) Question {
 
 // Ask makes one attempt, and writes down what it cost, however it ended.
 func (q Question) Ask(ctx context.Context) (llm.Response, error) {
+	if q.decision != "" {
+		q.ClientRequestID = llm.NewClientRequestID(q.decision)
+	}
 	began := q.mind.Clock()
 	answer, err := q.agent.ask(ctx, q.Request)
 	q.mind.account(ctx, q, answer, err, began)

@@ -111,6 +111,24 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	if _, err := q.For("run/2").Ask(t.Context()); err != nil {
 		t.Error(err)
 	}
+	// The provider is told the decision, where there is one, by the header for an id of the
+	// caller's, which no two requests share.
+	ids := map[string]bool{}
+	asked := b.model.Calls()
+	if len(asked) != len(want)+1 {
+		t.Fatalf("%d calls were made, want %d", len(asked), len(want)+1)
+	}
+	for i, c := range asked {
+		id := "run/2"
+		if i < len(want) {
+			id = want[i].Decision
+		}
+		got := c.Header.Get(llm.ClientRequestIDHeader)
+		if llm.MatterOf(got) != id || got != "" && ids[got] || (got == "") != (id == "") {
+			t.Errorf("call %d came with the id %q, want one of %q", i, got, id)
+		}
+		ids[got] = true
+	}
 	want = append(want, store.Call{Scope: chat.Scope(in), Purpose: "judgment", Provider: "gemini", Model: "small", TokensIn: 30, TokensOut: 5, Decision: "run/2"})
 	b.model.Handle(llmtest.Script(llmtest.Reply{Text: "- a note", InputTokens: 40, OutputTokens: 6}))
 	for _, c := range []struct {

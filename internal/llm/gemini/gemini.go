@@ -101,7 +101,7 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 		return llm.Response{}, err
 	}
 	var seen answer
-	res, err := m.model(r).GenerateContent(withAnswer(ctx, &seen), genai.Text(r.Prompt))
+	res, err := m.model(r).GenerateContent(withAnswer(r.Context(ctx), &seen), genai.Text(r.Prompt))
 	// The library calls some stopped answers errors and others successes, and
 	// tells neither's cost: what the transport saw of the answer decides.
 	if !seen.read {

@@ -87,16 +87,21 @@ type protocol interface {
 	success(c Call, r Reply) any
 }
 
-// ServeHTTP serves both protocols under any path prefix.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var p protocol
+// protocolOf is the protocol of a request's path, nil for any other request.
+func protocolOf(r *http.Request) protocol {
 	switch {
 	case r.Method != http.MethodPost:
 	case strings.Contains(r.URL.Path, "/v1beta/") && strings.HasSuffix(r.URL.Path, ":generateContent"):
-		p = gemini{ints: strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")}
+		return gemini{ints: strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")}
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		p = openai{}
+		return openai{}
 	}
+	return nil
+}
+
+// ServeHTTP serves both protocols under any path prefix.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := protocolOf(r)
 	if p == nil {
 		http.Error(w, "llmtest: no such endpoint", http.StatusNotFound)
 		return
@@ -143,6 +148,11 @@ func answer(w http.ResponseWriter, r *http.Request, p protocol, c Call, reply Re
 	if reply.Drop {
 		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
 	}
+	say(w, p, c, reply)
+}
+
+// say writes a reply of any kind but Drop.
+func say(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 	if reply.RetryAfter != "" {
 		w.Header().Set("Retry-After", reply.RetryAfter)
 	}

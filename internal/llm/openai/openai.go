@@ -64,7 +64,7 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open openai: %w", err)
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: credentials(base, key)}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: Credentials(base, key)}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}
@@ -83,11 +83,11 @@ func New(c Config) (*Model, error) {
 	base.RawPath = ""
 	opts = append(opts, option.WithBaseURL(base.String()))
 	// The service made by itself reads no environment; sdk.NewClient would.
-	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base)}, nil
+	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: KnowsNewLimit(base)}, nil
 }
 
-// credentials puts the key where the host looks for it; none for an empty key.
-func credentials(base *url.URL, key string) http.Header {
+// Credentials puts the key where the host looks for it; none for an empty key.
+func Credentials(base *url.URL, key string) http.Header {
 	h := http.Header{}
 	switch {
 	case key == "":
@@ -104,9 +104,9 @@ func isAzure(base *url.URL) bool {
 	return strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".cognitiveservices.azure.com")
 }
 
-// knowsNewLimit reports whether the host takes max_completion_tokens, which its
+// KnowsNewLimit reports whether the host takes max_completion_tokens, which its
 // newer models insist on. Older Ollama, vLLM and LiteLLM know only max_tokens.
-func knowsNewLimit(base *url.URL) bool {
+func KnowsNewLimit(base *url.URL) bool {
 	return strings.EqualFold(base.Hostname(), "api.openai.com") || isAzure(base)
 }
 
@@ -121,7 +121,7 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	if err := r.Check(provider); err != nil {
 		return llm.Response{}, err
 	}
-	res, err := m.chat.New(ctx, m.params(r))
+	res, err := m.chat.New(r.Context(ctx), m.params(r))
 	if err != nil {
 		return llm.Response{}, m.transport.Failure(ctx, err)
 	}

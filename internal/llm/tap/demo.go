@@ -1,0 +1,89 @@
+package tap
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+)
+
+// byModel answers by a model of this process.
+func byModel(model llm.Model) backend {
+	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
+		refuse := func(status int, message string) {
+			note("", message)
+			q.refuse(w, status, message)
+		}
+		if q.Provider != "openai" {
+			refuse(http.StatusNotFound, "the demo model is asked by OpenAI's protocol")
+			return
+		}
+		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User}
+		if q.Judgment() {
+			var err error
+			if asked.Schema, err = readSchema(q.Schema); err != nil {
+				refuse(http.StatusBadRequest, err.Error())
+				return
+			}
+		}
+		answer, err := model.Generate(r.Context(), asked)
+		if err != nil {
+			refuse(http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		note(answer.Text, "")
+		q.Answer(w, q.Call, llmtest.Reply{Text: answer.Text, InputTokens: answer.Usage.Input, OutputTokens: answer.Usage.Output})
+	}
+}
+
+// upTo finds the greatest allowed value, which a schema tells in its description only.
+var upTo = regexp.MustCompile(`from 0 to (\d+)`)
+
+// readSchema is the reverse of llm.Schema's JSONSchema. The properties' order is not
+// kept; the name, which stands elsewhere in a request, is left empty.
+func readSchema(raw json.RawMessage) (*llm.Schema, error) {
+	var object struct {
+		Properties map[string]struct {
+			Type        json.RawMessage `json:"type"`
+			Description string          `json:"description"`
+			Enum        []*string       `json:"enum"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	s := &llm.Schema{}
+	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+		form := object.Properties[name]
+		p := llm.Property{Name: name, Description: form.Description}
+		var types []llm.Type
+		if json.Unmarshal(form.Type, &p.Type) != nil && json.Unmarshal(form.Type, &types) != nil {
+			return nil, fmt.Errorf("read the schema: %s has no type", name)
+		}
+		for _, t := range types {
+			if t == "null" {
+				p.Nullable = true
+			} else {
+				p.Type = t
+			}
+		}
+		for _, v := range form.Enum {
+			if v != nil {
+				p.Enum = append(p.Enum, *v)
+			}
+		}
+		if m := upTo.FindStringSubmatch(p.Description); m != nil && p.Type == llm.Integer {
+			if most, err := strconv.Atoi(m[1]); err == nil {
+				p.Maximum = &most
+			}
+		}
+		s.Properties = append(s.Properties, p)
+	}
+	return s, nil
+}

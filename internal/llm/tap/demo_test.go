@@ -1,0 +1,170 @@
+package tap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+	"myao/internal/llm/demo"
+	"myao/internal/prompt"
+)
+
+// delayed is a message after which the demo model holds back as long as it ever does, if it may.
+const delayed = "Who has <the> plan & the draft?"
+
+// questions are all that the bot asks, as its prompts have them.
+func questions(t *testing.T, language string) []llm.Request {
+	t.Helper()
+	prompts, err := prompt.New(prompt.Config{Language: language})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2024, 3, 1, 10, 11, 0, 0, time.UTC)
+	c := chat.Context{
+		Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+		Conversation: chat.NewChannelMessages("C1", "general", []chat.Message{
+			{TS: chat.TS(now.Add(-2 * time.Minute)), UserID: "U1", Name: "alice", Text: "The plan is in the wiki."},
+			{TS: chat.TS(now.Add(-time.Minute)), UserID: "U2", Name: "bob", Text: delayed},
+		}),
+		WorkspaceLongTerm: "- 2024-02-28: the team moved house",
+		Channels:          []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "general", LongTerm: "- 2024-02-01: alice leads", ShortTerm: "- 2024-02-29: bob is away"}},
+	}
+	o := prompt.Options{Now: now, MaxDelaySeconds: 600, MaxTokens: 300, WindowHours: 24}
+	var all []llm.Request
+	add := func(purpose string, s *llm.Schema) func(system, user string, err error) {
+		return func(system, user string, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, llm.Request{Purpose: purpose, Model: "demo", System: system, Prompt: user, Schema: s, MaxOutputTokens: 500})
+		}
+	}
+	add(llm.PurposeResponse, nil)(prompts.Response(c, o))
+	for _, most := range []int{0, 1, 600} {
+		add(llm.PurposeJudgment, llm.VerdictSchema(most))(prompts.Judgment(c, o))
+	}
+	for _, kind := range []prompt.MemoryKind{prompt.ThreadSummary, prompt.ChannelShort, prompt.ChannelLong, prompt.WorkspaceShort, prompt.WorkspaceLong} {
+		add(llm.PurposeMemory, nil)(prompts.Memory(kind, c, o))
+	}
+	o.Bare, o.Fault = true, "no JSON"
+	add(llm.PurposeResponse, nil)(prompts.Response(c, o))
+	add(llm.PurposeJudgment, llm.VerdictSchema(600))(prompts.Judgment(c, o))
+	return all
+}
+
+// Whatever the bot asks, the answer is the one that it would have had from the demo model itself.
+func TestTheDemoModelOverHTTP(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	bot := adapter(t, "openai", serve(t, tap))
+	for _, language := range []string{"en", "ja"} {
+		for i, r := range questions(t, language) {
+			r.ClientRequestID = language + "/" + r.Purpose + "/" + string(rune('a'+i))
+			want, err := demo.New().Generate(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			got, err := bot.Generate(t.Context(), r)
+			if err != nil || got != want {
+				t.Errorf("%s: got %+v, %v\nwant %+v", r.ClientRequestID, got, err, want)
+			}
+			x := one(t, tap, r.ClientRequestID)
+			if x.At.Before(began) || x.At.After(time.Now()) {
+				t.Errorf("%s came at %s, at the time of %s", r.ClientRequestID, x.At, began)
+			}
+			x.At = time.Time{}
+			if want := (Exchange{Purpose: r.Purpose, Model: "demo", System: r.System, Prompt: r.Prompt, Answer: want.Text}); x != want {
+				t.Errorf("%s: kept %+v\nwant %+v", r.ClientRequestID, x, want)
+			}
+			if r.Schema != nil {
+				if most := *r.Schema.Properties[3].Maximum; !strings.Contains(got.Text, fmt.Sprintf(`"delay_seconds":%d,`, min(most, 2))) {
+					t.Errorf("%s: at most %d seconds: %s", r.ClientRequestID, most, got.Text)
+				}
+				if _, err := chat.ParseVerdict(got.Text, *r.Schema.Properties[3].Maximum); err != nil {
+					t.Errorf("%s: %v", r.ClientRequestID, err)
+				}
+			}
+		}
+	}
+	noKey(t, tap)
+}
+
+func TestSchemasOfOthers(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	bot := adapter(t, "openai", serve(t, tap))
+	r := request("other")
+	r.Schema = &llm.Schema{Name: "other", Properties: []llm.Property{
+		{Name: "z", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x", "y"}}, {Name: "c", Type: llm.Boolean},
+		{Name: "d", Type: llm.Integer, Description: "from 0 to many"}, {Name: "e", Type: llm.Number, Nullable: true},
+		{Name: "f", Type: llm.String, Nullable: true, Enum: []string{"x"}},
+	}}
+	got, err := bot.Generate(t.Context(), r)
+	if want := `{"b":"x","c":false,"d":0,"e":null,"f":null,"z":"demo"}`; err != nil || got.Text != want {
+		t.Errorf("got %s, %v, want %s", got.Text, err, want)
+	}
+	for _, schema := range []string{`[]`, `{"properties":{"a":{}}}`, `{"properties":{"a":{"type":7}}}`} {
+		body := `{"model":"demo","messages":[{"role":"user","content":"hi"}],
+			"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":` + schema + `}}}`
+		if status, answer := post(t, serve(t, tap)+"/chat/completions", body); status != http.StatusBadRequest || !strings.Contains(answer, "read the schema") {
+			t.Errorf("%s: got %d %s", schema, status, answer)
+		}
+	}
+}
+
+// A demo model does not speak Gemini's protocol, and says so.
+func TestTheDemoModelByAnotherProtocol(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	fails(t, adapter(t, "gemini", serve(t, tap)), request("odd"), llm.ErrInvalid, http.StatusNotFound, "OpenAI's protocol")
+	if x := one(t, tap, "odd"); !strings.Contains(x.Error, "OpenAI's protocol") || x.Answer != "" {
+		t.Errorf("kept %+v", x)
+	}
+}
+
+func TestADemoModelThatIsDownAndUpAgain(t *testing.T) {
+	t.Parallel()
+	tap := Demo()
+	bot := adapter(t, "openai", serve(t, tap))
+	for round, id := range []string{"first", "second"} {
+		tap.SetDown(true)
+		if !tap.Down() {
+			t.Error("it is not down")
+		}
+		e := fails(t, bot, request(id), llm.ErrUnavailable, http.StatusServiceUnavailable, "switched off")
+		if !e.Retryable() {
+			t.Errorf("%v is for good", e)
+		}
+		tap.SetDown(false)
+		if _, err := bot.Generate(t.Context(), request(id)); err != nil || tap.Down() {
+			t.Errorf("up again: %v, down: %v", err, tap.Down())
+		}
+		all := tap.Exchanges(id)
+		if len(all) != 2 || all[0].Error == "" || all[0].Answer != "" || all[0].Prompt != "Answer now." || all[1].Error != "" || all[1].Answer == "" {
+			t.Errorf("round %d: kept %+v", round, all)
+		}
+	}
+}
+
+// A model that fails is an error of the provider's form, which can be tried again.
+func TestAModelOfThisProcessThatFails(t *testing.T) {
+	t.Parallel()
+	tap := open(byModel(broken{}))
+	fails(t, adapter(t, "openai", serve(t, tap)), request("x"), llm.ErrUnavailable, http.StatusServiceUnavailable, "out of rules")
+	if x := one(t, tap, "x"); !strings.Contains(x.Error, "out of rules") {
+		t.Errorf("kept %+v", x)
+	}
+}
+
+type broken struct{ llm.Model }
+
+func (broken) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	return llm.Response{}, errors.New("out of rules")
+}

@@ -1,0 +1,114 @@
+package tap
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"myao/internal/llm"
+	"myao/internal/llm/openai"
+)
+
+// byProvider passes calls on to a provider, and its answers back as they are.
+func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
+	answers := newReader()
+	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
+		proxy := httputil.ReverseProxy{
+			Transport: transport,
+			ErrorLog:  log.New(io.Discard, "", 0), // what goes wrong is told by the answer
+			Rewrite: func(p *httputil.ProxyRequest) {
+				p.SetURL(upstream)
+				// The transport packs by itself, and unpacks what is to be read here.
+				p.Out.Header.Del("Accept-Encoding")
+				if q.Provider == "openai" {
+					adapt(p.Out, upstream, q.Body)
+				} else {
+					carry(p.Out, q.Body)
+				}
+			},
+			ModifyResponse: func(res *http.Response) error {
+				body, err := read(res)
+				if err != nil {
+					return err
+				}
+				note(answers.read(r.Context(), q.Provider, res, body))
+				return nil
+			},
+			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+				fault := fmt.Sprintf("no answer from %s: %v", upstream.Host, err)
+				if r.Context().Err() != nil {
+					fault = "the bot stopped waiting for the answer"
+				}
+				note("", fault)
+				q.refuse(w, http.StatusBadGateway, fault)
+			},
+		}
+		proxy.ServeHTTP(w, r)
+	}
+}
+
+// adapt makes the request what the adapter would have made it, had it been told the
+// provider's address and not the tap's: servers of OpenAI's protocol differ in where
+// they look for the key, and in what they call the limit of tokens.
+func adapt(out *http.Request, upstream *url.URL, body []byte) {
+	_, key, _ := strings.Cut(out.Header.Get("Authorization"), " ")
+	out.Header.Del("Authorization")
+	for name, values := range openai.Credentials(upstream, key) {
+		out.Header[name] = values
+	}
+	if user := upstream.User; user != nil && out.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		out.SetBasicAuth(user.Username(), password)
+	}
+	if openai.KnowsNewLimit(upstream) {
+		body = renamed(body, "max_tokens", "max_completion_tokens")
+	}
+	carry(out, body)
+}
+
+// renamed is a JSON object with a field under another name.
+func renamed(object []byte, from, to string) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil || fields[from] == nil {
+		return object
+	}
+	fields[to] = fields[from]
+	delete(fields, from)
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return object
+	}
+	return changed
+}
+
+// carry gives the request a body, again and again if its connection turns out to be dead.
+func carry(out *http.Request, body []byte) {
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Body, _ = out.GetBody()
+	out.ContentLength = int64(len(body))
+}
+
+// read takes an answer's body out, and puts it back whole. A refusal is known by its
+// status, also where the rest of it broke off.
+func read(res *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(res.Body, llm.BodyLimit+1))
+	_ = res.Body.Close()
+	if err != nil && res.StatusCode < 300 {
+		return nil, fmt.Errorf("the answer broke off: %w", err)
+	}
+	if len(body) > llm.BodyLimit {
+		return nil, fmt.Errorf("the answer is longer than %d MiB", llm.BodyLimit>>20)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	res.ContentLength = int64(len(body))
+	res.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	res.TransferEncoding = nil
+	return body, nil
+}

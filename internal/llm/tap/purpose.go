@@ -1,0 +1,39 @@
+package tap
+
+import (
+	"fmt"
+
+	"myao/internal/chat"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/prompt"
+)
+
+// purpose is what a question is asked for, which no protocol tells: by its form, and
+// by the user turn that stands at the end of each prompt for a memory.
+func (t *Tap) purpose(c llmtest.Call) string {
+	switch {
+	case c.Judgment():
+		return llm.PurposeJudgment
+	case t.memory[c.User]:
+		return llm.PurposeMemory
+	}
+	return llm.PurposeResponse
+}
+
+// memoryTurns are the user turns of the prompts for memories, one a language.
+func memoryTurns() map[string]bool {
+	turns := map[string]bool{}
+	for _, language := range []string{"en", "ja"} {
+		prompts, err := prompt.New(prompt.Config{Language: language})
+		if err != nil {
+			panic(fmt.Sprintf("tap: the embedded prompts: %v", err)) // every program that uses them has tried them
+		}
+		_, user, err := prompts.Memory(prompt.ThreadSummary, chat.Context{}, prompt.Options{})
+		if err != nil {
+			panic(fmt.Sprintf("tap: the embedded prompts: %v", err))
+		}
+		turns[user] = true
+	}
+	return turns
+}

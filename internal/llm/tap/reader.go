@@ -1,0 +1,65 @@
+package tap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"myao/internal/llm"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/openai"
+)
+
+// reader reads answers as the bot does: by the provider's adapter, which is given
+// what has come already.
+type reader struct {
+	models map[string]func() (llm.Model, error)
+}
+
+func newReader() reader {
+	// Nothing is sent there.
+	const nowhere = "http://tap.invalid"
+	return reader{map[string]func() (llm.Model, error){
+		"openai": sync.OnceValues(func() (llm.Model, error) {
+			return openai.New(openai.Config{BaseURL: nowhere, Transport: replay{}})
+		}),
+		"gemini": sync.OnceValues(func() (llm.Model, error) {
+			return gemini.New(context.Background(), gemini.Config{Endpoint: nowhere, Transport: replay{}})
+		}),
+	}}
+}
+
+// read is the text of an answer, and what is wrong with it or is empty.
+func (m reader) read(ctx context.Context, provider string, res *http.Response, body []byte) (text, fault string) {
+	model, err := m.models[provider]()
+	if err != nil {
+		return "", fmt.Sprintf("the answer cannot be read: %v", err)
+	}
+	// The answer is here, even if nobody waits for it any more.
+	ctx = context.WithValue(context.WithoutCancel(ctx), answerKey{}, &http.Response{
+		StatusCode: res.StatusCode, Status: res.Status, Proto: res.Proto, ProtoMajor: res.ProtoMajor, ProtoMinor: res.ProtoMinor,
+		Header: res.Header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	})
+	answer, err := model.Generate(ctx, llm.Request{Model: "any", Prompt: "any"})
+	if err != nil {
+		return answer.Text, err.Error()
+	}
+	return answer.Text, ""
+}
+
+type answerKey struct{}
+
+// replay answers with what its context holds.
+type replay struct{}
+
+func (replay) RoundTrip(r *http.Request) (*http.Response, error) {
+	if res, ok := r.Context().Value(answerKey{}).(*http.Response); ok {
+		res.Request = r
+		return res, nil
+	}
+	return nil, errors.New("there is no answer to read")
+}

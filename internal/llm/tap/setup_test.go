@@ -1,0 +1,130 @@
+package tap
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/llm"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/llmtest"
+	"myao/internal/llm/openai"
+)
+
+const key = "sk-very-secret-0123456789"
+
+// serve gives a tap a port of its own.
+func serve(t *testing.T, tap *Tap) (address string) {
+	t.Helper()
+	s := httptest.NewServer(tap)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// base is what providers have after their host.
+var base = map[string]string{"openai": "/v1"}
+
+// before is a tap before a provider.
+func before(t *testing.T, address string) *Tap {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Proxy(u)
+}
+
+// adapter is the bot's own for a provider, pointed at an address.
+func adapter(t *testing.T, provider, address string) llm.Model {
+	t.Helper()
+	if provider == "gemini" {
+		m, err := gemini.New(t.Context(), gemini.Config{APIKey: key, Endpoint: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = m.Close() })
+		return m
+	}
+	m, err := openai.New(openai.Config{APIKey: key, BaseURL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+// bundle is the bot's adapter, a tap, and a provider behind it.
+type bundle struct {
+	*Tap
+	kind     string // of the provider
+	base     string // what its adapter has after the host
+	bot      llm.Model
+	provider *llmtest.Running
+}
+
+// each runs a test with either provider.
+func each(t *testing.T, test func(t *testing.T, b bundle)) {
+	t.Helper()
+	t.Parallel()
+	for _, provider := range []string{"openai", "gemini"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			b := bundle{kind: provider, base: base[provider], provider: llmtest.New(t, nil)}
+			b.Tap = before(t, b.provider.URL+b.base)
+			b.bot = adapter(t, provider, serve(t, b.Tap))
+			test(t, b)
+		})
+	}
+}
+
+func request(id string) llm.Request {
+	return llm.Request{Model: "m-1", System: "You are kind.", Prompt: "Answer now.", ClientRequestID: id}
+}
+
+// one is the only exchange of an id.
+func one(t *testing.T, tap *Tap, id string) Exchange {
+	t.Helper()
+	all := tap.Exchanges(id)
+	if len(all) != 1 {
+		t.Fatalf("%d exchanges are kept for %q, want 1: %+v", len(all), id, all)
+	}
+	return all[0]
+}
+
+// fails asks for an error of a kind, which says what it should.
+func fails(t *testing.T, bot llm.Model, r llm.Request, kind error, status int, says string) *llm.Error {
+	t.Helper()
+	_, err := bot.Generate(t.Context(), r)
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an *llm.Error", err)
+	}
+	if e.Kind != kind || e.Status != status || !strings.Contains(e.Message, says) {
+		t.Errorf("got %v, status %d, want %v, status %d, with %q", err, e.Status, kind, status, says)
+	}
+	return e
+}
+
+// noKey fails where the key has come into what the tap keeps.
+func noKey(t *testing.T, tap *Tap) {
+	t.Helper()
+	tap.record.mu.Lock()
+	defer tap.record.mu.Unlock()
+	if text := fmt.Sprintf("%+v", tap.record.kept); strings.Contains(text, key) || strings.Contains(text, key[3:]) {
+		t.Errorf("the key is kept: %s", text)
+	}
+}
+
+// await waits for what another goroutine is about to do.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within ten seconds", what)
+		}
+	}
+}
