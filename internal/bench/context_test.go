@@ -15,12 +15,14 @@ import (
 )
 
 // What the workspaces are made of whose context is read, but for their messages: all of
-// it is remembered.
+// it is remembered. Of the channels and threads only so many are written in that each has
+// more messages than are read: else there would be less to read where less was said.
 const (
 	contextChannels = 500
-	contextThreads  = 10_000
+	contextThreads  = 20 * contextChannels
 	contextUsers    = 1000
 	contextLimit    = 50
+	contextWritten  = 1600 // messages of a channel with its threads, or more
 )
 
 var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -29,6 +31,7 @@ var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type library struct {
 	b       *bench
 	name    string
+	written int // channels that are written in
 	store   *store.Store
 	db      *sql.DB
 	builder *recall.Builder
@@ -60,7 +63,7 @@ func openLibrary(b *bench, name string, messages int) *library {
 	if _, err := s.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	l := &library{b: b, name: name, store: s}
+	l := &library{b: b, name: name, store: s, written: min(contextChannels, messages/contextWritten)}
 	if l.db, err = sql.Open("pgx", url); err != nil {
 		b.Fatal(err)
 	}
@@ -111,14 +114,14 @@ func compareContext(b *bench, small, large *library) []row {
 func (l *library) build(n int) (took []time.Duration) {
 	l.b.Helper()
 	for i := range n {
-		c := contextConversation(i)
+		c := l.conversation(i)
 		began := time.Now()
 		r, err := l.builder.Build(l.b.Context(), c, false)
 		took = append(took, time.Since(began))
 		if err != nil {
 			l.b.Fatal(err)
 		}
-		if len(r.Target()) == 0 || len(r.Context.Channels) < contextChannels/2 || len(r.ThreadMemories) == 0 {
+		if len(r.Target()) < contextLimit/2 || len(r.Context.Channels) < contextChannels/2 || len(r.ThreadMemories) == 0 {
 			l.b.Fatalf("of %s are read %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
 		}
 	}
@@ -129,7 +132,7 @@ func (l *library) build(n int) (took []time.Duration) {
 func (l *library) selects(n int) (took []time.Duration) {
 	l.b.Helper()
 	for i := range n {
-		c := contextConversation(i)
+		c := l.conversation(i)
 		began := time.Now()
 		rows, err := l.db.QueryContext(l.b.Context(), `SELECT ts, user_id, text FROM messages
 			WHERE team_id = $1 AND channel_id = $2 AND thread_ts = $3 AND NOT deleted ORDER BY sent_us DESC LIMIT $4`, c.Team, c.Channel, c.Thread, contextLimit)
@@ -151,11 +154,13 @@ func (l *library) selects(n int) (took []time.Duration) {
 	return took
 }
 
-func contextConversation(i int) chat.Conversation {
-	c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", i%contextChannels)}
+// conversation is one after the other of those that are written in: of each channel the
+// top level, and a thread.
+func (l *library) conversation(i int) chat.Conversation {
+	channel := i / 2 % l.written
+	c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", channel)}
 	if i%2 == 1 {
-		n := i%contextChannels + contextChannels*(i/contextChannels%(contextThreads/contextChannels))
-		c.Thread = fmt.Sprintf("1700000000.%06d", n)
+		c.Thread = fmt.Sprintf("1700000000.%06d", channel+l.written*(i/2/l.written%(contextThreads/contextChannels)))
 	}
 	return c
 }
@@ -166,7 +171,8 @@ func (l *library) fill(n int) {
 	l.b.Helper()
 	ts := func(n string) string { return "'1700000000.' || LPAD((" + n + ")::text, 6, '0')" }
 	numbers := strings.NewReplacer(
-		"@channels", fmt.Sprint(contextChannels), "@threads", fmt.Sprint(contextThreads), "@users", fmt.Sprint(contextUsers),
+		"@channels", fmt.Sprint(contextChannels), "@remembered", fmt.Sprint(contextThreads),
+		"@written", fmt.Sprint(l.written), "@threads", fmt.Sprint(l.written*contextThreads/contextChannels), "@users", fmt.Sprint(contextUsers),
 		"@noon", fmt.Sprint(contextNoon.UnixMicro()), "@n", fmt.Sprint(n),
 	)
 	for _, statement := range []string{
@@ -175,19 +181,19 @@ func (l *library) fill(n int) {
 		`INSERT INTO users (team_id, user_id, name, refreshed_us) SELECT 'T1', 'U' || i, 'user ' || i, @noon FROM generate_series(0, @users - 1) i`,
 		// Said over as many seconds as there are messages, up to noon.
 		`INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
-			SELECT 'T1', 'C' || i % @channels, CASE WHEN i < @threads THEN ` + ts("i") + ` ELSE '1700000001.' || LPAD(i::text, 7, '0') END,
+			SELECT 'T1', 'C' || i % @written, CASE WHEN i < @threads THEN ` + ts("i") + ` ELSE '1700000001.' || LPAD(i::text, 7, '0') END,
 				@noon - (@n - i) * 1000000::bigint,
-				CASE WHEN i >= @threads AND i / @channels % 4 > 0 THEN ` + ts("i % @threads") + ` ELSE '' END,
+				CASE WHEN i >= @threads AND (i / @written + i / @threads) % 4 > 0 THEN ` + ts("i % @threads") + ` ELSE '' END,
 				'U' || i * 7::bigint % @users, REPEAT('what was said ', 8), TRUE, 1
 			FROM generate_series(0, @n - 1) i`,
 		`INSERT INTO memories (team_id, channel_id, thread_ts, term, version, text, origin, made_us)
 			SELECT 'T1', s.channel_id, s.thread_ts, t.term, v, (SELECT STRING_AGG(MD5(s.channel_id || s.thread_ts || v || g), '') FROM generate_series(1, t.size / 32) g), 'model', @noon - (3 - v) * 3600000000
 			FROM (
 				SELECT '' AS channel_id, '' AS thread_ts UNION ALL SELECT 'C' || i, '' FROM generate_series(0, @channels - 1) i
-				UNION ALL SELECT 'C' || i % @channels, ` + ts("i") + ` FROM generate_series(0, @threads - 1) i
+				UNION ALL SELECT 'C' || i % @channels, ` + ts("i") + ` FROM generate_series(0, @remembered - 1) i
 			) s CROSS JOIN (VALUES ('long', 2000), ('short', 1200)) t(term, size) CROSS JOIN generate_series(1, 3) v
 			WHERE s.thread_ts = '' OR t.term = 'short'`,
-		`UPDATE channels SET active_us = (SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = 'T1' AND m.channel_id = channels.channel_id)`,
+		`UPDATE channels SET active_us = COALESCE((SELECT MAX(m.sent_us) FROM messages m WHERE m.team_id = 'T1' AND m.channel_id = channels.channel_id), @noon)`,
 		`INSERT INTO memory_scopes (team_id, channel_id, thread_ts, long_id, short_id, since_us, newest_us, revision, count, read_us, updated_us)
 			SELECT 'T1', channel_id, thread_ts, MAX(id) FILTER (WHERE term = 'long'), MAX(id) FILTER (WHERE term = 'short'),
 				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, 0, '', 0, 0, MAX(made_us)

@@ -209,3 +209,25 @@ func TestCanceled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// At a channel's top level replies stand under their parent, above what came between.
+func TestTheNewestMessageIsNotTheLastInThePrompt(t *testing.T) {
+	t.Parallel()
+	text := generate(t, llm.Request{
+		Purpose: llm.PurposeJudgment, Model: "demo", Prompt: "Judge.", Schema: llm.VerdictSchema(600),
+		System: `## Current conversation
+**2024-03-01 10:02:00** bob:
+Does anybody have the minutes?
+**2024-03-01 10:00:00** alice:
+@myao hello
+**2024-03-01 10:00:05** myao:
+Hello.
+
+---
+`,
+	})
+	var v chat.Verdict
+	if err := json.Unmarshal([]byte(text), &v); err != nil || !v.ShouldRespond {
+		t.Errorf("got %s, %v; want yes: the newest message asks", text, err)
+	}
+}

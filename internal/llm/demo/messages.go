@@ -2,6 +2,7 @@ package demo
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -46,8 +47,9 @@ func target(lines []string) []string {
 	return lines
 }
 
-// messagesIn finds messages in their order. A text goes on until the next
-// message, heading, rule or note of what was left out.
+// messagesIn finds messages, in order of time: a prompt has replies under their parent,
+// above what was said before them at the top level. A text goes on until the next message,
+// heading, rule or note of what was left out.
 func messagesIn(lines []string) []message {
 	var all []message
 	var text []string
@@ -77,6 +79,7 @@ func messagesIn(lines []string) []message {
 		}
 	}
 	end()
+	slices.SortStableFunc(all, func(a, b message) int { return strings.Compare(a.at, b.at) })
 	return all
 }
 
