@@ -9,30 +9,55 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"myao/internal/window"
 )
 
 // child is a program that the sandbox keeps running: one that dies is started
-// again. Kill one, and watch what becomes of a waiting reply.
+// again, but for one that a visitor has killed.
 type child struct {
 	name, path string
 	args, env  []string
 	log        string
 	say        func(format string, args ...any)
+	// up reports whether the process does its work yet; nil: as soon as it runs.
+	up func(ctx context.Context, pid int) bool
+
+	mu      sync.Mutex
+	process *os.Process   // nil while there is none
+	ended   chan struct{} // closed when it has ended
+	working bool          // it is up
+	struck  bool          // by Kill, which ends it
+	dead    chan struct{} // nil, but from Kill until Start, which closes it
 }
 
-// stopWithin is how long a child may take to end when it is asked to.
-const stopWithin = 25 * time.Second
+var _ window.Worker = (*child)(nil)
+
+const (
+	// stopWithin is how long a child may take to end when it is asked to.
+	stopWithin = 25 * time.Second
+	// lookEvery is how often a child that was started is looked at until it is up.
+	lookEvery = 200 * time.Millisecond
+)
+
+// errKilled is how a child ends that was killed by Kill.
+var errKilled = errors.New("killed")
 
 // supervise runs the child until the context ends. A child that cannot be
 // started, or that dies again and again at once, is an error.
-func (c child) supervise(ctx context.Context) error {
-	for quick := 0; ; {
+func (c *child) supervise(ctx context.Context) error {
+	for quick := 0; c.wanted(ctx); {
 		began := time.Now()
 		err := c.run(ctx)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if errors.Is(err, errKilled) {
+			quick = 0
+			continue
 		}
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) && err != nil {
@@ -51,10 +76,25 @@ func (c child) supervise(ctx context.Context) error {
 		case <-time.After(time.Second):
 		}
 	}
+	return nil
+}
+
+// wanted waits while the child is to stay dead. It is false once the context has ended.
+func (c *child) wanted(ctx context.Context) bool {
+	c.mu.Lock()
+	dead := c.dead
+	c.mu.Unlock()
+	if dead != nil {
+		select {
+		case <-dead:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // run runs the child once. It ends with this process, however that ends.
-func (c child) run(ctx context.Context) error {
+func (c *child) run(ctx context.Context) error {
 	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -73,11 +113,107 @@ func (c child) run(ctx context.Context) error {
 	// The kernel takes the end of the thread that started a child for the end of its parent.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	return cmd.Run()
+	if err := c.start(cmd); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	go c.await(running, cmd.Process.Pid)
+	err = cmd.Wait()
+	stop()
+	return c.end(err)
+}
+
+func (c *child) start(cmd *exec.Cmd) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead != nil {
+		return errKilled
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.process, c.ended = cmd.Process, make(chan struct{})
+	return nil
+}
+
+// await waits until the child is up, or the context ends with it.
+func (c *child) await(ctx context.Context, pid int) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for c.up != nil && !c.up(ctx, pid) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() == nil {
+		c.working = true
+	}
+}
+
+// end takes in that the child has ended, and returns why.
+func (c *child) end(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.struck {
+		err = errKilled
+	}
+	close(c.ended)
+	c.process, c.working, c.struck = nil, false, false
+	return err
+}
+
+// State is whether the child is up.
+func (c *child) State() window.WorkerState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.dead != nil:
+		return window.Stopped
+	case c.working:
+		return window.Running
+	}
+	return window.Starting
+}
+
+// Kill ends the child with SIGKILL and returns when it has ended. It is not started
+// before Start is called. One that does not run just now is not started either.
+func (c *child) Kill() error {
+	c.mu.Lock()
+	if c.dead == nil {
+		c.say("killing %s, which stays dead until it is started again", c.name)
+		c.dead = make(chan struct{})
+	}
+	if c.process == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	c.struck = true
+	err, ended := c.process.Kill(), c.ended
+	c.mu.Unlock()
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", c.name, err)
+	}
+	<-ended
+	return nil
+}
+
+// Start has the child started that was killed; one that was not, it leaves alone.
+func (c *child) Start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead != nil {
+		c.say("starting %s again", c.name)
+		close(c.dead)
+		c.dead = nil
+	}
 }
 
 // tail is the end of the child's log.
-func (c child) tail() string {
+func (c *child) tail() string {
 	all, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()

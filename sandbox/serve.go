@@ -19,8 +19,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
+	"myao/internal/launch"
 	"myao/internal/manifest"
+	"myao/internal/operator"
 	"myao/internal/sandbox"
+	"myao/internal/store"
+	"myao/internal/window"
 )
 
 type options struct {
@@ -29,19 +33,32 @@ type options struct {
 	bin          string
 }
 
-// readyWithin is how long everything may take to be up, on a slow machine.
-const readyWithin = 2 * time.Minute
+// system is the whole of it, as far as it is up.
+type system struct {
+	dir      string
+	config   string // the file
+	settings config.Config
+	ports    ports
+	say      func(format string, args ...any)
+	server   client.Client
+	worker   *child
+	mind     *window.Window
+	db       *store.Store // nil until the programs have made it
+}
 
 // serve runs everything until the context ends. What it writes goes to a
 // directory of its own, which goes with it.
 func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }
-	dir, err := os.MkdirTemp("", "myao-sandbox-")
+	s := &system{say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }}
+	if s.dir, err = os.MkdirTemp("", "myao-sandbox-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
+	listener, err := listenOnLoopback(ctx, o.address)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	listener, err := listenOnLoopback(ctx, o.address)
+	tapListener, err := listenOnLoopback(ctx, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -49,74 +66,91 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	ports, err := choosePorts(o.temporalPort)
+	if s.ports, err = choosePorts(o.temporalPort); err != nil {
+		return err
+	}
+	thinks, err := chooseModel(os.Getenv)
 	if err != nil {
 		return err
 	}
 	own := secrets{Token: "xoxb-" + rand.Text(), Signing: rand.Text()}
-	w := newWorkspace(ports, own)
+	s.config = filepath.Join(s.dir, "config.yaml")
+	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), thinks, own); err != nil {
+		return err
+	}
+	if s.settings, err = config.Load(s.config, os.LookupEnv); err != nil {
+		return err
+	}
+	s.server, err = client.NewLazyClient(client.Options{HostPort: s.ports.temporal, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("make a Temporal client: %w", err)
+	}
+	defer s.server.Close()
+	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
+	s.worker.up = polling(s.server)
+	s.mind = &window.Window{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+	w := newWorkspace(s.ports, own, s.mind.Handler())
 	defer w.Close()
-	provider, err := writeConfig(filepath.Join(dir, "config.yaml"), dir, listener.Addr().String(), ports.door, own)
+	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return serveHTTP(ctx, listener, w.Handler()) })
+	group.Go(func() error { return serveHTTP(ctx, tapListener, thinks.tap) })
+	group.Go(func() error {
+		<-ctx.Done()
+		s.say("stopping …")
+		return nil
+	})
+	s.say("starting Temporal, worker and starter; logs are in %s", s.dir)
+	run := func(c *child) { group.Go(func() error { return c.supervise(ctx) }) }
+	run(s.temporal(temporalPath))
+	group.Go(func() error {
+		if err := awaitTemporal(ctx, s.server); err != nil {
+			return err
+		}
+		run(s.worker)
+		run(s.child("starter", filepath.Join(o.bin, "starter"), "--config", s.config))
+		if err := awaitReady(ctx, "http://"+s.ports.door+"/readyz"); err != nil {
+			return err
+		}
+		s.say("\n  chat with the bot      http://%s/\n  Temporal's Web UI      http://%s/\n  model                  %s\n\nStop with Ctrl-C.",
+			listener.Addr(), s.ports.ui, thinks.says)
+		return s.open(ctx)
+	})
+	err = group.Wait()
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close()) // now that nobody asks it anything
+	}
+	return err
+}
+
+func (s *system) child(name, path string, args ...string) *child {
+	return &child{name: name, path: path, args: args, log: filepath.Join(s.dir, name+".log"), say: s.say, env: []string{
+		"TEMPORAL_ADDRESS=" + s.ports.temporal, "TEMPORAL_NAMESPACE=" + namespace,
+	}}
+}
+
+func (s *system) temporal(path string) *child {
+	host, port, _ := net.SplitHostPort(s.ports.temporal)
+	_, uiPort, _ := net.SplitHostPort(s.ports.ui)
+	return s.child("temporal", path, "server", "start-dev", "--ip", host, "--port", port,
+		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
+		"--namespace", namespace, "--db-filename", filepath.Join(s.dir, "temporal.db"),
+		"--dynamic-config-value", "matching.enableFairness=true")
+}
+
+// open has the page look into the bot's head. It is for when the starter is ready, which
+// has then brought the database up to date and told Temporal of the search attributes.
+func (s *system) open(ctx context.Context) (err error) {
+	if s.db, err = (launch.Program{Config: s.settings}).OpenStore(ctx); err != nil {
+		return err
+	}
+	conversations, err := operator.Open(ctx, s.server, namespace, s.db)
 	if err != nil {
 		return err
 	}
-
-	group, ctx := errgroup.WithContext(ctx)
-	server := &http.Server{Handler: w.Handler(), ReadHeaderTimeout: 5 * time.Second}
-	group.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve the page: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		say("stopping …")
-		return server.Close() // the page's event streams never end by themselves
-	})
-	child := func(name, path string, args ...string) {
-		c := child{name: name, path: path, args: args, log: filepath.Join(dir, name+".log"), say: say, env: []string{
-			"TEMPORAL_ADDRESS=" + ports.temporal, "TEMPORAL_NAMESPACE=" + namespace,
-		}}
-		group.Go(func() error { return c.supervise(ctx) })
-	}
-	say("starting Temporal, worker and starter; logs are in %s", dir)
-	config := filepath.Join(dir, "config.yaml")
-	host, port, _ := net.SplitHostPort(ports.temporal)
-	_, uiPort, _ := net.SplitHostPort(ports.ui)
-	child("temporal", temporalPath, "server", "start-dev", "--ip", host, "--port", port,
-		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
-		"--namespace", namespace, "--db-filename", filepath.Join(dir, "temporal.db"),
-		"--dynamic-config-value", "matching.enableFairness=true")
-	group.Go(func() error {
-		if err := awaitTemporal(ctx, ports.temporal); err != nil {
-			return err
-		}
-		child("worker", filepath.Join(o.bin, "worker"), "--config", config)
-		child("starter", filepath.Join(o.bin, "starter"), "--config", config)
-		if err := awaitReady(ctx, "http://"+ports.door+"/readyz"); err != nil {
-			return err
-		}
-		say("\n  chat with the bot      http://%s/\n  Temporal's Web UI      http://%s/\n  model                  %s\n\nStop with Ctrl-C.",
-			listener.Addr(), ports.ui, provider)
-		return nil
-	})
-	return group.Wait()
-}
-
-func listenOnLoopback(ctx context.Context, address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("--address %q: want HOST:PORT", address)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--address %q: the sandbox has no passwords and listens on loopback only, such as 127.0.0.1:8700", address)
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen (choose another with --address): %w", err)
-	}
-	return l, nil
+	s.mind.Open(conversations)
+	return nil
 }
 
 func findTemporal(bin string) (string, error) {
@@ -132,6 +166,11 @@ func findTemporal(bin string) (string, error) {
 
 // ports are the addresses on this machine that the parts find each other by.
 type ports struct{ temporal, ui, door string }
+
+// workflows is what stands before an escaped workflow id in the address of the Web UI.
+func (p ports) workflows() string {
+	return "http://" + p.ui + "/namespaces/" + namespace + "/workflows/"
+}
 
 func choosePorts(temporal int) (ports, error) {
 	pick := func(wanted int) (string, error) {
@@ -167,11 +206,11 @@ const namespace = "sandbox"
 // among them, can reach the sandbox's ports, too.
 type secrets struct{ Token, Signing string }
 
-func newWorkspace(p ports, s secrets) *sandbox.Workspace {
+func newWorkspace(p ports, s secrets, mind http.Handler) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
 		BotToken: s.Token, SigningSecret: s.Signing, EventsURL: "http://" + p.door + "/slack/events",
 		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
-		TemporalUI: "http://" + p.ui, Namespace: namespace, Logger: slog.New(slog.DiscardHandler),
+		TemporalUI: "http://" + p.ui, Namespace: namespace, Mind: mind, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
 		Hint: fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.",
 			quietSeconds),
@@ -189,47 +228,4 @@ func newWorkspace(p ports, s secrets) *sandbox.Workspace {
 		w.AddChannel(sandbox.DM, "", id)
 	}
 	return w
-}
-
-func awaitTemporal(ctx context.Context, address string) error {
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return poll(ctx, "Temporal", func(ctx context.Context) bool {
-		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
-		return err == nil
-	})
-}
-
-func awaitReady(ctx context.Context, url string) error {
-	return poll(ctx, "the starter", func(ctx context.Context) bool {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return false
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-}
-
-// poll waits until done holds, for as long as readyWithin.
-func poll(ctx context.Context, what string, done func(context.Context) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for !done(ctx) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s was not ready within %s", what, readyWithin)
-		case <-tick.C:
-		}
-	}
-	return nil
 }

@@ -119,6 +119,9 @@ func (d *dispatcher) run() {
 				break
 			}
 			fault := d.w.faults.takeEvent(e)
+			if fault != nil && fault.name != "" && fault.Times == 1 {
+				d.w.hub.send(change{Kind: "faults"}) // it was for this one event
+			}
 			if fault != nil && fault.Hold > 0 {
 				d.mu.Lock()
 				d.held = append(d.held, held{event: e, after: fault.Hold, fault: fault})

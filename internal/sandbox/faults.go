@@ -48,6 +48,9 @@ type Fault struct {
 	Alter func(answer map[string]any)
 	// Hide keeps a message posted by this call out of history and replies for so long.
 	Hide time.Duration
+
+	// name is the misbehaviour of the page that it belongs to; empty for none.
+	name string
 }
 
 // LaterPage chooses every page of a listing but the first: a listing that fails halfway.
@@ -67,6 +70,9 @@ type EventFault struct {
 	// Again redelivers the event after each of these pauses, as a retry with the
 	// same event_id, though it was acknowledged.
 	Again []time.Duration
+
+	// name is as in Fault.
+	name string
 }
 
 // Faults holds what is switched on. Of several that fit, the one added first counts.
@@ -104,6 +110,32 @@ func (f *Faults) AddEvent(fault EventFault) (off func()) {
 		defer f.mu.Unlock()
 		f.events = slices.DeleteFunc(f.events, func(o *EventFault) bool { return o == &fault })
 	}
+}
+
+// set switches a misbehaviour of the page on or off.
+func (f *Faults) set(m Misbehaviour, on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = slices.DeleteFunc(f.calls, func(o *Fault) bool { return o.name == m.Name })
+	f.events = slices.DeleteFunc(f.events, func(o *EventFault) bool { return o.name == m.Name })
+	switch {
+	case on && m.call != nil:
+		call := *m.call
+		call.name = m.Name
+		f.calls = append(f.calls, &call)
+	case on:
+		event := *m.event
+		event.name = m.Name
+		f.events = append(f.events, &event)
+	}
+}
+
+// isSet reports whether a misbehaviour of the page is on.
+func (f *Faults) isSet(m Misbehaviour) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.calls, func(o *Fault) bool { return o.name == m.Name }) ||
+		slices.ContainsFunc(f.events, func(o *EventFault) bool { return o.name == m.Name })
 }
 
 // Clear switches everything off.

@@ -4,7 +4,7 @@ import "sync"
 
 // change is something that the page shows at once.
 type change struct {
-	Kind    string   `json:"kind"` // message, deleted, ephemeral, members
+	Kind    string   `json:"kind"` // message, deleted, ephemeral, members, faults
 	Channel string   `json:"channel,omitempty"`
 	TS      string   `json:"ts,omitempty"`
 	User    string   `json:"user,omitempty"`

@@ -57,7 +57,12 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 	for name, do := range map[string]func(pageRequest) error{
 		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "misbehave": w.pageMisbehave,
 	} {
-		mux.Handle("POST /sandbox/"+name, local(action(do)))
+		mux.Handle("POST /sandbox/"+name, local(takesJSON(action(do))))
+	}
+	if w.cfg.Mind != nil {
+		mind := local(takesJSON(w.cfg.Mind))
+		mux.Handle("/sandbox/mind", mind)
+		mux.Handle("/sandbox/mind/", mind)
 	}
 }
 
@@ -108,9 +113,10 @@ func (w *Workspace) pageState(rw http.ResponseWriter, _ *http.Request) {
 
 // state is all that the page shows, as JSON.
 func (w *Workspace) state() ([]byte, error) {
+	faults := w.misbehaviour()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": misbehaviour}
+	state := map[string]any{"team": w.cfg.Team, "bot": w.bot, "users": w.users, "hint": w.cfg.Hint, "workflows": w.workflows(), "misbehaviour": faults}
 	var channels []pageChannel
 	for _, c := range w.channels {
 		p := pageChannel{ID: c.ID, Kind: c.Kind, Name: c.Name, Members: c.Members, Messages: []*Message{}}

@@ -19,16 +19,24 @@ type pageRequest struct {
 	Broadcast bool   `json:"broadcast"`
 	File      string `json:"file"`
 	Name      string `json:"name"`
+	On        bool   `json:"on"`
 }
 
-// action decodes a request. It takes JSON only: a foreign page cannot send that
+// takesJSON refuses writes that are anything but JSON: a foreign page cannot send that
 // without asking first, and nobody here says yes.
-func action(do func(pageRequest) error) http.Handler {
+func takesJSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		if r.Method != http.MethodGet && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			http.Error(rw, "want application/json", http.StatusUnsupportedMediaType)
 			return
 		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// action decodes a request, and does what it asks for.
+func action(do func(pageRequest) error) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var in pageRequest
 		if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&in); err != nil {
 			http.Error(rw, "decode: "+err.Error(), http.StatusBadRequest)
@@ -191,32 +199,53 @@ func mediaType(name string) string {
 	return "text/plain"
 }
 
-// Misbehaviour is a fault that a visitor of the page can switch on for once.
+// Misbehaviour is a fault that a visitor of the page can switch on and off.
 type Misbehaviour struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	call  Fault
-	event EventFault
+	On    bool   `json:"on"`
+	// It is the one or the other.
+	call  *Fault
+	event *EventFault
 }
 
+// misbehaviour is all that there is. What is out of order is so only next to what is
+// not: that one switches itself off.
 var misbehaviour = []Misbehaviour{
-	{Name: "limited", Title: "Refuse the next post: rate limited for 5 s", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusTooManyRequests, RetryAfter: "5"}},
-	{Name: "lost", Title: "Post the next message, but lose the answer", call: Fault{Method: "chat.postMessage", Times: 1, Lose: true, After: true}},
-	{Name: "broken", Title: "Post the next message, but answer 503", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusServiceUnavailable, After: true}},
-	{Name: "down", Title: "Answer 503 to the next post", call: Fault{Method: "chat.postMessage", Times: 1, Status: http.StatusServiceUnavailable}},
-	{Name: "again", Title: "Deliver the next event three times", event: EventFault{Times: 1, Again: []time.Duration{0, 5 * time.Second}}},
-	{Name: "order", Title: "Deliver the next event after the one that follows", event: EventFault{Times: 1, Hold: 1}},
+	{Name: "limited", Title: "Refuse to post: rate limited for 5 s", call: &Fault{Method: "chat.postMessage", Status: http.StatusTooManyRequests, RetryAfter: "5"}},
+	{Name: "lost", Title: "Post, but lose the answer", call: &Fault{Method: "chat.postMessage", Lose: true, After: true}},
+	{Name: "broken", Title: "Post, but answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable, After: true}},
+	{Name: "down", Title: "Refuse to post: answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable}},
+	{Name: "again", Title: "Deliver every event three times", event: &EventFault{Again: []time.Duration{0, 5 * time.Second}}},
+	{Name: "order", Title: "Deliver the next event after the one that follows", event: &EventFault{Times: 1, Hold: 1}},
 }
 
 func (w *Workspace) pageMisbehave(in pageRequest) error {
 	i := slices.IndexFunc(misbehaviour, func(m Misbehaviour) bool { return m.Name == in.Name })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return apiError("no such misbehaviour")
-	case misbehaviour[i].event.Times > 0:
-		w.faults.AddEvent(misbehaviour[i].event)
-	default:
-		w.faults.Add(misbehaviour[i].call)
 	}
+	w.faults.set(misbehaviour[i], in.On)
+	w.hub.send(change{Kind: "faults"})
 	return nil
+}
+
+// misbehaviour is all that there is, and what of it is on.
+func (w *Workspace) misbehaviour() []Misbehaviour {
+	all := slices.Clone(misbehaviour)
+	for i := range all {
+		all[i].On = w.faults.isSet(all[i])
+	}
+	return all
+}
+
+// Misbehaving is the names of what is switched on by the page.
+func (w *Workspace) Misbehaving() []string {
+	on := []string{}
+	for _, m := range w.misbehaviour() {
+		if m.On {
+			on = append(on, m.Name)
+		}
+	}
+	return on
 }

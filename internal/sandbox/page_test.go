@@ -3,11 +3,16 @@ package sandbox
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/slack-go/slack"
 )
 
 // do makes one request of the page's API, as a browser would.
@@ -43,8 +48,14 @@ func (b *bench) page(t *testing.T, action string, in pageRequest) (int, string) 
 
 func TestPageIsForThisMachineOnly(t *testing.T) {
 	t.Parallel()
-	b := setup(t, Config{})
+	var asked atomic.Int32
+	b := setup(t, Config{Mind: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		io.WriteString(rw, r.URL.Path)
+	})})
 	say := `{"channel":"` + b.general + `","user":"` + b.alice + `","text":"x"}`
+	rebound := func(r *http.Request) { r.Host = "evil.example:80"; r.Header.Set("Origin", "http://evil.example:80") }
+	foreign := func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }
 	for _, c := range []struct {
 		name, method, path string
 		change             func(*http.Request)
@@ -62,7 +73,14 @@ func TestPageIsForThisMachineOnly(t *testing.T) {
 		{"another port", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
 		{"null origin", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
 		{"a form", "POST", "/sandbox/say", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
-		{"rebound write", "POST", "/sandbox/say", func(r *http.Request) { r.Host = "evil.example"; r.Header.Set("Origin", "http://evil.example") }, 403},
+		{"rebound write", "POST", "/sandbox/say", rebound, 403},
+		{"foreign fault", "POST", "/sandbox/misbehave", foreign, 403},
+		{"rebound fault", "POST", "/sandbox/misbehave", rebound, 403},
+		{"the mind", "GET", "/sandbox/mind?channel=C1", nil, 200},
+		{"its prompts", "GET", "/sandbox/mind/prompts?decision=1", nil, 200},
+		{"rebound mind", "GET", "/sandbox/mind?channel=C1", func(r *http.Request) { r.Host = "evil.example:80" }, 403},
+		{"rebound prompts", "GET", "/sandbox/mind/prompts?decision=1", func(r *http.Request) { r.Host = "localhost.evil.example" }, 403},
+		{"the mind by another way", "GET", "/sandbox/other/../mind", func(r *http.Request) { r.Host = "evil.example:80" }, 403},
 	} {
 		status, _, header := b.do(t, c.method, c.path, map[string]string{"POST": say}[c.method], c.change)
 		if status != c.want {
@@ -74,6 +92,45 @@ func TestPageIsForThisMachineOnly(t *testing.T) {
 	}
 	if got := len(b.Messages(b.general)); got != 2 {
 		t.Errorf("%d messages, want the 2 that were allowed", got)
+	}
+	if got := asked.Load(); got != 2 {
+		t.Errorf("the mind was asked %d times, want the 2 that were allowed", got)
+	}
+	// Whatever the mind can be told to do is told in JSON, by this page.
+	for _, path := range []string{"order", "worker", "model", "remember", "what-comes-next", ""} {
+		path = strings.TrimSuffix("/sandbox/mind/"+path, "/")
+		for _, c := range []struct {
+			name, method string
+			change       func(*http.Request)
+			want         int
+		}{
+			{"own", "POST", nil, 200},
+			{"without a browser", "POST", func(r *http.Request) { r.Header.Del("Origin") }, 200},
+			{"foreign", "POST", foreign, 403},
+			{"rebound", "POST", rebound, 403},
+			{"null origin", "POST", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+			{"another port", "POST", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
+			{"a form", "POST", func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, 415},
+			{"no type", "POST", func(r *http.Request) { r.Header.Del("Content-Type") }, 415},
+			{"foreign, by another method", "PUT", foreign, 403},
+			{"no type, by another method", "DELETE", nil, 415},
+		} {
+			before := asked.Load()
+			status, _, _ := b.do(t, c.method, path, "{}", c.change)
+			if heard := asked.Load() != before; status != c.want || heard != (c.want == 200) {
+				t.Errorf("%s %s, %s: %d, want %d; heard: %v", c.method, path, c.name, status, c.want, heard)
+			}
+		}
+	}
+}
+
+func TestAPageWithoutAMind(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	for _, path := range []string{"/sandbox/mind", "/sandbox/mind/prompts"} {
+		if status, _, _ := b.do(t, "GET", path, "", nil); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
 	}
 }
 
@@ -132,8 +189,6 @@ func TestPageActions(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", c.action, status, text, c.want)
 		}
 	}
-	ok("misbehave", pageRequest{Name: "lost"})
-	ok("misbehave", pageRequest{Name: "again"})
 	ok("delete", pageRequest{User: b.alice, TS: root.TS})
 	if m := b.Messages(b.general)[0]; m.Subtype != "tombstone" {
 		t.Errorf("deleted parent = %+v", m)
@@ -199,6 +254,161 @@ func TestPageShowsStateAndFollowsIt(t *testing.T) {
 	}
 	if len(got) != 2 || got[0].Message.Text != "live" || got[1].Kind != "deleted" || got[1].TS != ts {
 		t.Errorf("changes = %+v", got)
+	}
+}
+
+// misbehaving is what the page is told to be switched on.
+func (b *bench) misbehaving(t *testing.T) []string {
+	t.Helper()
+	_, raw, _ := b.do(t, "GET", "/sandbox/state", "", nil)
+	var state struct{ Misbehaviour []Misbehaviour }
+	if err := json.Unmarshal([]byte(raw), &state); err != nil || len(state.Misbehaviour) != len(misbehaviour) {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	var on []string
+	for _, m := range state.Misbehaviour {
+		if m.On {
+			on = append(on, m.Name)
+		}
+	}
+	if got := b.Misbehaving(); got == nil || !slices.Equal(got, on) {
+		t.Errorf("the page is told %v, and others %v", on, got)
+	}
+	return on
+}
+
+func (b *bench) misbehave(t *testing.T, name string, on bool) {
+	t.Helper()
+	if status, text := b.page(t, "misbehave", pageRequest{Name: name, On: on}); status != 204 {
+		t.Fatalf("%s: %d %s", name, status, text)
+	}
+}
+
+func TestMisbehaviourStaysUntilItIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	post := func(text string) (int, error) {
+		t.Helper()
+		before := len(b.Messages(b.general))
+		_, _, err := b.api.PostMessage(b.general, slack.MsgOptionText(text, false))
+		return len(b.Messages(b.general)) - before, err
+	}
+	var limited *slack.RateLimitedError
+	for _, c := range []struct {
+		name    string
+		posted  int
+		refused func(error) bool
+	}{
+		{"limited", 0, func(err error) bool { return errors.As(err, &limited) && limited.RetryAfter == 5*time.Second }},
+		{"lost", 1, func(err error) bool { return err != nil }},
+		{"broken", 1, func(err error) bool { return strings.Contains(err.Error(), "503") }},
+		{"down", 0, func(err error) bool { return strings.Contains(err.Error(), "503") }},
+	} {
+		b.misbehave(t, c.name, true)
+		b.misbehave(t, c.name, true) // once more makes no difference
+		for i := range 3 {
+			if posted, err := post(c.name); posted != c.posted || err == nil || !c.refused(err) {
+				t.Errorf("%s, post %d: %d posted, %v", c.name, i, posted, err)
+			}
+		}
+		if got := b.misbehaving(t); !slices.Equal(got, []string{c.name}) {
+			t.Errorf("on: %v, want %s", got, c.name)
+		}
+		b.misbehave(t, c.name, false)
+		b.misbehave(t, c.name, false)
+		if posted, err := post("well again"); posted != 1 || err != nil || len(b.misbehaving(t)) != 0 {
+			t.Errorf("%s is off: %d posted, %v; on: %v", c.name, posted, err, b.misbehaving(t))
+		}
+	}
+	b.events(t)
+
+	// A fault that a test has added is none of the page's.
+	off := b.Faults().Add(Fault{Method: "auth.test", Error: "fatal_error"})
+	b.misbehave(t, "broken", true)
+	b.misbehave(t, "limited", true)
+	if got := b.misbehaving(t); !slices.Equal(got, []string{"limited", "broken"}) {
+		t.Errorf("on: %v", got)
+	}
+	b.misbehave(t, "broken", false)
+	b.misbehave(t, "limited", false)
+	if _, err := b.api.AuthTest(); err == nil {
+		t.Error("the page has switched off what it did not switch on")
+	}
+	off()
+}
+
+func TestEventsMisbehaveUntilTheyAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	// The last delivery comes 5 s after the first one, and nobody waits for it here.
+	twice := func(text string) {
+		t.Helper()
+		b.Say(b.general, b.alice, text)
+		if err := b.Await(within(t, 4*time.Second), func() bool {
+			n := 0
+			for _, d := range b.Deliveries() {
+				if strings.Contains(string(d.Body), text) {
+					n++
+				}
+			}
+			return n == 2
+		}); err != nil {
+			t.Errorf("%s was not delivered again", text)
+		}
+	}
+	b.misbehave(t, "again", true)
+	twice("one")
+	twice("two")
+	if got := b.misbehaving(t); !slices.Equal(got, []string{"again"}) {
+		t.Errorf("on: %v", got)
+	}
+	b.misbehave(t, "again", false)
+	if got := b.misbehaving(t); len(got) != 0 {
+		t.Errorf("on: %v", got)
+	}
+
+	changes, cancel := b.hub.subscribe()
+	defer cancel()
+	// told waits until the pages are told that there is something new of faults.
+	told := func(want ...string) {
+		t.Helper()
+		for timeout := time.After(5 * time.Second); ; {
+			select {
+			case c := <-changes:
+				if c.Kind != "faults" {
+					continue
+				}
+				if got := b.misbehaving(t); !slices.Equal(got, want) {
+					t.Errorf("on: %v, want %v", got, want)
+				}
+				return
+			case <-timeout:
+				t.Fatal("nobody tells of faults")
+			}
+		}
+	}
+	b.misbehave(t, "order", true)
+	told("order")
+	b.misbehave(t, "order", false)
+	told()
+	b.misbehave(t, "order", true)
+	told("order")
+	b.Say(b.general, b.alice, "overtaken")
+	told() // it is for one event
+	b.Say(b.general, b.alice, "overtaking")
+	var order []string
+	if err := b.Await(within(t, 4*time.Second), func() bool {
+		order = nil
+		for _, d := range b.Deliveries() {
+			for _, text := range []string{"overtaken", "overtaking"} {
+				if strings.Contains(string(d.Body), `"`+text+`"`) {
+					order = append(order, text)
+				}
+			}
+		}
+		return len(order) == 2
+	}); err != nil || order[0] != "overtaking" {
+		t.Errorf("delivered %v, %v", order, err)
 	}
 }
 

@@ -34,6 +34,10 @@ type Config struct {
 	Namespace string
 	// Hint is a line shown above the composer on the page.
 	Hint string
+	// Mind serves what the page shows of the bot's own mind, at /sandbox/mind and below;
+	// nil, and there is nothing. As all that the page asks for it is asked by pages of
+	// this machine only, and told what to do in JSON.
+	Mind http.Handler
 
 	// Clock gives messages their ts. Requests are signed with the machine's own
 	// clock all the same, since the receiver checks them against its own.
@@ -171,7 +175,7 @@ func (w *Workspace) Faults() *Faults { return w.faults }
 func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 
 // Handler serves the Web API under /api/, the page at /, and the page's own API
-// under /sandbox/.
+// under /sandbox/, with Config.Mind.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", local(http.HandlerFunc(w.serveAPI)))

@@ -1,0 +1,335 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/ledger"
+	"myao/internal/testserver"
+)
+
+// TestSandbox runs the whole of the sandbox, as make run does.
+func TestSandbox(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	state := s.state()
+	general, random, alice := state.Channels[0].ID, state.Channels[1].ID, state.Users[1].ID
+	say := func(channel, text string) {
+		t.Helper()
+		s.post("say", map[string]any{"channel": channel, "user": alice, "text": text})
+	}
+	say(general, "@myao are you there?")
+	s.await("the answer", func() bool { return len(s.answers(general)) == 1 })
+	if text := s.answers(general)[0]; !strings.Contains(text, "demo") {
+		t.Errorf("the demo model does not say what it is: %q", text)
+	}
+
+	// The worker dies while a reply is due, and the reply survives.
+	mind := s.watch("?channel=" + random)
+	mind.await("the mind", func(m mindEvent) bool { return m.Worker == "running" && m.phase() == conversation.Idle })
+	say(random, "is anybody here who knows the way?")
+	waiting := mind.await("the wait", func(m mindEvent) bool { return m.phase() == conversation.Waiting })
+	s.post("mind/worker", map[string]any{"do": "kill"})
+	dead := mind.await("the death", func(m mindEvent) bool { return m.Worker == "stopped" })
+	if dead.phase() != conversation.Waiting || !dead.State.DueAt.Equal(waiting.State.DueAt) || !dead.Open || !strings.HasPrefix(dead.Problem, "the worker is stopped; ") ||
+		!strings.HasPrefix(dead.URL, "http://127.0.0.1:") {
+		t.Errorf("of a dead worker's conversation is told %+v, %+v", dead, dead.State)
+	}
+	s.await("the reply to be due", func() bool { return time.Now().After(dead.State.DueAt) })
+	late := s.watch("?channel="+random).await("an event", func(mindEvent) bool { return true })
+	if late.Worker != "stopped" || late.State != nil || late.Phase != conversation.Waiting || !late.Open || len(late.Story.Entries) == 0 {
+		t.Errorf("who comes late is told %+v", late)
+	}
+	s.post("mind/worker", map[string]any{"do": "start"})
+	mind.await("the worker's return", func(m mindEvent) bool { return m.Worker == "running" && m.Asked.After(dead.Asked) })
+	decision := mind.await("the reply in the ledger", func(m mindEvent) bool { return m.decision("posted") != nil }).decision("posted")
+	s.await("the reply", func() bool { return len(s.answers(random)) == 1 })
+	if !decision.Respond || decision.Source != "judgment" || len(decision.Calls) != 2 {
+		t.Errorf("decided: %+v", decision)
+	}
+
+	// What the model was asked for it can be looked at.
+	var prompts []struct{ Purpose, System, Prompt, Answer, Error string }
+	s.get("mind/prompts?decision="+url.QueryEscape(decision.Key), &prompts)
+	if len(prompts) != 2 || prompts[0].Purpose != "judgment" || prompts[1].Purpose != "response" ||
+		!strings.Contains(prompts[0].System, "who knows the way?") || prompts[1].Answer != s.answers(random)[0] {
+		t.Errorf("prompts: %+v", prompts)
+	}
+
+	// It is remembered when somebody wants that.
+	s.post("mind/remember", map[string]any{})
+	mind.await("a memory", func(m mindEvent) bool {
+		return slices.ContainsFunc(m.Memories, func(r remembered) bool { return r.Scope == "channel" && r.Channel == random && r.Text != "" })
+	})
+
+	// Slack fails for as long as the fault is on, and then the reply is posted.
+	s.post("misbehave", map[string]any{"name": "down", "on": true})
+	mind.await("the fault", func(m mindEvent) bool { return slices.Equal(m.Faults, []string{"down"}) })
+	say(general, "@myao and now?")
+	thread := s.watch("?channel=" + general + "&thread=" + s.last(general))
+	thread.await("tries in vain", func(m mindEvent) bool {
+		d := m.decision("pending")
+		return d != nil && len(d.Parts) == 1 && d.Parts[0].Tries > 1
+	})
+	s.post("misbehave", map[string]any{"name": "down", "on": false})
+	s.await("the answer after all", func() bool { return len(s.answers(general)) == 2 })
+
+	// A model that is down does not answer until it is back.
+	s.post("mind/model", map[string]any{"down": true})
+	mind.await("the model's end", func(m mindEvent) bool { return m.Model == "down" })
+	say(general, "@myao still there?")
+	thread = s.watch("?channel=" + general + "&thread=" + s.last(general))
+	replying := thread.await("the reply", func(m mindEvent) bool { return m.phase() == conversation.Replying })
+	// A decision's key is its run, its epoch and its trigger. This one is not written down before there is an answer.
+	key := path.Base(replying.URL) + "/1/" + replying.Conversation.Thread
+	s.await("a call in vain", func() bool {
+		s.get("mind/prompts?decision="+url.QueryEscape(key), &prompts)
+		return len(prompts) > 0 && prompts[0].Error != "" && prompts[0].Answer == ""
+	})
+	s.post("mind/model", map[string]any{"down": false})
+	s.await("the last answer", func() bool { return len(s.answers(general)) >= 3 })
+	if general, random := s.answers(general), s.answers(random); len(general) != 3 || len(random) != 1 {
+		t.Errorf("posted other than once each: %q, %q", general, random)
+	}
+}
+
+// sandboxProgram is the program sandbox as it runs.
+type sandboxProgram struct {
+	t    *testing.T
+	page string // its address, ending in a slash
+}
+
+func startSandbox(t *testing.T) *sandboxProgram {
+	t.Helper()
+	// Of the ports that the system gives away by itself, another test may have this one before Temporal does.
+	_, port, err := net.SplitHostPort(testserver.FreeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", port)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range os.Environ() {
+		if !strings.HasPrefix(env, "GEMINI_") && !strings.HasPrefix(env, "OPENAI_") && !strings.HasPrefix(env, "PATH=") {
+			cmd.Env = append(cmd.Env, env)
+		}
+	}
+	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH")+":"+filepath.Join(root, ".bin"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := &logbook{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the sandbox ended with %v: %s", err, stderr)
+		}
+	})
+	s := &sandboxProgram{t: t}
+	address := regexp.MustCompile(`chat with the bot +(http://\S+)`)
+	for lines := bufio.NewScanner(out); s.page == "" && lines.Scan(); {
+		if m := address.FindStringSubmatch(lines.Text()); m != nil {
+			s.page = m[1]
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if s.page == "" {
+		t.Fatalf("the sandbox did not come up: %s", stderr)
+	}
+	return s
+}
+
+func (s *sandboxProgram) await(what string, done func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func (s *sandboxProgram) post(action string, body map[string]any) {
+	s.t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.Post(s.page+"sandbox/"+action, "application/json", strings.NewReader(string(raw)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if said, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusNoContent {
+		s.t.Fatalf("%s %s: %s: %s", action, raw, resp.Status, said)
+	}
+}
+
+func (s *sandboxProgram) get(path string, into any) {
+	s.t.Helper()
+	resp, err := http.Get(s.page + "sandbox/" + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		s.t.Fatalf("%s: %s: %v", path, resp.Status, err)
+	}
+}
+
+type pageState struct {
+	Users    []struct{ ID, Name string }
+	Channels []struct {
+		ID       string
+		Messages []struct {
+			TS    string
+			BotID string `json:"bot_id"`
+			Text  string
+		}
+	}
+}
+
+func (s *sandboxProgram) state() (state pageState) {
+	s.t.Helper()
+	s.get("state", &state)
+	return state
+}
+
+// answers is what the bot has said in a channel.
+func (s *sandboxProgram) answers(channel string) (texts []string) {
+	s.t.Helper()
+	for _, c := range s.state().Channels {
+		for _, m := range c.Messages {
+			if c.ID == channel && m.BotID != "" {
+				texts = append(texts, m.Text)
+			}
+		}
+	}
+	return texts
+}
+
+// last is the ts of the newest message in a channel.
+func (s *sandboxProgram) last(channel string) (ts string) {
+	s.t.Helper()
+	for _, c := range s.state().Channels {
+		for _, m := range c.Messages {
+			if c.ID == channel {
+				ts = max(ts, m.TS)
+			}
+		}
+	}
+	return ts
+}
+
+// mindEvent is what the page is told of a conversation's mind.
+type mindEvent struct {
+	Worker, Model string
+	Faults        []string
+	Conversation  chat.Conversation
+	URL           string
+	Open          bool
+	State         *conversation.State
+	Asked         time.Time
+	Phase         conversation.Phase
+	Problem       string
+	Story         ledger.Story
+	Memories      []remembered
+}
+
+type remembered struct{ Scope, Channel, Term, Text string }
+
+func (m mindEvent) phase() conversation.Phase {
+	if m.State == nil {
+		return ""
+	}
+	return m.State.Phase
+}
+
+// decision is the newest one with an outcome, or nil.
+func (m mindEvent) decision(outcome string) *ledger.Decision {
+	for _, e := range slices.Backward(m.Story.Entries) {
+		if e.Decision != nil && e.Decision.Outcome == outcome {
+			return e.Decision
+		}
+	}
+	return nil
+}
+
+// mindStream is the stream of a conversation's mind.
+type mindStream struct {
+	s      *sandboxProgram
+	events chan mindEvent
+}
+
+func (s *sandboxProgram) watch(query string) mindStream {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.page+"sandbox/mind"+query, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := mindStream{s, make(chan mindEvent, 10_000)}
+	go func() {
+		defer func() { _ = resp.Body.Close() }()
+		defer close(m.events)
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var e mindEvent
+				if err := json.Unmarshal([]byte(data), &e); err != nil {
+					s.t.Errorf("%v: %s", err, data)
+					return
+				}
+				m.events <- e
+			}
+		}
+	}()
+	return m
+}
+
+// await is the next event of which something holds.
+func (m mindStream) await(what string, holds func(mindEvent) bool) mindEvent {
+	m.s.t.Helper()
+	last := "none"
+	for timeout := time.After(time.Minute); ; {
+		select {
+		case e, open := <-m.events:
+			if !open {
+				m.s.t.Fatalf("the stream ended before %s", what)
+			}
+			if holds(e) {
+				return e
+			}
+			raw, _ := json.Marshal(e)
+			last = string(raw)
+		case <-timeout:
+			m.s.t.Fatalf("waited in vain for %s; the last event was %s", what, last)
+		}
+	}
+}

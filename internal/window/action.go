@@ -1,0 +1,190 @@
+package window
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"myao/internal/conversation"
+	"myao/internal/llm/tap"
+	"myao/internal/operator"
+)
+
+const (
+	// obeyFor is how long an order may take to be carried out.
+	obeyFor = 10 * time.Second
+	// triggerFor is how long Temporal may take to start what is scheduled.
+	triggerFor = 5 * time.Second
+)
+
+// fault is why a request comes to nothing.
+type fault struct {
+	status int
+	text   string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func bad(format string, args ...any) error {
+	return &fault{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func unavailable(format string, args ...any) error {
+	return &fault{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
+}
+
+var errStarting = unavailable("all is still starting")
+
+// action decodes what is asked for, and answers 204 when it is done.
+func action[T any](do func(context.Context, T) error) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var in T
+		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<16)).Decode(&in)
+		if err != nil {
+			err = bad("decode: %v", err)
+		} else {
+			err = do(r.Context(), in)
+		}
+		var f *fault
+		switch {
+		case err == nil:
+			rw.WriteHeader(http.StatusNoContent)
+		case errors.As(err, &f):
+			http.Error(rw, f.text, f.status)
+		default:
+			http.Error(rw, err.Error(), http.StatusInternalServerError)
+		}
+	})
+}
+
+type ordered struct {
+	Channel string `json:"channel"`
+	Thread  string `json:"thread"`
+	User    string `json:"user"`
+	Order   string `json:"order"`
+	Seconds int    `json:"seconds"` // of a snooze
+}
+
+// order has a conversation carry out what somebody on the page wants.
+func (w *Window) order(ctx context.Context, in ordered) error {
+	c, err := w.conversation(in.Channel, in.Thread)
+	if err != nil {
+		return bad("%v", err)
+	}
+	if !slackID.MatchString(in.User) {
+		return bad("user %q: want the id of a user, such as U0123456789", in.User)
+	}
+	order := conversation.Order{By: "slack:" + in.User}
+	switch in.Order {
+	case conversation.UpdateAnswerNow, conversation.UpdateDrop, conversation.UpdateMute, conversation.UpdateUnmute:
+	case conversation.UpdateSnooze:
+		if longest := int(conversation.LongestSnooze / time.Second); in.Seconds < 1 || in.Seconds > longest {
+			return bad("seconds %d: want 1 to %d", in.Seconds, longest)
+		}
+		order.Seconds = in.Seconds
+	default:
+		return bad("order %q: want answer-now, drop, snooze, mute or unmute", in.Order)
+	}
+	system := w.system.Load()
+	switch {
+	case system == nil:
+		return errStarting
+	case w.Worker.State() == Stopped:
+		return unavailable("the worker is stopped: nobody can carry that out")
+	}
+	ctx, cancel := context.WithTimeout(ctx, obeyFor)
+	defer cancel()
+	return outcome(system.Order(ctx, c, in.Order, order, ""))
+}
+
+// outcome is what a visitor is told of an operator's error.
+func outcome(err error) error {
+	var refused *operator.Refused
+	switch {
+	case errors.As(err, &refused):
+		return &fault{http.StatusConflict, refused.Text}
+	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer):
+		return unavailable("not carried out within %s: %v", obeyFor, err)
+	}
+	return err
+}
+
+type remembering struct{}
+
+// remember begins the memory run that is due some time anyway. One that is under way has
+// perhaps passed by what the visitor means: then there is another one after it.
+func (w *Window) remember(ctx context.Context, _ remembering) error {
+	system := w.system.Load()
+	if system == nil {
+		return errStarting
+	}
+	ctx, cancel := context.WithTimeout(ctx, triggerFor)
+	defer cancel()
+	err := system.Client.ScheduleClient().GetHandle(ctx, "memory").Trigger(ctx, client.ScheduleTriggerOptions{
+		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE,
+	})
+	var none *serviceerror.NotFound
+	switch {
+	case errors.As(err, &none):
+		return unavailable("the starter has not made the schedule of the memory yet")
+	case err != nil:
+		return unavailable("begin to remember: %v", err)
+	}
+	return nil
+}
+
+type working struct {
+	Do string `json:"do"`
+}
+
+func (w *Window) worker(_ context.Context, in working) error {
+	switch in.Do {
+	case "kill":
+		return w.Worker.Kill()
+	case "start":
+		w.Worker.Start()
+		return nil
+	}
+	return bad("do %q: want kill or start", in.Do)
+}
+
+type modelling struct {
+	Down *bool `json:"down"`
+}
+
+func (w *Window) model(_ context.Context, in modelling) error {
+	if in.Down == nil {
+		return bad("down: want true or false")
+	}
+	w.Model.SetDown(*in.Down)
+	return nil
+}
+
+// prompts is what the model was sent for a decision, and what it answered, as far as that
+// is still kept.
+func (w *Window) prompts(rw http.ResponseWriter, r *http.Request) {
+	decision := r.URL.Query().Get("decision")
+	if decision == "" {
+		http.Error(rw, "decision: want the key of one", http.StatusBadRequest)
+		return
+	}
+	exchanges := w.Model.Exchanges(decision)
+	if exchanges == nil {
+		exchanges = []tap.Exchange{}
+	}
+	body, err := json.Marshal(exchanges)
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Cache-Control", "no-store")
+	_, _ = rw.Write(body)
+}

@@ -1,0 +1,168 @@
+package window
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"myao/internal/conversation"
+	"myao/internal/operator"
+	"myao/internal/temporal"
+)
+
+func TestWhatIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	w.worker.wrong = errors.New("it is immortal")
+	order := func(channel, thread, user, order string, seconds int) string {
+		raw, _ := json.Marshal(ordered{channel, thread, user, order, seconds})
+		return string(raw)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/order", "", 400, "decode: EOF"},
+		{"POST", "/order", "{", 400, "decode: unexpected EOF"},
+		{"POST", "/order", `{"channel":1}`, 400, "decode: json: cannot unmarshal"},
+		{"POST", "/order", `{"channel":"` + strings.Repeat("C", 1<<17) + `"}`, 400, "decode: http: request body too large"},
+		{"POST", "/order", order("", "", "U1", "mute", 0), 400, `channel "": want the id of a channel`},
+		{"POST", "/order", order("general", "", "U1", "mute", 0), 400, `channel "general": want the id of a channel`},
+		{"POST", "/order", order("C1/../C2", "", "U1", "mute", 0), 400, "channel "},
+		{"POST", "/order", order("C1", "1", "U1", "mute", 0), 400, `thread "1": want the ts of a message`},
+		{"POST", "/order", order("C1", "", "", "mute", 0), 400, `user "": want the id of a user`},
+		{"POST", "/order", order("C1", "", "alice", "mute", 0), 400, `user "alice": want the id of a user`},
+		{"POST", "/order", order("C1", "", "U1", "", 0), 400, `order "": want answer-now, drop, snooze, mute or unmute`},
+		{"POST", "/order", order("C1", "", "U1", "forget", 0), 400, `order "forget": want answer-now, drop, snooze, mute or unmute`},
+		{"POST", "/order", order("C1", "", "U1", "snooze", 0), 400, "seconds 0: want 1 to 31622400"},
+		{"POST", "/order", order("C1", "", "U1", "snooze", 31622401), 400, "seconds 31622401: want 1 to 31622400"},
+		{"POST", "/order", order("C1", "", "U1", "answer-now", 0), 409, "nothing waits here: the conversation is idle"},
+		{"POST", "/order", order("C1", "1700000000.000100", "U1", "drop", 0), 409, "nothing waits here: the conversation is idle"},
+		{"POST", "/worker", "{", 400, "decode: "},
+		{"POST", "/worker", "{}", 400, `do "": want kill or start`},
+		{"POST", "/worker", `{"do":"freeze"}`, 400, `do "freeze": want kill or start`},
+		{"POST", "/model", "{}", 400, "down: want true or false"},
+		{"POST", "/model", `{"down":"yes"}`, 400, "decode: json: cannot unmarshal"},
+		{"POST", "/remember", "", 400, "decode: EOF"},
+		{"POST", "/remember", "{}", 503, "the starter has not made the schedule of the memory yet"},
+		{"POST", "/forget", "{}", 404, "404 page not found"},
+		{"GET", "/prompts", "", 400, "decision: want the key of one"},
+		{"GET", "?channel=general", "", 400, `channel "general": want the id of a channel`},
+		{"GET", "?thread=1700000000.000100", "", 400, `channel "": want the id of a channel`},
+		{"GET", "?channel=C1&thread=x", "", 400, `thread "x": want the ts of a message`},
+		{"GET", "/order", "", 405, "Method Not Allowed"},
+		{"GET", "/worker", "", 405, "Method Not Allowed"},
+		{"POST", "", "{}", 405, "Method Not Allowed"},
+		{"POST", "/prompts?decision=1", "{}", 405, "Method Not Allowed"},
+		{"DELETE", "/model", "{}", 405, "Method Not Allowed"},
+		{"POST", "/worker", `{"do":"kill"}`, 500, "it is immortal"},
+	} {
+		if status, said := w.do(c.method, "/sandbox/mind"+c.path, c.body); status != c.status || !strings.HasPrefix(said, c.says) {
+			t.Errorf("%s %s %.80s: %d %q, want %d %q", c.method, c.path, c.body, status, said, c.status, c.says)
+		}
+	}
+	if w.model.Down() {
+		t.Error("the model is down all the same")
+	}
+}
+
+func TestWhatBecomesOfAnOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int // 0: it is no fault of the visitor's, nor one that passes
+		says   string
+	}{
+		{fmt.Errorf("drop: %w", &operator.Refused{Text: "nothing waits here"}), 409, "nothing waits here"},
+		{fmt.Errorf("%w: deadline exceeded", operator.ErrNoWorker), 503, "not carried out within 10s: no worker answers: deadline exceeded"},
+		{fmt.Errorf("%w: refused", operator.ErrNoServer), 503, "not carried out within 10s: temporal does not answer: refused"},
+		{errors.New("out of disk"), 0, "out of disk"},
+	} {
+		err := outcome(c.err)
+		var f *fault
+		if errors.As(err, &f); err.Error() != c.says || f == nil != (c.status == 0) || f != nil && f.status != c.status {
+			t.Errorf("%v: %#v", c.err, err)
+		}
+	}
+	if outcome(nil) != nil {
+		t.Error("what was carried out has failed")
+	}
+}
+
+func TestOrdersAreTheVisitors(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	w.says(top, 0, "1700000001.000100")
+	p := w.open("?channel=C1")
+	e := p.await("the delay", func(e event) bool { return e.phase() == conversation.Delaying })
+	if v := e.State.Verdict; v == nil || v.Reason != "nobody answered" || v.DelaySeconds == nil || *v.DelaySeconds != 600 {
+		t.Errorf("verdict %+v", v)
+	}
+	w.done("order", `{"channel":"C1","user":"W7","order":"mute"}`)
+	orders, err := w.operator.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 1 || orders[0].By != "slack:W7" || orders[0].Kind != "mute" {
+		t.Errorf("orders %+v, %v", orders, err)
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	w := newWorld(t)
+	status, said := w.do(http.MethodGet, "/sandbox/mind/prompts?decision=T1%2FC1%2F%2F1%2Fjudgment", "")
+	var got []map[string]any
+	if err := json.Unmarshal([]byte(said), &got); status != 200 || err != nil || len(got) != 1 {
+		t.Fatalf("%d %s", status, said)
+	}
+	for key, want := range map[string]any{
+		"purpose": "judgment", "model": "small", "at": "2023-11-14T22:13:20Z", "system": "<b>who you are</b>", "prompt": "speak?", "answer": "no", "error": "",
+	} {
+		if got[0][key] != want {
+			t.Errorf("%s is %v, want %v", key, got[0][key], want)
+		}
+	}
+	if status, said := w.do(http.MethodGet, "/sandbox/mind/prompts?decision=other", ""); status != 200 || said != "[]" {
+		t.Errorf("of another decision: %d %s", status, said)
+	}
+}
+
+// What was said a moment ago is remembered, also while another run has passed it by.
+func TestRemember(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	if err := temporal.EnsureSchedule(t.Context(), w.operator.Client, temporal.Schedule{ID: "memory", Every: 1000 * time.Hour, Workflow: "Memory"}); err != nil {
+		t.Fatal(err)
+	}
+	running := func() (runs []*commonpb.WorkflowExecution) {
+		r, err := w.operator.Client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "WorkflowType = 'Memory' AND ExecutionStatus = 'Running'",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range r.GetExecutions() {
+			runs = append(runs, info.GetExecution())
+		}
+		return runs
+	}
+	w.done("remember", "{}")
+	var first *commonpb.WorkflowExecution
+	w.await("the run", func() bool {
+		runs := running()
+		if len(runs) == 1 {
+			first = runs[0]
+		}
+		return first != nil
+	})
+	w.done("remember", "{}")
+	if err := w.operator.Client.SignalWorkflow(t.Context(), first.WorkflowId, first.RunId, "over", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the next run", func() bool { now := running(); return len(now) == 1 && now[0].RunId != first.RunId })
+}

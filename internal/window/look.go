@@ -1,0 +1,259 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/converter"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/ledger"
+	"myao/internal/operator"
+)
+
+const (
+	// storyEvery is how often the ledger is read again though nothing seems to have happened.
+	storyEvery = 2 * time.Second
+	// storyOf is of how many messages it tells.
+	storyOf = 10
+	// readFor is how long Temporal's server, and the database, may take to answer.
+	readFor = time.Second
+	// askFor is how long a worker may take. One that has just been started is asked in vain
+	// until the server has given up the one before, which had the conversation in its cache.
+	askFor = 10 * time.Second
+	// askSoon is for how long an answer is waited for with all else, which is mostly enough.
+	askSoon = 250 * time.Millisecond
+	// askAgain is how long a worker that did not answer is left alone.
+	askAgain = 2 * time.Second
+)
+
+// view is what is seen of a conversation.
+type view struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Workflow     string            `json:"workflow"` // its id
+	URL          string            `json:"url"`      // of its newest run in Temporal's Web UI; empty where there is none
+	Open         bool              `json:"open"`     // a run is open
+	// State is nil until a worker has told it, at Asked; then it is kept.
+	State *conversation.State `json:"state"`
+	Asked time.Time           `json:"asked,omitzero"`
+	// Phase is what Temporal itself knows, while no worker has told the State.
+	Phase conversation.Phase `json:"phase,omitempty"`
+	// Problem says why this may be out of date; empty for none.
+	Problem  string       `json:"problem"`
+	Silenced time.Time    `json:"silenced_until,omitzero"`
+	Story    ledger.Story `json:"story"`
+	Memories []memory     `json:"memories"`
+}
+
+// look looks at one conversation again and again. Its methods are for one goroutine.
+type look struct {
+	w    *Window
+	c    chat.Conversation
+	view view
+
+	worker WorkerState // when it was looked last
+	run    run         // as Temporal has described it last
+	told   time.Time   // when the story was read
+
+	answers chan answer
+	asking  context.CancelFunc // nil while nobody is asked
+	known   run                // of which the State is
+	askAt   time.Time          // not before then
+
+	unreachable, silent, unread error // Temporal, the worker, the database
+}
+
+// run is a run of a workflow, as long as its history was. The zero value: there is none.
+type run struct {
+	id     string
+	length int64
+	open   bool
+	phase  conversation.Phase
+}
+
+// answer is what a worker says.
+type answer struct {
+	state *conversation.State
+	run   run
+	err   error
+}
+
+func (w *Window) look(c chat.Conversation) *look {
+	return &look{
+		w: w, c: c, answers: make(chan answer, 1),
+		view: view{Conversation: c, Workflow: c.ID(), Story: ledger.Story{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
+	}
+}
+
+// again looks again, in a second or two at the most. A worker that takes longer to answer
+// is not waited for: its answer comes by way of answers, for take.
+func (l *look) again(ctx context.Context) {
+	system := l.w.system.Load()
+	if system == nil {
+		return
+	}
+	worker := l.w.Worker.State()
+	switch {
+	case worker != Running && l.asking != nil:
+		l.asking()
+	case worker == Running && l.worker != Running:
+		l.known, l.askAt, l.silent = run{}, time.Time{}, nil
+	}
+	l.worker = worker
+	newest, err := l.describe(ctx, system)
+	if l.unreachable = err; err == nil {
+		changed := newest != l.run
+		l.run = newest
+		if newest.id == "" && (changed || l.view.State == nil) {
+			l.take(answer{state: conversation.New(l.c)}) // nobody needs to be asked
+		}
+		if changed {
+			l.told = time.Time{}
+		}
+		if worker == Running && l.asking == nil && newest != l.known && !l.w.Clock().Before(l.askAt) {
+			l.ask(ctx, system, newest)
+		}
+	}
+	if now := l.w.Clock(); now.Sub(l.told) >= storyEvery {
+		l.told = now
+		l.unread = l.read(ctx, system)
+	}
+}
+
+// describe is what Temporal knows without a worker.
+func (l *look) describe(ctx context.Context, system *operator.Operator) (run, error) {
+	ctx, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	described, err := system.Client.DescribeWorkflowExecution(ctx, l.c.ID(), "")
+	var none *serviceerror.NotFound
+	switch {
+	case errors.As(err, &none):
+		return run{}, nil
+	case err != nil:
+		return run{}, err
+	}
+	info := described.GetWorkflowExecutionInfo()
+	r := run{
+		id: info.GetExecution().GetRunId(), length: info.GetHistoryLength(),
+		open: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+	}
+	if p := info.GetSearchAttributes().GetIndexedFields()[conversation.AttributePhase]; p != nil {
+		err = converter.GetDefaultDataConverter().FromPayload(p, &r.phase)
+	}
+	return r, err
+}
+
+// ask has a worker say where the conversation stands.
+func (l *look) ask(ctx context.Context, system *operator.Operator, of run) {
+	asking, cancel := context.WithTimeout(ctx, askFor)
+	l.asking = cancel
+	go func() {
+		a := answer{run: of}
+		value, err := system.Client.QueryWorkflow(asking, l.c.ID(), "", conversation.QueryName)
+		if err == nil {
+			err = value.Get(&a.state)
+		}
+		a.err = err
+		l.answers <- a
+	}()
+	soon := time.NewTimer(askSoon)
+	defer soon.Stop()
+	select {
+	case a := <-l.answers:
+		l.take(a)
+	case <-soon.C:
+	case <-ctx.Done():
+	}
+}
+
+// take takes in what a worker has answered.
+func (l *look) take(a answer) {
+	if l.asking != nil {
+		l.asking()
+		l.asking = nil
+	}
+	now := l.w.Clock().UTC()
+	if l.silent = a.err; a.err != nil {
+		l.askAt = now.Add(askAgain)
+		return
+	}
+	l.known = a.run
+	a.state.Seen = nil // long, and nothing to see
+	l.view.State, l.view.Asked = a.state, now
+}
+
+// read reads what the database has of the conversation.
+func (l *look) read(ctx context.Context, system *operator.Operator) error {
+	ctx, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	db, team, channel := system.Store, l.c.Team, l.c.Channel
+	known, err := db.Channels(ctx, team, []string{channel})
+	if err != nil {
+		return err
+	}
+	story, err := ledger.Tell(ctx, db, l.c, ledger.Options{
+		Limit: storyOf, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
+		Settings: l.w.Config.Channel(channel, known[channel].Name),
+	})
+	if err != nil {
+		return err
+	}
+	silenced, err := db.SilencedUntil(ctx, l.c)
+	if err != nil {
+		return err
+	}
+	memories, err := l.w.memories(ctx, db, l.c)
+	if err != nil {
+		return err
+	}
+	if story.Entries == nil {
+		story.Entries = []ledger.Entry{}
+	}
+	l.view.Story, l.view.Silenced, l.view.Memories = story, silenced, memories
+	return nil
+}
+
+// seen is the view as things stand.
+func (l *look) seen(worker WorkerState) *view {
+	v := l.view
+	v.Open, v.Problem = l.run.open, l.problem(worker)
+	if v.State == nil {
+		v.Phase = l.run.phase
+	}
+	if l.run.id != "" && l.w.WebUI != "" {
+		v.URL = l.w.WebUI + url.PathEscape(v.Workflow) + "/" + l.run.id
+	}
+	if !l.w.Clock().Before(v.Silenced) {
+		v.Silenced = time.Time{}
+	}
+	return &v
+}
+
+func (l *look) problem(worker WorkerState) string {
+	if l.w.system.Load() == nil {
+		return "Temporal, the worker and the starter are starting"
+	}
+	var problems []string
+	if l.unreachable != nil {
+		problems = append(problems, "Temporal does not answer")
+	}
+	switch {
+	case worker == Running && l.silent != nil:
+		problems = append(problems, "the worker does not answer")
+	case worker == Running:
+	case l.view.State == nil:
+		problems = append(problems, "the worker is "+string(worker)+"; without it nobody can tell where the conversation stands")
+	default:
+		problems = append(problems, "the worker is "+string(worker)+"; this is where the conversation stood before")
+	}
+	if l.unread != nil {
+		problems = append(problems, "the database does not answer: "+l.unread.Error())
+	}
+	return strings.Join(problems, "; ")
+}

@@ -1,0 +1,93 @@
+package window
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	// lookEvery is how soon a page sees what has changed.
+	lookEvery = 400 * time.Millisecond
+	// aliveEvery keeps a connection open over which there is nothing to tell.
+	aliveEvery = 15 * time.Second
+)
+
+// frame is one event: everything as it is, and of a conversation if there is one.
+type frame struct {
+	Now    time.Time   `json:"now"`
+	Worker WorkerState `json:"worker"`
+	Model  string      `json:"model"` // up or down
+	Faults []string    `json:"faults"`
+	*view
+}
+
+// watch streams what there is to see as server-sent events, the first one at once, until
+// the page is closed.
+func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
+	channel, thread := r.URL.Query().Get("channel"), r.URL.Query().Get("thread")
+	var l *look
+	var answers <-chan answer
+	if channel != "" || thread != "" {
+		c, err := w.conversation(channel, thread)
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		l = w.look(c)
+		answers = l.answers
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	rw.Header().Set("Cache-Control", "no-store")
+	_, _ = fmt.Fprint(rw, "retry: 1000\n\n")
+	out := http.NewResponseController(rw)
+	if out.Flush() != nil {
+		return
+	}
+	ctx := r.Context()
+	if l != nil {
+		l.again(ctx)
+	}
+	tick, alive := time.NewTicker(lookEvery), time.NewTicker(aliveEvery)
+	defer tick.Stop()
+	defer alive.Stop()
+	var last []byte
+	for {
+		f := frame{Worker: w.Worker.State(), Model: "up", Faults: w.Faults()}
+		if w.Model.Down() {
+			f.Model = "down"
+		}
+		if l != nil {
+			f.view = l.seen(f.Worker)
+		}
+		body, err := json.Marshal(f)
+		if err != nil {
+			return // the page tries again
+		}
+		if !bytes.Equal(body, last) {
+			last = body
+			f.Now = w.Clock().UTC()
+			if body, err = json.Marshal(f); err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(rw, "data: %s\n\n", body)
+		}
+		if out.Flush() != nil {
+			return
+		}
+		select {
+		case a := <-answers:
+			l.take(a)
+		case <-tick.C:
+			if l != nil {
+				l.again(ctx)
+			}
+		case <-alive.C:
+			_, _ = fmt.Fprint(rw, ": still here\n\n")
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+	"myao/internal/mind"
+)
+
+// configured is the configuration that is written for an environment, as the programs
+// read it, and the model that it was made for, which is served.
+func configured(t *testing.T, environment map[string]string) (config.Config, model, string) {
+	t.Helper()
+	m, err := chooseModel(func(name string) string { return environment[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := httptest.NewServer(m.tap)
+	t.Cleanup(served.Close)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	own := secrets{Token: "xoxb-token", Signing: "signing"}
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", strings.TrimPrefix(served.URL, "http://"), m, own); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path, func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file, err := os.ReadFile(path); err != nil || strings.Contains(string(file), "key-of-the-environment") {
+		t.Errorf("the key is in the file, or %v: %s", err, file)
+	}
+	return c, m, served.URL
+}
+
+// The bot asks the model that the environment chooses, and always by way of the tap.
+func TestTheModelOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	const key = "key-of-the-environment"
+	provider := llmtest.New(t, nil)
+	provider.Key = key
+	for name, c := range map[string]struct {
+		environment    map[string]string
+		provider, name string
+		says           string
+		key            string
+		answer         string // empty: it is out of a test's reach, and switched off
+	}{
+		"nothing": {nil, "openai", "demo", "demo: rules, no network", "", "demo model"},
+		"empty":   {map[string]string{"GEMINI_API_KEY": "", "OPENAI_API_KEY": ""}, "openai", "demo", "demo: rules, no network", "", "demo model"},
+		"openai":  {map[string]string{"OPENAI_API_KEY": key}, "openai", "gpt-5-mini", "openai gpt-5-mini", key, ""},
+		"another": {map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": provider.URL + "/v1", "OPENAI_MODEL": "llama3:8b, large"},
+			"openai", "llama3:8b, large", "openai llama3:8b, large", key, "ok"},
+		"gemini":       {map[string]string{"GEMINI_API_KEY": key, "OPENAI_API_KEY": "other"}, "gemini", "gemini-3.8-flash", "gemini gemini-3.8-flash", key, ""},
+		"gemini's own": {map[string]string{"GEMINI_API_KEY": key, "GEMINI_MODEL": "gemini-x"}, "gemini", "gemini-x", "gemini gemini-x", key, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings, m, address := configured(t, c.environment)
+			for use, agent := range settings.Agents.All() {
+				if string(agent.Provider) != c.provider || agent.Model != c.name {
+					t.Errorf("%s: %s of %s, want %s of %s", use, agent.Model, agent.Provider, c.name, c.provider)
+				}
+			}
+			at, with := settings.LLM.OpenAI.BaseURL, settings.LLM.OpenAI.APIKey
+			if c.provider == "gemini" {
+				at, with = settings.LLM.Gemini.Endpoint, settings.LLM.Gemini.APIKey
+			}
+			if at != address || string(with) != c.key || !strings.HasPrefix(m.says, c.says) {
+				t.Errorf("at %s with %q, said to be %q", at, string(with), m.says)
+			}
+			if _, priced := settings.LLM.Prices["demo"]; priced != (c.name == "demo") {
+				t.Errorf("the demo model has a price: %v", priced)
+			}
+			agents, stop, err := mind.OpenAgents(t.Context(), settings, time.Now, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			m.tap.SetDown(c.answer == "")
+			answer, err := agents.Response.Model.Generate(t.Context(), llm.Request{
+				Purpose: llm.PurposeResponse, Model: agents.Response.Agent.Model, System: "**2024-03-01 10:10:00** alice:\nhi", Prompt: "Answer.", ClientRequestID: "run/1",
+			})
+			if c.answer == "" && !errors.Is(err, llm.ErrUnavailable) || c.answer != "" && (err != nil || !strings.Contains(answer.Text, c.answer)) {
+				t.Errorf("got %q, %v", answer.Text, err)
+			}
+			kept := m.tap.Exchanges("run/1")
+			if len(kept) != 1 || kept[0].Model != c.name || kept[0].Answer != answer.Text {
+				t.Errorf("the tap keeps %+v", kept)
+			}
+		})
+	}
+}
+
+func TestAnAddressOfAModelThatIsNone(t *testing.T) {
+	t.Parallel()
+	_, err := chooseModel(func(name string) string { return map[string]string{"OPENAI_BASE_URL": "secret:11434/v1"}[name] })
+	if err == nil || !strings.Contains(err.Error(), "OPENAI_BASE_URL") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
