@@ -66,25 +66,6 @@ func measureIdle(b *bench) []row {
 	return rows
 }
 
-// startRows is how long each program takes from its start until it is ready.
-func (w *world) startRows() []row {
-	var starters, workers []float64
-	for range max(3, w.b.rounds) {
-		w.starter.Kill()
-		began := time.Now()
-		w.starter.Start()
-		starters = append(starters, milliseconds(w.ready(w.door).Sub(began)))
-		w.worker.Kill()
-		began = time.Now()
-		w.worker.Start()
-		workers = append(workers, milliseconds(w.ready(w.hatch).Sub(began)))
-	}
-	return []row{
-		alone("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
-		alone("start of the worker to ready", "ms", atMost(1000, "ms"), workers...),
-	}
-}
-
 // crowd has somebody write once in each of many conversations, from one number to another,
 // and returns when all wait.
 func (w *world) crowd(from, to int) {

@@ -220,8 +220,14 @@ func (w *world) program(path, config string) *testserver.Program {
 // ready waits until the program that listens there is, and returns when it was.
 func (w *world) ready(address string) time.Time {
 	w.b.Helper()
-	w.b.await(address+" to be ready", time.Minute, func() bool {
-		resp, err := http.Get("http://" + address + "/readyz")
+	return w.b.ready("http://" + address + "/readyz")
+}
+
+// ready waits until something answers with 200, and returns when that was.
+func (b *bench) ready(url string) time.Time {
+	b.Helper()
+	b.await(url, time.Minute, func() bool {
+		resp, err := http.Get(url)
 		if err != nil {
 			return false
 		}
