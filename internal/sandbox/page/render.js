@@ -1,11 +1,10 @@
-"use strict";
 // Turns Slack's text into nodes. Nothing of it ever becomes markup: every leaf
 // is a text node, and links lead to http, https and mailto only.
 
 const entities = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 const plain = s => s.replace(/&(?:lt|gt|amp);/g, e => entities[e]);
 
-function el(tag, props = {}, ...children) {
+export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(props)) {
     if (value === undefined || value === null || value === false) continue;
@@ -55,7 +54,7 @@ function inline(text, names) {
   return out;
 }
 
-function rich(text, names) {
+export function rich(text, names) {
   const box = el("div", { class: "text" });
   text.split(/```(?:[a-z]*\n)?([\s\S]*?)```/).forEach((part, i) => {
     if (i % 2) { box.append(el("pre", {}, plain(part.replace(/\n$/, "")))); return; }
@@ -73,13 +72,13 @@ function rich(text, names) {
 }
 
 // source is what a message says: its markdown blocks if it has some, else its text.
-function source(message) {
+export function source(message) {
   const blocks = (message.blocks || []).filter(b => b && b.type === "markdown" && typeof b.text === "string");
   return blocks.length ? blocks.map(b => b.text).join("\n\n") : message.text || "";
 }
 
 // editable is a message as its author would type it.
-function editable(text, names) {
+export function editable(text, names) {
   return plain(text.replace(/<@([A-Z0-9]+)(?:\|[^>]*)?>/g, (_, id) => "@" + names.user(id))
     .replace(/<#([A-Z0-9]+)(?:\|([^>]*))?>/g, (_, id, label) => "#" + names.channel(id, label))
     .replace(/<((?:https?:|mailto:)[^|>]+)(?:\|[^>]*)?>/g, "$1"));

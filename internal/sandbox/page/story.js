@@ -1,0 +1,168 @@
+// What it has decided, and why: the ledger's story of the conversation.
+import { clock } from "./clock.js";
+import { drawer } from "./drawers.js";
+import { icon } from "./icons.js";
+import { keep } from "./list.js";
+import { flash, openThread, reveal } from "./messages.js";
+import { mind } from "./mind.js";
+import { showPrompt } from "./prompt.js";
+import { at, author, complaint, excerpt, isThere, person } from "./quote.js";
+import { el } from "./render.js";
+import { $, count, go, isReply, on, problem, state } from "./state.js";
+
+const rules = {
+  mode_off: "the channel's mode is off", mode_mention: "it speaks here only when mentioned", silenced: "muted or snoozed", spoke_last: "it spoke last itself",
+  too_old: "the message is too old", addresses_other: "the message is for somebody else", bot_budget: "only bots have spoken", nothing_left: "the message is gone",
+  quiet_hours: "quiet hours", over_budget: "today's budget is used up", lapsed: "it may have been answered already",
+};
+
+// ── decisions ──────────────────────────────────────────────────────────────
+
+const headline = d => ({
+  pending: d.respond ? "Means to answer" : "Makes up its mind",
+  posted: d.source === "addressed" ? "Answered, being asked" : d.source === "operator" ? "Answered, being told to" : "Answered",
+  silent: d.source === "rule" ? "Silent by rule" : "Stayed silent",
+  withdrawn: d.respond ? "Withdrew its reply" : "Began anew", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
+}[d.outcome] || d.outcome);
+
+// cause is what brought the outcome about, in words; null where there is nothing to add.
+function cause(d) {
+  switch (d.outcome) {
+    case "withdrawn":
+      if (!d.by) return null;
+      if (d.by === d.trigger) return isThere(d.by) ? `because ${author(d.by)} changed it` : "because it was deleted";
+      return isThere(d.by) ? `because ${author(d.by)} wrote “${excerpt(d.by, 50)}” at ${at(d.by)}` : `because of what was said at ${at(d.by)}`;
+    case "dropped": return d.by ? `by ${person(d.by)}` + (d.settled ? ` at ${clock(d.settled)}` : "") : null;
+    case "overruled": return d.by ? `by ${person(d.by)}, who wanted an answer at once` : null;
+    case "failed": return d.by || null;
+    case "silent":
+      if (!d.by) return null;
+      return d.by.includes("/") ? "another reply to the same message was there already" : "after all: " + (rules[d.by] || d.by);
+  }
+  return null;
+}
+
+const tokens = c => `${c.model || "a model"}, ${c.tokens_in} → ${c.tokens_out} tokens` + (c.error ? `, failed: ${c.error}` : "");
+
+// facts are the measurable things about a decision.
+function facts(d) {
+  const out = [];
+  if (d.rule) out.push("rule: " + (rules[d.rule] || d.rule));
+  if (d.confidence !== undefined) out.push("confidence " + d.confidence.toFixed(2));
+  if (d.delay_seconds) out.push(`held back ${d.delay_seconds} s`);
+  for (const c of d.calls || []) out.push(`${c.purpose}: ${tokens(c)}`);
+  const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
+  if (failed) out.push("Slack said: " + complaint(failed.error));
+  const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
+  if (tries > (d.parts || []).length) out.push(`posted once, after ${count(tries, "try", "tries")}`);
+  return out;
+}
+
+function decision(d, when) {
+  const because = cause(d), quote = d.reason && !d.rule;
+  return el("li", { dataset: { decision: d.key, outcome: d.outcome } },
+    el("span", { class: "sign", "aria-hidden": "true" }, icon(d.outcome)),
+    el("div", { class: "tale" },
+      el("p", { class: "top" }, el("strong", {}, headline(d)), el("time", { datetime: when }, clock(when))),
+      because && el("p", { class: "cause" }, because),
+      el("p", { class: "about" }, el("button", { type: "button", class: "quoted", title: "Show the message", disabled: !isThere(d.trigger), onclick: () => reveal(d.trigger) },
+        author(d.trigger) + ": " + excerpt(d.trigger)), d.with?.length > 0 && el("span", {}, ` and ${count(d.with.length, "message", "messages")} before it`)),
+      quote && el("p", { class: "reason" }, "“" + d.reason + "”"),
+      el("p", { class: "facts" }, facts(d).length > 0 && el("span", {}, facts(d).join(" · ")), d.calls?.length > 0 && el("button", {
+        type: "button", class: "prompt", dataset: { decision: d.key }, "aria-label": `Prompt of the decision of ${clock(when)}`, onclick: () => showPrompt(d, when),
+      }, "Prompt"))));
+}
+
+const ordered = {
+  "answer-now": "wanted an answer now", drop: "dropped what waited", snooze: "snoozed it", mute: "muted it", unmute: "ended the silence",
+  hush: "wanted no answer to a message", forget: "had something forgotten", rollback: "took a memory back",
+};
+
+const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),
+  el("div", { class: "tale" }, el("p", { class: "top" }, el("span", {}, ...says), el("time", { datetime: when }, clock(when)))));
+
+const order = (o, when) => aside("order", when, `${person(o.by)} ${ordered[o.kind] || o.kind}` + (o.kind === "snooze" && o.until ? ` until ${clock(o.until)}` : ""));
+
+// A mention at a channel's top level is decided about in its thread.
+const inThread = (s, when) => aside("thread", when, `${author(s.ts)} addressed it: `, el("button", { type: "button", class: "quoted", onclick: () => openThread(s.ts) }, "see its thread"));
+
+// entry is one thing of the story as a line, or null for what is told elsewhere.
+function entry(e) {
+  if (e.decision) return { key: e.decision.key, make: () => decision({ ...e.decision, respond: e.decision.should_respond }, e.at) };
+  if (e.order) return { key: "order " + e.at, make: () => order(e.order, e.at) };
+  if (e.said?.note?.startsWith("it addressed the bot, which answers in its thread")) return { key: "said " + e.said.ts, make: () => inThread(e.said, e.at) };
+  return null;
+}
+
+function drawStory(entries) {
+  const rows = [];
+  for (const e of [...entries].reverse()) {
+    const line = entry(e), trigger = e.decision?.trigger || e.said?.ts, by = e.decision?.by;
+    if (line) rows.push({ ...line, look: JSON.stringify([e, state.people, trigger && excerpt(trigger), by && isThere(by) && excerpt(by)]) });
+  }
+  keep($("mind-story"), rows.length ? rows : [{ key: "none", look: "", make: () => el("li", { class: "none" }, "Nothing yet. Each time that it speaks, or decides not to, a line with the reason appears here.") }]);
+}
+
+// ── the last verdict ───────────────────────────────────────────────────────
+
+function drawVerdict(entries) {
+  const last = entries.findLast(e => e.decision);
+  const look = JSON.stringify(last?.decision || null);
+  if ($("mind-verdict").dataset.look === look) return;
+  $("mind-verdict").dataset.look = look;
+  $("mind-verdict").replaceChildren(...(last ? verdict(last.decision, last.at) : [el("p", { class: "none" }, "None yet.")]));
+}
+
+const ways = { judgment: "judged", rule: "by a rule, no model asked", addressed: "it was addressed: no judgment", operator: "at an order: no judgment" };
+
+function verdict(d, when) {
+  const call = d.calls?.findLast(c => c.purpose === "judgment") || d.calls?.at(-1);
+  const row = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
+  const bar = d.confidence === undefined ? null : el("span", { class: "meter", role: "meter", "aria-label": "Confidence", "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": d.confidence }, el("i"));
+  bar?.style.setProperty("--value", d.confidence);
+  return [
+    el("p", { class: "top" }, el("strong", { class: "pill " + (d.should_respond ? "yes" : "no") }, d.should_respond ? "Yes, speak" : "No, keep silent"),
+      el("span", {}, ways[d.source] || d.source), el("time", { datetime: when }, clock(when))),
+    el("blockquote", {}, d.rule ? rules[d.rule] || d.reason : d.reason || "No reason is known."),
+    el("dl", {},
+      ...(bar ? row("confidence", bar, el("span", {}, d.confidence.toFixed(2))) : []),
+      ...row("delay", d.should_respond ? d.delay_seconds ? `${d.delay_seconds} s, in case somebody else answers` : "none" : "–"),
+      ...(call ? [...row("model", call.model || "unknown", el("span", { class: "soft" }, ` ${Math.round(call.latency_ns / 1e6)} ms`)),
+        ...row("tokens", `${call.tokens_in} in, ${call.tokens_out} out`)] : [])),
+  ];
+}
+
+// ── why ────────────────────────────────────────────────────────────────────
+
+// why shows the decision behind one of the bot's messages, where the mind still shows it.
+let wanted = null;
+
+function why(m) {
+  wanted = m.ts;
+  if ((isReply(m) ? m.thread_ts : null) !== state.thread) go({ thread: isReply(m) ? m.thread_ts : null });
+  drawer("mind");
+  answerWhy();
+}
+
+function answerWhy() {
+  if (!wanted || !mind.latest) return;
+  const known = mind.latest.story?.entries?.find(e => e.decision?.parts?.some(p => p.ts === wanted))?.decision;
+  wanted = null;
+  const line = known && $("mind-story").querySelector(`[data-decision="${CSS.escape(known.key)}"]`);
+  if (!line) { problem("That is longer ago than the mind shows. `starter why` tells more."); return; }
+  line.scrollIntoView({ block: "center" });
+  flash(line);
+  line.querySelector("button")?.focus({ preventScroll: true });
+}
+
+function draw() {
+  const m = mind.latest, entries = m?.story?.entries || [];
+  drawVerdict(entries);
+  drawStory(entries);
+  answerWhy();
+}
+
+on("why", why);
+on("mind", draw);
+on("place", draw);
+on("chat", draw);
