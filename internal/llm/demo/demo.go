@@ -40,7 +40,7 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 	}
 	var text string
 	lines := material(r.System)
-	messages := messagesIn(lines)
+	messages := messagesIn(own(target(lines)))
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
 		text = judge(r.Schema, messages)

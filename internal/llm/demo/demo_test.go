@@ -210,16 +210,22 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// At a channel's top level replies stand under their parent, above what came between.
-func TestTheNewestMessageIsNotTheLastInThePrompt(t *testing.T) {
+// Below a channel's top level its threads are shown.
+func TestThreadsAreNotTheTopLevel(t *testing.T) {
 	t.Parallel()
 	text := generate(t, llm.Request{
 		Purpose: llm.PurposeJudgment, Model: "demo", Prompt: "Judge.", Schema: llm.VerdictSchema(600),
 		System: `## Current conversation
-**2024-03-01 10:02:00** bob:
-Does anybody have the minutes?
+Who writes here is at work.
+
+## To judge: the top-level conversation
 **2024-03-01 10:00:00** alice:
 @myao hello
+
+**2024-03-01 10:02:00** bob:
+Does anybody have the minutes?
+
+### Thread: 1709287200.000000
 **2024-03-01 10:00:05** myao:
 Hello.
 
@@ -228,6 +234,6 @@ Hello.
 	})
 	var v chat.Verdict
 	if err := json.Unmarshal([]byte(text), &v); err != nil || !v.ShouldRespond {
-		t.Errorf("got %s, %v; want yes: the newest message asks", text, err)
+		t.Errorf("got %s, %v; want yes: the newest message of the top level asks", text, err)
 	}
 }

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -47,9 +46,19 @@ func target(lines []string) []string {
 	return lines
 }
 
-// messagesIn finds messages, in order of time: a prompt has replies under their parent,
-// above what was said before them at the top level. A text goes on until the next message,
-// heading, rule or note of what was left out.
+// own is a target without the threads that are shown below a channel's top level: what
+// is newest in one of those is not what the question is about.
+func own(target []string) []string {
+	for i, line := range target {
+		if strings.HasPrefix(line, "### ") {
+			return target[:i]
+		}
+	}
+	return target
+}
+
+// messagesIn finds messages in their order. A text goes on until the next
+// message, heading, rule or note of what was left out.
 func messagesIn(lines []string) []message {
 	var all []message
 	var text []string
@@ -79,7 +88,6 @@ func messagesIn(lines []string) []message {
 		}
 	}
 	end()
-	slices.SortStableFunc(all, func(a, b message) int { return strings.Compare(a.at, b.at) })
 	return all
 }
 
