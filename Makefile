@@ -11,13 +11,17 @@ WORKFLOWCHECK_VERSION := v0.6.0
 GOVULNCHECK_VERSION   := v1.8.0
 TEMPORAL_SERVER_VERSION := v1.32.0
 
+# Of npm's axe-core, with the hash that the registry has for it (dist.integrity).
+AXE_VERSION   := 4.14.1
+AXE_INTEGRITY := sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==
+
 # The race detector needs a C compiler, which a machine with Go alone lacks.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # Where goroutines of ours share something. SQLite is Go here, and several times slower
 # under the race detector: what mostly waits for the database goes without in make test.
 # make race leaves nothing out, and the end-to-end tests then build the programs with it, too.
-RACED := ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest launch llm/... operator relay sandbox slack chatops telemetry temporal)
+RACED := ./sandbox ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest launch llm/... operator relay sandbox slack chatops telemetry temporal window)
 
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m
@@ -34,7 +38,7 @@ ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
 # make lint has vetted everything.
 GO_TEST := go test -vet=off -timeout $(TEST_TIMEOUT)
 
-.PHONY: help run build test bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres clean
+.PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres chromium axe clean
 .NOTPARALLEL:
 
 help: ## list these targets
@@ -56,6 +60,14 @@ test: temporal postgres govulncheck ## every test, on a real Temporal server and
 	TZ=Asia/Tokyo $(GO_TEST) -count=1 -short $(TESTFLAGS) $(ZONED)
 	TZ=America/Los_Angeles $(GO_TEST) -count=1 -short $(TESTFLAGS) $(ZONED) ./internal/mind ./internal/catchup
 
+test-browser: temporal chromium axe ## the sandbox's page in a real browser, with the whole system behind it (TESTFLAGS=… is passed on)
+	@echo "Testing the page in Chromium: one to two minutes …"
+	$(GO_TEST) -count=1 -parallel 5 $(TESTFLAGS) ./internal/browser -args -browser.run
+
+screenshots: temporal chromium ## take the pictures of the page in docs/images anew
+	@echo "Taking pictures of the page: half a minute …"
+	go test ./internal/browser -count=1 -run '^TestScreenshots$$' -args -browser.screenshots=$(CURDIR)/docs/images
+
 chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
 	@echo "Killing, freezing and falsifying while people talk: over an hour …"
 	@mkdir -p $(CHAOS)
@@ -70,11 +82,11 @@ topology: temporal-server postgres ## two starters, three workers and Temporal o
 # Of an option given twice the last counts.
 BENCH = go test ./internal/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
 
-bench: temporal-server postgres ## what a message costs and how fast it goes, against floors measured beside it; bench.json (ARGS=-bench.only=door and the like)
+bench: temporal temporal-server postgres ## what a message costs and how fast it goes, against floors measured beside it; bench.json (ARGS=-bench.only=door and the like)
 	@echo "Measuring: a quarter of an hour …"
 	$(BENCH) $(ARGS)
 
-bench-long: temporal-server postgres ## the same with ten million messages and a hundred thousand open conversations
+bench-long: temporal temporal-server postgres ## the same with ten million messages and a hundred thousand open conversations
 	@echo "Measuring: an hour …"
 	$(BENCH) -bench.long $(ARGS)
 
@@ -96,7 +108,7 @@ vulnerabilities: govulncheck ## known ones in what the programs call (GOVULNDB, 
 	@echo "Looking for known vulnerabilities: about half a minute …"
 	@scripts/govulncheck ./worker ./starter ./sandbox
 
-verify: lint vulnerabilities test ## what CI runs: lint, vulnerabilities and test
+verify: lint vulnerabilities test test-browser ## what CI runs: lint, vulnerabilities, test and test-browser
 
 fmt: ## format the Go files
 	gofmt -w .
@@ -114,6 +126,12 @@ govulncheck: ## what looks for vulnerabilities
 
 postgres: ## what the tests start Postgres with, unless it is on the machine
 	@scripts/postgres
+
+chromium: ## the browser that the page is tested in, unless it is on the machine
+	@scripts/chromium
+
+axe: ## axe-core, which finds what keeps people from using a page
+	@go run ./scripts/axe $(AXE_VERSION) $(AXE_INTEGRITY) $(BIN)/axe.min.js
 
 clean: ## remove what build made; the tools stay
 	rm -f $(BIN)/worker $(BIN)/starter $(BIN)/sandbox

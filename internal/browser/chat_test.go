@@ -1,0 +1,290 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func testChannels(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	same(t, "alice's channels", tb.texts("#channels .name"), []string{"general", "random", "secret-plans"})
+	same(t, "alice's direct messages", tb.texts("#dms .name"), []string{w.state(t).Bot.Name})
+	if !tb.is(fmt.Sprintf("%s && !%s", saying("#channels button", "secret-plans").in("svg"), saying("#channels button", "general").in("svg"))) {
+		t.Error("nothing tells a private channel from a public one")
+	}
+	for _, name := range []string{"secret-plans", "random", w.state(t).Bot.Name, "general"} {
+		tb.visit(name)
+		if got := tb.focused(); got != "text-main" {
+			t.Errorf("in %s the focus is at %q, want the composer", name, got)
+		}
+	}
+	tb.visit("secret-plans")
+	tb.become("carol")
+	same(t, "carol's channels", tb.texts("#channels .name"), []string{"general", "random"})
+	if got := tb.text(one("#title")); strings.Contains(got, "secret") {
+		t.Errorf("carol is shown %s, where she is no member", got)
+	}
+}
+
+func testUnread(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	entry := saying("#channels button", "secret-plans")
+	weight := fmt.Sprintf("+getComputedStyle(%s).fontWeight", entry.in(".name"))
+	if tb.is(weight + " >= 700") {
+		t.Error("a channel where nothing was said is bold")
+	}
+	w.say(t, "secret-plans", "bob", "for nobody in particular", "")
+	tb.await("the channel to be bold, with a dot", fmt.Sprintf("%s >= 700 && %s", weight, shown(entry.in(".dot"))))
+	if !tb.is(fmt.Sprintf("/unread/i.test(%s.textContent)", entry)) {
+		t.Error("nothing tells a screen reader that it is unread")
+	}
+	mentions := entry.in(".mentions")
+	if tb.is(shown(mentions)) {
+		t.Errorf("%q mentions counted before there was one", tb.text(mentions))
+	}
+	for n := 1; n <= 2; n++ {
+		w.say(t, "secret-plans", "bob", fmt.Sprintf("@alice for you, %d", n), "")
+		tb.await(fmt.Sprintf("%d mentions to be counted", n), fmt.Sprintf("parseInt(%s?.innerText) === %d", mentions, n))
+	}
+	tb.visit("secret-plans")
+	tb.awaitMessage(mainList, "for nobody in particular")
+	tb.await("the channel to be read", fmt.Sprintf("%s < 700 && !%s && !%s", weight, shown(entry.in(".dot")), shown(mentions)))
+}
+
+func testThreads(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	w.say(t, "general", "bob", "root of a thread", "")
+	root := message(mainList, "root of a thread")
+	tb.tool(root, "Reply in thread")
+	tb.await("the thread to open", shown(one("aside.thread"))+` && document.activeElement.id === "text-thread"`)
+	tb.write("kept in the thread")
+	tb.press(kb.Enter)
+	tb.awaitMessage(threadList, "kept in the thread")
+	tb.await("the root to count its replies", fmt.Sprintf(`/^1 reply/m.test(%s.innerText)`, root))
+	if tb.is(string(message(mainList, "kept in the thread"))) {
+		t.Error("a reply stands in the channel, too")
+	}
+	tb.click(one(`aside.thread input[name="broadcast"]`))
+	tb.send("#text-thread", "sent to both")
+	tb.awaitMessage(threadList, "sent to both")
+	tb.awaitMessage(mainList, "sent to both")
+	if tb.is(`document.querySelector('aside.thread input[name="broadcast"]').checked`) {
+		t.Error("the next reply would go to the channel, too")
+	}
+	tb.press(kb.Escape)
+	tb.await("Escape to close the thread", "!"+shown(one("aside.thread")))
+	tb.click(root.in("button.replies"))
+	tb.awaitMessage(threadList, "kept in the thread")
+	w.say(t, "general", "bob", "said elsewhere", w.find(t, "general", "root of a thread"))
+	tb.awaitMessage(threadList, "said elsewhere")
+}
+
+func testMentions(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.click(one("#text-main"))
+	list := one(`.composer[data-pane="main"] [role="listbox"]`)
+	tb.write("@")
+	tb.await("everybody to be suggested", shown(list)+` && ["myao", "bob", "carol"].every(n => `+string(list)+`.innerText.includes(n))`)
+	tb.write("bo")
+	tb.await("who is left to be suggested", fmt.Sprintf(`!%s.innerText.includes("carol")`, list))
+	tb.press(kb.Enter)
+	tb.await("the name to be put in", `document.getElementById("text-main").value === "@bob " && !`+shown(list))
+	tb.write("and @")
+	tb.await("everybody to be suggested", shown(list))
+	chosen := `[...document.querySelectorAll('.composer[data-pane="main"] [role="option"]')].findIndex(e => e.ariaSelected === "true")`
+	tb.press(kb.ArrowDown)
+	tb.await("the second to be chosen", chosen+" === 1")
+	tb.press(kb.ArrowUp)
+	tb.await("the first to be chosen", chosen+" === 0")
+	tb.press(kb.Escape)
+	tb.await("Escape to close the list", "!"+shown(list))
+	tb.write("car")
+	tb.click(saying(`.composer[data-pane="main"] [role="option"]`, "carol"))
+	tb.await("a click to put the name in", `document.getElementById("text-main").value === "@bob and @carol "`)
+	tb.write("hello")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "@bob and @carol hello")
+	same(t, "mentions", eval[[]string](tb, fmt.Sprintf("[...%s.querySelectorAll('.mention')].map(e => e.innerText)", message(mainList, "@bob and @carol hello"))), []string{"@bob", "@carol"})
+
+	tb.send("#text-main", "@myao is anybody there?")
+	asked := w.find(t, "general", "@myao is anybody there?")
+	question := message(mainList, "is anybody there?")
+	tb.await("the answer's thread to be told of, live", fmt.Sprintf(`/1 reply/.test(%s?.innerText)`, question))
+	tb.click(question.in("button.replies"))
+	tb.await("the answer", fmt.Sprintf(`document.querySelectorAll("#replies .badge").length === %d`, len(w.answers(t, "general", asked))))
+}
+
+func testChanges(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.send("#text-main", "befor")
+	mine := message(mainList, "befor")
+	tb.tool(mine, "Edit message")
+	tb.await("the text to be edited", `document.activeElement.tagName === "TEXTAREA" && document.activeElement.value === "befor"`)
+	tb.write("e, and after")
+	tb.press(kb.Enter)
+	tb.await("the edited message", fmt.Sprintf(`/before, and after/.test(%[1]s?.innerText) && /edited/.test(%[1]s.innerText)`, mine))
+
+	w.say(t, "general", "bob", "bob's own", "")
+	tb.awaitMessage(mainList, "bob's own")
+	his := message(mainList, "bob's own")
+	if tb.is(string(his.in(`[aria-label="Edit message"]`))) || tb.is(string(his.in(`[aria-label="Delete message"]`))) {
+		t.Error("alice may change what bob said")
+	}
+	tb.tool(his, "React with eyes")
+	reaction := his.in(".reactions button")
+	tb.await("the reaction", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 1"`, reaction))
+	w.post(t, "react", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "ts": w.find(t, "general", "bob's own"), "name": "eyes"})
+	tb.await("bob's reaction", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 2"`, reaction))
+	tb.click(reaction)
+	tb.await("the reaction to be taken back", fmt.Sprintf(`%[1]s?.ariaLabel === "eyes, 1"`, reaction))
+
+	tb.tool(mine, "Delete message")
+	tb.await("the message to be gone", "!"+string(message(mainList, "before, and after")))
+}
+
+// What arrives while a mouse button is down does not take the click away.
+func testClicks(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	for n, c := range []struct {
+		button     element
+		open, done string
+	}{
+		{saying("#channels button", "random"), "general", `document.getElementById("title").innerText === "#random"`},
+		{saying("#people button", "bob"), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "bob"`},
+	} {
+		release := tb.hold(c.button)
+		said := fmt.Sprintf("while a button is down, %d", n)
+		w.say(t, c.open, "carol", said, "")
+		tb.awaitMessage(mainList, said)
+		release()
+		tb.await("the click to count", c.done)
+	}
+}
+
+// What arrives while the page reads everything again is not lost.
+func testLoading(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
+	before := eval[int](tb, loads)
+	// Whatever is told of faults, the page reads everything again.
+	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
+	var answer fetch.RequestID
+	await(t, "the page to ask for everything", func() bool {
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		if len(tb.paused) > 0 {
+			answer = tb.paused[0]
+		}
+		return answer != ""
+	})
+	w.say(t, "general", "bob", "said while it reads", "")
+	tb.awaitMessage(mainList, "said while it reads")
+	call(tb, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: answer})
+	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, before))
+	call(tb, fetch.Disable, cdp.Empty{})
+	w.say(t, "general", "bob", "said after that", "")
+	tb.awaitMessage(mainList, "said after that")
+	if !tb.is(string(message(mainList, "said while it reads"))) {
+		t.Error("what was said while the page read everything is gone from it")
+	}
+}
+
+func testFiles(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.click(one("#text-main"))
+	tb.write("as promised")
+	tb.click(one(`.composer[data-pane="main"] [data-do="file"]`))
+	tb.await("the name to be asked for", `document.activeElement.tagName === "INPUT" && document.activeElement.value`)
+	tb.write("report <b>2</b>.pdf") // in place of the name that is offered
+	tb.press(kb.Enter)
+	file := message(mainList, "as promised").in(".attachment")
+	tb.await("the file", fmt.Sprintf(`%s?.innerText.includes("report <b>2</b>.pdf")`, file))
+	ts := w.find(t, "general", "as promised")
+	for _, m := range w.channel(t, "general").Messages {
+		if m.TS == ts && (len(m.Files) != 1 || m.Files[0].Name != "report <b>2</b>.pdf" || m.Files[0].Mimetype != "application/pdf") {
+			t.Errorf("the workspace has %+v", m.Files)
+		}
+	}
+	tb.send("#text-main", "and nothing else")
+	tb.awaitMessage(mainList, "and nothing else")
+	if tb.is(string(message(mainList, "and nothing else").in(".attachment"))) {
+		t.Error("the file goes along with the next message, too")
+	}
+}
+
+func testWriters(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.awaitWriter("alice")
+	tb.become("bob")
+	tb.send("#text-main", "by click")
+	tb.press("3", chromedp.ModifierAlt)
+	tb.awaitWriter("carol")
+	if got := tb.focused(); got != "text-main" {
+		t.Errorf("after the key the focus is at %q, want the composer", got)
+	}
+	if got := eval[string](tb, `document.getElementById("text-main").value`); got != "" {
+		t.Errorf("the key wrote %q", got)
+	}
+	tb.send("#text-main", "by key")
+	for text, name := range map[string]string{"by click": "bob", "by key": "carol"} {
+		ts, by := w.find(t, "general", text), ""
+		for _, m := range w.channel(t, "general").Messages {
+			if m.TS == ts {
+				by = m.User
+			}
+		}
+		if by != w.user(t, name) {
+			t.Errorf("%q was said by %s, want %s", text, by, name)
+		}
+	}
+	tb.press("1", chromedp.ModifierAlt)
+	tb.awaitWriter("alice")
+}
+
+func testLive(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	eval[bool](tb, "window.sameDocument = true")
+	tb.click(one("#text-main"))
+	tb.write("half a sen")
+	tb.press(kb.ArrowLeft)
+	for i := range 3 {
+		said := fmt.Sprintf("arriving %d", i)
+		w.say(t, "general", "bob", said, "")
+		tb.awaitMessage(mainList, said)
+	}
+	if !tb.is("window.sameDocument") {
+		t.Error("the page was loaded anew")
+	}
+	if got := eval[string](tb, `[document.activeElement.id, document.activeElement.value, document.activeElement.selectionStart].join()`); got != "text-main,half a sen,9" {
+		t.Errorf("the composer has become %s", got)
+	}
+	tb.press(kb.End)
+	tb.press(kb.Enter, chromedp.ModifierShift)
+	tb.write("on two lines")
+	if got := eval[string](tb, `document.activeElement.value`); got != "half a sen\non two lines" {
+		t.Errorf("with Shift and Enter: %q", got)
+	}
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "on two lines")
+	if got := tb.focused(); got != "text-main" {
+		t.Errorf("after sending the focus is at %q, want the composer", got)
+	}
+	w.find(t, "general", "half a sen\non two lines")
+	tb.press(kb.Enter)
+	tb.write("  ")
+	tb.press(kb.Enter)
+	tb.write("sentinel")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "sentinel")
+	for _, m := range w.channel(t, "general").Messages {
+		if strings.TrimSpace(m.Text) == "" && len(m.Files) == 0 {
+			t.Error("an empty message was sent")
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package browser
+
+import (
+	"flag"
+	"os"
+	"sync"
+	"testing"
+
+	"myao/internal/testserver"
+)
+
+var (
+	flagRun         = flag.Bool("browser.run", false, "test the page in a Chromium; without it the tests are skipped")
+	flagScreenshots = flag.String("browser.screenshots", "", "take pictures of the page, into the `directory`")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	testserver.Stop()
+	_ = os.RemoveAll(built) // which is nothing where no test has asked for it
+	os.Exit(code)
+}
+
+// needBrowser skips what needs a browser that nobody asked for.
+func needBrowser(t *testing.T) {
+	t.Helper()
+	if !*flagRun {
+		t.Skip("needs a browser: `make test-browser` runs it")
+	}
+}
+
+// built is where programs has built them.
+var built string
+
+// programs builds all programs when a test first asks for them, and returns where they are.
+var programs = sync.OnceValues(func() (string, error) {
+	var err error
+	if built, err = os.MkdirTemp("", "myao-browser-"); err != nil {
+		return "", err
+	}
+	return built, testserver.Build(built, nil, "myao/worker", "myao/starter", "myao/sandbox")
+})

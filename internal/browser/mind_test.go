@@ -1,0 +1,331 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"myao/internal/llm"
+	"myao/internal/llm/demo"
+)
+
+// waits is a question of which the demo model makes that it should answer, but not yet:
+// of all ways to put it, the one that it holds its answer to back the longest.
+func waits(t *testing.T, question string) string {
+	t.Helper()
+	best, longest := "", 0
+	for _, end := range []string{"?", " today?", ", by chance?", " now?", ", roughly?", "? Anybody?", ", then?", "??"} {
+		text := question + end
+		r, err := demo.New().Generate(t.Context(), llm.Request{
+			Purpose: llm.PurposeJudgment, Schema: llm.VerdictSchema(600),
+			System: "**2026-01-01 10:00:00** alice:\n" + text + "\n\n---\n",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v struct {
+			Delay int `json:"delay_seconds"`
+		}
+		if err := json.Unmarshal([]byte(r.Text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if v.Delay > longest {
+			best, longest = text, v.Delay
+		}
+	}
+	if best == "" {
+		t.Fatalf("the demo model would answer %q at once, however one puts it", question)
+	}
+	return best
+}
+
+// topic begins a thread, which nobody else's test is in, and opens the page at it. A
+// conversation of its own is what a test of the mind needs.
+func (w *world) topic(t *testing.T, text string) (tb *tab, thread string) {
+	t.Helper()
+	thread = w.say(t, "random", "bob", text, "")
+	l := desktop
+	l.hash = "#channel=random&thread=" + thread
+	tb = w.open(t, l)
+	tb.awaitMind(text)
+	return tb, thread
+}
+
+// awaitMind waits until the mind is that of a thread.
+func (tb *tab) awaitMind(text string) {
+	tb.t.Helper()
+	tb.await("the thread's own mind", fmt.Sprintf(`document.getElementById("mind-title").innerText.includes(%s) && %s`, quote(text), phase))
+}
+
+// openThread opens the thread of a message.
+func (tb *tab) openThread(text string) {
+	tb.t.Helper()
+	tb.awaitMessage(mainList, text)
+	root := message(mainList, text)
+	tb.tool(root, "Reply in thread")
+	tb.awaitMessage(threadList, text)
+	tb.awaitMind(text)
+}
+
+const phase = `document.getElementById("mind-phase").dataset.phase`
+
+// awaitPhase waits for the mind to be in one of some phases, which it returns.
+func (tb *tab) awaitPhase(phases ...string) string {
+	tb.t.Helper()
+	wanted, err := json.Marshal(phases)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	tb.await("the phase "+strings.Join(phases, " or "), fmt.Sprintf("%s.includes(%s)", wanted, phase))
+	return eval[string](tb, phase)
+}
+
+// due is when what is waited for is due.
+func (tb *tab) due() time.Time {
+	tb.t.Helper()
+	at, err := time.Parse(time.RFC3339, eval[string](tb, `document.getElementById("mind-due").dataset.due ?? ""`))
+	if err != nil {
+		tb.t.Fatalf("when it is due: %v", err)
+	}
+	return at
+}
+
+// awaitTime waits until a moment is well over.
+func awaitTime(t *testing.T, what string, at time.Time) {
+	t.Helper()
+	await(t, what, func() bool { return time.Since(at) > 1500*time.Millisecond })
+}
+
+// held asks a question, to which the answer is held back for two seconds, and reports
+// whether the page shows it: on a busy machine it may see nothing of that.
+func (tb *tab) held(composer, question string) bool {
+	tb.t.Helper()
+	const posted = `document.querySelectorAll('#mind-story li[data-outcome="posted"]').length`
+	before := eval[int](tb, posted)
+	tb.send(composer, waits(tb.t, question))
+	tb.await("a reply to be held back", fmt.Sprintf(`%s === "delaying" || %s > %d`, phase, posted, before))
+	return tb.is(phase + ` === "delaying"`)
+}
+
+// tries is how often a test looks for what can be missed.
+const tries = 4
+
+// decision is the newest one of the story.
+const decision = `document.querySelector("#mind-story li[data-decision]")`
+
+// decided is the newest line of the story that shows an outcome.
+func decided(outcome string) element {
+	return one(fmt.Sprintf(`#mind-story li[data-outcome=%q]`, outcome))
+}
+
+func (tb *tab) awaitOutcome(outcome string) {
+	tb.t.Helper()
+	tb.await("a decision with the outcome "+outcome, string(decided(outcome)))
+}
+
+func testMind(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about the mind")
+	tb.awaitPhase("idle")
+	if tb.is(shown(one("#mind-due"))) {
+		t.Errorf("idle, and still counting down: %q", tb.text(one("#mind-due")))
+	}
+	question, seen := "", false
+	for n := 0; n < tries && !seen; n++ {
+		question = waits(t, fmt.Sprintf("Does anybody know what <b>it</b> thinks of number %d", n))
+		tb.send("#text-thread", question)
+		tb.awaitPhase("waiting", "judging", "delaying", "replying")
+		seen = tb.countsDown(t)
+		tb.await("the next phase", phase+` !== "waiting"`)
+		if seen = seen && tb.awaitPhase("delaying", "replying", "idle") == "delaying"; !seen {
+			tb.awaitPhase("idle")
+		}
+	}
+	if !seen {
+		t.Fatalf("it was not seen waiting, and then holding back, in %d tries", tries)
+	}
+	verdict := func() string { return tb.text(one("#mind-verdict")) }
+	await(t, "the verdict", func() bool { return strings.Contains(verdict(), "question mark") })
+	for what, pattern := range map[string]string{
+		"confidence": `/confidence\s+(0\.9|90)/i`, "delay": `/delay\s+[1-9]\d* s/i`, "tokens": `/tokens\s+[1-9]\d* in, [1-9]\d* out/i`,
+	} {
+		if !tb.is(pattern + `.test(document.getElementById("mind-verdict").innerText)`) {
+			t.Errorf("the verdict does not tell the %s:\n%s", what, verdict())
+		}
+	}
+	tb.await("the decision to be told as carried out", decision+`.dataset.outcome === "posted"`)
+	tb.awaitPhase("idle")
+
+	tb.click(decided("posted").in("button.prompt"))
+	tb.await("the prompt", `document.getElementById("prompt").open && document.getElementById("prompt-text").innerText.includes("anybody know what")`)
+	if got := w.answers(t, "random", thread); !slices.ContainsFunc(got, func(said string) bool { return strings.Contains(w.typed(t, said), question) }) {
+		t.Errorf("the answers are %q, none to %q", got, question)
+	}
+	// A prompt escapes what could be taken for its structure, here none of it.
+	if said := tb.text(one("#prompt-text")); !strings.Contains(strings.ReplaceAll(said, `\`, ""), question) || !strings.Contains(said, "should_respond") {
+		t.Errorf("the prompt lacks the question or the answer:\n%s", said)
+	}
+	tb.press(kb.Escape)
+	tb.await("Escape to close the prompt", `!document.getElementById("prompt").open`)
+	tb.checkLink(t, thread)
+}
+
+// countsDown watches the countdown to the judgment, and reports whether there was enough
+// time to see it go down.
+func (tb *tab) countsDown(t *testing.T) bool {
+	t.Helper()
+	// What it says, what it should say, and to when it counts down; null once it does no longer.
+	look := func() []float64 {
+		return eval[[]float64](tb, `(e => `+phase+` === "waiting" && !e.hidden ? [parseFloat(/[\d.]+/.exec(e.innerText)) || 0, (Date.parse(e.dataset.due) - Date.now()) / 1000, Date.parse(e.dataset.due)] : null)(document.getElementById("mind-due"))`)
+	}
+	began := look()
+	if began == nil || began[0] < 2 {
+		return false
+	}
+	if math.Abs(began[0]-began[1]) > 1 {
+		t.Errorf("it says %.1f s, and it is due in %.1f s", began[0], began[1])
+	}
+	missed := false
+	await(t, "the countdown to go down", func() bool {
+		now := look()
+		missed = now == nil || now[2] != began[2]
+		return missed || now[0] <= began[0]-1
+	})
+	return !missed
+}
+
+// checkLink follows the link to Temporal's Web UI, whose server knows the same workflow.
+func (tb *tab) checkLink(t *testing.T, thread string) {
+	t.Helper()
+	link := one("#mind-link")
+	tb.await("a link to Temporal's Web UI", shown(link))
+	if got := eval[string](tb, fmt.Sprintf("%[1]s.target + ' ' + %[1]s.rel", link)); !strings.HasPrefix(got, "_blank ") || !strings.Contains(got, "noopener") {
+		t.Errorf("the link opens as %q", got)
+	}
+	href := eval[string](tb, fmt.Sprintf("%s.href", link))
+	escaped := url.PathEscape("thread/" + "T0SANDBOX" + "/" + tb.w.channel(t, "random").ID + "/" + thread)
+	if !strings.HasPrefix(href, tb.w.ui+"/namespaces/sandbox/workflows/"+escaped) {
+		t.Errorf("the link leads to %s", href)
+	}
+	for _, address := range []string{href, tb.w.ui + "/api/v1/namespaces/sandbox/workflows/" + escaped} {
+		resp, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", address, resp.Status)
+		}
+	}
+}
+
+func testWithdrawn(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about withdrawing")
+	for n := range tries {
+		if !tb.held("#text-thread", fmt.Sprintf("Where is the key of room %d", n)) {
+			continue
+		}
+		answer := fmt.Sprintf("In the drawer, <i>number %d</i>.", n)
+		answered := w.say(t, "random", "bob", answer, thread)
+		tb.await("the decision to be over", `["posted", "withdrawn"].includes(`+decision+`?.dataset.outcome) || `+string(decided("withdrawn")))
+		if !tb.is(string(decided("withdrawn"))) {
+			continue // it was on its way already
+		}
+		if said := tb.text(decided("withdrawn")); !strings.Contains(said, "bob") || !strings.Contains(said, answer) {
+			t.Errorf("it does not tell that %q of bob withdrew the reply:\n%s", answer, said)
+		}
+		tb.awaitPhase("idle")
+		for _, m := range w.channel(t, "random").Messages {
+			if m.BotID != "" && m.ThreadTS == thread && m.TS > answered {
+				t.Errorf("it was withdrawn, and still said: %s", m.Text)
+			}
+		}
+		return
+	}
+	t.Errorf("nothing was withdrawn in %d tries", tries)
+}
+
+func testAnswerNow(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about answering now")
+	if !tb.is(`document.getElementById("answer-now").disabled && document.getElementById("drop").disabled`) {
+		t.Error("what waits can be ordered about while nothing does")
+	}
+	tb.send("#text-thread", "How long does it take?")
+	tb.awaitPhase("waiting")
+	tb.click(one("#answer-now"))
+	w.awaitAnswer(t, "random", thread)
+	tb.awaitOutcome("posted")
+	tb.await("the order in the story", `/alice wanted an answer now/.test(document.getElementById("mind-story").innerText)`)
+	if said := tb.text(decided("posted")); strings.Contains(said, "confidence") {
+		t.Errorf("it was told to answer, and still judged:\n%s", said)
+	}
+	tb.awaitPhase("idle")
+	if got := w.answers(t, "random", thread); len(got) != 1 {
+		t.Errorf("it answered %d times: %q", len(got), got)
+	}
+}
+
+func testDrop(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about dropping")
+	tb.become("carol")
+	tb.send("#text-thread", "Shall we?")
+	tb.awaitPhase("waiting")
+	due := tb.due()
+	tb.click(one("#drop"))
+	tb.awaitPhase("idle")
+	tb.await("the order in the story", `/carol dropped/.test(document.getElementById("mind-story").innerText)`)
+	awaitTime(t, "the time at which it would have judged", due)
+	if got := w.answers(t, "random", thread); len(got) != 0 {
+		t.Errorf("it was dropped, and says %q", got)
+	}
+}
+
+func testSilence(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about silence")
+	mute := one("#mute")
+	silent := func(on bool) {
+		t.Helper()
+		tb.await(fmt.Sprintf("the silence to be %v", on), fmt.Sprintf(`%[1]s.ariaPressed === "%[2]v" && %[1]s.innerText === "%[3]s" && %[4]s === %[2]v`,
+			mute, on, map[bool]string{true: "Unmute", false: "Mute"}[on], "!!"+shown(one("#mind-problem"))))
+	}
+	silent(false)
+	for n, hush := range []func(){
+		func() { tb.click(mute) },
+		func() {
+			tb.click(one("#snooze"))
+			tb.press(kb.Enter) // what is offered first has the focus
+		},
+	} {
+		hush()
+		silent(true)
+		asked := fmt.Sprintf("@myao are you there, %d?", n)
+		tb.send("#text-thread", asked)
+		tb.await("the mention to be passed over", fmt.Sprintf(`[...document.querySelectorAll("#mind-story li")].some(e => /silent|dropped/.test(e.dataset.outcome) && e.innerText.includes(%s))`, quote(asked)))
+		if got := w.answers(t, "random", thread); len(got) != n {
+			t.Errorf("it is silent, and says %q", got)
+		}
+		tb.click(mute)
+		silent(false)
+		tb.send("#text-thread", fmt.Sprintf("@myao and now, %d?", n))
+		await(t, "an answer again", func() bool { return len(w.answers(t, "random", thread)) == n+1 })
+		tb.awaitPhase("idle")
+	}
+	tb.await("the orders in the story", `["muted", "snoozed", "ended the silence"].every(o => document.getElementById("mind-story").innerText.includes("alice " + o))`)
+}
+
+func testMemories(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.visit("secret-plans") // of whom little else is said: the newest few lines are remembered
+	tb.awaitPhase("idle")
+	tb.send("#text-main", "For the record: the kettle is <u>blue</u> since 1997.")
+	tb.awaitPhase("waiting")
+	tb.click(one("#remember"))
+	tb.await("the memory", `document.getElementById("mind-memories").textContent.includes("the kettle is <u>blue</u> since 1997")`)
+}

@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestScreenshots takes the pictures in docs/images, at a lively moment: a question that
+// nobody has answered was judged, and the reply waits.
+func TestScreenshots(t *testing.T) {
+	if *flagScreenshots == "" {
+		t.Skip("takes pictures: `make screenshots` does it")
+	}
+	w := start(t)
+	w.say(t, "general", "bob", "Morning! The release branch is cut, build 41 is on staging.", "")
+	w.say(t, "general", "carol", "Nice. The *checkout* page feels faster already.", "")
+	asked := w.say(t, "general", "alice", "@myao what do you make of build 41?", "")
+	w.awaitAnswer(t, "general", asked)
+	w.say(t, "general", "bob", "Thank you, that will do.", asked)
+	w.say(t, "general", "carol", "How long does the nightly job take?", "")
+	await(t, "an answer to it", func() bool { return len(w.answers(t, "general", "")) > 0 })
+	w.say(t, "general", "carol", "OK, I am off to lunch.", "")
+
+	looks := map[string]look{
+		"light.png": {width: 1440, height: 900}, "dark.png": {width: 1440, height: 900, dark: true}, "phone.png": {width: 360, height: 740, phone: true},
+	}
+	tabs := map[string]*tab{}
+	for name, l := range looks {
+		l.hash = "#channel=general"
+		tabs[name] = w.open(t, l)
+		tabs[name].awaitPhase("idle")
+	}
+	w.say(t, "random", "bob", "@alice they are all gone soon", "")
+	for n := range 5 {
+		w.say(t, "general", "bob", waits(t, []string{
+			"Does anybody know whether the migration is reversible", "Who has the runbook for tonight", "Where do we write down what went wrong",
+			"Is there a dashboard for this", "Which of the alerts may be ignored",
+		}[n]), "")
+		pictures, held := map[string][]byte{}, true
+		for _, tb := range tabs {
+			tb.awaitPhase("delaying")
+		}
+		for name, tb := range tabs {
+			pictures[name] = get(tb, "take a picture", chromedp.CaptureScreenshot())
+			held = held && tb.is(phase+` === "delaying"`)
+		}
+		if !held { // the reply was posted before the last picture was taken
+			tabs["light.png"].awaitPhase("idle")
+			continue
+		}
+		for name, picture := range pictures {
+			if err := os.WriteFile(filepath.Join(*flagScreenshots, name), picture, 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		return
+	}
+	t.Error("no reply waited for long enough to take pictures of it, in five tries")
+}

@@ -1,0 +1,400 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// tab is an open page, that of one visitor. Whatever a test does there, at its end no
+// request has left the page's own origin, no dialog has opened, no script has failed, and
+// the address holds nothing that it should not.
+type tab struct {
+	t   *testing.T
+	w   *world
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string
+	troubles []string
+	paused   []fetch.RequestID // held back by a test
+}
+
+// look is how a visitor's screen is.
+type look struct {
+	width, height int64
+	dark, phone   bool
+	still         bool   // prefers reduced motion
+	hash          string // of the address
+}
+
+var desktop = look{width: 1440, height: 900}
+
+// open opens the page.
+func (w *world) open(t *testing.T, l look) *tab {
+	t.Helper()
+	// A browser context of its own is a window of its own: all tabs are in the foreground.
+	tb := &tab{t: t, w: w}
+	ctx, end := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(tb.hear))
+	tb.ctx = ctx
+	t.Cleanup(func() {
+		tb.mind()
+		end()
+	})
+	scheme, motion := "light", "no-preference"
+	if l.dark {
+		scheme = "dark"
+	}
+	if l.still {
+		motion = "reduce"
+	}
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of this first call
+		t.Fatalf("open a tab: %v", err)
+	}
+	call(tb, network.Enable, network.EnableParams{})
+	call(tb, log.Enable, cdp.Empty{})
+	call(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	call(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: 1, Mobile: l.phone})
+	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
+	}})
+	tb.do("open the page", chromedp.Navigate(w.url+"/"+l.hash))
+	// Once connected it reads everything again.
+	tb.await("the page to be connected", `document.getElementById("status").textContent === "connected" && `+loads+" > 0")
+	return tb
+}
+
+// loads is how often the page has read everything.
+const loads = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/sandbox/state")).length`
+
+func (tb *tab) hear(event any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		tb.requests = append(tb.requests, e.Request.URL)
+	case *fetch.EventRequestPaused:
+		tb.paused = append(tb.paused, e.RequestID)
+	case *network.EventWebSocketCreated:
+		tb.requests = append(tb.requests, e.URL)
+	case *page.EventJavascriptDialogOpening:
+		tb.troubles = append(tb.troubles, fmt.Sprintf("a dialog opened: %s %q", e.Type, e.Message))
+		go func() {
+			_, _ = chromedp.Call(tb.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+		}()
+	case *runtime.EventExceptionThrown:
+		tb.troubles = append(tb.troubles, "a script failed: "+(&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			said, _ := json.Marshal(e.Args)
+			tb.troubles = append(tb.troubles, "the console has an error: "+string(said))
+		}
+	case *log.EventEntryAdded:
+		// What the server refuses is the test's business; the policy's refusals are everybody's.
+		if e.Entry.Source != log.EntrySourceNetwork && e.Entry.Level == log.EntryLevelError {
+			tb.troubles = append(tb.troubles, fmt.Sprintf("the log has an error: %s: %s", e.Entry.Source, e.Entry.Text))
+		}
+	}
+}
+
+// mind fails the test for what no page of ours may do.
+func (tb *tab) mind() {
+	tb.t.Helper()
+	tb.mu.Lock()
+	troubles, requests := slices.Clone(tb.troubles), slices.Clone(tb.requests)
+	tb.mu.Unlock()
+	for _, trouble := range troubles {
+		tb.t.Error(trouble)
+	}
+	if len(requests) == 0 {
+		tb.t.Error("no request was seen: nobody watches them")
+	}
+	for _, url := range requests {
+		if !strings.HasPrefix(url, tb.w.url+"/") && url != "data:," {
+			tb.t.Errorf("a request left the page's origin: %s", url)
+		}
+	}
+	address := eval[string](tb, "location.href")
+	if bare, _, _ := strings.Cut(address, "#"); bare != tb.w.url+"/" {
+		tb.t.Errorf("the page's address has become %s", address)
+	}
+	for _, secret := range tb.w.secrets {
+		if slices.ContainsFunc(append(requests, address, eval[string](tb, "document.documentElement.outerHTML")), func(s string) bool { return strings.Contains(s, secret) }) {
+			tb.t.Error("a secret stands in the page, or in an address that it asked for")
+		}
+	}
+}
+
+// do runs an action, and fails the test if it fails or hangs.
+func (tb *tab) do(what string, action chromedp.Action[chromedp.Void]) {
+	tb.t.Helper()
+	get(tb, what, action)
+}
+
+func get[T any](tb *tab, what string, action chromedp.Action[T]) T {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, within)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		tb.t.Fatalf("%s: %v", what, err)
+	}
+	return v
+}
+
+// call runs a command of the DevTools protocol.
+func call[P, R any](tb *tab, command cdp.Command[P, R], params P) {
+	tb.t.Helper()
+	get(tb, command.Method, func(ctx context.Context, target *chromedp.Target) (R, error) {
+		return cdp.Call(ctx, target, command, params)
+	})
+}
+
+// ── looking ────────────────────────────────────────────────────────────────
+
+// element is an expression for an element of the page, undefined where it is not there.
+type element string
+
+// one is the first by a selector.
+func one(selector string) element {
+	return element(fmt.Sprintf("document.querySelector(%s)", quote(selector)))
+}
+
+// saying is the last by a selector that shows a text.
+func saying(selector, text string) element {
+	return element(fmt.Sprintf("[...document.querySelectorAll(%s)].findLast(e => e.innerText.includes(%s))", quote(selector), quote(text)))
+}
+
+// in is the first by a selector inside of another.
+func (e element) in(selector string) element {
+	return element(fmt.Sprintf("%s?.querySelector(%s)", e, quote(selector)))
+}
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string that JSON cannot hold
+	}
+	return string(b)
+}
+
+// eval evaluates an expression, a promise's value for a promise.
+func eval[T any](tb *tab, expression string) T {
+	tb.t.Helper()
+	return get(tb, "evaluate "+expression, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// is reports whether an expression is true.
+func (tb *tab) is(expression string) bool {
+	tb.t.Helper()
+	return eval[bool](tb, "!!("+expression+")")
+}
+
+// await waits for an expression to become true, and shows the page's text if it does not.
+func (tb *tab) await(what, expression string) {
+	tb.t.Helper()
+	if !holds(tb.t, within, func() bool { return tb.is(expression) }) {
+		tb.t.Fatalf("waited %s in vain for %s: %s\n%s", within, what, expression, tb.sight())
+	}
+}
+
+// sight is what a test that has failed tells of the page.
+func (tb *tab) sight() string {
+	tb.t.Helper()
+	focus := eval[string](tb, `(e => e ? e.tagName + (e.id && "#" + e.id) + " " + JSON.stringify(e.value ?? e.innerText) : "nothing")(document.activeElement)`)
+	return "The focus is at " + focus + ", and the page shows:\n" + eval[string](tb, "document.body.innerText")
+}
+
+// text is what an element shows; empty where it is not there.
+func (tb *tab) text(e element) string {
+	tb.t.Helper()
+	return eval[string](tb, fmt.Sprintf("%s?.innerText ?? ''", e))
+}
+
+// texts are what all elements by a selector show.
+func (tb *tab) texts(selector string) []string {
+	tb.t.Helper()
+	return eval[[]string](tb, fmt.Sprintf("[...document.querySelectorAll(%s)].map(e => e.innerText.trim())", quote(selector)))
+}
+
+// shown is an expression for an element being there to be seen.
+func shown(e element) string {
+	return fmt.Sprintf("%s?.checkVisibility({ visibilityProperty: true, opacityProperty: true })", e)
+}
+
+// ── doing ──────────────────────────────────────────────────────────────────
+
+// spot is where an element can be pointed at; false where it cannot, as when something
+// covers it, or is of no use now.
+func (tb *tab) spot(e element) (x, y float64, ok bool) {
+	tb.t.Helper()
+	where := eval[[]float64](tb, fmt.Sprintf(`(e => {
+		if (!e || e.disabled) return null;
+		e.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+		const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2, top = document.elementFromPoint(x, y);
+		return top && (e === top || e.contains(top)) ? [x, y] : null;
+	})(%s)`, e))
+	if where == nil {
+		return 0, 0, false
+	}
+	return where[0], where[1], true
+}
+
+func (tb *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
+	tb.t.Helper()
+	p := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
+	if kind != chromedp.MouseMoved {
+		p.Button, p.ClickCount = input.MouseButtonLeft, 1
+	}
+	call(tb, input.DispatchMouseEvent, p)
+}
+
+// hold presses the mouse on an element, as soon as that stands still and can be pointed
+// at. What is said elsewhere moves messages: over is what the mouse has to be over until
+// the element is there.
+func (tb *tab) hold(e element, over ...element) (release func()) {
+	tb.t.Helper()
+	var x, y float64
+	if !holds(tb.t, within, func() bool {
+		for _, o := range over {
+			if x, y, ok := tb.spot(o); ok {
+				tb.mouse(chromedp.MouseMoved, x, y)
+			}
+		}
+		lastX, lastY := x, y
+		var ok bool
+		x, y, ok = tb.spot(e)
+		return ok && x == lastX && y == lastY
+	}) {
+		tb.t.Fatalf("waited %s in vain for %s to be where one can point at it\n%s", within, e, tb.sight())
+	}
+	tb.mouse(chromedp.MouseMoved, x, y)
+	tb.mouse(chromedp.MousePressed, x, y)
+	return func() { tb.mouse(chromedp.MouseReleased, x, y) }
+}
+
+// click clicks an element with the mouse.
+func (tb *tab) click(e element) {
+	tb.t.Helper()
+	tb.hold(e)()
+}
+
+// tool clicks one of the buttons that a message shows under the mouse.
+func (tb *tab) tool(message element, label string) {
+	tb.t.Helper()
+	tb.hold(message.in(fmt.Sprintf(`[aria-label=%q]`, label)), message)()
+}
+
+// write puts text where the focus is, as a keyboard or its input method does.
+func (tb *tab) write(text string) {
+	tb.t.Helper()
+	call(tb, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// press presses a key: one of package kb, or a character. Unlike chromedp.KeyEvent it
+// leaves what comes of the key to the browser, which writes nothing where the page has
+// taken the key for itself.
+func (tb *tab) press(key string, with ...chromedp.Modifier) {
+	tb.t.Helper()
+	var modifiers int64
+	for _, m := range with {
+		modifiers |= int64(m)
+	}
+	for _, r := range key {
+		var down, up *input.DispatchKeyEventParams
+		for _, e := range kb.Encode(r) {
+			e.Modifiers |= modifiers
+			switch e.Type {
+			case kb.KeyRawDown, kb.KeyDown:
+				down = e
+			case kb.KeyChar:
+				if modifiers&^int64(chromedp.ModifierShift) == 0 {
+					down.Type, down.Text, down.UnmodifiedText = kb.KeyDown, e.Text, e.UnmodifiedText
+				}
+			case kb.KeyUp:
+				up = e
+			}
+		}
+		call(tb, input.DispatchKeyEvent, *down)
+		call(tb, input.DispatchKeyEvent, *up)
+	}
+}
+
+// ── the page's parts ───────────────────────────────────────────────────────
+
+const (
+	mainList   = "#messages"
+	threadList = "#replies"
+)
+
+// message is the newest one in a list that shows a text.
+func message(list, text string) element { return saying(list+" li.message", text) }
+
+// awaitMessage waits until a list shows a text in a message.
+func (tb *tab) awaitMessage(list, text string) {
+	tb.t.Helper()
+	tb.await(fmt.Sprintf("a message %q", text), string(message(list, text)))
+}
+
+// visit opens a channel, by its name in the list.
+func (tb *tab) visit(name string) {
+	tb.t.Helper()
+	tb.click(element(fmt.Sprintf(`[...document.querySelectorAll("#channels button, #dms button")].find(e => e.querySelector(".name").innerText === %s)`, quote(name))))
+	tb.await("the channel "+name, fmt.Sprintf(`["#" + %[1]s, %[1]s].includes(document.getElementById("title").innerText)`, quote(name)))
+}
+
+// become writes as somebody from now on.
+func (tb *tab) become(name string) {
+	tb.t.Helper()
+	tb.click(saying("#people button", name))
+	tb.awaitWriter(name)
+}
+
+// writer is who is marked as writing.
+func (tb *tab) writer() string {
+	tb.t.Helper()
+	return tb.text(one(`#people button[aria-pressed="true"] .name`))
+}
+
+func (tb *tab) awaitWriter(name string) {
+	tb.t.Helper()
+	await(tb.t, "to write as "+name, func() bool { return tb.writer() == name })
+}
+
+// focused is the id of what has the focus.
+func (tb *tab) focused() string {
+	tb.t.Helper()
+	return eval[string](tb, `document.activeElement?.id ?? ""`)
+}
+
+// send writes into a composer and presses Enter.
+func (tb *tab) send(composer, text string) {
+	tb.t.Helper()
+	tb.click(one(composer))
+	tb.write(text)
+	tb.press(kb.Enter)
+	tb.await("the composer to be empty", fmt.Sprintf(`%s.value === ""`, one(composer)))
+}
+
+// same compares two lists.
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
