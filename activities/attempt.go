@@ -22,11 +22,15 @@ const beat = 2 * time.Second
 // heartbeat keeps an attempt alive until stop is called. Most are over before the
 // first beat, and tell the server nothing but their result.
 func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
+	every := beat
+	if activity.IsActivity(ctx) {
+		every = max(beat, activity.GetInfo(ctx).HeartbeatTimeout/5)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(max(beat, activity.GetInfo(ctx).HeartbeatTimeout/5))
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
