@@ -46,6 +46,7 @@ func measureCost(b *bench) []row {
 		},
 	})
 	defer w.close()
+	w.pauseSchedules()
 	rows := slices.Concat(w.historyRows(), w.statementRows())
 	w.tellActions()
 	rows = append(rows, w.modelRows()...)
@@ -53,6 +54,15 @@ func measureCost(b *bench) []row {
 		rows[i] = rows[i].counting()
 	}
 	return rows
+}
+
+// pauseSchedules keeps what the programs do by the clock out of what a message is said to cost.
+func (w *world) pauseSchedules() {
+	w.b.Helper()
+	schedules := w.client.ScheduleClient()
+	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
+		w.must(schedules.GetHandle(w.b.Context(), id).Pause(w.b.Context(), client.SchedulePauseOptions{Note: "what a message costs is counted"}))
+	}
 }
 
 // historyRows has people write in conversations in which nothing is judged yet.
