@@ -24,20 +24,39 @@ const (
 	turnEvery   = 200 * time.Millisecond
 	turnsAtOnce = 10
 	// A conversation that comes again within recently rests first for againAfter since it
-	// was in hand, so that what is said in quick succession goes in one signal. Many that
-	// come again take their turns so that handsAgain hands are busy with them, however
-	// long a turn takes: the more there are, the more each signal carries, and the
-	// machine has time for the door, and for those that speak for the first time. None
-	// waits for longer than about againWithin.
-	recently    = 5 * time.Second
-	againAfter  = 100 * time.Millisecond
-	handsAgain  = 4
-	againWithin = 5 * time.Second
+	// was in hand, so that what is said in quick succession goes in one signal.
+	recently   = 5 * time.Second
+	againAfter = 100 * time.Millisecond
 )
+
+// pace is how closely conversations follow each other in which nobody waits for an
+// answer: the machine, which may be the workers' and the server's, too, has time for the
+// door and for those that are awaited, and the longer they wait, the more each signal
+// carries. The bot would only let them talk on.
+type pace struct {
+	// turns is how many turns' time two are apart: but no longer than farthest, if the
+	// server is slow or away, and so that none waits for longer than within.
+	turns            time.Duration
+	farthest, within time.Duration
+}
+
+var (
+	// everybody is the pace of all together, those that speak for the first time among them.
+	everybody = pace{turns: 2, farthest: 50 * time.Millisecond, within: 15 * time.Second}
+	// again is that of those that come again, and slower, so that they leave turns to the
+	// others. Their workflows know already that people talk, and wait for them to have finished.
+	again = pace{turns: 4, farthest: 100 * time.Millisecond, within: 20 * time.Second}
+)
+
+// distance is how long after one the next of those that wait has its turn.
+func (p pace) distance(took time.Duration, waiting int) time.Duration {
+	return min(p.turns*took, p.within/time.Duration(max(1, waiting)), p.farthest)
+}
 
 // queue keeps the conversations that have something new until a worker takes them.
 // Those of one Slack channel stand in line, and the channels take turns: a storm in
-// one channel costs a word in another no more than the turns that are under way. A
+// one channel costs a word in another no more than the turns that are under way. Those
+// in which somebody waits for an answer go first; the others keep a distance. A
 // conversation stands in line once, and is in one hand at a time.
 type queue struct {
 	clock func() time.Time
@@ -45,13 +64,14 @@ type queue struct {
 	after func(time.Duration, func())
 
 	mu       sync.Mutex
-	takeable sync.Cond // that turns is not empty
+	takeable sync.Cond // that there is a line to take from
 	lines    map[place]*line
 	turns    []*line // those with somebody waiting and a hand free, in order of their turns
 	known    map[chat.Conversation]standing
 	waiting  int
+	apart    bool          // everybody keeps the distance to the one before
 	again    []resting     // those that have come again, and rested
-	spacing  bool          // the first of them waits for its turn
+	spacing  bool          // they keep theirs
 	took     time.Duration // about how long a conversation is in hand
 }
 
@@ -167,19 +187,28 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	defer stop()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.turns) == 0 && ctx.Err() == nil {
+	due := q.due()
+	for ; due < 0 && ctx.Err() == nil; due = q.due() {
 		q.takeable.Wait()
 	}
 	if ctx.Err() != nil {
 		q.takeable.Signal() // it may have been this worker that was told of a turn
 		return chat.Conversation{}, false
 	}
-	l := q.turns[0]
-	q.turns = q.turns[1:]
+	l := q.turns[due]
+	q.turns = slices.Delete(q.turns, due, due+1)
 	l.turn = false
 	c := l.waiting[0]
 	l.waiting = l.waiting[1:]
-	l.urgent = max(0, l.urgent-1)
+	if l.urgent > 0 {
+		l.urgent--
+	} else {
+		q.apart = true
+		q.later(everybody.distance(q.took, q.waiting+len(q.again)), func() {
+			q.apart = false
+			q.takeable.Signal()
+		})
+	}
 	l.hands++
 	now := q.clock()
 	if l.paid.Before(now) {
@@ -190,6 +219,14 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	q.known[c] = standing{stage: inHand, since: now}
 	q.look(l)
 	return c, true
+}
+
+// due is which of the turns is to be taken, or -1 if none is yet.
+func (q *queue) due() int {
+	if i := slices.IndexFunc(q.turns, func(l *line) bool { return l.urgent > 0 }); i >= 0 || q.apart || len(q.turns) == 0 {
+		return i
+	}
+	return 0
 }
 
 // done ends a take; it says whether there is more for the conversation.
@@ -229,12 +266,10 @@ func (q *queue) comeAgain(c chat.Conversation, pause time.Duration) {
 	})
 }
 
-// space has those that come again enter their channels' lines one by one, at a distance
-// that keeps handsAgain hands busy. A server that is slow or away does not make a few
-// wait for long.
+// space has those that come again enter their channels' lines one by one, at their pace.
 func (q *queue) space() {
 	for !q.spacing && len(q.again) > 0 {
-		distance := min(q.took/handsAgain, againWithin/time.Duration(len(q.again)), againAfter)
+		distance := again.distance(q.took, len(q.again))
 		r := q.again[0]
 		q.again = q.again[1:]
 		if q.known[r.conversation] != r.standing {
@@ -279,6 +314,9 @@ func (q *queue) enter(c chat.Conversation, urgent bool) {
 	q.known[c] = standing{waits, q.clock(), urgent}
 	q.waiting++
 	q.look(l)
+	if urgent {
+		q.takeable.Signal() // it may have had a turn that was not due
+	}
 }
 
 // look does with a line what is to be done now: it gives it a turn after all others,

@@ -55,7 +55,7 @@ func (h *hourglass) elapse(d time.Duration) {
 func (q *queue) next(t *testing.T) string {
 	t.Helper()
 	q.mu.Lock()
-	empty := len(q.turns) == 0
+	empty := q.due() < 0
 	q.mu.Unlock()
 	if empty {
 		return ""
@@ -142,21 +142,21 @@ func TestPushReportsWhatIsNew(t *testing.T) {
 	push("A1", false, "that is known")
 }
 
-// Conversations that always have something new come in hand so often that a few hands
-// are busy with them, whatever a turn takes; another one's first word waits for none of them.
-func TestThoseThatComeAgainKeepFewHandsBusy(t *testing.T) {
+// Conversations that always have something new come in hand at a pace that leaves the
+// machine time. Another one's first word hardly waits for them, and one that is urgent not at all.
+func TestThoseThatComeAgainKeepTheirPace(t *testing.T) {
 	t.Parallel()
-	const tick, lasts = 10 * time.Millisecond, 10 * time.Second
+	const tick, lasts = 5 * time.Millisecond, 30 * time.Second
 	for _, test := range []struct {
 		conversations int
 		took          time.Duration
 		want          float64 // turns a second
 	}{
-		{1, 20 * time.Millisecond, 5},  // a channel's pace
-		{8, 20 * time.Millisecond, 40}, // eight channels' pace
-		{50, 80 * time.Millisecond, handsAgain / .080},
-		{100, 80 * time.Millisecond, handsAgain / .080},
-		{100, time.Second, 100 / (1 + againWithin.Seconds())}, // none waits for longer
+		{1, 20 * time.Millisecond, 5},    // a channel's pace
+		{8, 20 * time.Millisecond, 12.5}, // one every four turns' time
+		{50, 80 * time.Millisecond, 10},  // no farther apart than that
+		{500, 20 * time.Millisecond, 25}, // none waits for longer than twenty seconds
+		{500, 2 * time.Second, 500 / 22.},
 	} {
 		t.Run(fmt.Sprintf("%d, %v", test.conversations, test.took), func(t *testing.T) {
 			t.Parallel()
@@ -169,16 +169,22 @@ func TestThoseThatComeAgainKeepFewHandsBusy(t *testing.T) {
 				for c := range test.conversations {
 					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, false)
 				}
-				first := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n)}
-				q.push(first, false)
-				for len(q.turns) > 0 {
+				first, urgent := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n/100)}, chat.Conversation{Team: "T1", Channel: fmt.Sprint("urgent", n/100)}
+				if n%100 == 0 {
+					q.push(first, false)
+					q.push(urgent, true)
+				}
+				for q.due() >= 0 {
 					c, _ := q.take(t.Context())
-					if c != first {
+					if c.Channel[0] == 'C' {
 						turns++
 					}
 					glass.calls = append(glass.calls, timed{glass.now.Add(test.took), func() { q.done(c, false) }})
 				}
-				if at := q.known[first].stage; at != inHand {
+				if at := q.known[urgent].stage; at == waits {
+					t.Fatal("one that is urgent waits")
+				}
+				if at := q.known[first].stage; at == waits && n > int(lasts/tick) && n%100 > int(again.farthest/tick) {
 					t.Fatal("the first word of another waits")
 				}
 				glass.elapse(tick)
@@ -186,6 +192,59 @@ func TestThoseThatComeAgainKeepFewHandsBusy(t *testing.T) {
 			got := float64(turns) / lasts.Seconds()
 			if got < .8*test.want || got > 1.2*test.want {
 				t.Errorf("%.1f turns a second, want %.1f", got, test.want)
+			}
+		})
+	}
+}
+
+// Those that all begin to talk at once are told one after the other, within ten
+// seconds; who becomes urgent meanwhile goes first.
+func TestEverybodyKeepsADistance(t *testing.T) {
+	t.Parallel()
+	const tick, took = 5 * time.Millisecond, 20 * time.Millisecond
+	for _, test := range []struct {
+		conversations int
+		within        time.Duration
+	}{
+		{1, tick},
+		{10, 10 * everybody.turns * took},
+		{100, 100 * everybody.turns * took},
+		{2000, 3 * everybody.within}, // there are always fewer, so each waits a little less long
+	} {
+		t.Run(fmt.Sprint(test.conversations), func(t *testing.T) {
+			t.Parallel()
+			q, glass := setupQueue()
+			q.took = took
+			in := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)} }
+			for n := range test.conversations {
+				q.push(in(n), false)
+			}
+			taken, last := 0, time.Duration(0)
+			for now := time.Duration(0); now < 2*time.Minute; now += tick {
+				for q.due() >= 0 {
+					c, _ := q.take(t.Context())
+					taken, last = taken+1, now
+					glass.calls = append(glass.calls, timed{glass.now.Add(took), func() { q.done(c, false) }})
+				}
+				if now == 0 {
+					if taken != 1 {
+						t.Fatalf("%d were taken at once", taken)
+					}
+					for n := range min(3, test.conversations-1) {
+						q.push(in(test.conversations-1-n), true)
+						if got := q.next(t); got != nameOf(in(test.conversations-1-n)) {
+							t.Fatalf("%q was taken in place of the urgent one", got)
+						}
+						taken++
+					}
+				}
+				glass.elapse(tick)
+			}
+			if taken != test.conversations {
+				t.Fatalf("%d of %d were taken", taken, test.conversations)
+			}
+			if last > test.within || last < test.within/3 && test.conversations > 1 {
+				t.Errorf("the last was taken after %v, want about %v", last, test.within)
 			}
 		})
 	}
