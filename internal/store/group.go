@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 const (
 	// groupSize is how much news is committed at once.
 	groupSize = 256
+	// groupsApart is how long after each other groups begin at least: what comes within the
+	// blink of an eye is committed together. A message alone costs as much as ten.
+	groupsApart = 10 * time.Millisecond
 	// groupQueue is how much news may wait. What is more is refused: whoever brings it
 	// would not wait so long.
 	groupQueue = 8192
@@ -21,15 +25,20 @@ var (
 
 // groups commits news in groups, since what a commit costs is mostly the way to the
 // database and the disk. News that comes while fewer groups than may be are under way
-// begins one at once; what comes meanwhile waits, and is the next group together.
+// begins one at once, or apart after the group before; what comes meanwhile waits, and is
+// the next group together.
 type groups struct {
 	// atOnce is how many groups may be under way.
 	atOnce int
+	// apart is how long after each other groups begin at least.
+	apart time.Duration
 	// commit commits all of a group or nothing. Of one message there is one piece of news in it.
 	commit func(ctx context.Context, group []*news) error
 
 	mu      sync.Mutex
 	queue   []*news
+	next    time.Time // when the next group may begin
+	pausing bool      // a worker waits for that
 	working int
 	closed  bool
 	workers sync.WaitGroup
@@ -67,7 +76,7 @@ func (g *groups) enqueue(n *news) error {
 		return errCrowded
 	}
 	g.queue = append(g.queue, n)
-	if g.working < g.atOnce {
+	if g.working < g.atOnce && !g.pausing {
 		g.working++
 		g.workers.Go(g.work)
 	}
@@ -79,7 +88,7 @@ func (g *groups) leave(n *news) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n.group == nil {
-		return // next drops it
+		return // take drops it
 	}
 	if n.group.waiting--; n.group.waiting == 0 {
 		n.group.cancel()
@@ -88,16 +97,36 @@ func (g *groups) leave(n *news) {
 
 // work commits one group after the other until nothing waits any more.
 func (g *groups) work() {
-	for ctx, group := g.next(); group != nil; ctx, group = g.next() {
-		g.try(ctx, group.news)
-		group.cancel()
+	for g.wait() {
+		if ctx, group := g.take(); group != nil {
+			g.try(ctx, group.news)
+			group.cancel()
+		}
 	}
 }
 
-// next takes the news that has waited longest. A second piece of news of one message waits
-// for the next group; what nobody waits for any more is dropped. No group ends the worker
-// that asked for it.
-func (g *groups) next() (context.Context, *group) {
+// wait waits until a group may begin. It ends the worker that asked where no news waits.
+func (g *groups) wait() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.queue) == 0 || g.pausing {
+		g.working--
+		return false
+	}
+	if pause := time.Until(g.next); pause > 0 {
+		g.pausing = true
+		g.mu.Unlock()
+		time.Sleep(pause)
+		g.mu.Lock()
+		g.pausing = false
+	}
+	g.next = time.Now().Add(g.apart)
+	return true
+}
+
+// take takes the news that has waited longest. A second piece of news of one message waits
+// for the next group; what nobody waits for any more is dropped. There may be no group left.
+func (g *groups) take() (context.Context, *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,7 +146,6 @@ func (g *groups) next() (context.Context, *group) {
 	clear(g.queue[len(rest):])
 	g.queue, next.waiting = rest, len(next.news)
 	if next.waiting == 0 {
-		g.working--
 		cancel()
 		return nil, nil
 	}

@@ -185,6 +185,52 @@ func TestGroupsHaveABound(t *testing.T) {
 	})
 }
 
+func TestGroupsKeepADistance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCommitter()
+		c.apart = 10 * time.Millisecond
+		var ends []<-chan error
+		bring := func(key string) { ends = append(ends, c.bring(t.Context(), key)) }
+		bring("alone")
+		c.expect(t, "alone")
+		time.Sleep(9 * time.Millisecond)
+		bring("a")
+		bring("b")
+		c.expect(t, "alone")
+		time.Sleep(time.Millisecond)
+		c.expect(t, "alone", "a b")
+		c.release <- nil
+		c.release <- nil
+		time.Sleep(4 * time.Millisecond)
+		bring("c")
+		time.Sleep(5 * time.Millisecond)
+		c.expect(t, "alone", "a b")
+		gone, leave := context.WithCancel(t.Context())
+		left := c.bring(gone, "left")
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who does not wait any more gets %v", err)
+		}
+		time.Sleep(time.Millisecond)
+		c.expect(t, "alone", "a b", "c")
+		c.release <- nil
+		time.Sleep(10 * time.Millisecond)
+		bring("alone again")
+		c.expect(t, "alone", "a b", "c", "alone again")
+		c.release <- nil
+		for _, end := range ends {
+			if err := <-end; err != nil {
+				t.Error(err)
+			}
+		}
+		c.close()
+		if c.working != 0 {
+			t.Errorf("%d workers are left", c.working)
+		}
+	})
+}
+
 func TestGroupsTakeSoMuchAtOnce(t *testing.T) {
 	t.Parallel()
 	var g groups
@@ -192,13 +238,13 @@ func TestGroupsTakeSoMuchAtOnce(t *testing.T) {
 		g.queue = append(g.queue, &news{ctx: t.Context(), key: fmt.Sprint(i)})
 	}
 	for _, want := range []int{groupSize, 1} {
-		_, next := g.next()
+		_, next := g.take()
 		if got := len(next.news); got != want {
 			t.Errorf("a group of %d, want %d", got, want)
 		}
 		next.cancel()
 	}
-	if _, next := g.next(); next != nil {
+	if _, next := g.take(); next != nil {
 		t.Errorf("a group of %d where nothing waits", len(next.news))
 	}
 }

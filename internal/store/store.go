@@ -48,7 +48,7 @@ type Store struct {
 // tables need not (Migrate makes them). SQLite's directory is made if it is missing.
 func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
-	s.groups.commit, s.groups.atOnce = s.commit, 2 // while one waits for the disk, the next one writes
+	s.groups.commit, s.groups.apart, s.groups.atOnce = s.commit, groupsApart, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
