@@ -86,7 +86,7 @@ bench: temporal temporal-server postgres ## what a message costs and how fast it
 	@echo "Measuring: a quarter of an hour …"
 	$(BENCH) $(ARGS)
 
-bench-long: temporal temporal-server postgres ## the same with ten million messages and a hundred thousand open conversations
+bench-long: temporal temporal-server postgres ## the same, and ten million messages, ten thousand conversations that wait, a hundred thousand open ones
 	@echo "Measuring: an hour …"
 	$(BENCH) -bench.long $(ARGS)
 

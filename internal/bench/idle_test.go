@@ -49,16 +49,15 @@ func measureIdle(b *bench) []row {
 		},
 	})
 	defer w.close()
-	rows := w.startRows()
 	floor := startBare(b, "idle")
 	defer floor.program.Kill()
 
 	empty := w.live()
 	w.crowd(0, crowd)
 	kept := w.live()
-	rows = append(rows, alone("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(crowd)).
+	rows := []row{alone("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(crowd)).
 		noting("%d conversations; %d KiB is what the SDK's cache takes of a bare workflow; %.0f MiB in all, of which %.0f without any; resident %.0f MiB",
-			crowd, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20)))
+			crowd, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20))}
 	rows = append(rows, w.restartRows(floor, crowd)...)
 	if *flagLong {
 		rows = append(rows, w.openRow(crowd, kept))

@@ -38,18 +38,20 @@ func TestMain(m *testing.M) {
 // A measurement measures rows that belong together.
 type measurement struct {
 	name string
-	// slow marks what takes long even with little load.
-	slow    bool
-	measure func(b *bench) []row
+	// slow marks what takes long even with little load, long what takes long with all of it:
+	// that is measured with -bench.long, or when asked for by name.
+	slow, long bool
+	measure    func(b *bench) []row
 }
 
 // What leaves the Temporal server much to do afterwards comes last.
 var measurements = []measurement{
-	{"context", false, measureContext},
-	{"mention", true, measureMention},
-	{"cost", false, measureCost},
-	{"idle", true, measureIdle},
-	{"door", false, measureDoor},
+	{name: "context", measure: measureContext},
+	{name: "mention", slow: true, measure: measureMention},
+	{name: "start", slow: true, measure: measureStart},
+	{name: "cost", measure: measureCost},
+	{name: "idle", slow: true, long: true, measure: measureIdle},
+	{name: "door", measure: measureDoor},
 }
 
 // bench is what measurements share.
@@ -75,7 +77,7 @@ func TestBench(t *testing.T) {
 	b.tell("%s", machine(t.Context()))
 	var rows []row
 	for _, m := range measurements {
-		if !only.MatchString(m.name) || m.slow && !b.full {
+		if !only.MatchString(m.name) || m.slow && !b.full || m.long && !*flagLong && *flagOnly == "" {
 			continue
 		}
 		b.quiet()

@@ -9,10 +9,12 @@ import (
 	"myao/internal/testserver"
 )
 
-// startRows is how long each program takes from its start until it is ready.
-func (w *world) startRows() []row {
+// measureStart is how long each program takes from its start until it is ready.
+func measureStart(b *bench) []row {
+	w := build(b, settings{name: "start", channels: 10})
+	defer w.close()
 	var starters, workers []float64
-	for range max(3, w.b.rounds) {
+	for range max(3, b.rounds) {
 		w.starter.Kill()
 		began := time.Now()
 		w.starter.Start()
@@ -25,7 +27,7 @@ func (w *world) startRows() []row {
 	return []row{
 		alone("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
 		alone("start of the worker to ready", "ms", atMost(1000, "ms"), workers...),
-		sandboxRow(w.b),
+		sandboxRow(b),
 	}
 }
 
