@@ -98,6 +98,7 @@ type standing struct {
 	stage  stage
 	since  time.Time
 	urgent bool // somebody waits for an answer to what is new
+	late   bool // what is new has waited elsewhere
 }
 
 // resting is a conversation that has come again, while it stands as it does.
@@ -130,7 +131,12 @@ func newQueue(clock func() time.Time) *queue {
 // reports whether that was news: it is not if it waits already, or if there is no room
 // for it. One that is urgent does not rest, and goes before those of its channel that
 // are not.
-func (q *queue) push(c chat.Conversation, urgent bool) bool {
+func (q *queue) push(c chat.Conversation, urgent bool) bool { return q.put(c, urgent, false) }
+
+// pushLate is push for one that has waited elsewhere: the next need not keep a distance to it.
+func (q *queue) pushLate(c chat.Conversation) bool { return q.put(c, false, true) }
+
+func (q *queue) put(c chat.Conversation, urgent, late bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := q.known[c]
@@ -141,16 +147,16 @@ func (q *queue) push(c chat.Conversation, urgent bool) bool {
 			i := slices.Index(l.waiting, c)
 			l.waiting = slices.Delete(l.waiting, i, i+1)
 			q.waiting--
-			q.enter(c, true)
+			q.enter(c, true, false)
 		}
 		return false
 	case inHand, inHandAgain:
-		q.known[c] = standing{inHandAgain, at.since, at.urgent || urgent}
+		q.known[c] = standing{stage: inHandAgain, since: at.since, urgent: at.urgent || urgent}
 		return at.stage == inHand
 	case rests, restsAgain:
 		switch {
 		case urgent:
-			q.enter(c, true)
+			q.enter(c, true, false)
 		case at.stage == rests:
 			q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
 		}
@@ -160,7 +166,7 @@ func (q *queue) push(c chat.Conversation, urgent bool) bool {
 	if l := q.lines[placeOf(c)]; q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
 		return false
 	}
-	q.enter(c, urgent)
+	q.enter(c, urgent, late)
 	return true
 }
 
@@ -200,9 +206,11 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	l.turn = false
 	c := l.waiting[0]
 	l.waiting = l.waiting[1:]
-	if l.urgent > 0 {
+	switch {
+	case l.urgent > 0:
 		l.urgent--
-	} else {
+	case q.known[c].late:
+	default:
 		q.apart = true
 		q.later(everybody.distance(q.took, q.waiting+len(q.again)), func() {
 			q.apart = false
@@ -240,7 +248,7 @@ func (q *queue) done(c chat.Conversation, more bool) {
 	q.look(l)
 	switch {
 	case was.urgent:
-		q.enter(c, true)
+		q.enter(c, true, false)
 		return
 	case more || was.stage == inHandAgain:
 		q.comeAgain(c, againAfter)
@@ -275,7 +283,7 @@ func (q *queue) space() {
 		if q.known[r.conversation] != r.standing {
 			continue // it became urgent meanwhile
 		}
-		q.enter(r.conversation, false)
+		q.enter(r.conversation, false, false)
 		q.spacing = true
 		q.later(distance, func() {
 			q.spacing = false
@@ -299,7 +307,7 @@ func (q *queue) later(d time.Duration, do func()) {
 
 // enter puts a conversation at the end of its channel's line, or of those there that are
 // urgent.
-func (q *queue) enter(c chat.Conversation, urgent bool) {
+func (q *queue) enter(c chat.Conversation, urgent, late bool) {
 	l := q.lines[placeOf(c)]
 	if l == nil {
 		l = &line{place: placeOf(c)}
@@ -311,7 +319,7 @@ func (q *queue) enter(c chat.Conversation, urgent bool) {
 		l.urgent++
 	}
 	l.waiting = slices.Insert(l.waiting, at, c)
-	q.known[c] = standing{waits, q.clock(), urgent}
+	q.known[c] = standing{waits, q.clock(), urgent, late}
 	q.waiting++
 	q.look(l)
 	if urgent {

@@ -250,6 +250,23 @@ func TestEverybodyKeepsADistance(t *testing.T) {
 	}
 }
 
+// What has waited elsewhere, as while the server was away, makes nobody wait.
+func TestLateOnesKeepNoDistance(t *testing.T) {
+	t.Parallel()
+	q, _ := setupQueue()
+	q.took = time.Second
+	for n := range 20 {
+		if !q.pushLate(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)}) {
+			t.Fatal("it was known")
+		}
+	}
+	for n := range 20 {
+		if got, want := q.next(t), fmt.Sprint("C", n); got != want {
+			t.Fatalf("taken %q, want %q", got, want)
+		}
+	}
+}
+
 // However much is pushed, the lines stay bounded, one channel's too: a storm does not
 // take the room of the others. What has been worked off leaves nothing behind.
 func TestLinesAreBounded(t *testing.T) {

@@ -172,7 +172,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
 			continue
 		}
-		if r.queue.push(c, false) {
+		if r.queue.pushLate(c) {
 			fed = append(fed, c)
 		}
 	}
