@@ -35,7 +35,7 @@ const (
 // carries. The bot would only let them talk on.
 type pace struct {
 	// turns is how many turns' time two are apart: but no longer than farthest, if the
-	// server is slow or away, and so that none waits for longer than within.
+	// server is slow or away, and so that hardly any waits for longer than within.
 	turns            time.Duration
 	farthest, within time.Duration
 }
