@@ -95,10 +95,9 @@ type line struct {
 // standing is where a conversation is, and since when: while it is in hand, since it
 // was taken.
 type standing struct {
-	stage  stage
-	since  time.Time
-	urgent bool // somebody waits for an answer to what is new
-	late   bool // what is new has waited elsewhere
+	stage stage
+	since time.Time
+	haste haste // of what is new
 }
 
 // resting is a conversation that has come again, while it stands as it does.
@@ -118,6 +117,15 @@ const (
 	restsAgain // and there is something new
 )
 
+// haste is how soon a conversation has to be taken, by what is new in it.
+type haste int
+
+const (
+	calm   haste = iota
+	late         // it has waited elsewhere: the next need not keep a distance to it
+	urgent       // somebody waits for an answer
+)
+
 func newQueue(clock func() time.Time) *queue {
 	q := &queue{
 		clock: clock, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
@@ -131,32 +139,27 @@ func newQueue(clock func() time.Time) *queue {
 // reports whether that was news: it is not if it waits already, or if there is no room
 // for it. One that is urgent does not rest, and goes before those of its channel that
 // are not.
-func (q *queue) push(c chat.Conversation, urgent bool) bool { return q.put(c, urgent, false) }
-
-// pushLate is push for one that has waited elsewhere: the next need not keep a distance to it.
-func (q *queue) pushLate(c chat.Conversation) bool { return q.put(c, false, true) }
-
-func (q *queue) put(c chat.Conversation, urgent, late bool) bool {
+func (q *queue) push(c chat.Conversation, h haste) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := q.known[c]
 	switch at.stage {
 	case waits:
-		if urgent && !at.urgent {
+		if h == urgent && at.haste != urgent {
 			l := q.lines[placeOf(c)]
 			i := slices.Index(l.waiting, c)
 			l.waiting = slices.Delete(l.waiting, i, i+1)
 			q.waiting--
-			q.enter(c, true, false)
+			q.enter(c, urgent)
 		}
 		return false
 	case inHand, inHandAgain:
-		q.known[c] = standing{stage: inHandAgain, since: at.since, urgent: at.urgent || urgent}
+		q.known[c] = standing{inHandAgain, at.since, max(at.haste, h)}
 		return at.stage == inHand
 	case rests, restsAgain:
 		switch {
-		case urgent:
-			q.enter(c, true, false)
+		case h == urgent:
+			q.enter(c, urgent)
 		case at.stage == rests:
 			q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
 		}
@@ -166,7 +169,7 @@ func (q *queue) put(c chat.Conversation, urgent, late bool) bool {
 	if l := q.lines[placeOf(c)]; q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
 		return false
 	}
-	q.enter(c, urgent, late)
+	q.enter(c, h)
 	return true
 }
 
@@ -209,7 +212,7 @@ func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	switch {
 	case l.urgent > 0:
 		l.urgent--
-	case q.known[c].late:
+	case q.known[c].haste == late:
 	default:
 		q.apart = true
 		q.later(everybody.distance(q.took, q.waiting+len(q.again)), func() {
@@ -247,8 +250,8 @@ func (q *queue) done(c chat.Conversation, more bool) {
 	l.hands--
 	q.look(l)
 	switch {
-	case was.urgent:
-		q.enter(c, true, false)
+	case was.haste == urgent:
+		q.enter(c, urgent)
 		return
 	case more || was.stage == inHandAgain:
 		q.comeAgain(c, againAfter)
@@ -283,7 +286,7 @@ func (q *queue) space() {
 		if q.known[r.conversation] != r.standing {
 			continue // it became urgent meanwhile
 		}
-		q.enter(r.conversation, false, false)
+		q.enter(r.conversation, calm)
 		q.spacing = true
 		q.later(distance, func() {
 			q.spacing = false
@@ -307,22 +310,22 @@ func (q *queue) later(d time.Duration, do func()) {
 
 // enter puts a conversation at the end of its channel's line, or of those there that are
 // urgent.
-func (q *queue) enter(c chat.Conversation, urgent, late bool) {
+func (q *queue) enter(c chat.Conversation, h haste) {
 	l := q.lines[placeOf(c)]
 	if l == nil {
 		l = &line{place: placeOf(c)}
 		q.lines[l.place] = l
 	}
 	at := len(l.waiting)
-	if urgent {
+	if h == urgent {
 		at = l.urgent
 		l.urgent++
 	}
 	l.waiting = slices.Insert(l.waiting, at, c)
-	q.known[c] = standing{waits, q.clock(), urgent, late}
+	q.known[c] = standing{waits, q.clock(), h}
 	q.waiting++
 	q.look(l)
-	if urgent {
+	if h == urgent {
 		q.takeable.Signal() // it may have had a turn that was not due
 	}
 }

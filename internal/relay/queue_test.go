@@ -51,6 +51,20 @@ func (h *hourglass) elapse(d time.Duration) {
 	}
 }
 
+// work takes in hand all that is to be taken now, each for as long as a turn takes.
+func (q *queue) work(t *testing.T, glass *hourglass, turn time.Duration) (taken []chat.Conversation) {
+	t.Helper()
+	for q.due() >= 0 {
+		c, ok := q.take(t.Context())
+		if !ok {
+			t.Fatal("nothing taken though there was something")
+		}
+		taken = append(taken, c)
+		glass.calls = append(glass.calls, timed{glass.now.Add(turn), func() { q.done(c, false) }})
+	}
+	return taken
+}
+
 // next is what take hands out now, or "" where it would wait.
 func (q *queue) next(t *testing.T) string {
 	t.Helper()
@@ -102,9 +116,9 @@ func TestChannelsTakeTurns(t *testing.T) {
 			for i, step := range strings.Fields(test.do) {
 				switch name := step[1:]; step[0] {
 				case '+':
-					q.push(thread(name), false)
+					q.push(thread(name), calm)
 				case '!':
-					q.push(thread(name), true)
+					q.push(thread(name), urgent)
 				case '-', '*':
 					q.done(thread(name), step[0] == '*')
 				case '_':
@@ -124,7 +138,7 @@ func TestPushReportsWhatIsNew(t *testing.T) {
 	q, glass := setupQueue()
 	push := func(name string, want bool, why string) {
 		t.Helper()
-		if got := q.push(thread(name), false); got != want {
+		if got := q.push(thread(name), calm); got != want {
 			t.Errorf("push %s reports %v, want %v: %s", name, got, want, why)
 		}
 	}
@@ -167,21 +181,19 @@ func TestThoseThatComeAgainKeepTheirPace(t *testing.T) {
 					turns = 0 // by now they all have come before
 				}
 				for c := range test.conversations {
-					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, false)
+					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, calm)
 				}
-				first, urgent := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n/100)}, chat.Conversation{Team: "T1", Channel: fmt.Sprint("urgent", n/100)}
+				first, asked := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n/100)}, chat.Conversation{Team: "T1", Channel: fmt.Sprint("urgent", n/100)}
 				if n%100 == 0 {
-					q.push(first, false)
-					q.push(urgent, true)
+					q.push(first, calm)
+					q.push(asked, urgent)
 				}
-				for q.due() >= 0 {
-					c, _ := q.take(t.Context())
+				for _, c := range q.work(t, glass, test.took) {
 					if c.Channel[0] == 'C' {
 						turns++
 					}
-					glass.calls = append(glass.calls, timed{glass.now.Add(test.took), func() { q.done(c, false) }})
 				}
-				if at := q.known[urgent].stage; at == waits {
+				if at := q.known[asked].stage; at == waits {
 					t.Fatal("one that is urgent waits")
 				}
 				if at := q.known[first].stage; at == waits && n > int(lasts/tick) && n%100 > int(again.farthest/tick) {
@@ -197,8 +209,8 @@ func TestThoseThatComeAgainKeepTheirPace(t *testing.T) {
 	}
 }
 
-// Those that all begin to talk at once are told one after the other, within ten
-// seconds; who becomes urgent meanwhile goes first.
+// Those that all begin to talk at once are told one after the other; who becomes urgent
+// meanwhile goes first.
 func TestEverybodyKeepsADistance(t *testing.T) {
 	t.Parallel()
 	const tick, took = 5 * time.Millisecond, 20 * time.Millisecond
@@ -217,21 +229,19 @@ func TestEverybodyKeepsADistance(t *testing.T) {
 			q.took = took
 			in := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)} }
 			for n := range test.conversations {
-				q.push(in(n), false)
+				q.push(in(n), calm)
 			}
 			taken, last := 0, time.Duration(0)
 			for now := time.Duration(0); now < 2*time.Minute; now += tick {
-				for q.due() >= 0 {
-					c, _ := q.take(t.Context())
-					taken, last = taken+1, now
-					glass.calls = append(glass.calls, timed{glass.now.Add(took), func() { q.done(c, false) }})
+				if n := len(q.work(t, glass, took)); n > 0 {
+					taken, last = taken+n, now
 				}
 				if now == 0 {
 					if taken != 1 {
 						t.Fatalf("%d were taken at once", taken)
 					}
 					for n := range min(3, test.conversations-1) {
-						q.push(in(test.conversations-1-n), true)
+						q.push(in(test.conversations-1-n), urgent)
 						if got := q.next(t); got != nameOf(in(test.conversations-1-n)) {
 							t.Fatalf("%q was taken in place of the urgent one", got)
 						}
@@ -256,7 +266,7 @@ func TestLateOnesKeepNoDistance(t *testing.T) {
 	q, _ := setupQueue()
 	q.took = time.Second
 	for n := range 20 {
-		if !q.pushLate(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)}) {
+		if !q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)}, late) {
 			t.Fatal("it was known")
 		}
 	}
@@ -278,11 +288,11 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 	for channel := range channels {
 		for n := range linePerChannel + 10 {
-			if took, want := q.push(in(channel, n), false), n < linePerChannel; channel == 0 && took != want {
+			if took, want := q.push(in(channel, n), calm), n < linePerChannel; channel == 0 && took != want {
 				t.Fatalf("push %d of a channel: %v", n, took)
 			}
 		}
-		if channel == 0 && !q.push(thread("A1"), false) {
+		if channel == 0 && !q.push(thread("A1"), calm) {
 			t.Error("a storm leaves no room for another channel")
 		}
 	}
@@ -321,7 +331,7 @@ func TestStormIsSpreadOverTime(t *testing.T) {
 			for n := range ticks {
 				for range test.gust {
 					if n%test.pause == 0 {
-						q.push(thread(fmt.Sprint("A", said)), false)
+						q.push(thread(fmt.Sprint("A", said)), calm)
 						said++
 					}
 				}
@@ -343,7 +353,7 @@ func TestPauseIsOneChannelsOwn(t *testing.T) {
 	t.Parallel()
 	q, glass := setupQueue()
 	for n := range turnsAtOnce + 2 {
-		q.push(thread(fmt.Sprint("A", n)), false)
+		q.push(thread(fmt.Sprint("A", n)), calm)
 	}
 	for n := range turnsAtOnce {
 		if got := q.next(t); got != fmt.Sprint("A", n) {
@@ -354,7 +364,7 @@ func TestPauseIsOneChannelsOwn(t *testing.T) {
 	if got := q.next(t); got != "" {
 		t.Errorf("taken %q without a pause", got)
 	}
-	q.push(thread("B1"), false)
+	q.push(thread("B1"), calm)
 	if got := q.next(t); got != "B1" {
 		t.Errorf("taken %q, want the other channel's", got)
 	}
@@ -434,7 +444,7 @@ func TestQueueUnderManyHands(t *testing.T) {
 				mu.Lock()
 				owed[c] = true
 				mu.Unlock()
-				q.push(c, rand.IntN(5) == 0)
+				q.push(c, []haste{calm, calm, calm, calm, urgent}[rand.IntN(5)])
 			}
 		})
 	}

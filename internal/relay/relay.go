@@ -92,13 +92,16 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 // answer goes first; the others with it, as the channel at whose top level a mention
 // stands, only have to know. Kick never blocks: what does not fit is found by the sweep.
 func (r *Relay) Kick(targets ...store.Target) {
-	urgent := slices.ContainsFunc(targets, func(t store.Target) bool { return t.Awaited })
+	all := calm
+	if slices.ContainsFunc(targets, func(t store.Target) bool { return t.Awaited }) {
+		all = urgent
+	}
 	for _, t := range targets {
-		if urgent && !t.Awaited {
-			r.queue.after(letGoFirst, func() { r.queue.push(t.Conversation, false) })
+		if all == urgent && !t.Awaited {
+			r.queue.after(letGoFirst, func() { r.queue.push(t.Conversation, calm) })
 			continue
 		}
-		r.queue.push(t.Conversation, t.Awaited)
+		r.queue.push(t.Conversation, all)
 	}
 }
 
@@ -172,7 +175,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
 			continue
 		}
-		if r.queue.pushLate(c) {
+		if r.queue.push(c, late) {
 			fed = append(fed, c)
 		}
 	}
