@@ -54,7 +54,7 @@ function facts(d) {
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
   if (failed) out.push("Slack said: " + complaint(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
-  if (tries > (d.parts || []).length) out.push(d.outcome === "posted" ? `posted once, after ${count(tries, "try", "tries")}` : `not posted yet, after ${count(tries, "try", "tries")}`);
+  if (tries > (d.parts || []).length) out.push(`${d.outcome === "posted" ? "posted once" : "not posted yet"}, after ${count(tries, "try", "tries")}`);
   return out;
 }
 
