@@ -169,7 +169,9 @@ func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLas
 // them be written in, and compares what it holds then with what it held before.
 func (w *world) openRow(crowd int, kept float64) row {
 	all, active := w.b.of(100_000, 400), w.b.of(1000, 20)
-	w.crowd(crowd, all)
+	for open := crowd; open < all; open += crowd {
+		w.crowd(open, min(all, open+crowd))
+	}
 	writer, channels := w.writer(), w.channels[dueChannels:]
 	openLoop(w.b.Context(), 50, active, func(i int, _ time.Time) {
 		i *= all / active
