@@ -9,7 +9,12 @@ import (
 	"strings"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 )
 
@@ -82,7 +87,20 @@ func (w *world) crowd(from, to int) {
 		w.b.Errorf("%d messages of the crowd were not acknowledged", failed)
 	}
 	w.drained()
+	w.b.await("the workflows to have heard", 30*time.Minute, func() bool { return w.workflowTasks() == 0 })
 	w.b.tell("idle: %d conversations wait after %s", done, time.Since(began).Round(time.Second))
+}
+
+// workflowTasks is how many workflow tasks wait for the worker, about.
+func (w *world) workflowTasks() int64 {
+	w.b.Helper()
+	d, err := w.client.WorkflowService().DescribeTaskQueue(w.b.Context(), &workflowservice.DescribeTaskQueueRequest{
+		Namespace: w.namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: conversation.TaskQueue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
+	})
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return d.GetStats().GetApproximateBacklogCount()
 }
 
 // restartRows kills the worker while a hundred replies wait, starts it when they are due,

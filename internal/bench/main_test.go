@@ -75,17 +75,18 @@ func TestBench(t *testing.T) {
 	}
 	b.servers = startServers(b)
 	b.tell("%s", machine(t.Context()))
+	b.tell("%s", b.servers.settings(b))
 	var rows []row
 	for _, m := range measurements {
 		if !only.MatchString(m.name) || m.slow && !b.full || m.long && !*flagLong && *flagOnly == "" {
 			continue
 		}
 		b.quiet()
-		began := time.Now()
+		began, before := time.Now(), processor()
 		t.Run(m.name, func(t *testing.T) {
 			rows = append(rows, m.measure(&bench{T: t, servers: b.servers, rounds: b.rounds, full: b.full})...)
 		})
-		b.tell("%s took %s", m.name, time.Since(began).Round(time.Second))
+		b.tell("%s took %s, in which %.0f of 100 of the processors' time went to other machines", m.name, time.Since(began).Round(time.Second), 100*share(before, processor()))
 	}
 	fmt.Println()
 	print(os.Stdout, rows)
@@ -113,34 +114,49 @@ func (b *bench) quiet() {
 		return
 	}
 	began, calm := time.Now(), 0
-	for busy, all := processor(); calm < 2; {
+	for before := processor(); calm < 2; {
 		time.Sleep(time.Second)
-		busyNow, allNow := processor()
-		if calm++; busyNow-busy > (allNow-all)/4 {
+		now := processor()
+		if calm++; now.busy-before.busy > (now.all-before.all)/4 {
 			calm = 0
 		}
-		if busy, all = busyNow, allNow; time.Since(began) > 40*time.Second {
+		if before = now; time.Since(began) > 40*time.Second {
 			b.tell("the machine does not come to rest")
 			return
 		}
 	}
 }
 
-// processor is for how long the machine's processors have been busy, and in all, in ticks;
-// 0 where it does not say.
-func processor() (busy, all int) {
+// ticks is what the machine's processors have done since it was started, in ticks of
+// their time; 0 where it does not say.
+type ticks struct {
+	busy   int
+	stolen int // of busy: what the host gave to other machines
+	all    int
+}
+
+// share is how much of the time between two looks was stolen, from 0 to 1.
+func share(from, to ticks) float64 {
+	return float64(to.stolen-from.stolen) / float64(max(1, to.all-from.all))
+}
+
+func processor() (t ticks) {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
-	for i, field := range strings.Fields(line) {
+	for i, field := range strings.Fields(line) { // "cpu", user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice
 		n, err := strconv.Atoi(field)
 		if err != nil || i > 8 { // its name, and what guests had is part of the rest
 			continue
 		}
-		if all += n; i != 4 && i != 5 { // idle, and waiting for a disk
-			busy += n
+		t.all += n
+		if i != 4 && i != 5 {
+			t.busy += n
+		}
+		if i == 8 {
+			t.stolen = n
 		}
 	}
-	return busy, all
+	return t
 }
 
 // of is n where something is measured, and few where it shall only work.

@@ -39,6 +39,8 @@ type servers struct {
 	temporal *testserver.TemporalServer
 	postgres *testserver.PostgresServer
 	client   client.Client // of the default namespace
+	// temporalDB is where the Temporal server keeps all it has; empty for the dev server.
+	temporalDB string
 }
 
 func startServers(b *bench) *servers {
@@ -47,7 +49,8 @@ func startServers(b *bench) *servers {
 		postgres: testserver.StartPostgres(b, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off", "shared_buffers=1GB", "max_wal_size=4GB"),
 	}
 	if b.full {
-		s.temporal = testserver.StartTemporalOnPostgres(b, testserver.StartPostgres(b, "shared_buffers=512MB", "max_wal_size=4GB"), 512, nil)
+		db := testserver.StartPostgres(b, "shared_buffers=512MB", "max_wal_size=4GB")
+		s.temporal, s.temporalDB = testserver.StartTemporalOnPostgres(b, db, 512, nil), db.URL
 	} else {
 		s.temporal = testserver.StartTemporal(b, filepath.Join(b.TempDir(), "temporal.db"), 0)
 	}
@@ -61,6 +64,34 @@ func startServers(b *bench) *servers {
 	}
 	_ = db.Close()
 	return s
+}
+
+// settings says how the servers are set, by their own account.
+func (s *servers) settings(b *bench) string {
+	b.Helper()
+	cluster, err := s.client.WorkflowService().GetClusterInfo(b.Context(), &workflowservice.GetClusterInfoRequest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	told := fmt.Sprintf("Temporal %s, %d shards, on %s", cluster.GetServerVersion(), cluster.GetHistoryShardCount(), cluster.GetPersistenceStore())
+	for _, p := range []struct{ of, url string }{{"the bot's", s.postgres.URL}, {"Temporal's", s.temporalDB}} {
+		if p.url == "" {
+			continue
+		}
+		db, err := sql.Open("pgx", p.url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var set string
+		err = db.QueryRowContext(b.Context(), `SELECT current_setting('server_version') || ': ' || string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
+			FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size')`).Scan(&set)
+		_ = db.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		told += fmt.Sprintf("; %s Postgres %s", p.of, set)
+	}
+	return fmt.Sprintf("%s; %d rounds; the programs as they are, but for what the measurements say", told, b.rounds)
 }
 
 func (s *servers) dial(b *bench, namespace string) client.Client {
@@ -128,6 +159,7 @@ func build(b *bench, o settings) *world {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.tell("%s: %d channels; %s", o.name, o.channels, strings.ReplaceAll(o.response, "\n", ", "))
 	w := &world{
 		b: b, namespace: fmt.Sprintf("bench-%s-%d", o.name, time.Now().UnixMilli()),
 		url: b.servers.postgres.Database(), door: testserver.FreeAddress(b), hatch: testserver.FreeAddress(b),
