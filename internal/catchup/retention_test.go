@@ -12,12 +12,12 @@ import (
 // relay has all that waits relayed.
 func (b *bundle) relay() {
 	b.Helper()
-	ids, err := b.Store.Backlog(b.Context(), 1000)
+	backlog, err := b.Store.Backlog(b.Context(), 1000)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, id := range ids {
-		waiting, err := b.Store.Waiting(b.Context(), id, 1000)
+	for _, left := range backlog {
+		waiting, err := b.Store.Waiting(b.Context(), left.WorkflowID, 1000)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -227,17 +227,17 @@ func (b *bundle) marks() store.Channel {
 // changes is what waits to be relayed, each as the conversation, the kind and the text.
 func (b *bundle) changes() []string {
 	b.Helper()
-	ids, err := b.Store.Backlog(b.Context(), 1000)
+	backlog, err := b.Store.Backlog(b.Context(), 1000)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var out []string
-	for _, id := range ids {
-		waiting, err := b.Store.Waiting(b.Context(), id, 1000)
+	for _, left := range backlog {
+		waiting, err := b.Store.Waiting(b.Context(), left.WorkflowID, 1000)
 		if err != nil {
 			b.Fatal(err)
 		}
-		kind, _, _ := strings.Cut(id, "/")
+		kind, _, _ := strings.Cut(left.WorkflowID, "/")
 		for _, c := range waiting {
 			m, err := b.Store.Message(b.Context(), "T1", b.channel, c.TS)
 			if err != nil {

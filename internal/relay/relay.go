@@ -164,25 +164,29 @@ func (r *Relay) sweep(ctx context.Context) {
 // sweepOnce puts a part of the backlog in line. It returns what was not in line
 // already, and whether there may be more than that: then most of this part was new.
 func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bool) {
-	ids, err := r.backlog(ctx)
+	backlog, err := r.backlog(ctx)
 	if err != nil {
 		r.tell(ctx, "backlog not read", err)
 		return nil, false
 	}
-	for _, id := range ids {
-		c, err := chat.ParseConversation(id)
+	for _, left := range backlog {
+		c, err := chat.ParseConversation(left.WorkflowID)
 		if err != nil {
 			r.logger.Error("a conversation in the backlog has no address", "error", err)
 			continue
 		}
-		if r.queue.push(c, late) {
+		h := late
+		if left.Addressed && c.AnswersHere() {
+			h = urgent
+		}
+		if r.queue.push(c, h) {
 			fed = append(fed, c)
 		}
 	}
-	return fed, len(ids) == sweepAtOnce && len(fed) > sweepAtOnce/2
+	return fed, len(backlog) == sweepAtOnce && len(fed) > sweepAtOnce/2
 }
 
-func (r *Relay) backlog(ctx context.Context) ([]string, error) {
+func (r *Relay) backlog(ctx context.Context) ([]store.Left, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnFor)
 	defer cancel()
 	return r.store.Backlog(ctx, sweepAtOnce)

@@ -181,11 +181,15 @@ func (b *bundle) say(c chat.Conversation, ns ...int) {
 }
 
 func say(ctx context.Context, s *store.Store, c chat.Conversation, ns ...int) error {
+	return sayAs(ctx, s, conversation.Said, c, ns...)
+}
+
+func sayAs(ctx context.Context, s *store.Store, kind conversation.Kind, c chat.Conversation, ns ...int) error {
 	for _, n := range ns {
 		m := chat.Message{Team: c.Team, Channel: c.Channel, ThreadTS: c.Thread, TS: at(n), UserID: "U1"}
 		if _, err := s.Record(ctx, m, func(store.Known) store.Entry {
 			return store.Entry{Message: &m, Handled: true, Changes: []store.Change{
-				{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Said}},
+				{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: kind}},
 			}}
 		}); err != nil {
 			return err
@@ -471,6 +475,29 @@ func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+}
+
+// Whoever waits for an answer when the relay comes back is not behind those that talk.
+func TestSweepPutsFirstWhoWaitsForAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	thread := chat.Conversation{Team: "T1", Channel: "C5", Thread: at(5)}
+	for _, c := range []chat.Conversation{thread.Top(), thread} {
+		if err := sayAs(t.Context(), b.store, conversation.Addressed, c, 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.say(in(1), 1)
+	r := b.relay(b.store)
+	r.queue.push(in(1), late) // before the others are looked for
+	if fed, _ := r.sweepOnce(t.Context()); len(fed) != 2 {
+		t.Fatalf("fed %v", fed)
+	}
+	for _, want := range []chat.Conversation{thread, in(1), thread.Top()} {
+		if got, ok := r.queue.take(t.Context()); !ok || got != want {
+			t.Errorf("taken %v, want %v", got, want)
+		}
+	}
 }
 
 // A storm in one channel, held up by the server, holds up no other channel: neither

@@ -145,15 +145,23 @@ func (s *Store) Release(ctx context.Context, workflowID, relay string) (more boo
 const channelOf = `CASE WHEN workflow_id LIKE 'thread/%'
 	THEN rtrim(substr(workflow_id, 8), '0123456789.') ELSE substr(workflow_id, 9) || '/' END`
 
-// Backlog is the workflow ids of conversations that have changes waiting and no
-// relay at work on them: of each channel the one that has waited longest, then of
-// each the next, and so on. A storm in one channel leaves room for the others. How
-// long one has waited is told by the first of its changes to be relayed.
+// Left is a conversation that has changes waiting.
+type Left struct {
+	WorkflowID string
+	// Addressed is set where somebody who addressed the bot is among what waits.
+	Addressed bool
+}
+
+// Backlog is the conversations that have changes waiting and no relay at work on
+// them: of each channel one, then of each the next, and so on, so that a storm in one
+// channel leaves room for the others. Those in which the bot was addressed come
+// before others, and then those that have waited longest. How long one has waited is
+// told by the first of its changes to be relayed.
 //
 // It steps along the index from one conversation to the next: what it costs does not
 // depend on how much waits for each.
-func (s *Store) Backlog(ctx context.Context, limit int) ([]string, error) {
-	var ids []string
+func (s *Store) Backlog(ctx context.Context, limit int) ([]Left, error) {
+	var left []Left
 	err := s.db.WithContext(ctx).Raw(`
 		WITH RECURSIVE w(workflow_id) AS (
 			SELECT MIN(workflow_id) FROM changes WHERE relayed_us IS NULL
@@ -161,20 +169,22 @@ func (s *Store) Backlog(ctx context.Context, limit int) ([]string, error) {
 			SELECT (SELECT MIN(n.workflow_id) FROM changes n WHERE n.relayed_us IS NULL AND n.workflow_id > w.workflow_id)
 			FROM w WHERE w.workflow_id IS NOT NULL
 		)
-		SELECT workflow_id FROM (
-			SELECT workflow_id, first, ROW_NUMBER() OVER (PARTITION BY `+channelOf+` ORDER BY first) AS turn FROM (
-				SELECT w.workflow_id, (
+		SELECT workflow_id, addressed FROM (
+			SELECT workflow_id, addressed, first, ROW_NUMBER() OVER (PARTITION BY `+channelOf+` ORDER BY addressed DESC, first) AS turn FROM (
+				SELECT w.workflow_id, EXISTS (
+					SELECT 1 FROM changes a WHERE a.workflow_id = w.workflow_id AND a.relayed_us IS NULL AND a.kind = 'addressed'
+				) AS addressed, (
 					SELECT f.id FROM changes f WHERE f.workflow_id = w.workflow_id AND f.relayed_us IS NULL
 					ORDER BY f.sent_us, f.id LIMIT 1
 				) AS first
 				FROM w WHERE w.workflow_id IS NOT NULL
 				AND COALESCE((SELECT c.claimed_us FROM conversations c WHERE c.workflow_id = w.workflow_id), 0) < ?
 			) free
-		) turns ORDER BY turn, first LIMIT ?`, s.nowMicros(), limit).Scan(&ids).Error
+		) turns ORDER BY turn, addressed DESC, first LIMIT ?`, s.nowMicros(), limit).Scan(&left).Error
 	if err != nil {
 		return nil, fmt.Errorf("read backlog: %w", err)
 	}
-	return ids, nil
+	return left, nil
 }
 
 // BacklogSize is how many changes wait to be relayed, and since when the oldest

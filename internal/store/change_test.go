@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -225,11 +226,11 @@ func TestBacklog(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		backlog := func(limit int) []string {
 			t.Helper()
-			ids, err := db.Backlog(t.Context(), limit)
+			left, err := db.Backlog(t.Context(), limit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return ids
+			return leftIn(left)
 		}
 		size := func(count int, oldest time.Time) {
 			t.Helper()
@@ -279,33 +280,66 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
+// leftIn is the workflow ids of what is left.
+func leftIn(left []Left) (ids []string) {
+	for _, l := range left {
+		ids = append(ids, l.WorkflowID)
+	}
+	return ids
+}
+
 // A storm in one channel does not fill the look at the backlog: the channels come in
-// turn, each in the order of its waiting.
+// turn, each in the order of its waiting, but for those who wait for an answer.
 func TestBacklogTakesChannelsInTurn(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		n := 0
-		add := func(channel, thread string) string {
+		add := func(channel, thread string, kind conversation.Kind) string {
 			n++
 			m := said(at(n), thread)
 			m.Channel = channel
-			db.record(t, m, keep(m, conversation.Said))
+			db.record(t, m, keep(m, kind))
 			return of(m).ID()
 		}
 		var storm []string
 		for i := range 10 {
-			storm = append(storm, add("C1", at(100+i)))
+			storm = append(storm, add("C1", at(100+i), conversation.Said))
 		}
-		storm = append(storm, add("C1", "")) // its top level is of the same channel
-		other, next := add("C10", at(200)), add("C10", at(201))
-		third := add("C2", "")
-		want := []string{storm[0], other, third, storm[1], next, storm[2], storm[3]}
-		got, err := db.Backlog(t.Context(), len(want))
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("backlog %v, %v\nwant    %v", got, err, want)
+		storm = append(storm, add("C1", "", conversation.Said)) // its top level is of the same channel
+		other, next := add("C10", at(200), conversation.Said), add("C10", at(201), conversation.Said)
+		third := add("C2", "", conversation.Said)
+		waiting := func(id string) []Waiting {
+			t.Helper()
+			c, err := chat.ParseConversation(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db.waiting(t, c)
 		}
-		if all, err := db.Backlog(t.Context(), 100); err != nil || len(all) != 14 || all[13] != storm[10] {
-			t.Errorf("backlog %v, %v; want all 14, the storm's last at the end", all, err)
+		look := func(limit int, want ...string) {
+			t.Helper()
+			left, err := db.Backlog(t.Context(), limit)
+			if err != nil || !slices.Equal(leftIn(left), want) {
+				t.Errorf("backlog %v, %v\nwant    %v", left, err, want)
+			}
+			for _, l := range left {
+				if want := slices.ContainsFunc(waiting(l.WorkflowID), func(w Waiting) bool { return w.Kind == conversation.Addressed }); l.Addressed != want {
+					t.Errorf("%+v, want addressed: %v", l, want)
+				}
+			}
 		}
+		look(7, storm[0], other, third, storm[1], next, storm[2], storm[3])
+		all := slices.Concat([]string{storm[0], other, third, storm[1], next}, storm[2:])
+		look(100, all...)
+
+		asked, again := add("C1", at(300), conversation.Addressed), add("C1", at(301), conversation.Addressed)
+		late := add("C3", at(400), conversation.Addressed)
+		look(8, asked, late, other, third, again, next, storm[0], storm[1])
+		add("C10", at(201), conversation.Addressed) // who talked before
+		look(5, next, asked, late, third, again)
+		if err := db.Relayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		look(4, next, again, late, third)
 	})
 }
 
@@ -325,13 +359,16 @@ func TestBacklogStepsFromConversationToConversation(t *testing.T) {
 	}
 	db.analyze(t)
 	for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
-		ids, err := s.Backlog(ctx, 2*conversations)
-		if len(ids) != conversations {
-			t.Errorf("%d wait, want %d", len(ids), conversations)
+		left, err := s.Backlog(ctx, 2*conversations)
+		if len(left) != conversations {
+			t.Errorf("%d wait, want %d", len(left), conversations)
 		}
 		return err
 	}) {
 		plan := db.explain(t, st.sql, st.vars)
+		if !strings.Contains(plan, "changes_addressed") {
+			t.Errorf("those that address the bot are looked for without their index:\n%s", plan)
+		}
 		for _, step := range regexp.MustCompile(`actual rows=(\d+) loops=(\d+)`).FindAllStringSubmatch(plan, -1) {
 			rows, _ := strconv.Atoi(step[1])
 			loops, _ := strconv.Atoi(step[2])

@@ -403,7 +403,7 @@ func TestAPrunedConversationIsServed(t *testing.T) {
 		}
 		next := said(at(3), "")
 		db.record(t, next, keep(next, conversation.Said))
-		if backlog, err := db.Backlog(t.Context(), 10); err != nil || !slices.Equal(backlog, []string{of(m).ID()}) {
+		if backlog, err := db.Backlog(t.Context(), 10); err != nil || !slices.Equal(backlog, []Left{{WorkflowID: of(m).ID()}}) {
 			t.Errorf("backlog %v, %v", backlog, err)
 		}
 		if changes, err := db.Take(t.Context(), of(next).ID(), "another", noon.Add(time.Minute), 10); err != nil || len(changes) != 1 {
