@@ -144,7 +144,7 @@ func (w *world) backlog() int {
 // drained waits until nothing waits to be relayed.
 func (w *world) drained() {
 	w.b.Helper()
-	w.b.await("the backlog to be gone", 5*time.Minute, func() bool {
+	w.b.await("the backlog to be gone", 30*time.Minute, func() bool {
 		return w.count("SELECT COUNT(*) FROM (SELECT FROM changes WHERE relayed_us IS NULL LIMIT 1) w") == 0
 	})
 }
