@@ -96,7 +96,6 @@ type clusterOfTemporal struct {
 func (c clusterOfTemporal) configure(port int, dynamic map[string]any) (string, error) {
 	settings := filepath.Join(c.dir, "dynamic.yaml")
 	var b strings.Builder
-	b.WriteString("system.forceSearchAttributesCacheRefreshOnRead: [{value: true}]\n")
 	for name, value := range dynamic {
 		fmt.Fprintf(&b, "%s: [{value: %v}]\n", name, value)
 	}
