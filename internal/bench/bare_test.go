@@ -56,24 +56,26 @@ func bareTalk(ctx workflow.Context) error {
 			if i == m.Activities-1 {
 				o.TaskQueue = bareQueue // as the post is
 			}
-			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), "Reach", m.ID, i).Get(ctx, nil); err != nil {
+			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), "Reach", m.ID, i == m.Activities-1).Get(ctx, nil); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// reached is when activities were.
+// reached is when the last activity of each message was.
 type reached struct {
 	mu    sync.Mutex
-	times map[int]int64 // the newest of a message, Unix microseconds
+	times map[int]int64 // Unix microseconds
 }
 
 // Reach does nothing but look at the clock.
-func (r *reached) Reach(_ context.Context, id, _ int) error {
+func (r *reached) Reach(_ context.Context, id int, last bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.times[id] = time.Now().UnixMicro()
+	if last {
+		r.times[id] = time.Now().UnixMicro()
+	}
 	return nil
 }
 

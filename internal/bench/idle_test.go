@@ -172,10 +172,6 @@ func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLas
 		times, err = floor.times()
 		return err == nil && len(times) >= dueChannels
 	})
-	time.Sleep(2 * time.Second) // the first of two may have been counted
-	if times, err = floor.times(); err != nil {
-		b.Fatal(err)
-	}
 	bareFirst = time.Hour
 	for _, at := range times {
 		bareFirst, bareLast = min(bareFirst, at.Sub(began)), max(bareLast, at.Sub(began))

@@ -92,10 +92,6 @@ func (r *bare) reach(name string, rate float64, n int) []time.Duration {
 		times, err = r.times()
 		return err == nil && len(times) >= len(before)+n
 	})
-	time.Sleep(time.Second) // the first of two may have been counted
-	if times, err = r.times(); err != nil {
-		r.b.Fatal(err)
-	}
 	var took []time.Duration
 	for id, at := range sent {
 		took = append(took, times[id].Sub(at))
