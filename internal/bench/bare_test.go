@@ -52,7 +52,8 @@ func bareTalk(ctx workflow.Context) error {
 			}
 		}
 		for i := range m.Activities {
-			o := workflow.ActivityOptions{StartToCloseTimeout: time.Minute, TaskQueue: bareModelQueue}
+			// A task that the server loses on its way, as a busy one does, comes back as soon as ours.
+			o := workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second, TaskQueue: bareModelQueue}
 			if i == m.Activities-1 {
 				o.TaskQueue = bareQueue // as the post is
 			}

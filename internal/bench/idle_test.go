@@ -168,7 +168,7 @@ func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLas
 	floor.ready()
 	var times map[int]time.Time
 	var err error
-	b.await("the bare activities", time.Minute, func() bool {
+	b.await("the bare activities", 2*time.Minute, func() bool {
 		times, err = floor.times()
 		return err == nil && len(times) >= dueChannels
 	})
