@@ -123,7 +123,11 @@ func startTemporal(t *testing.T, how string) *testserver.TemporalServer {
 	case "dev":
 		return testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), 0)
 	case "postgres":
-		return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), 4, map[string]any{"matching.enableFairness": true})
+		return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), 4, map[string]any{
+			"matching.enableFairness": true,
+			// What one starter registers, all servers know at once: no conversation goes without.
+			"system.forceSearchAttributesCacheRefreshOnRead": true,
+		})
 	default:
 		t.Fatalf("no such Temporal server: %s", how)
 		return nil
