@@ -512,7 +512,7 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 }
 
 // explain is how the database carries a statement out; its effect is undone. Postgres
-// tells the plan that it makes once and for all values, as a prepared statement gets it.
+// tells the plan that it makes once and for all values, as a prepared statement of ours gets it (planOnce).
 func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	t.Helper()
 	pool, err := db.db.DB()
@@ -527,10 +527,11 @@ func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	if db.sqlite != "" {
 		return lines(t, tx, "EXPLAIN QUERY PLAN "+sql, vars...)
 	}
-	for _, prepare := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
-		if _, err := tx.ExecContext(t.Context(), prepare); err != nil {
-			t.Fatalf("%s: %v", prepare, err)
-		}
+	if mode := strings.TrimSpace(lines(t, tx, "SHOW plan_cache_mode")); mode != "force_generic_plan" {
+		t.Fatalf("plans are made by %s", mode)
+	}
+	if _, err := tx.ExecContext(t.Context(), "PREPARE statement AS "+sql); err != nil {
+		t.Fatalf("prepare %s: %v", sql, err)
 	}
 	execute := "EXPLAIN (ANALYZE, TIMING OFF) EXECUTE statement"
 	if len(vars) > 0 {
