@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -113,6 +114,7 @@ func Start(c chat.Conversation, name string, phase conversation.Phase, attribute
 		TaskQueue: conversation.TaskQueue,
 		// A conversation that was closed when it was idle starts anew.
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowTaskTimeout:   taskTimeout,
 		StaticSummary:         summary(c, name),
 		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
 	}
@@ -124,6 +126,11 @@ func Start(c chat.Conversation, name string, phase conversation.Phase, attribute
 	}
 	return options, in
 }
+
+// taskTimeout is how long a workflow task may be under way, which is over in a moment, until
+// the server gives it to another worker: half of its default, since nobody is answered
+// meanwhile where a worker has died with it, or the server has lost it on its way.
+const taskTimeout = 5 * time.Second
 
 // fairnessKey is the conversation's Slack channel: when tasks wait, the server takes
 // of each channel in turn. What the workflow has done for it inherits the key. Slack's

@@ -178,6 +178,9 @@ func TestSend(t *testing.T) {
 			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowExecutionTimeout().AsDuration(); timeout != 0 {
 				t.Errorf("the conversation ends after %v", timeout)
 			}
+			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowTaskTimeout().AsDuration(); timeout != 5*time.Second {
+				t.Errorf("a workflow task that is lost comes back after %v", timeout)
+			}
 		}
 	})
 
