@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"runtime/debug"
+	"strings"
 
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -31,4 +32,15 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 		Version:                   worker.WorkerDeploymentVersion{DeploymentName: settings.Deployment, BuildID: id},
 		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
 	}, nil
+}
+
+// binary is by what Temporal tells this program from others that have completed a workflow's
+// tasks: its revision, or "" where that does not tell it from others. The SDK then reads all
+// of it for a checksum, which takes as long as the rest of the start.
+func binary(build *debug.BuildInfo) string {
+	revision := launch.Revision(build)
+	if strings.Contains(revision, "-") { // it was changed since
+		return ""
+	}
+	return revision
 }

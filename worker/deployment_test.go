@@ -30,6 +30,21 @@ import (
 	"myao/internal/testserver"
 )
 
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
+	for want, build := range map[string][]*debug.BuildInfo{
+		"0123456789ab": {{Settings: []debug.BuildSetting{revision}}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}}},
+		"":             {nil, {}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}},
+	} {
+		for _, b := range build {
+			if got := binary(b); got != want {
+				t.Errorf("%v: %q, want %q", b, got, want)
+			}
+		}
+	}
+}
+
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	built := func(settings ...debug.BuildSetting) *debug.BuildInfo { return &debug.BuildInfo{Settings: settings} }

@@ -28,6 +28,9 @@ func serve(ctx context.Context, p launch.Program) error {
 	if err != nil {
 		return err
 	}
+	if name := binary(build); name != "" {
+		worker.SetBinaryChecksum(name)
+	}
 	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
 	if err != nil {
 		return err
