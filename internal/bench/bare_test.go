@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	slackapi "github.com/slack-go/slack"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -39,6 +40,9 @@ type bareMessage struct {
 	// Activities is how many are carried out one after the other; After is what it waits for first.
 	Activities int           `json:"activities"`
 	After      time.Duration `json:"after"`
+	// Slack is the address of the Web API where the last activity posts into Channel; empty: it only looks at the clock.
+	Slack   string `json:"slack,omitempty"`
+	Channel string `json:"channel,omitempty"`
 }
 
 // bareTalk takes signals for ever, and does what they say.
@@ -54,10 +58,11 @@ func bareTalk(ctx workflow.Context) error {
 		for i := range m.Activities {
 			// A task that the server loses on its way, as a busy one does, comes back as soon as ours.
 			o := workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second, TaskQueue: bareModelQueue}
+			name := "Pass"
 			if i == m.Activities-1 {
-				o.TaskQueue = bareQueue // as the post is
+				name, o.TaskQueue = "Reach", bareQueue // as the post is
 			}
-			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), "Reach", m.ID, i == m.Activities-1).Get(ctx, nil); err != nil {
+			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), name, m).Get(ctx, nil); err != nil {
 				return err
 			}
 		}
@@ -70,14 +75,19 @@ type reached struct {
 	times map[int]int64 // Unix microseconds
 }
 
-// Reach does nothing but look at the clock.
-func (r *reached) Reach(_ context.Context, id int, last bool) error {
+// Pass does nothing.
+func (r *reached) Pass(context.Context, bareMessage) error { return nil }
+
+// Reach does nothing but look at the clock, and post where it is told to.
+func (r *reached) Reach(ctx context.Context, m bareMessage) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last {
-		r.times[id] = time.Now().UnixMicro()
+	r.times[m.ID] = time.Now().UnixMicro()
+	r.mu.Unlock()
+	if m.Slack == "" {
+		return nil
 	}
-	return nil
+	_, _, err := slackapi.New("xoxb-sandbox", slackapi.OptionAPIURL(m.Slack)).PostMessageContext(ctx, m.Channel, slackapi.MsgOptionText("I see.", false))
+	return err
 }
 
 func (r *reached) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -106,6 +116,7 @@ func bareWorker(namespace string) error {
 	model := worker.New(c, bareModelQueue, options)
 	main.RegisterWorkflow(bareTalk)
 	for _, w := range []worker.Worker{main, model} {
+		w.RegisterActivity(r.Pass)
 		w.RegisterActivity(r.Reach)
 		if err := w.Start(); err != nil {
 			return err

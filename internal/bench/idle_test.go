@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
+	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 const (
@@ -56,6 +59,7 @@ func measureIdle(b *bench) []row {
 	defer w.close()
 	floor := startBare(b, "idle")
 	defer floor.program.Kill()
+	bare := newBareSlack(b)
 
 	empty := w.live()
 	w.crowd(0, crowd)
@@ -63,7 +67,7 @@ func measureIdle(b *bench) []row {
 	rows := []row{alone("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(crowd)).
 		noting("%d conversations; %d KiB is what the SDK's cache takes of a bare workflow; %.0f MiB in all, of which %.0f without any; resident %.0f MiB",
 			crowd, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20))}
-	rows = append(rows, w.restartRows(floor, crowd)...)
+	rows = append(rows, w.restartRows(floor, bare, crowd)...)
 	if *flagLong {
 		rows = append(rows, w.openRow(crowd, kept))
 	}
@@ -104,13 +108,13 @@ func (w *world) workflowTasks() int64 {
 }
 
 // restartRows kills the worker while a hundred replies wait, starts it when they are due,
-// and compares it with a bare worker that has nothing else to keep.
-func (w *world) restartRows(floor *bare, crowd int) []row {
+// and compares it with a bare worker that posts, too, and has nothing else to keep.
+func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 	b := w.b
 	var firsts, lasts, bareLasts []float64
 	asked := 0
 	for round := range b.rounds {
-		first, last, bareFirst, bareLast := w.restart(floor, round)
+		first, last, bareFirst, bareLast := w.restart(floor, slack, round)
 		asked += dueChannels
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
@@ -131,14 +135,14 @@ func (w *world) restartRows(floor *bare, crowd int) []row {
 // restart kills the worker, and the bare one, while replies wait, and starts one after the
 // other when all are due. It returns how long after its start each has posted the first and
 // the last.
-func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLast time.Duration) {
+func (w *world) restart(floor *bare, slack *bareSlack, round int) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
 	b.quiet()
 	before, decided := len(w.workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
 	for i, channel := range w.channels[:dueChannels] {
 		w.workspace.Say(channel, w.person, "can anybody help me?")
-		if err := floor.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2}); err != nil {
+		if err := floor.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -154,29 +158,44 @@ func (w *world) restart(floor *bare, round int) (first, last, bareFirst, bareLas
 	time.Sleep(away)
 	b.quiet()
 
+	first, last = b.replies(w.worker, w.workspace, before)
+	b.quiet()
+	bareFirst, bareLast = b.replies(floor.program, slack.workspace, round*dueChannels)
+	return first, last, bareFirst, bareLast
+}
+
+// replies starts a program, and returns how long after that a workspace that has had some
+// posts before has got the first and the last of a hundred.
+func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspace, before int) (first, last time.Duration) {
+	b.Helper()
 	began := time.Now()
-	w.worker.Start()
-	b.await("the replies", 2*time.Minute, func() bool { return len(w.workspace.Posts()) >= before+dueChannels })
+	program.Start()
+	b.await("the replies", 2*time.Minute, func() bool { return len(workspace.Posts()) >= before+dueChannels })
 	first = time.Hour
-	for _, p := range w.workspace.Posts()[before:] {
+	for _, p := range workspace.Posts()[before:] {
 		first, last = min(first, p.At.Sub(began)), max(last, p.At.Sub(began))
 	}
-	b.quiet()
+	return first, last
+}
 
-	began = time.Now()
-	floor.program.Start()
-	floor.ready()
-	var times map[int]time.Time
-	var err error
-	b.await("the bare activities", 2*time.Minute, func() bool {
-		times, err = floor.times()
-		return err == nil && len(times) >= dueChannels
-	})
-	bareFirst = time.Hour
-	for _, at := range times {
-		bareFirst, bareLast = min(bareFirst, at.Sub(began)), max(bareLast, at.Sub(began))
+// bareSlack is a workspace for the bare worker to post into, which tells nobody of it.
+type bareSlack struct {
+	workspace *sandbox.Workspace
+	api       string // the address of its Web API
+	channels  []string
+}
+
+func newBareSlack(b *bench) *bareSlack {
+	b.Helper()
+	s := &bareSlack{workspace: sandbox.New(sandbox.Config{LogLimit: 1000})}
+	b.Cleanup(s.workspace.Close)
+	api := httptest.NewServer(s.workspace.Handler())
+	b.Cleanup(api.Close)
+	s.api = api.URL + "/api/"
+	for i := range dueChannels {
+		s.channels = append(s.channels, s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), s.workspace.Bot().UserID))
 	}
-	return first, last, bareFirst, bareLast
+	return s
 }
 
 // openRow has ten times as many conversations wait as the worker caches, lets some of
