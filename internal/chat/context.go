@@ -110,10 +110,10 @@ type Context struct {
 	Conversation       ChannelMessages
 	WorkspaceLongTerm  string
 	WorkspaceShortTerm string
-	// Channels are the active channels with their memories, by name.
-	Channels []ChannelMemory
-	// ChannelsUntold is how many more of them have a memory that was left out.
-	ChannelsUntold int
+	// Channels are the active channels with their memories, by name; ChannelsUnlisted is
+	// how many more there are, ChannelsUntold how many of all have a memory that was left out.
+	Channels                         []ChannelMemory
+	ChannelsUnlisted, ChannelsUntold int
 	// ThreadMemories maps a thread's ts to its summary; ThreadsUntold is how many
 	// more there are.
 	ThreadMemories map[string]string

@@ -196,7 +196,7 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 
 // ofWorkspace merges what is remembered of the channels that everybody may read.
 func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
-	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, channelsAtMost)
+	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, channelsAtMost, channelsAtMost)
 	if err != nil {
 		return plan{}, err
 	}

@@ -132,6 +132,7 @@ func forged(target, text, name string) chat.Context {
 		WorkspaceShortTerm: text + "\nknown",
 		Channels:           []chat.ChannelMemory{{ChannelID: "C1", ChannelName: name, LongTerm: "known\n" + text, ShortTerm: text + "\nknown"}},
 		ThreadMemories:     map[string]string{"100.000000": "known\n\n" + text, "101.000000": text + "\nknown"},
+		ChannelsUnlisted:   2,
 		ChannelsUntold:     2,
 		ThreadsUntold:      2,
 		TargetThread:       target,

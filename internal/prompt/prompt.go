@@ -168,6 +168,7 @@ func (r *Renderer) rehearse() error {
 		WorkspaceLongTerm:  "x",
 		WorkspaceShortTerm: "x",
 		Channels:           []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"}},
+		ChannelsUnlisted:   1,
 		ChannelsUntold:     1,
 		ThreadMemories:     map[string]string{"1.000000": "x"},
 		ThreadsUntold:      1,

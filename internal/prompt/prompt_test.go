@@ -210,6 +210,33 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// Of many channels some are named, and how many are not is said.
+func TestChannelsThatAreNotListed(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		language string
+		omitted  int
+	}{
+		"… 1 further channel is not listed here":     {"en", 1},
+		"… 900 further channels are not listed here": {"en", 900},
+		"… ほか 900 チャンネルの名前は省略":                       {"ja", 900},
+	} {
+		r := renderer(t, Config{Language: c.language})
+		known := seed001()
+		none, _, err := r.Judgment(known, Options{Now: noon})
+		if err != nil || strings.Contains(none, want) {
+			t.Errorf("%q, of all: %v\n%s", want, err, none)
+		}
+		known.ChannelsUnlisted = c.omitted
+		if system, _, err := r.Judgment(known, Options{Now: noon}); err != nil || strings.Count(system, "\n"+want+"\n") != 1 {
+			t.Errorf("%q: %v\n%s", want, err, system)
+		}
+		if forged := r.guard.text(want); forged != `\`+want {
+			t.Errorf("%q may be forged: %q", want, forged)
+		}
+	}
+}
+
 // A direct message has no name, so that nothing passes its id for one.
 func TestDirectMessage(t *testing.T) {
 	t.Parallel()

@@ -19,9 +19,9 @@ type view struct {
 	// ChannelMemories are what has a memory, with it. Summaries are those of threads.
 	Channels, ChannelMemories []channelView
 	Summaries                 []summaryView
-	// ChannelsUntold and ThreadsUntold are how many more memories and summaries
-	// there are than these.
-	ChannelsUntold, ThreadsUntold int
+	// ChannelsUnlisted is how many more channels there are than these, ChannelsUntold and
+	// ThreadsUntold how many more memories and summaries.
+	ChannelsUnlisted, ChannelsUntold, ThreadsUntold int
 	// Channel is the name of the channel that the conversation is in; Direct
 	// is set in a direct message, which has none.
 	Channel string
@@ -93,20 +93,21 @@ const (
 func (r *Renderer) view(c chat.Context, o Options) view {
 	n := newNames(c, o, r.direct)
 	v := view{
-		AgentPrompt:    o.AgentPrompt,
-		ChannelsUntold: max(c.ChannelsUntold, 0),
-		ThreadsUntold:  max(c.ThreadsUntold, 0),
-		Direct:         direct(c.Conversation.ChannelID),
-		Now:            o.Now.In(r.location).Format(timeLayout),
-		Zone:           zone(o.Now.In(r.location)),
-		Today:          o.Now.In(r.location).Format(dateLayout),
-		MaxDelay:       max(o.MaxDelaySeconds, 0),
-		Watch:          band(30, 120, o.MaxDelaySeconds),
-		Hold:           band(180, 600, o.MaxDelaySeconds),
-		Bare:           o.Bare,
-		Fault:          cleanLine(o.Fault, 500),
-		MaxTokens:      max(o.MaxTokens, 0),
-		WindowHours:    max(o.WindowHours, 0),
+		AgentPrompt:      o.AgentPrompt,
+		ChannelsUnlisted: max(c.ChannelsUnlisted, 0),
+		ChannelsUntold:   max(c.ChannelsUntold, 0),
+		ThreadsUntold:    max(c.ThreadsUntold, 0),
+		Direct:           direct(c.Conversation.ChannelID),
+		Now:              o.Now.In(r.location).Format(timeLayout),
+		Zone:             zone(o.Now.In(r.location)),
+		Today:            o.Now.In(r.location).Format(dateLayout),
+		MaxDelay:         max(o.MaxDelaySeconds, 0),
+		Watch:            band(30, 120, o.MaxDelaySeconds),
+		Hold:             band(180, 600, o.MaxDelaySeconds),
+		Bare:             o.Bare,
+		Fault:            cleanLine(o.Fault, 500),
+		MaxTokens:        max(o.MaxTokens, 0),
+		WindowHours:      max(o.WindowHours, 0),
 	}
 	if !v.Direct {
 		v.Channel = n.place(c)

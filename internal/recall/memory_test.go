@@ -260,8 +260,20 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 	if told < channelTexts || told > channelTexts+1 || r.ChannelsUntold == 0 || told+r.ChannelsUntold != len(r.Context.Channels) {
 		t.Errorf("%d channels with a memory, %d without, of %d", told, r.ChannelsUntold, len(r.Context.Channels))
 	}
+	all := len(r.Context.Channels)
+	if r.ChannelsUnlisted != 0 {
+		t.Errorf("%d channels of %d are left out", r.ChannelsUnlisted, all)
+	}
 	if len(r.ThreadMemories) != threadTexts || r.ThreadsUntold != 30+2*channelTexts+1-threadTexts {
 		t.Errorf("%d threads told, %d not", len(r.ThreadMemories), r.ThreadsUntold)
+	}
+	fill(40+2*channelTexts, 40+2*channelTexts+3*channelNames)
+	all += 2 * channelNames // the others are private
+	if r = b.build("C1", ""); len(r.Context.Channels) < channelNames || len(r.Context.Channels) > channelNames+1 || len(r.Context.Channels)+r.ChannelsUnlisted != all {
+		t.Errorf("%d channels are named and %d are not, of %d", len(r.Context.Channels), r.ChannelsUnlisted, all)
+	}
+	if !slices.ContainsFunc(r.Context.Channels, func(c chat.ChannelMemory) bool { return c.ChannelID == "C1" && c.LongTerm != "" }) {
+		t.Error("the channel itself is not told of")
 	}
 }
 

@@ -50,9 +50,11 @@ type Builder struct {
 
 const (
 	// channelTexts and threadTexts bound how many memories a context holds, the most
-	// recently active first: of a thousand channels they would be a million tokens.
+	// recently active first: of a thousand channels they would be a million tokens, and
+	// their names alone, which channelNames bounds, as much as all else.
 	channelTexts = 20
 	threadTexts  = 20
+	channelNames = 100
 )
 
 // Recollection is a context with the names that occur in its texts.
@@ -86,7 +88,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	now := b.Clock()
 	held, err := b.Store.Context(ctx, store.Reading{
-		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: channelTexts,
+		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: channelTexts, Named: channelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: threadTexts,
 	})
 	if err != nil {
@@ -102,7 +104,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	r.Conversation.Omitted = held.Omitted
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(shown(held.Long, seen)), textOf(shown(held.Short, seen))
-	r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Untold, held.Threads, held.ThreadsUntold
+	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Unlisted, held.Untold, held.Threads, held.ThreadsUntold
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))

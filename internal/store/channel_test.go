@@ -212,7 +212,7 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 				}
 				seen := func(when, from string, want bool) {
 					t.Helper()
-					k, err := db.Knowledge(t.Context(), team, from, time.Time{}, 10)
+					k, err := db.Knowledge(t.Context(), team, from, time.Time{}, 10, 10)
 					if err != nil {
 						t.Fatal(err)
 					}

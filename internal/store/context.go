@@ -18,8 +18,9 @@ type Reading struct {
 	// Active is since when a channel must have spoken to be known, Remembered since when
 	// the memory of a thread must have been made.
 	Active, Remembered time.Time
-	// Channels and Threads are how many of their memories are read, the latest first.
-	Channels, Threads int
+	// Channels and Threads are how many of their memories are read, the latest first, and
+	// Named how many channels are read at all.
+	Channels, Threads, Named int
 }
 
 // Context is what the database holds for a conversation. It is what a reader in its
@@ -59,7 +60,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", ofConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.recent(r, &said),
-		known(c.Team, c.Channel, r.Active, r.Channels, &channels),
+		known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		query{`
 			SELECT m.id, m.term, m.text, m.sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
 			WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = ''`, []any{c.Team}, &workspace},
@@ -77,7 +78,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: messages(said), Knowledge: knowledge(c.Channel, r.Channels, channels), Threads: make(map[string]string, len(threads))}
+	read := Context{Messages: messages(said), Knowledge: knowledge(channels), Threads: make(map[string]string, len(threads))}
 	shown := 0
 	for _, m := range said {
 		if m.ThreadTS == c.Thread {

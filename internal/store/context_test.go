@@ -14,7 +14,7 @@ import (
 // and all else.
 func (db database) context(t *testing.T, c chat.Conversation, limit int) Context {
 	t.Helper()
-	read, err := db.Context(t.Context(), Reading{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100})
+	read, err := db.Context(t.Context(), Reading{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100, Named: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

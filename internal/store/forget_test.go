@@ -224,7 +224,7 @@ func TestForgetTheWorkspace(t *testing.T) {
 		}
 		told := func(here string) (all []string) {
 			t.Helper()
-			k, err := db.Knowledge(t.Context(), team, here, time.Time{}, 10)
+			k, err := db.Knowledge(t.Context(), team, here, time.Time{}, 10, 10)
 			if err != nil {
 				t.Fatal(err)
 			}

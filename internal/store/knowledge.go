@@ -37,25 +37,27 @@ type ChannelKnowledge struct {
 type Knowledge struct {
 	// Channels are those Active since a time that the reader may know of, and the
 	// reader's own, the most recently active first; those that the bot has left and
-	// archived ones are not among them, but for the reader's own. Of all but the first
-	// most, and the reader's own, the memories are left out.
+	// archived ones are not among them, but for the reader's own. Beside the reader's own
+	// there are the first so many, and the memories of fewer.
 	Channels []ChannelKnowledge
-	// Untold is how many channels have a memory that was left out.
-	Untold int
+	// Unlisted is how many more channels there are, Untold how many have a memory that was left out.
+	Unlisted, Untold int
 }
 
 // Knowledge is what a reader in a channel may know, or with here empty the workspace
 // itself: a private channel is known only inside it. active is compared with Active. The
-// workspace does not know what was remembered before its own memory was forgotten.
-func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, most int) (Knowledge, error) {
+// workspace does not know what was remembered before its own memory was forgotten. There
+// are that many channels at most, and the memories of the first most of them.
+func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
 	var rows []knownRow
-	if err := together(s.db.WithContext(ctx), known(team, here, active, most, &rows)); err != nil {
+	if err := together(s.db.WithContext(ctx), known(team, here, active, channels, most, &rows)); err != nil {
 		return Knowledge{}, fmt.Errorf("read what is known of channels: %w", err)
 	}
-	return knowledge(here, most, rows), nil
+	return knowledge(rows), nil
 }
 
 // knownRow is a channel of Knowledge; of memories that are not told there is the id alone.
+// Total is of how many it is one, and Untold how many of them have memories that are not told.
 type knownRow struct {
 	ChannelID string `json:"channel_id"`
 	Name      string `json:"name"`
@@ -64,10 +66,12 @@ type knownRow struct {
 	ShortID   int64  `json:"short_id"`
 	LongTerm  string `json:"long_term"`
 	ShortTerm string `json:"short_term"`
+	Total     int    `json:"total"`
+	Untold    int    `json:"untold"`
 }
 
-// known asks for Knowledge.
-func known(team, here string, active time.Time, most int, into *[]knownRow) query {
+// known asks for Knowledge: for that many channels, and the memories of the first most of them.
+func known(team, here string, active time.Time, channels, most int, into *[]knownRow) query {
 	remembered, lost := "", []any(nil)
 	if here == "" {
 		remembered = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND f.channel_id = '')"
@@ -82,18 +86,22 @@ func known(team, here string, active time.Time, most int, into *[]knownRow) quer
 			SELECT * FROM (SELECT channel_id, long_id, short_id FROM k ORDER BY active_us DESC, channel_id LIMIT %[1]d) n
 			UNION SELECT channel_id, long_id, short_id FROM k WHERE channel_id = ?
 		)
-		SELECT k.channel_id, k.name, k.active_us, k.long_id, k.short_id, t.long_term, t.short_term
-		FROM k LEFT JOIN (
+		SELECT n.channel_id, n.name, n.active_us, n.long_id, n.short_id, t.long_term, t.short_term, (SELECT COUNT(*) FROM k) AS total,
+			(SELECT COUNT(*) FROM k WHERE COALESCE(long_id, short_id) IS NOT NULL AND channel_id NOT IN (SELECT channel_id FROM told)) AS untold
+		FROM (
+			SELECT * FROM (SELECT * FROM k ORDER BY active_us DESC, channel_id LIMIT %[3]d) n
+			UNION SELECT * FROM k WHERE channel_id = ?
+		) n LEFT JOIN (
 			SELECT t.channel_id, (SELECT m.text FROM memories m WHERE m.id = t.long_id%[2]s) AS long_term,
 				(SELECT m.text FROM memories m WHERE m.id = t.short_id%[2]s) AS short_term
 			FROM told t
-		) t ON t.channel_id = k.channel_id
-		ORDER BY k.active_us DESC, k.channel_id`, most, remembered),
-		slices.Concat([]any{team, max(1, stamp(active)), here, seenFrom(here), here}, lost, lost), into}
+		) t ON t.channel_id = n.channel_id
+		ORDER BY n.active_us DESC, n.channel_id`, most, remembered, channels),
+		slices.Concat([]any{team, max(1, stamp(active)), here, seenFrom(here), here, here}, lost, lost), into}
 }
 
 // knowledge is what rows of known tell a reader.
-func knowledge(here string, most int, rows []knownRow) (k Knowledge) {
+func knowledge(rows []knownRow) (k Knowledge) {
 	k.Channels = make([]ChannelKnowledge, len(rows))
 	for i, r := range rows {
 		c := &k.Channels[i]
@@ -105,9 +113,7 @@ func knowledge(here string, most int, rows []knownRow) (k Knowledge) {
 		if r.ShortTerm != "" {
 			c.ShortID = r.ShortID
 		}
-		if told := i < most || r.ChannelID == here; !told && (r.LongID != 0 || r.ShortID != 0) {
-			k.Untold++
-		}
+		k.Unlisted, k.Untold = r.Total-len(rows), r.Untold
 	}
 	return k
 }

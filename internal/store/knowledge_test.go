@@ -67,7 +67,7 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("%s is told the names %v, %v; want %v", who, got.Channels, err, want)
 			}
 
-			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100)
+			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100, 100)
 			if err != nil || k.Untold != 0 {
 				t.Errorf("%s: %+v, %v", who, k, err)
 			}
@@ -88,7 +88,7 @@ func TestVisibility(t *testing.T) {
 
 			if here != "" {
 				read, err := db.Context(t.Context(), Reading{
-					Conversation: chat.Conversation{Team: team, Channel: here}, Messages: 100, Around: 100, Active: noon.Add(-time.Hour), Channels: 100, Threads: 100,
+					Conversation: chat.Conversation{Team: team, Channel: here}, Messages: 100, Around: 100, Active: noon.Add(-time.Hour), Channels: 100, Threads: 100, Named: 100,
 				})
 				if err != nil || len(read.Threads) != 1 || !strings.Contains(fmt.Sprint(read.Threads), "thread "+here+"/") {
 					t.Errorf("%s is told of threads %v, %v", who, read.Threads, err)
@@ -144,7 +144,7 @@ func TestKnowledge(t *testing.T) {
 			{"C3", after(0), 0, "C3:in force C2: C1: C4:", 2},
 			{"C5", after(3), 1, "C3:in force C5:", 0}, // where nothing was ever said
 		} {
-			k, err := db.Knowledge(t.Context(), team, test.here, test.active, test.most)
+			k, err := db.Knowledge(t.Context(), team, test.here, test.active, 10, test.most)
 			var got []string
 			for _, c := range k.Channels {
 				got = append(got, c.ChannelID+":"+c.ShortTerm)
@@ -153,8 +153,29 @@ func TestKnowledge(t *testing.T) {
 				t.Errorf("in %q since %v, %d told: %s, %d untold, %v;\nwant %s, %d", test.here, test.active, test.most, strings.Join(got, " "), k.Untold, err, test.want, test.untold)
 			}
 		}
-		k, err := db.Knowledge(t.Context(), team, "C5", noon, 1)
-		if err != nil || len(k.Channels) != 5 {
+		for _, test := range []struct {
+			here     string
+			most     int
+			want     string
+			unlisted int
+			untold   int
+		}{
+			{"", 2, "C3:in force C2:", 2, 2},
+			{"", 1, "C3:in force", 3, 2},
+			{"C4", 1, "C3:in force C4:short memory of channel C4", 2, 1},
+			{"C2", 2, "C3:in force C2:", 2, 2},
+		} {
+			k, err := db.Knowledge(t.Context(), team, test.here, after(0), test.most, test.most)
+			var got []string
+			for _, c := range k.Channels {
+				got = append(got, c.ChannelID+":"+c.ShortTerm)
+			}
+			if err != nil || strings.Join(got, " ") != test.want || k.Unlisted != test.unlisted || k.Untold != test.untold {
+				t.Errorf("in %q of %d: %s, %d unlisted, %d untold, %v;\nwant %s, %d, %d", test.here, test.most, got, k.Unlisted, k.Untold, err, test.want, test.unlisted, test.untold)
+			}
+		}
+		k, err := db.Knowledge(t.Context(), team, "C5", noon, 10, 1)
+		if err != nil || len(k.Channels) != 5 || k.Unlisted != 0 {
 			t.Fatalf("%+v, %v", k, err)
 		}
 		standing := db.standing(t, scope("C3"))
@@ -172,7 +193,7 @@ func TestKnowledge(t *testing.T) {
 		if got, want := k.Channels[2], (ChannelKnowledge{ChannelMemory: chat.ChannelMemory{ChannelID: "C1", ChannelName: "one"}, Active: after(1)}); got != want {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
-		if none, err := db.Knowledge(t.Context(), "T2", "C1", noon, 10); err != nil || len(none.Channels) != 0 {
+		if none, err := db.Knowledge(t.Context(), "T2", "C1", noon, 10, 10); err != nil || len(none.Channels) != 0 {
 			t.Errorf("in another team: %+v, %v", none, err)
 		}
 	})
@@ -185,7 +206,7 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 		var before time.Time
 		active := func(what string, newest int) {
 			t.Helper()
-			k, err := db.Knowledge(t.Context(), team, channel, noon, 0)
+			k, err := db.Knowledge(t.Context(), team, channel, noon, 0, 0)
 			if err != nil || len(k.Channels) != 1 {
 				t.Fatalf("%s: %+v, %v", what, k.Channels, err)
 			}

@@ -245,7 +245,7 @@ func TestMemoryComesToADatabaseInUse(t *testing.T) {
 				t.Errorf("%s: the message is %+v, %v", when, got, err)
 			}
 			for id, second := range map[string]int{"C1": 1, "C3": 3} {
-				k, err := db.Knowledge(t.Context(), team, id, time.Time{}, 0)
+				k, err := db.Knowledge(t.Context(), team, id, time.Time{}, 10, 0)
 				if want := chat.Time(at(second)); err != nil || len(k.Channels) == 0 || k.Channels[0].Active != want {
 					t.Errorf("%s: %s is %+v, %v; want it active at %v", when, id, k.Channels, err, want)
 				}

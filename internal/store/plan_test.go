@@ -47,7 +47,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 			reply := said(at(n), long.Thread)
 			reads := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
-					_, err := s.Context(ctx, Reading{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20})
+					_, err := s.Context(ctx, Reading{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20, Named: 100})
 					return err
 				}
 			}
@@ -92,11 +92,11 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				}},
 				{name: "Remember", run: func(ctx context.Context, s *Store) error { return s.Remember(ctx, []chat.Message{reply}) }},
 				{name: "Knowledge", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Knowledge(ctx, team, channel, lately, 20)
+					_, err := s.Knowledge(ctx, team, channel, lately, 100, 20)
 					return err
 				}},
 				{name: "Knowledge of the workspace", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Knowledge(ctx, team, "", lately, 20)
+					_, err := s.Knowledge(ctx, team, "", lately, 100, 20)
 					return err
 				}},
 				{name: "Names", run: func(ctx context.Context, s *Store) error {
