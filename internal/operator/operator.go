@@ -103,8 +103,6 @@ func (o *Operator) explain(ctx context.Context, err error) error {
 	var (
 		said        *sdk.ApplicationError
 		late        *client.WorkflowUpdateServiceTimeoutOrCanceledError
-		deadline    *serviceerror.DeadlineExceeded
-		noPoller    *serviceerror.FailedPrecondition
 		unavailable *serviceerror.Unavailable
 	)
 	switch {
@@ -114,7 +112,7 @@ func (o *Operator) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &unavailable):
 		return fmt.Errorf("%w: %w", ErrNoServer, err)
-	case errors.As(err, &late), errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &late), unheard(err), errors.Is(err, context.DeadlineExceeded):
 		if !o.answers(ctx) {
 			return fmt.Errorf("%w: %w", ErrNoServer, err)
 		}

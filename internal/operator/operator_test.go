@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -220,6 +222,35 @@ func TestOrder(t *testing.T) {
 	refused(conversation.UpdateDrop, "nothing waits here: the conversation is idle")
 	want := []string{"mute by cli:carol", "unmute by cli:carol", "drop by cli:carol"}
 	w.await("the orders", func() bool { return slices.Equal(w.written(), want) })
+}
+
+// lossy is a client some of whose queries find nobody at first.
+type lossy struct {
+	client.Client
+	lost []error
+}
+
+func (l *lossy) QueryWorkflow(ctx context.Context, id, run, query string, args ...any) (converter.EncodedValue, error) {
+	if len(l.lost) > 0 {
+		err := l.lost[0]
+		l.lost = l.lost[1:]
+		return nil, err
+	}
+	return l.Client.QueryWorkflow(ctx, id, run, query, args...)
+}
+
+func TestQuestionThatGetsLostIsAskedAgain(t *testing.T) {
+	w := newWorld(t, false)
+	w.says(thread, 3600, conversation.Waiting)
+	l := &lossy{w.Client, []error{serviceerror.NewFailedPrecondition("no poller seen"), serviceerror.NewDeadlineExceeded("too late")}}
+	w.Client = l
+	if s, running, err := w.State(within(t, 10*time.Second), thread); err != nil || !running || s.Phase != conversation.Waiting {
+		t.Errorf("%+v, %v, %v", s, running, err)
+	}
+	l.lost = []error{serviceerror.NewInternal("broken")}
+	if _, _, err := w.State(within(t, 10*time.Second), thread); err == nil || errors.Is(err, ErrNoWorker) || len(l.lost) > 0 {
+		t.Errorf("what is broken: %v", err)
+	}
 }
 
 func TestOrderThatNobodyHears(t *testing.T) {

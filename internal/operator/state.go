@@ -30,7 +30,8 @@ func (o *Operator) State(ctx context.Context, c chat.Conversation) (*conversatio
 	return state, run.Running, err
 }
 
-// Show is State with all that is known of the run.
+// Show is State with all that is known of the run. It waits for a worker as long as the
+// context does.
 func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
 	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	var none *serviceerror.NotFound
@@ -48,11 +49,31 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 	if info.GetCloseTime() != nil {
 		run.Closed = info.GetCloseTime().AsTime()
 	}
-	state, err := o.query(ctx, c.ID())
-	if err != nil {
-		return nil, run, o.explain(ctx, err)
+	for {
+		state, err := o.query(ctx, c.ID())
+		if err == nil {
+			return state, run, nil
+		}
+		if !unheard(err) || ctx.Err() != nil {
+			return nil, run, o.explain(ctx, err)
+		}
+		// The server gives a question up after five seconds, and at once where it has just taken a
+		// queue over and no worker has asked it for work since.
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+		}
 	}
-	return state, run, nil
+}
+
+// askAgain is how long after a question that no worker has heard it is asked again.
+const askAgain = 200 * time.Millisecond
+
+// unheard reports whether the server found nobody to answer a query.
+func unheard(err error) bool {
+	var late *serviceerror.DeadlineExceeded
+	var noPoller *serviceerror.FailedPrecondition
+	return errors.As(err, &late) || errors.As(err, &noPoller)
 }
 
 func (o *Operator) query(ctx context.Context, workflowID string) (*conversation.State, error) {
