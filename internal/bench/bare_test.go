@@ -180,9 +180,9 @@ func (r *bare) times() (map[int]time.Time, error) {
 	return times, nil
 }
 
-// send is one raw SignalWithStartWorkflow.
+// send is one raw SignalWithStartWorkflow. A workflow task that the server loses comes back as soon as ours.
 func (r *bare) send(workflow string, m bareMessage) error {
 	_, err := r.client.SignalWithStartWorkflow(r.b.Context(), workflow, bareSignal, m,
-		client.StartWorkflowOptions{TaskQueue: bareQueue}, bareTalk)
+		client.StartWorkflowOptions{TaskQueue: bareQueue, WorkflowTaskTimeout: 5 * time.Second}, bareTalk)
 	return err
 }

@@ -121,7 +121,7 @@ func (l *library) build(n int) (took []time.Duration) {
 		if err != nil {
 			l.b.Fatal(err)
 		}
-		if len(r.Target()) < contextLimit/2 || len(r.Context.Channels) < contextChannels/2 || len(r.ThreadMemories) == 0 {
+		if len(r.Target()) < contextLimit/2 || len(r.Context.Channels) < 100 || len(r.ThreadMemories) == 0 {
 			l.b.Fatalf("of %s are read %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
 		}
 	}
