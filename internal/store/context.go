@@ -19,7 +19,7 @@ type Reading struct {
 	// the memory of a thread must have been made.
 	Active, Remembered time.Time
 	// Channels and Threads are how many of their memories are read, the latest first, and
-	// Named how many channels are read at all.
+	// Named how many channels are read at all: no fewer than Channels.
 	Channels, Threads, Named int
 }
 

@@ -70,7 +70,8 @@ type knownRow struct {
 	Untold    int    `json:"untold"`
 }
 
-// known asks for Knowledge: for that many channels, and the memories of the first most of them.
+// known asks for Knowledge: for that many channels, and the memories of the first most.
+// What is remembered of a channel is not told without its name.
 func known(team, here string, active time.Time, channels, most int, into *[]knownRow) query {
 	remembered, lost := "", []any(nil)
 	if here == "" {
@@ -96,7 +97,7 @@ func known(team, here string, active time.Time, channels, most int, into *[]know
 				(SELECT m.text FROM memories m WHERE m.id = t.short_id%[2]s) AS short_term
 			FROM told t
 		) t ON t.channel_id = n.channel_id
-		ORDER BY n.active_us DESC, n.channel_id`, most, remembered, channels),
+		ORDER BY n.active_us DESC, n.channel_id`, most, remembered, max(channels, most)),
 		slices.Concat([]any{team, max(1, stamp(active)), here, seenFrom(here), here, here}, lost, lost), into}
 }
 
