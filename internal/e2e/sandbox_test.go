@@ -297,10 +297,13 @@ func (s *sandboxProgram) watch(query string) mindStream {
 	go func() {
 		defer func() { _ = resp.Body.Close() }()
 		defer close(m.events)
-		lines := bufio.NewScanner(resp.Body)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+		// A line that has no end is one that the sandbox was writing when it was stopped.
+		for lines := bufio.NewReader(resp.Body); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
 				var e mindEvent
 				if err := json.Unmarshal([]byte(data), &e); err != nil {
 					s.t.Errorf("%v: %s", err, data)
