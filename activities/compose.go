@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -51,17 +49,6 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (conversation.Result, error) {
-	// Somebody waits, and the model is asked nearly always: what it is asked is read while the rules are looked at.
-	var ahead sync.WaitGroup
-	defer ahead.Wait()
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	question := sync.OnceValues(func() (mind.Reply, error) {
-		return a.Mind.Reply(reading, in.Conversation, in.Trigger, in.Addressed)
-	})
-	if !in.Notice {
-		ahead.Go(func() { _, _ = question() })
-	}
 	known, err := a.look(ctx, in.Task)
 	if err != nil || known.Begun {
 		return conversation.Done, err
@@ -108,7 +95,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
 	default:
-		if text, saw, err = a.write(ctx, question, &d); err != nil {
+		if text, saw, err = a.write(ctx, in, &d); err != nil {
 			return "", err
 		}
 	}
@@ -135,13 +122,13 @@ func (in ComposeInput) silence(facts conversation.Facts, decided *store.Decision
 }
 
 // write has the model write the reply.
-func (a *Activities) write(ctx context.Context, question func() (mind.Reply, error), d *store.Decision) (text string, saw time.Time, err error) {
-	q, err := question()
+func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
+	q, err := a.Mind.Reply(ctx, in.Conversation, in.Trigger, in.Addressed)
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	began := a.Clock()
-	answer, err := ask(ctx, q.For(d.Key))
+	answer, err := ask(ctx, q.For(in.decision()))
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = strings.TrimSpace(answer.Text)
