@@ -11,6 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/launch"
 )
 
 // Run is the newest run of a conversation's workflow. JSON names as in Listed.
@@ -54,14 +55,10 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 		if err == nil {
 			return state, run, nil
 		}
-		if !unheard(err) || ctx.Err() != nil {
-			return nil, run, o.explain(ctx, err)
-		}
 		// The server gives a question up after five seconds, and at once where it has just taken a
 		// queue over and no worker has asked it for work since.
-		select {
-		case <-time.After(askAgain):
-		case <-ctx.Done():
+		if !unheard(err) || launch.Pause(ctx, askAgain) != nil {
+			return nil, run, o.explain(ctx, err)
 		}
 	}
 }
