@@ -114,7 +114,7 @@ func knowledge(rows []knownRow) (k Knowledge) {
 		if r.ShortTerm != "" {
 			c.ShortID = r.ShortID
 		}
-		k.Unlisted, k.Untold = r.Total-len(rows), r.Untold
 	}
+	k.Unlisted, k.Untold = first(rows).Total-len(rows), first(rows).Untold
 	return k
 }
