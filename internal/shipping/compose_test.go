@@ -53,6 +53,8 @@ func TestCompose(t *testing.T) {
 		{"another order", "temporal-namespace: {condition: service_completed_successfully}", "temporal-namespace: {condition: service_started}", "temporal-namespace"},
 		{"no time to end", "stop_grace_period: 35s", "stop_grace_period: 10s", "killed after 10s"},
 		{"little memory", "mem_limit: 512m", "mem_limit: 256m", "GOMEMLIMIT"},
+		{"little memory for Temporal", "GOMEMLIMIT: 1600MiB", "GOMEMLIMIT: 2048MiB", "GOMEMLIMIT"},
+		{"no limit of memory", "GOMEMLIMIT: 400MiB", "GOMEM: 400MiB", "no GOMEMLIMIT"},
 		{"a network with a way out", "inside: {internal: true}", "inside: {}", "inside"},
 		{"the database outside", "- {source: roles, target: /docker-entrypoint-initdb.d/roles.sh}", "- {source: roles, target: /tmp/roles.sh}", "roles"},
 	})
@@ -152,6 +154,10 @@ func serviceFaults(f *faults, name string, s types.ServiceConfig) {
 	for _, port := range s.Ports {
 		f.want(port.HostIP == "127.0.0.1", "%s is open to everybody: %s", name, port.Published)
 	}
+	if goal := s.Environment["GOMEMLIMIT"]; goal != nil {
+		limit, err := strconv.Atoi(strings.TrimSuffix(*goal, "MiB"))
+		f.want(err == nil && int64(limit)<<20 < int64(s.MemLimit), "%s has %d bytes and GOMEMLIMIT=%s", name, s.MemLimit, *goal)
+	}
 	for key, value := range s.Environment {
 		if !strings.Contains(key, "PASSW") && !strings.Contains(key, "PWD") && !strings.HasSuffix(key, "_URL") || value == nil || *value == "" {
 			continue
@@ -187,8 +193,7 @@ func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 	key, set := env["TEMPORAL_API_KEY"]
 	f.want(set && key == "", "%s may speak TLS to Temporal: TEMPORAL_API_KEY", name)
 	f.want(env["TEMPORAL_ADDRESS"] == "temporal:7233", "%s looks for Temporal at %q", name, env["TEMPORAL_ADDRESS"])
-	limit, err := strconv.Atoi(strings.TrimSuffix(env["GOMEMLIMIT"], "MiB"))
-	f.want(err == nil && int64(limit)<<20 < int64(s.MemLimit), "%s has %d bytes and GOMEMLIMIT=%s", name, s.MemLimit, env["GOMEMLIMIT"])
+	f.want(env["GOMEMLIMIT"] != "", "%s is killed where it could collect garbage: no GOMEMLIMIT", name)
 
 	// As the file says that the configuration is to be made.
 	example := strings.Replace(read(t, "config.example.yaml"), `"sqlite:data/myao.db"`, "${DATABASE_URL}", 1)
