@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"runtime/debug"
 	"strings"
 
@@ -34,13 +36,14 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 	}, nil
 }
 
-// binary is by what Temporal tells this program from others that have completed a workflow's
-// tasks: its revision, or "" where that does not tell it from others. The SDK then reads all
-// of it for a checksum, which takes as long as the rest of the start.
-func binary(build *debug.BuildInfo) string {
+// binary is by what Temporal tells a program of this build from others that have completed a
+// workflow's tasks: its revision, or where that does not tell it, the size and the time of its
+// file. The SDK would read all of the file for a checksum, which takes as long as the rest of
+// the start.
+func binary(build *debug.BuildInfo, file os.FileInfo) string {
 	revision := launch.Revision(build)
-	if strings.Contains(revision, "-") { // it was changed since
-		return ""
+	if revision == "" || strings.Contains(revision, "-") { // unknown, or changed since
+		return fmt.Sprintf("%x-%x", file.Size(), file.ModTime().UnixNano())
 	}
 	return revision
 }

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -32,15 +34,34 @@ import (
 
 func TestBinary(t *testing.T) {
 	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker")
+	write := func(size int, at time.Time) os.FileInfo {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path, make([]byte, size), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	built := time.Unix(1_790_000_000, 0)
+	file, again := write(1000, built), write(1000, built)
+	longer, later := write(1001, built), write(1000, built.Add(time.Millisecond))
+
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
-	for want, build := range map[string][]*debug.BuildInfo{
-		"0123456789ab": {{Settings: []debug.BuildSetting{revision}}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}}},
-		"":             {nil, {}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}},
+	for _, b := range []*debug.BuildInfo{
+		{Settings: []debug.BuildSetting{revision}}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}},
 	} {
-		for _, b := range build {
-			if got := binary(b); got != want {
-				t.Errorf("%v: %q, want %q", b, got, want)
-			}
+		if got, want := binary(b, file), "0123456789ab"; got != want || binary(b, later) != want {
+			t.Errorf("%v: %q, want %q", b, got, want)
+		}
+	}
+	for _, b := range []*debug.BuildInfo{nil, {}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}} {
+		name := binary(b, file)
+		if name == "" || name != binary(b, again) || name == binary(b, longer) || name == binary(b, later) {
+			t.Errorf("%v: %q, another file is %q or %q", b, name, binary(b, longer), binary(b, later))
 		}
 	}
 }
