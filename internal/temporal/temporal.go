@@ -46,6 +46,9 @@ func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*
 		}
 		options.DataConverter, options.FailureConverter = c.DataConverter(), c.FailureConverter()
 	}
+	// What is sent are ids, a few hundred bytes at a time: to pack and unpack them would take longer, here and
+	// at the server, than to send them.
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
 		grpc.WithChainUnaryInterceptor(setRequestID))
 	for _, add := range more {
