@@ -61,6 +61,11 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 }
 
 func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result, error) {
+	if p, err := a.postAtOnce(ctx, t.reply()); err != nil {
+		return "", err
+	} else if p != nil {
+		return conversation.Done, a.finish(ctx, t, p.Decision)
+	}
 	parts, err := a.Store.Parts(ctx, t.reply())
 	if err != nil {
 		return "", err
@@ -81,10 +86,31 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
 		}
 	}
-	if last.State != store.Sent && last.Decision == t.decision() {
-		return conversation.Done, nil // settled when its last part was written down
+	if last.State == store.Sent { // by an earlier attempt
+		return conversation.Done, a.settle(ctx, t, last.Decision, "posted", t.reply())
 	}
-	return conversation.Done, a.settle(ctx, t, last.Decision, "posted", t.reply())
+	return conversation.Done, a.finish(ctx, t, last.Decision)
+}
+
+// finish settles what remains of a reply that the decision of by composed: that decision
+// itself was settled when the last part was written down.
+func (a *Activities) finish(ctx context.Context, t Task, by string) error {
+	if by == t.decision() {
+		return nil
+	}
+	return a.settle(ctx, t, by, "posted", t.reply())
+}
+
+// postAtOnce posts a reply, in one look at the database, that is as most are: short, not
+// tried yet, and its turn is now. It returns what was posted, or nil: then nothing has happened.
+func (a *Activities) postAtOnce(ctx context.Context, reply string) (*store.Part, error) {
+	send, done := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
+	defer done()
+	p, err := a.Store.BeginReply(send, reply, pace, lease)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p, a.send(ctx, send, *p, true)
 }
 
 // settle writes the outcome of a reply into the ledger: that of the decision that it
@@ -131,20 +157,26 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (con
 		return "", err
 	}
 	defer done()
+	return conversation.Done, a.send(ctx, send, p, last)
+}
+
+// send posts a part of which an attempt has begun, and writes down what came of it. Slack
+// is asked in the context of the attempt, which ends before others may begin one.
+func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool) error {
 	failpoint.Here("post: begun")
 	began := a.Clock()
-	send, span := telemetry.Span(send, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+	attempt, span := telemetry.Span(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
 		attribute.String("myao.key_hash", keyHash(p.Key)))
-	ts, err := a.Slack.Post(send, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	ts, err := a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 	if err != nil {
 		telemetry.Fail(span, reasonOf(err))
 	}
 	span.End()
 	if err != nil {
-		return "", a.unsent(ctx, p, began, err)
+		return a.unsent(ctx, p, began, err)
 	}
 	failpoint.Here("post: sent")
-	return conversation.Done, a.sent(ctx, p, ts, last)
+	return a.sent(ctx, p, ts, last)
 }
 
 // begin begins an attempt when it is the part's turn in its channel, and returns the

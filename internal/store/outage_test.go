@@ -43,6 +43,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Compose":       func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text"), Decision{Key: "k"}) },
 		"Parts":         func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
 		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1, 1); return err },
+		"BeginReply":    func(ctx context.Context) error { _, err := s.BeginReply(ctx, "r", 1, 1); return err },
 		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
 		"Posted":        func(ctx context.Context) error { return s.Posted(ctx, parts("r", "text")[0], m) },
 		"Replied":       func(ctx context.Context) error { _, err := s.Replied(ctx, parts("r", "text")[0], m); return err },

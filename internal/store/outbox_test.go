@@ -212,7 +212,15 @@ func TestOfRacingSendersOneBegins(t *testing.T) {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0]
 			var won atomic.Int32
 			noErrors(t, atOnce(10, func(i int) error {
-				mine, err := began([]*Store{db.Store, other}[i%2].BeginSend(t.Context(), p, atOncePace, time.Minute))
+				sender := []*Store{db.Store, other}[i%2]
+				if i%3 == 0 {
+					begun, err := sender.BeginReply(t.Context(), p.Reply, atOncePace, time.Minute)
+					if begun != nil {
+						won.Add(1)
+					}
+					return err
+				}
+				mine, err := began(sender.BeginSend(t.Context(), p, atOncePace, time.Minute))
 				if mine {
 					won.Add(1)
 				}

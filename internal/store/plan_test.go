@@ -153,6 +153,11 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.BeginSend(ctx, db.compose(t, parts("short", "text"))[0], 0, time.Second)
 					return err
 				}},
+				{name: "BeginReply", run: func(ctx context.Context, s *Store) error {
+					db.compose(t, parts("untried", "text"))
+					_, err := s.BeginReply(ctx, "untried", 0, time.Second)
+					return err
+				}},
 				{name: "BeginSend of a long reply", run: func(ctx context.Context, s *Store) error {
 					_, err := s.BeginSend(ctx, db.compose(t, parts("long", "one", "two"))[0], 0, time.Second)
 					return err
@@ -211,7 +216,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				}},
 			} {
 				scans, queries := db.scans(t, test.survey, test.run)
-				if queries == 0 {
+				if queries == 0 && (db.sqlite == "" || test.name != "BeginReply") { // which SQLite knows nothing of
 					t.Errorf("%s asked nothing", test.name)
 				}
 				for _, scan := range scans {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // ErrDeleted says that a reply is not begun, since what it answers was deleted.
@@ -25,8 +26,8 @@ var ErrDeleted = errors.New("what it answers was deleted")
 // others. With a part, the parts of its reply that follow it get the turns after its own,
 // so that a long reply is not torn apart.
 func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
-	begun, err := s.beginAtOnce(ctx, p, pace, lease)
-	if err == nil && !begun {
+	begun, err := s.beginAtOnce(ctx, asSeen(p), pace, lease)
+	if err == nil && len(begun) == 0 {
 		wait, err = s.beginInTurn(ctx, p, pace, lease)
 	}
 	if err != nil {
@@ -35,23 +36,49 @@ func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration
 	return wait, nil
 }
 
+// BeginReply is BeginSend, of whatever it says, of a reply of one part that nobody has tried
+// to send and that has to wait for nothing. The part comes back as it was before; nil if it
+// is not begun, and then nothing has happened.
+func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
+	begun, err := s.beginAtOnce(ctx, untried(reply), pace, lease)
+	if err != nil {
+		return nil, fmt.Errorf("begin to send reply %s: %w", reply, err)
+	}
+	if len(begun) == 0 {
+		return nil, nil
+	}
+	p := begun[0].part()
+	p.State, p.Attempts, p.LeasedUntil = Composed, 0, instant(0)
+	return &p, nil
+}
+
+// asSeen is the condition that a part is as a caller saw it.
+func asSeen(p Part) clause.Expr {
+	return gorm.Expr("key = ? AND state = ? AND attempts = ? AND text = ?", p.Key, p.State, p.Attempts, p.Text)
+}
+
+// untried is the condition on the first part of a reply that nobody has tried to send it.
+func untried(reply string) clause.Expr {
+	return gorm.Expr("reply = ? AND part = 0 AND state = ? AND attempts = 0", reply, Composed)
+}
+
 // wanted is the condition that the first part of a reply answers something that is still there.
 const wanted = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
 	WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
 
-// beginAtOnce is BeginSend, in one statement, of a part for which nothing has to be
-// waited: it is the last of its reply, all turns in its channel are over, and nobody
-// else has a hand on either. So it sees what is deleted at this moment. It reports
-// whether the part is begun; where it is not, nothing has happened.
-func (s *Store) beginAtOnce(ctx context.Context, p Part, pace, lease time.Duration) (bool, error) {
+// beginAtOnce is BeginSend, in one statement, of the part of which a condition holds, if
+// nothing has to be waited for: it is the last of its reply, all turns in its channel are
+// over, and nobody else has a hand on either. So it sees what is deleted at this moment. It
+// returns the part if it is begun; where it is not, nothing has happened.
+func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
 	if s.sqlite != "" {
-		return false, nil // a transaction goes no further than this process there
+		return nil, nil // a transaction goes no further than this process there
 	}
 	now := s.now()
-	begun := s.db.WithContext(ctx).Exec(`
+	err = s.db.WithContext(ctx).Raw(`
 		WITH ours AS (
 			SELECT key, team_id, channel_id FROM outbox
-			WHERE key = @key AND state = @state AND attempts = @attempts AND text = @text AND leased_us <= @now
+			WHERE @part AND leased_us <= @now
 				AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.reply = outbox.reply AND later.part > outbox.part) AND `+wanted+`
 			FOR UPDATE OF outbox SKIP LOCKED
 		), free AS (
@@ -64,12 +91,11 @@ func (s *Store) beginAtOnce(ctx context.Context, p Part, pace, lease time.Durati
 			RETURNING 1
 		)
 		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0
-		FROM ours, turn WHERE outbox.key = ours.key`,
+		FROM ours, turn WHERE outbox.key = ours.key RETURNING outbox.*`,
 		map[string]any{
-			"key": p.Key, "state": p.State, "attempts": p.Attempts, "text": p.Text, "now": micros(now),
-			"next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
-		})
-	return begun.RowsAffected == 1, begun.Error
+			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
+		}).Scan(&begun).Error
+	return begun, err
 }
 
 // beginInTurn is BeginSend of any part.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"myao/internal/testserver"
 )
 
@@ -326,8 +328,10 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 		before, turns := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if begun, err := db.beginAtOnce(ctx, p, time.Second, time.Minute); err != nil || begun {
-			t.Errorf("%s: begun %v, %v", why, begun, err)
+		for _, which := range []clause.Expr{asSeen(p), untried(p.Reply)} {
+			if begun, err := db.beginAtOnce(ctx, which, time.Second, time.Minute); err != nil || len(begun) > 0 {
+				t.Errorf("%s: begun %v, %v", why, begun, err)
+			}
 		}
 		if after := db.row(t, p.Key); after != before || db.count(t, "channels", "next_post_us > 0") != turns {
 			t.Errorf("%s: it became %+v", why, after)
@@ -349,6 +353,38 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 		tx.Rollback()
 	}
 	db.turn(t, next, 0, "when nobody does")
+}
+
+// A short reply that nobody has tried to send is read by the statement that begins it.
+func TestAReplyBeginsInOneStatement(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	db.store(t, said(at(2), ""))
+	composed := db.compose(t, parts("r", "text"))[0]
+	var begun *Part
+	asked := db.statements(t, func(ctx context.Context, s *Store) (err error) {
+		begun, err = s.BeginReply(ctx, "r", time.Second, time.Minute)
+		return err
+	})
+	if begun == nil || *begun != composed || len(asked) != 1 {
+		t.Errorf("%d statements returned %+v, want %+v", len(asked), begun, composed)
+	}
+	if row := db.row(t, composed.Key); row.State != Sending || row.Attempts != 1 || row.LeasedUS != micros(noon.Add(time.Minute)) {
+		t.Errorf("the outbox has %+v", row)
+	}
+	if err := db.EndSend(t.Context(), *begun, Composed, time.Time{}, "rate limited"); err != nil {
+		t.Fatal(err)
+	}
+	db.clock.advance(time.Hour)
+	gone := said(at(2), "") // what replies answer
+	gone.Deleted = true
+	db.store(t, gone)
+	db.compose(t, parts("answer", "text"))
+	for why, reply := range map[string]string{"what was tried": "r", "what answers nothing any more": "answer", "what is not there": "none"} {
+		if begun, err := db.BeginReply(t.Context(), reply, time.Second, time.Minute); err != nil || begun != nil {
+			t.Errorf("%s: begun %+v, %v", why, begun, err)
+		}
+	}
 }
 
 // row is a part as the outbox has it.
