@@ -72,9 +72,10 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("prompts: %+v", prompts)
 	}
 
-	// It is remembered when somebody wants that.
+	// It is remembered when somebody wants that; or was by itself, each minute, and nothing more is told
+	// to who was told.
 	s.post("mind/remember", map[string]any{})
-	mind.await("a memory", func(m mindEvent) bool {
+	s.watch("?channel="+random).await("a memory", func(m mindEvent) bool {
 		return slices.ContainsFunc(m.Memories, func(r remembered) bool { return r.Scope == "channel" && r.Channel == random && r.Text != "" })
 	})
 

@@ -102,6 +102,9 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, call := range calls(s) {
+			if name == "BeginReply" && db.sqlite != "" {
+				continue // which SQLite is not asked
+			}
 			if err := within(t, 30*time.Second, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
 			}
