@@ -38,7 +38,7 @@ func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration
 
 // BeginReply is BeginSend, of whatever it says, of a reply of one part that nobody has tried
 // to send and that has to wait for nothing. The part comes back as it was before; nil if it
-// is not begun, and then nothing has happened.
+// is not begun, as in SQLite none is, and then nothing has happened.
 func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
 	begun, err := s.beginAtOnce(ctx, untried(reply), pace, lease)
 	if err != nil {
