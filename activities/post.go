@@ -64,7 +64,7 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 	if p, err := a.postAtOnce(ctx, t.reply()); err != nil {
 		return "", err
 	} else if p != nil {
-		return conversation.Done, a.finish(ctx, t, p.Decision)
+		return conversation.Done, a.finish(ctx, t, *p)
 	}
 	parts, err := a.Store.Parts(ctx, t.reply())
 	if err != nil {
@@ -86,19 +86,15 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
 		}
 	}
-	if last.State == store.Sent { // by an earlier attempt
-		return conversation.Done, a.settle(ctx, t, last.Decision, "posted", t.reply())
-	}
-	return conversation.Done, a.finish(ctx, t, last.Decision)
+	return conversation.Done, a.finish(ctx, t, last)
 }
 
-// finish settles what remains of a reply that the decision of by composed: that decision
-// itself was settled when the last part was written down.
-func (a *Activities) finish(ctx context.Context, t Task, by string) error {
-	if by == t.decision() {
-		return nil
+// finish settles what remains of a reply that is posted, by its last part as it was found.
+func (a *Activities) finish(ctx context.Context, t Task, last store.Part) error {
+	if last.State != store.Sent && last.Decision == t.decision() {
+		return nil // settled when its last part was written down
 	}
-	return a.settle(ctx, t, by, "posted", t.reply())
+	return a.settle(ctx, t, last.Decision, "posted", t.reply())
 }
 
 // postAtOnce posts a reply, in one look at the database, that is as most are: short, not
