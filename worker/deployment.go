@@ -40,10 +40,18 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 // workflow's tasks: its revision, or where that does not tell it, the size and the time of its
 // file. The SDK would read all of the file for a checksum, which takes as long as the rest of
 // the start.
-func binary(build *debug.BuildInfo, file os.FileInfo) string {
+func binary(build *debug.BuildInfo, executable func() (string, error)) (string, error) {
 	revision := launch.Revision(build)
-	if revision == "" || strings.Contains(revision, "-") { // unknown, or changed since
-		return fmt.Sprintf("%x-%x", file.Size(), file.ModTime().UnixNano())
+	if revision != "" && !strings.Contains(revision, "-") { // known, and not changed since
+		return revision, nil
 	}
-	return revision
+	path, err := executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program's own file: %w", err)
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("look at the program's own file: %w", err)
+	}
+	return fmt.Sprintf("%x-%x", file.Size(), file.ModTime().UnixNano()), nil
 }

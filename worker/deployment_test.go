@@ -35,33 +35,37 @@ import (
 func TestBinary(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "worker")
-	write := func(size int, at time.Time) os.FileInfo {
+	built := time.Unix(1_790_000_000, 0)
+	named := func(build *debug.BuildInfo, size int, at time.Time) string {
 		t.Helper()
 		if err := errors.Join(os.WriteFile(path, make([]byte, size), 0o600), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
 		}
-		file, err := os.Stat(path)
+		name, err := binary(build, func() (string, error) { return path, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		return file
+		return name
 	}
-	built := time.Unix(1_790_000_000, 0)
-	file, again := write(1000, built), write(1000, built)
-	longer, later := write(1001, built), write(1000, built.Add(time.Millisecond))
 
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
+	lost := func() (string, error) { return "", os.ErrNotExist }
 	for _, b := range []*debug.BuildInfo{
 		{Settings: []debug.BuildSetting{revision}}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}},
 	} {
-		if got, want := binary(b, file), "0123456789ab"; got != want || binary(b, later) != want {
-			t.Errorf("%v: %q, want %q", b, got, want)
+		got, err := binary(b, lost)
+		if want := "0123456789ab"; err != nil || got != want || named(b, 1000, built.Add(time.Millisecond)) != want {
+			t.Errorf("%v: %q, %v, want %q", b, got, err, want)
 		}
 	}
 	for _, b := range []*debug.BuildInfo{nil, {}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}} {
-		name := binary(b, file)
-		if name == "" || name != binary(b, again) || name == binary(b, longer) || name == binary(b, later) {
-			t.Errorf("%v: %q, another file is %q or %q", b, name, binary(b, longer), binary(b, later))
+		name, again := named(b, 1000, built), named(b, 1000, built)
+		longer, later := named(b, 1001, built), named(b, 1000, built.Add(time.Millisecond))
+		if name == "" || name != again || name == longer || name == later {
+			t.Errorf("%v: %q, another file is %q or %q", b, name, longer, later)
+		}
+		if _, err := binary(b, lost); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v, without a file: %v", b, err)
 		}
 	}
 }

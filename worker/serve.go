@@ -29,11 +29,11 @@ func serve(ctx context.Context, p launch.Program) error {
 	if err != nil {
 		return err
 	}
-	file, err := executable()
+	name, err := binary(build, os.Executable)
 	if err != nil {
 		return err
 	}
-	worker.SetBinaryChecksum(binary(build, file))
+	worker.SetBinaryChecksum(name)
 	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
 	if err != nil {
 		return err
@@ -57,15 +57,6 @@ func serve(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	return nil
-}
-
-// executable is the file that this program was started from.
-func executable() (os.FileInfo, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program's own file: %w", err)
-	}
-	return os.Stat(path)
 }
 
 // work does what Temporal has to be done until the context ends.
