@@ -15,6 +15,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"myao/internal/config"
+	"myao/internal/testserver"
 )
 
 // passwords are what the top of docker-compose.yml says that .env needs.
@@ -54,6 +55,7 @@ func TestCompose(t *testing.T) {
 		{"no time to end", "stop_grace_period: 35s", "stop_grace_period: 10s", "killed after 10s"},
 		{"little memory", "mem_limit: 512m", "mem_limit: 256m", "GOMEMLIMIT"},
 		{"little memory for Temporal", "GOMEMLIMIT: 1600MiB", "GOMEMLIMIT: 2048MiB", "GOMEMLIMIT"},
+		{"a Temporal other than measured", `GOGC: "800"`, `GOGC: "100"`, "GOGC=800"},
 		{"no limit of memory", "GOMEMLIMIT: 400MiB", "GOMEM: 400MiB", "no GOMEMLIMIT"},
 		{"a network with a way out", "inside: {internal: true}", "inside: {}", "inside"},
 		{"the database outside", "- {source: roles, target: /docker-entrypoint-initdb.d/roles.sh}", "- {source: roles, target: /tmp/roles.sh}", "roles"},
@@ -101,6 +103,11 @@ func composeFaults(t *testing.T, text string) (f faults) {
 	f.want(slices.ContainsFunc(project.Services["postgres"].Configs, func(c types.ServiceConfigObjConfig) bool {
 		return strings.HasPrefix(c.Target, "/docker-entrypoint-initdb.d/")
 	}), "Postgres makes no roles")
+	for _, setting := range testserver.CollectSeldom {
+		name, want, _ := strings.Cut(setting, "=")
+		got := project.Services["temporal"].Environment[name]
+		f.want(got != nil && *got == want, "temporal is not as it is measured: %s", setting)
+	}
 	_, server, _ := strings.Cut(project.Services["temporal"].Image, ":")
 	for _, name := range []string{"temporal-schema", "temporal-namespace"} {
 		image := project.Services[name].Image
