@@ -114,7 +114,7 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 	var firsts, lasts, bareLasts []float64
 	asked := 0
 	for round := range b.rounds {
-		first, last, bareFirst, bareLast := w.restart(floor, slack, round)
+		first, last, bareFirst, bareLast := w.restart(floor, slack, round*dueChannels)
 		asked += dueChannels
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
@@ -134,15 +134,16 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 
 // restart kills the worker, and the bare one, while replies wait, and starts one after the
 // other when all are due. It returns how long after its start each has posted the first and
-// the last.
-func (w *world) restart(floor *bare, slack *bareSlack, round int) (first, last, bareFirst, bareLast time.Duration) {
+// the last. The bare workflows are those of the round before, as ours are: both are
+// replayed with all that has happened to them. posted is how often the bare ones have posted.
+func (w *world) restart(floor *bare, slack *bareSlack, posted int) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
 	b.quiet()
 	before, decided := len(w.workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
 	for i, channel := range w.channels[:dueChannels] {
 		w.workspace.Say(channel, w.person, "can anybody help me?")
-		if err := floor.send(fmt.Sprintf("due-%d-%d", round, i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}); err != nil {
+		if err := floor.send(fmt.Sprintf("due-%d", i), bareMessage{ID: i, After: delay, Activities: 2, Slack: slack.api, Channel: slack.channels[i]}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -160,7 +161,7 @@ func (w *world) restart(floor *bare, slack *bareSlack, round int) (first, last, 
 
 	first, last = b.replies(w.worker, w.workspace, before)
 	b.quiet()
-	bareFirst, bareLast = b.replies(floor.program, slack.workspace, round*dueChannels)
+	bareFirst, bareLast = b.replies(floor.program, slack.workspace, posted)
 	return first, last, bareFirst, bareLast
 }
 
