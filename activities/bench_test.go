@@ -267,16 +267,11 @@ func (b *bench) outbox(task Task) []store.Part {
 // decision is the ledger's row of a task.
 func (b *bench) decision(task Task) store.Decision {
 	b.t.Helper()
-	rows, err := b.Store.Decisions(b.t.Context(), task.Conversation.ID())
-	if err != nil {
+	d, err := b.Store.Decision(b.t.Context(), task.decision())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		b.t.Fatal(err)
 	}
-	for _, d := range rows {
-		if d.Key == task.decision() {
-			return d
-		}
-	}
-	return store.Decision{}
+	return d
 }
 
 // posted are the texts that the bot has posted, in order.

@@ -97,9 +97,8 @@ func TestModelFailsForGood(t *testing.T) {
 	s.workspace.Say(s.general, s.bob.ID, "a question?")
 	s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
 	s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 1 })
-	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
-	if err != nil || len(rows) != 1 || rows[0].Outcome != "failed" {
-		t.Errorf("ledger: %+v, %v; want one failed judgment", rows, err)
+	if rows := s.decisions("channel/T0E2E/" + s.general); len(rows) != 1 || rows[0].Outcome != "failed" {
+		t.Errorf("ledger: %+v; want one failed judgment", rows)
 	}
 	for _, p := range []*program{s.worker, s.starter} {
 		for _, secret := range []string{"xoxb-e2e", "shh-signing", "AQ.secret-key"} {
@@ -124,11 +123,7 @@ func TestModelSaysNothing(t *testing.T) {
 func (s *system) outcome(want string) int {
 	n := 0
 	for id := range s.conversations() {
-		rows, err := s.store.Decisions(s.t.Context(), id)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for _, r := range rows {
+		for _, r := range s.decisions(id) {
 			if r.Outcome == want {
 				n++
 			}

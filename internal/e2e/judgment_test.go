@@ -51,9 +51,8 @@ func TestVerdictNoIsSilence(t *testing.T) {
 	s.workspace.Say(s.general, s.alice.ID, "talking to myself")
 	s.await("the judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
 	s.never("a word", 3*time.Second, func() bool { return len(s.posts()) > 0 || len(s.replies()) > 0 })
-	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
-	if err != nil || len(rows) != 1 || rows[0].Outcome != "silent" || rows[0].Source != "judgment" {
-		t.Errorf("ledger: %+v, %v; want one silent judgment", rows, err)
+	if rows := s.decisions("channel/T0E2E/" + s.general); len(rows) != 1 || rows[0].Outcome != "silent" || rows[0].Source != "judgment" {
+		t.Errorf("ledger: %+v; want one silent judgment", rows)
 	}
 }
 
@@ -67,8 +66,8 @@ func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 	s.await("the second judgment", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
 	s.never("the withdrawn reply", 8*time.Second, func() bool { return len(s.posts()) > 0 })
 	s.await("the ledger to say so", 10*time.Second, func() bool {
-		rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+s.general)
-		return err == nil && len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[1].Outcome == "silent"
+		rows := s.decisions("channel/T0E2E/" + s.general)
+		return len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[1].Outcome == "silent"
 	})
 }
 
@@ -179,8 +178,7 @@ func TestChannelModes(t *testing.T) {
 	s.never("a word where it should be silent", 4*time.Second, func() bool { return in(asked)+in(silent)+in(s.general) > 0 })
 	s.workspace.Say(asked, alice, s.mention("you then"))
 	s.await("the answer to the mention", 20*time.Second, func() bool { return in(asked) == 1 })
-	rows, err := s.store.Decisions(t.Context(), "channel/T0E2E/"+asked)
-	if err != nil || len(rows) == 0 || rows[0].Rule != "mode_mention" {
-		t.Errorf("ledger: %+v, %v; want the rule mode_mention", rows, err)
+	if rows := s.decisions("channel/T0E2E/" + asked); len(rows) == 0 || rows[0].Rule != "mode_mention" {
+		t.Errorf("ledger: %+v; want the rule mode_mention", rows)
 	}
 }

@@ -27,9 +27,8 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 			t.Errorf("the model was not told who said what:\n%s", call.System)
 		}
 		s.never("a second answer", 4*time.Second, func() bool { return len(s.posts()) > 1 })
-		rows, err := s.store.Decisions(t.Context(), "thread/T0E2E/"+s.general+"/"+ts)
-		if err != nil || len(rows) != 1 || rows[0].Outcome != "posted" || rows[0].Source != "addressed" {
-			t.Errorf("ledger: %+v, %v; want one addressed, posted", rows, err)
+		if rows := s.decisions("thread/T0E2E/" + s.general + "/" + ts); len(rows) != 1 || rows[0].Outcome != "posted" || rows[0].Source != "addressed" {
+			t.Errorf("ledger: %+v; want one addressed, posted", rows)
 		}
 	})
 }

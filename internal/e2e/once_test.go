@@ -214,11 +214,7 @@ func (q *question) decisions(s *system) []store.Decision {
 	if !q.judged {
 		id = "thread/T0E2E/" + q.channel + "/" + q.ts
 	}
-	rows, err := s.store.Decisions(s.t.Context(), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return rows
+	return s.decisions(id)
 }
 
 func (q *question) outcome() string {

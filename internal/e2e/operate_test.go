@@ -83,9 +83,8 @@ func TestOperatingFromATerminal(t *testing.T) {
 		t.Helper()
 		var rows []store.Decision
 		s.await("the ledger", 20*time.Second, func() bool {
-			var err error
-			rows, err = s.store.Decisions(t.Context(), "channel/T0E2E/"+channel)
-			return err == nil && len(rows) == n && rows[n-1].Outcome != "pending"
+			rows = s.decisions("channel/T0E2E/" + channel)
+			return len(rows) == n && rows[n-1].Outcome != "pending"
 		})
 		return rows[n-1]
 	}
@@ -129,8 +128,8 @@ func TestOperatingFromATerminal(t *testing.T) {
 	s.does(&done, "mute", attic, "--by", "dave")
 	ts := s.workspace.Say(attic, s.alice.ID, s.mention("hello?"))
 	s.await("the silence", 20*time.Second, func() bool {
-		rows, err := s.store.Decisions(t.Context(), "thread/T0E2E/"+attic+"/"+ts)
-		return err == nil && len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Outcome == "silent"
+		rows := s.decisions("thread/T0E2E/" + attic + "/" + ts)
+		return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Outcome == "silent"
 	})
 	s.does(&done, "unmute", attic)
 	s.workspace.Say(attic, s.alice.ID, s.mention("and now?"))

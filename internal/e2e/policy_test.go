@@ -27,8 +27,8 @@ func TestPolicyOfAChannel(t *testing.T) {
 		return posts
 	}
 	decided := func(conversation string) store.Decision {
-		rows, err := s.store.Decisions(t.Context(), conversation)
-		if err != nil || len(rows) != 1 {
+		rows := s.decisions(conversation)
+		if len(rows) != 1 {
 			return store.Decision{}
 		}
 		return rows[0]

@@ -52,11 +52,7 @@ func (s *system) holds(text string, parts ...string) {
 // outcomes is what was decided in a conversation, each as its outcome and by whom.
 func (s *system) outcomes(id string) (all []string) {
 	s.t.Helper()
-	rows, err := s.store.Decisions(s.t.Context(), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, row := range rows {
+	for _, row := range s.decisions(id) {
 		all = append(all, strings.TrimSpace(row.Outcome+" "+row.OutcomeBy))
 	}
 	return all

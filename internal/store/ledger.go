@@ -118,12 +118,3 @@ func (s *Store) Decision(ctx context.Context, key string) (Decision, error) {
 	}
 	return rows[0], nil
 }
-
-// Decisions is the decisions of a conversation, oldest first.
-func (s *Store) Decisions(ctx context.Context, workflowID string) ([]Decision, error) {
-	var rows []Decision
-	if err := s.db.WithContext(ctx).Where("workflow_id = ?", workflowID).Order("decided_us, key").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read decisions of %s: %w", workflowID, err)
-	}
-	return rows, nil
-}

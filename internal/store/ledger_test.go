@@ -35,7 +35,7 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 		d.DecidedUS = micros(noon)
 		silent.DecidedUS = micros(noon.Add(time.Minute))
 		silent.SettledUS = &silent.DecidedUS
-		got, err := db.Decisions(t.Context(), d.WorkflowID)
+		got, err := db.DecisionsSince(t.Context(), []string{d.WorkflowID}, time.Time{}, 10)
 		if err != nil || !reflect.DeepEqual(got, []Decision{d, silent}) {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, []Decision{d, silent})
 		}
@@ -86,7 +86,7 @@ func TestSettleOnlyWhatIsPending(t *testing.T) {
 			}
 			db.clock.advance(time.Minute)
 		}
-		got, err := db.Decisions(t.Context(), "w")
+		got, err := db.DecisionsSince(t.Context(), []string{"w"}, time.Time{}, 10)
 		if err != nil || len(got) != 3 {
 			t.Fatal(got, err)
 		}

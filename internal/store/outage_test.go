@@ -49,7 +49,6 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Replied":       func(ctx context.Context) error { _, err := s.Replied(ctx, parts("r", "text")[0], m); return err },
 		"Decide":        func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
 		"Settle":        func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
-		"Decisions":     func(ctx context.Context) error { _, err := s.Decisions(ctx, c.ID()); return err },
 		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
 		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
 		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
