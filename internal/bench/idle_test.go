@@ -113,8 +113,8 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 	b := w.b
 	var firsts, lasts, bareLasts []float64
 	asked := 0
-	for round := range b.rounds {
-		first, last, bareFirst, bareLast := w.restart(floor, slack, round*dueChannels)
+	for range b.rounds {
+		first, last, bareFirst, bareLast := w.restart(floor, slack)
 		asked += dueChannels
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
@@ -135,8 +135,8 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 // restart kills the worker, and the bare one, while replies wait, and starts one after the
 // other when all are due. It returns how long after its start each has posted the first and
 // the last. The bare workflows are those of the round before, as ours are: both are
-// replayed with all that has happened to them. posted is how often the bare ones have posted.
-func (w *world) restart(floor *bare, slack *bareSlack, posted int) (first, last, bareFirst, bareLast time.Duration) {
+// replayed with all that has happened to them.
+func (w *world) restart(floor *bare, slack *bareSlack) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
 	b.quiet()
@@ -159,16 +159,17 @@ func (w *world) restart(floor *bare, slack *bareSlack, posted int) (first, last,
 	time.Sleep(away)
 	b.quiet()
 
-	first, last = b.replies(w.worker, w.workspace, before)
+	first, last = b.replies(w.worker, w.workspace)
 	b.quiet()
-	bareFirst, bareLast = b.replies(floor.program, slack.workspace, posted)
+	bareFirst, bareLast = b.replies(floor.program, slack.workspace)
 	return first, last, bareFirst, bareLast
 }
 
-// replies starts a program, and returns how long after that a workspace that has had some
-// posts before has got the first and the last of a hundred.
-func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspace, before int) (first, last time.Duration) {
+// replies starts a program, and returns how long after that a workspace has got the first
+// and the last of a hundred more posts.
+func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspace) (first, last time.Duration) {
 	b.Helper()
+	before := len(workspace.Posts())
 	began := time.Now()
 	program.Start()
 	b.await("the replies", 2*time.Minute, func() bool { return len(workspace.Posts()) >= before+dueChannels })

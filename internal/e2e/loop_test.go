@@ -111,16 +111,6 @@ func (s *system) postsIn(channel string) []sandbox.Post {
 	return slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return p.Channel != channel })
 }
 
-// decisions are those of a conversation, oldest first.
-func (s *system) decisions(workflowID string) []store.Decision {
-	s.t.Helper()
-	rows, err := s.store.DecisionsSince(s.t.Context(), []string{workflowID}, time.Time{}, 1000)
-	if err != nil {
-		s.t.Error(err)
-	}
-	return rows
-}
-
 // count is how many decisions were made by a rule.
 func count(rows []store.Decision, rule string) (n int) {
 	for _, r := range rows {

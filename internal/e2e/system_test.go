@@ -292,6 +292,16 @@ func (s *system) judgments() []llmtest.Call { return s.calls(judgmentModel) }
 func (s *system) replies() []llmtest.Call   { return s.calls(responseModel) }
 func (s *system) memories() []llmtest.Call  { return s.calls(memoryModel) }
 
+// decisions are those of a conversation, oldest first.
+func (s *system) decisions(workflowID string) []store.Decision {
+	s.t.Helper()
+	rows, err := s.store.DecisionsSince(s.t.Context(), []string{workflowID}, time.Time{}, 1000)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return rows
+}
+
 func (s *system) calls(model string) []llmtest.Call {
 	var calls []llmtest.Call
 	for _, c := range s.model.Calls() {
