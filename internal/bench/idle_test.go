@@ -113,8 +113,8 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 	b := w.b
 	var firsts, lasts, bareLasts []float64
 	asked := 0
-	for range b.rounds {
-		first, last, bareFirst, bareLast := w.restart(floor, slack)
+	for round := range b.rounds {
+		first, last, bareFirst, bareLast := w.restart(floor, slack, round%2 == 0)
 		asked += dueChannels
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
@@ -133,10 +133,11 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 }
 
 // restart kills the worker, and the bare one, while replies wait, and starts one after the
-// other when all are due. It returns how long after its start each has posted the first and
-// the last. The bare workflows are those of the round before, as ours are: both are
-// replayed with all that has happened to them.
-func (w *world) restart(floor *bare, slack *bareSlack) (first, last, bareFirst, bareLast time.Duration) {
+// other when all are due: who comes first finds servers that have been idle for as long as
+// nobody was there, and takes a little longer. It returns how long after its start each has
+// posted the first and the last. The bare workflows are those of the round before, as ours
+// are: both are replayed with all that has happened to them.
+func (w *world) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
 	b.quiet()
@@ -159,9 +160,15 @@ func (w *world) restart(floor *bare, slack *bareSlack) (first, last, bareFirst, 
 	time.Sleep(away)
 	b.quiet()
 
-	first, last = b.replies(w.worker, w.workspace)
-	b.quiet()
+	if oursFirst {
+		first, last = b.replies(w.worker, w.workspace)
+		b.quiet()
+	}
 	bareFirst, bareLast = b.replies(floor.program, slack.workspace)
+	if !oursFirst {
+		b.quiet()
+		first, last = b.replies(w.worker, w.workspace)
+	}
 	return first, last, bareFirst, bareLast
 }
 
