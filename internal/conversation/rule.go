@@ -39,7 +39,7 @@ var reasons = map[Rule]string{
 	RuleModeMention:    "the channel's mode is mention, and nobody mentioned the bot",
 	RuleSilenced:       "the conversation is muted or snoozed",
 	RuleSpokeLast:      "the newest message is the bot's own",
-	RuleTooOld:         "the newest message is older than max_message_age_seconds",
+	RuleTooOld:         "the message is older than max_message_age_seconds",
 	RuleAddressesOther: "the message opens by addressing somebody else",
 	RuleBotBudget:      "only bots have spoken since the bot's last replies",
 	RuleNothingLeft:    "the message is no longer there",
@@ -125,7 +125,7 @@ func (f Facts) Rule() Rule {
 		return RuleModeMention
 	case newest.Own && !f.Trigger.Time().After(f.sawUntil(newest)):
 		return RuleSpokeLast
-	case f.MaxAge > 0 && f.Now.Sub(newest.Time()) > f.MaxAge:
+	case f.MaxAge > 0 && f.Now.Sub(f.Trigger.Time()) > f.MaxAge:
 		return RuleTooOld
 	case opening != "" && opening != f.BotID:
 		return RuleAddressesOther
@@ -144,15 +144,16 @@ func (f Facts) sawUntil(own chat.Message) time.Time {
 	return f.Saw
 }
 
-// repliesToBots counts the bot's own messages since a person spoke last.
+// repliesToBots counts the bot's own replies since a person spoke last. Several messages
+// on end are one: a long reply is posted in parts.
 func (f Facts) repliesToBots() int {
 	n := 0
 	for i := len(f.Tail) - 1; i >= 0; i-- {
 		switch m := f.Tail[i]; {
-		case m.Own:
-			n++
 		case !m.ByBot():
 			return n
+		case m.Own && (i == 0 || !f.Tail[i-1].Own):
+			n++
 		}
 	}
 	return n

@@ -23,7 +23,7 @@ func full(text bool) Story {
 	yes := decided("yes", m, 30, "posted")
 	yes.Source, yes.Rule, yes.ShouldRespond, yes.Reason, yes.Confidence, yes.DelaySeconds = "judgment", "", true, "nobody answered"+nasty, &confidence, &delay
 	no := decided("no", edited, 100_000, "silent")
-	no.Reason = "the newest message is older than max_message_age_seconds"
+	no.Reason = "the message is older than max_message_age_seconds"
 	failed := decided("failed", in(0, heard(60)), 70, "failed")
 	failed.Source, failed.Rule, failed.Reason, failed.OutcomeBy = "judgment", "", "no judgment was had", "unavailable"
 	heardLate := passed(edited, conversation.Said, 100)
@@ -97,7 +97,7 @@ there are earlier messages: --limit and --since say how far back is told
 2026-03-01 23:00:00  slack:U2 ordered: snooze until 2026-03-03 00:46:40
 
 2026-03-03 00:46:40  decided to be silent, about 1772366440.000000
-                     rule too_old: the newest message is older than max_message_age_seconds
+                     rule too_old: the message is older than max_message_age_seconds
                      → silent
 `
 	if got := write(t, full(false), load(t, "Asia/Tokyo")); got != want {
@@ -150,7 +150,7 @@ func TestTextOfATinyStory(t *testing.T) {
 func TestBrief(t *testing.T) {
 	want := `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> answered: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (judgment, confidence 0.85)
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
-• <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the newest message is older than max_message_age_seconds (rule too_old)`
+• <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
 	if got := story.Brief(5, load(t, "Asia/Tokyo")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
