@@ -22,6 +22,8 @@ type ComposeInput struct {
 	Addressed bool `json:"addressed,omitempty"`
 	// Notice asks for the note that the bot cannot answer, instead of an answer.
 	Notice bool `json:"notice,omitempty"`
+	// Ordered is set where an operator wants the reply.
+	Ordered bool `json:"ordered,omitempty"`
 }
 
 // addressedReason is the ledger's reason for a reply that needs no judgment.
@@ -77,7 +79,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	if composed {
 		facts.OverBudget = false // it is paid for
 	}
-	if rule := in.silence(facts, known.Decision); rule != conversation.NoRule {
+	if rule := in.silence(facts); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", err
@@ -111,11 +113,11 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 // silence is the rule by which nothing is said. Somebody who addresses the bot is
 // answered in quiet hours, too, and told where the budget is used up. An operator's
 // order goes before quiet hours, but is not worth more than the budget.
-func (in ComposeInput) silence(facts conversation.Facts, decided *store.Decision) conversation.Rule {
+func (in ComposeInput) silence(facts conversation.Facts) conversation.Rule {
 	if in.Addressed || in.Notice {
 		return facts.Silence()
 	}
-	if nobodyJudged := decided == nil; nobodyJudged || decided.Source == "operator" {
+	if in.Ordered {
 		facts.Quiet = false
 	}
 	return facts.Unasked()

@@ -70,7 +70,7 @@ func TestComposeAtAnOperatorsOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, answers(llmtest.Script(llmtest.Text("Seven."))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task}); err != nil {
+	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {

@@ -248,7 +248,8 @@ func TestCallsOfATaskAreCounted(t *testing.T) {
 
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	judged := llmtest.Yes("nobody answered", 0.8, 0)
+	b := newBench(t, answers(llmtest.Script(judged, judged, llmtest.Text("Seven."))))
 	b.noon(0)
 	set := func(hours string) {
 		q, err := config.ParseQuietHours(hours)
@@ -257,33 +258,37 @@ func TestQuietHours(t *testing.T) {
 		}
 		b.settings.QuietHours = q
 	}
-	put := atTopLevel(b.say("how many dwarfs?"))
+	put, held := atTopLevel(b.say("how many dwarfs?")), atTopLevel(b.say("how many giants?"))
+	held.Decision = "run/held"
 	set("22:00-07:00")
-	if got := b.judge(put); !got.Verdict.ShouldRespond {
-		t.Fatalf("at noon: %+v", got)
+	for _, task := range []Task{put, held} {
+		if got := b.judge(task); !got.Verdict.ShouldRespond {
+			t.Fatalf("at noon: %+v", got)
+		}
 	}
 	set("11:00-14:00")
 	if got := b.reply(put, false); got != conversation.Silenced {
 		t.Errorf("a judged reply: %s", got)
 	}
-	b.silent("a judged reply", put, conversation.RuleQuietHours, 1)
+	b.silent("a judged reply", put, conversation.RuleQuietHours, 2)
 	ambient := atTopLevel(b.say("nobody?"))
 	if got := b.judge(ambient); got.Rule != conversation.RuleQuietHours {
 		t.Errorf("a judgment: %+v", got)
 	}
-	b.silent("a judgment", ambient, conversation.RuleQuietHours, 1)
+	b.silent("a judgment", ambient, conversation.RuleQuietHours, 2)
 
 	order := atTopLevel(b.say("anybody?"))
 	order.Decision = "run/order"
 	mention := inThread(b.say("you?"))
 	mention.Decision = "run/mention"
-	for _, c := range []struct {
-		what      string
-		task      Task
-		addressed bool
-	}{{"an operator's order", order, false}, {"a mention", mention, true}} {
-		if got := b.reply(c.task, c.addressed); got != conversation.Done || len(b.outbox(c.task)) != 1 {
-			t.Errorf("%s in quiet hours: %s", c.what, got)
+	for what, in := range map[string]ComposeInput{
+		"an operator's order":                      {Task: order, Ordered: true},
+		"an operator's order of a reply held back": {Task: held, Ordered: true},
+		"a mention": {Task: mention, Addressed: true},
+	} {
+		got, err := attempt[ReplyOutput](b.Compose, in)
+		if err != nil || got.Result != conversation.Done || len(b.outbox(in.Task)) != 1 {
+			t.Errorf("%s in quiet hours: %s, %v", what, got.Result, err)
 		}
 	}
 }

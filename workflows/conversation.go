@@ -277,7 +277,7 @@ func (t *talk) judge(e conversation.Judge) {
 }
 
 func (t *talk) compose(e conversation.Compose) {
-	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice}
+	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered}
 	o := asking("compose reply to " + e.Trigger.TS)
 	if e.Notice { // which asks no model, and is the last word
 		o = patience(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)

@@ -42,14 +42,18 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 
 // answerNow carries out a decision that has been taken, or else answers without one.
 func (s *State) answerNow(by string, now time.Time) []Effect {
-	var effects []Effect
 	if s.Phase == Delaying {
-		effects = []Effect{s.reply(now)}
-	} else {
-		effects = append(s.callBack(Overruled, by), s.compose(now))
+		s.Ordered, s.Capped = true, true
+		return []Effect{s.reply(now)}
 	}
-	s.Capped = true // an order is carried out, whatever is said meanwhile
-	return effects
+	effects := s.callBack(Overruled, by)
+	return append(effects, s.obey(now))
+}
+
+// obey answers what is pending without a judgment, whatever is said meanwhile.
+func (s *State) obey(now time.Time) Effect {
+	s.Ordered, s.Capped = true, true
+	return s.compose(now)
 }
 
 // Waits reports whether something waits that could be answered or dropped.
@@ -72,7 +76,7 @@ type removal struct {
 	by  string
 }
 
-func (s *State) sort(changes Changes) news {
+func (s *State) sort(changes Changes, now time.Time) news {
 	var n news
 	for _, c := range changes {
 		if s.seen(c.ID()) {
@@ -81,20 +85,20 @@ func (s *State) sort(changes Changes) news {
 		switch c.Kind {
 		case Said:
 			if !s.hushed(c.TS) { // or it was heard of late
-				n.said = put(n.said, c.item())
+				n.said = put(n.said, c.item(now))
 			}
 		case Addressed:
 			n.said = without(n.said, c.TS)
-			n.addressed = put(n.addressed, c.item())
+			n.addressed = put(n.addressed, c.item(now))
 		case Edited:
 			switch {
 			case s.hushed(c.TS): // and stays so: only an edit that adds a mention asks again
 			case has(n.said, c.TS):
-				n.said = put(n.said, c.item())
+				n.said = put(n.said, c.item(now))
 			case has(n.addressed, c.TS):
-				n.addressed = put(n.addressed, c.item())
+				n.addressed = put(n.addressed, c.item(now))
 			case has(s.Pending, c.TS), has(s.Answering, c.TS), has(s.Later, c.TS):
-				n.edited = put(n.edited, c.item())
+				n.edited = put(n.edited, c.item(now))
 			}
 		case Deleted:
 			n.remove(removal{c.TS, Withdrawn, c.TS})
@@ -111,7 +115,7 @@ func (n *news) remove(r removal) {
 }
 
 func (s *State) receive(changes Changes, now time.Time) []Effect {
-	n := s.sort(changes)
+	n := s.sort(changes, now)
 	var effects []Effect
 	for _, r := range n.removed {
 		effects = append(effects, s.forget(r, now)...)
@@ -129,11 +133,8 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	case len(n.addressed) > 0:
 		// What was said after the mention is not withdrawn by it, though the answer may serve it, too:
 		// that mention may yet be deleted.
-		last := newest(n.addressed).TS
-		since := putAll(after(slices.Clone(s.Pending), last), slices.Concat(after(s.Later, last), after(n.said, last), after(n.edited, last)))
-		effects = append(effects, s.callBack(Withdrawn, last)...)
-		s.Answering, s.Later = n.addressed, since
-		return append(effects, s.compose(now))
+		effects = append(effects, s.callBack(Withdrawn, newest(n.addressed).TS)...)
+		return append(effects, s.answer(putAll(s.Pending, slices.Concat(s.Later, n.said, n.edited, n.addressed)), now))
 	default:
 		came := putAll(n.said, n.edited)
 		effects = append(effects, s.callBack(Withdrawn, newest(came).TS)...)
@@ -169,7 +170,7 @@ func (s *State) remember(n news) {
 // have read the deleted text, or be about to answer what nobody wants answered.
 func (s *State) forget(r removal, now time.Time) []Effect {
 	ts := r.ts
-	s.Later = without(s.Later, ts)
+	s.Later, s.Served = without(s.Later, ts), without(s.Served, ts)
 	switch {
 	case s.Posting:
 		if ts != s.trigger().TS { // which stays what the post's end is about
@@ -181,23 +182,31 @@ func (s *State) forget(r removal, now time.Time) []Effect {
 		if len(s.Answering) > 0 {
 			return append(effects, s.compose(now))
 		}
+		s.takeBack()
 		return append(effects, s.next(now)...)
 	case has(s.Pending, ts):
 		var effects []Effect
+		ordered := s.Ordered
 		if s.Phase != Waiting {
 			effects = s.callBack(r.why, r.by)
 		}
 		s.Pending = without(s.Pending, ts)
-		if len(s.Pending) > 0 && s.Phase == Waiting {
-			return nil
-		}
-		if len(s.Pending) > 0 {
+		switch {
+		case len(s.Pending) == 0:
+			return append(effects, s.next(now)...)
+		case ordered:
+			return append(effects, s.obey(now))
+		case s.Phase != Waiting:
 			s.wait(now)
-			return effects
 		}
-		return append(effects, s.next(now)...)
+		return effects
 	}
 	return nil
+}
+
+// takeBack has what an answer would have served wait again: nothing that it answers is left.
+func (s *State) takeBack() {
+	s.Later, s.Served = putAll(s.Later, s.Served), nil
 }
 
 // callBack ends the work under way, and settles the decision that it was about.
@@ -209,7 +218,7 @@ func (s *State) callBack(why Outcome, by string) []Effect {
 	if s.Phase == Judging || s.Phase == Delaying || s.Phase == Replying {
 		effects = append(effects, s.settle(why, by))
 	}
-	s.Capped, s.Notice = false, false
+	s.Capped, s.Notice, s.Ordered = false, false, false
 	return effects
 }
 
@@ -219,6 +228,11 @@ func (s *State) wait(now time.Time) {
 	s.Pending, s.Later = putAll(s.Pending, s.Later), nil
 	if s.FirstAt.IsZero() {
 		s.FirstAt = now
+	}
+	for _, it := range s.Pending { // some may have come while they could not be attended to
+		if !it.At.IsZero() && it.At.Before(s.FirstAt) {
+			s.FirstAt = it.At
+		}
 	}
 	s.DueAt = now.Add(s.quiet(newest(s.Pending)))
 	if limit := s.limit(); s.DueAt.After(limit) {
@@ -251,7 +265,8 @@ func (s *State) judged(e Judged, now time.Time) []Effect {
 	if !e.Verdict.ShouldRespond {
 		return s.next(now)
 	}
-	if delay := s.delay(e.Verdict, now); delay > 0 {
+	s.Capped = s.Capped || !now.Before(s.limit())
+	if delay := s.delay(e.Verdict); delay > 0 {
 		s.DueAt = now.Add(delay)
 		s.enter(Delaying, now)
 		return nil
@@ -261,8 +276,8 @@ func (s *State) judged(e Judged, now time.Time) []Effect {
 
 // delay is how long a verdict yes is held back: what the model asked for, at
 // most MaxDelay, and nothing once MaxWait is over.
-func (s *State) delay(v chat.Verdict, now time.Time) time.Duration {
-	if v.DelaySeconds == nil || s.Capped || !now.Before(s.limit()) {
+func (s *State) delay(v chat.Verdict) time.Duration {
+	if v.DelaySeconds == nil || s.Capped {
 		return 0
 	}
 	return seconds(min(*v.DelaySeconds, s.Policy.MaxDelay))
@@ -272,6 +287,15 @@ func (s *State) delay(v chat.Verdict, now time.Time) time.Duration {
 func (s *State) reply(now time.Time) Effect {
 	s.enter(Replying, now)
 	return s.composeEffect()
+}
+
+// answer answers at once what addresses the bot among all that wants something. What was
+// said before the newest of that is served by the answer, what was said after it waits.
+func (s *State) answer(all []Item, now time.Time) Effect {
+	s.Answering = slices.DeleteFunc(slices.Clone(all), func(it Item) bool { return !it.Addressed })
+	last := newest(s.Answering).TS
+	s.Served, s.Later = plain(all, last), after(all, last)
+	return s.compose(now)
 }
 
 // compose answers at once, without a judgment: what is addressed, or, at an
@@ -286,7 +310,7 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	return Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice}
+	return Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice, Ordered: s.Ordered}
 }
 
 func (s *State) postEffect() Effect {
@@ -346,16 +370,20 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 // the reply was posted, and before the deletion was heard of here.
 func (s *State) gone(now time.Time) []Effect {
 	trigger := s.trigger().TS
-	s.Posting, s.Notice, s.Capped = false, false, false
+	ordered := s.Ordered
+	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
 	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
 	switch {
 	case len(s.Answering) > 0:
 		return []Effect{s.compose(now)}
-	case len(s.Pending) > 0 && !slices.ContainsFunc(s.Later, addressed):
+	case len(s.Pending) == 0, slices.ContainsFunc(s.Later, addressed):
+		s.takeBack()
+		return s.next(now)
+	case ordered:
+		return []Effect{s.obey(now)}
+	default:
 		s.wait(now)
 		return nil
-	default:
-		return s.next(now)
 	}
 }
 
@@ -364,13 +392,12 @@ func (s *State) gone(now time.Time) []Effect {
 func (s *State) next(now time.Time) []Effect {
 	later := s.Later
 	s.Pending, s.FirstAt, s.Later = nil, time.Time{}, nil
-	s.Answering, s.Posting, s.Notice, s.Capped = nil, false, false, false
+	s.Answering, s.Served = nil, nil
+	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
 	s.DueAt = time.Time{}
 	switch {
 	case slices.ContainsFunc(later, addressed):
-		s.Answering = slices.DeleteFunc(slices.Clone(later), func(it Item) bool { return !it.Addressed })
-		s.Later = after(later, newest(s.Answering).TS)
-		return []Effect{s.compose(now)}
+		return []Effect{s.answer(later, now)}
 	case len(later) > 0:
 		s.Pending = later
 		s.wait(now)

@@ -113,7 +113,7 @@ func TestMaxWait(t *testing.T) {
 		{name: "an addressed message withdraws even that", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
-			at(1802, mention(1802), "cancel; settle#1 withdrawn by 1802; compose#2 1802!", "replying", "answering 1802!"),
+			at(1802, mention(1802), "cancel; settle#1 withdrawn by 1802; compose#2 1802!", "replying", "answering 1802!, served 0 290 580 870 1160 1450 1740 1801"),
 		)},
 		{name: "one of its messages deleted: judged again at once, with what came meanwhile", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
@@ -131,10 +131,15 @@ func TestMaxWait(t *testing.T) {
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(1800, yes(1, 60), "compose#1 0", "replying"),
-			// It was not at the cap when it began, so it is judged anew, and for good.
-			at(1801, said(1801), "cancel; settle#1 withdrawn by 1801", "waiting until 1800"),
-			at(1801, Tick{}, "judge#2 1801", "judging"),
-			at(1802, said(1802), "", "judging", "pending 0 1801, later 1802"),
+			// It was not at the cap when it began, but is past it now: the yes is carried out.
+			at(1801, said(1801), "", "replying", "pending 0, later 1801"),
+		}},
+		{name: "it counts from what came during an answer", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying", "answering 0!, later 1"),
+			at(1500, composed(1, Done), "post#1 0!", "replying"), // the model was away
+			at(1650, posted(1, Done), "", "waiting until 1801", "pending 1"),
+			at(1801, Tick{}, "judge#2 1", "judging"),
 		}},
 		{name: "a withdrawn reply does not start it again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
@@ -205,25 +210,25 @@ func TestAddressed(t *testing.T) {
 		}},
 		{name: "withdraws a wait", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
-			at(10, mention(10), "compose#1 10!", "replying", "answering 10!"),
+			at(10, mention(10), "compose#1 10!", "replying", "answering 10!, served 0"),
 		}},
 		{name: "withdraws a judgment", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, mention(301), "cancel; settle#1 withdrawn by 301; compose#2 301!", "replying", "answering 301!"),
+			at(301, mention(301), "cancel; settle#1 withdrawn by 301; compose#2 301!", "replying", "answering 301!, served 0"),
 			at(302, yes(1, 0), "", "replying"),
 		}},
 		{name: "withdraws a delayed reply", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 30), "", "delaying until 331"),
-			at(310, mention(310), "settle#1 withdrawn by 310; compose#2 310!", "replying", "answering 310!"),
+			at(310, mention(310), "settle#1 withdrawn by 310; compose#2 310!", "replying", "answering 310!, served 0"),
 		}},
 		{name: "withdraws a judged reply being composed", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0", "replying"),
-			at(302, mention(302), "cancel; settle#1 withdrawn by 302; compose#2 302!", "replying", "answering 302!"),
+			at(302, mention(302), "cancel; settle#1 withdrawn by 302; compose#2 302!", "replying", "answering 302!, served 0"),
 			at(303, composed(1, Done), "", "replying"),
 			at(304, composed(2, Done), "post#2 302!", "replying"),
 		}},
@@ -235,17 +240,17 @@ func TestAddressed(t *testing.T) {
 			at(303, mention(303), "", "replying", "pending 0, later 303!"),
 			at(304, posted(1, Done), "compose#2 303!", "replying", "answering 303!"),
 		}},
-		{name: "what was said after it is not forgotten with it", steps: []step{
-			at(0, together(said(0), mention(1), said(2)), "compose#1 1!", "replying", "answering 1!, later 2"),
-			at(5, deleted(1), "cancel; settle#1 withdrawn by 1", "waiting until 305", "pending 2"),
+		{name: "what was said before and after it is not forgotten with it", steps: []step{
+			at(0, together(said(0), mention(1), said(2)), "compose#1 1!", "replying", "answering 1!, served 0, later 2"),
+			at(5, deleted(1), "cancel; settle#1 withdrawn by 1", "waiting until 305", "pending 0 2"),
 		}},
 		{name: "nor when it was heard of late", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(20, said(20), "", "waiting until 320", "pending 0 20"),
-			at(30, mention(10), "compose#1 10!", "replying", "answering 10!, later 20"),
+			at(30, mention(10), "compose#1 10!", "replying", "answering 10!, served 0, later 20"),
 		}},
 		{name: "several together get one reply, to the newest", steps: []step{
-			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!, later 3"),
+			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!, served 0, later 3"),
 		}},
 		{name: "an addressed one while another is answered: one more reply for all", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
@@ -254,7 +259,7 @@ func TestAddressed(t *testing.T) {
 			at(3, composed(1, Done), "post#1 0!", "replying"),
 			at(4, mention(4), "", "replying"),
 			at(5, said(5), "", "replying", "answering 0!, later 1 2! 4! 5"),
-			at(6, posted(1, Done), "compose#2 4!", "replying", "answering 2! 4!, later 5"),
+			at(6, posted(1, Done), "compose#2 4!", "replying", "answering 2! 4!, served 1, later 5"),
 			at(7, composed(2, Done), "post#2 4!", "replying"),
 			at(8, posted(2, Done), "", "waiting until 308", "pending 5"),
 		}},
@@ -461,6 +466,34 @@ func TestDeleted(t *testing.T) {
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, deleted(0), "cancel; settle#1 withdrawn by 0", "idle", ""),
 		}},
+		{name: "composing an answer: what it would have served waits again", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(10, mention(10), "compose#1 10!", "replying", "answering 10!, served 0 1"),
+			at(11, deleted(1), "", "replying", "answering 10!, served 0"),
+			at(12, deleted(10), "cancel; settle#1 withdrawn by 10", "waiting until 312", "pending 0"),
+		}},
+		{name: "composing an answer: what came meanwhile, and would have been served by it, waits again", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, together(said(1), mention(2)), "", "replying"),
+			at(3, composed(1, Done), "post#1 0!", "replying"),
+			at(4, posted(1, Done), "compose#2 2!", "replying", "answering 2!, served 1"),
+			at(5, deleted(2), "cancel; settle#2 withdrawn by 2", "waiting until 305", "pending 1"),
+		}},
+		{name: "composing an answer: what it would have served is served by the next", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, mention(10), "compose#1 10!", "replying"),
+			at(11, mention(11), "", "replying", "answering 10!, served 0, later 11!"),
+			at(12, deleted(10), "cancel; settle#1 withdrawn by 10; compose#2 11!", "replying", "answering 11!, served 0"),
+			at(13, composed(2, Done), "post#2 11!", "replying"),
+			at(14, posted(2, Done), "", "idle", ""),
+		}},
+		{name: "composing what an operator wants now, others left", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(10, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
+			at(11, deleted(0), "cancel; settle#1 withdrawn by 0; compose#2 1", "replying", "pending 1"),
+			at(12, said(12), "", "replying", "pending 1, later 12"),
+			at(13, composed(2, Done), "post#2 1", "replying"),
+		}},
 		{name: "composing an answer, others left", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!"),
@@ -577,6 +610,17 @@ func TestResultOfAReply(t *testing.T) {
 			at(303, mention(303), "", "replying"),
 			at(304, posted(1, Gone), "compose#2 303!", "replying", "answering 303!"),
 		}},
+		{name: "gone: what the answer would have served waits again", steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, mention(10), "compose#1 10!", "replying"),
+			at(12, composed(1, Gone), "settle#1 withdrawn by 10", "waiting until 312", "pending 0"),
+		}},
+		{name: "gone: an operator wants an answer to the others", steps: []step{
+			at(0, together(said(0), said(1)), "", "waiting until 300"),
+			at(1, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
+			at(2, composed(1, Done), "post#1 1", "replying"),
+			at(3, posted(1, Gone), "compose#2 0", "replying", "pending 0"),
+		}},
 		{name: "gone: its edit is gone, too", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, edited(0, "a"), "", "replying"),
@@ -660,7 +704,7 @@ func TestOperator(t *testing.T) {
 		{name: "an addressed message overtakes an order", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1, AnswerNow{}, "compose#1 0", "replying"),
-			at(2, mention(2), "cancel; settle#1 withdrawn by 2; compose#2 2!", "replying", "answering 2!"),
+			at(2, mention(2), "cancel; settle#1 withdrawn by 2; compose#2 2!", "replying", "answering 2!, served 0"),
 		}},
 	})
 }

@@ -42,13 +42,16 @@ type Item struct {
 	Revision  string `json:"revision,omitempty"`
 	FollowUp  bool   `json:"follow_up,omitempty"`
 	Addressed bool   `json:"addressed,omitempty"`
+	// At is when it was first heard of.
+	At time.Time `json:"at,omitzero"`
 }
 
-func (c Change) item() Item {
-	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed}
+func (c Change) item(now time.Time) Item {
+	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now}
 }
 
-// put adds an item in order of ts; the newest revision of a ts replaces the one before.
+// put adds an item in order of ts; the newest revision of a ts replaces the one before,
+// and has come when the first did.
 func put(items []Item, it Item) []Item {
 	i, found := slices.BinarySearchFunc(items, it.TS, byTS)
 	if !found {
@@ -59,6 +62,7 @@ func put(items []Item, it Item) []Item {
 	if it.Revision < items[i].Revision {
 		it.Revision = items[i].Revision
 	}
+	it.At = items[i].At
 	items[i] = it
 	return items
 }
@@ -84,6 +88,11 @@ func without(items []Item, ts string) []Item {
 // after is the items that were said after a ts; it reuses their memory.
 func after(items []Item, ts string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool { return byTS(it, ts) <= 0 })
+}
+
+// plain is the items that do not address the bot, and were said until a ts.
+func plain(items []Item, until string) []Item {
+	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return it.Addressed || byTS(it, until) > 0 })
 }
 
 func newest(items []Item) Item {

@@ -76,6 +76,8 @@ type Compose struct {
 	Addressed bool
 	// Notice asks for the brief note that the bot cannot answer, instead of an answer.
 	Notice bool
+	// Ordered is set where an operator wants the reply.
+	Ordered bool
 }
 
 // Post asks for the composed reply to be posted. It is never called back.

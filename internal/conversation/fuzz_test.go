@@ -115,10 +115,11 @@ type driver struct {
 	open    map[int]bool
 	yes     map[int]bool
 	settled map[int]bool
-	heard   set // messages that are known to be deleted
-	hushed  set // messages that nobody wants answered
-	gone    set // messages that the work under way has found deleted
-	known   set // changes that were told of before
+	heard   set  // messages that are known to be deleted
+	hushed  set  // messages that nobody wants answered
+	gone    set  // messages that the work under way has found deleted
+	known   set  // changes that were told of before
+	ordered bool // before the newest event, an operator's order was being carried out
 }
 
 func newDriver(t *testing.T, kind byte) *driver {
@@ -265,7 +266,7 @@ func (d *driver) judge(op, arg byte) {
 	case judging && !e.Failed:
 		d.settle(d.s.Epoch) // the activity writes down the no
 	}
-	d.finish(e, func() { d.m.judged(op == opYes, delayed) })
+	d.finish(e, func() { d.m.judged(op == opYes, delayed, late) })
 	if judging && delayed && op == opYes {
 		if want := d.now.Add(seconds(min(asked, d.s.Policy.MaxDelay))); !d.s.DueAt.Equal(want) {
 			d.fail("delayed until %v, want %v", d.s.DueAt, want)
@@ -366,6 +367,7 @@ func (d *driver) apply(e Event, then func()) {
 	}
 	d.past = append(d.past, moment{e, d.now})
 	before := d.s.causes()
+	d.ordered = d.s.Ordered
 	effects := d.s.Apply(e, d.now)
 	if then != nil {
 		then()
@@ -412,7 +414,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		begin()
 	case Compose:
 		_, ordered := e.(AnswerNow)
-		if !f.Addressed && !ordered && !d.yes[f.Epoch] {
+		if ordered = f.Ordered && (ordered || d.ordered); !f.Addressed && !ordered && !d.yes[f.Epoch] {
 			d.fail("a reply without a cause: no verdict yes, no order, nobody who addressed the bot")
 		}
 		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {
@@ -429,7 +431,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 	case Post:
 		c, ok := d.endedLast().(Compose)
 		done, isEnd := e.(Composed)
-		if !ok || !isEnd || done.Result != Done || Compose(f) != c {
+		if !ok || !isEnd || done.Result != Done || f != (Post{c.Epoch, c.Trigger, c.Addressed, c.Notice}) {
 			d.fail("a reply without a cause: post of %+v, but what was composed is %+v", f, c)
 		}
 		if d.settled[f.Epoch] {
@@ -469,7 +471,7 @@ func (d *driver) check() {
 	case mJudging:
 		want = Judge{s.Epoch, trigger}
 	case mCompos:
-		want = Compose{s.Epoch, trigger, addressed, s.Notice}
+		want = Compose{s.Epoch, trigger, addressed, s.Notice, d.m.ordered}
 	case mPosts:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {
@@ -496,7 +498,7 @@ func (d *driver) check() {
 	if left != d.work || len(s.UnderWay()) > 1 {
 		d.fail("a run that takes over would begin %s, under way is %T%+v", show(s.UnderWay()), d.work, d.work)
 	}
-	for _, items := range [][]Item{s.Pending, s.Answering, s.Later} {
+	for _, items := range [][]Item{s.Pending, s.Answering, s.Served, s.Later} {
 		for i, it := range items {
 			if i > 0 && !chat.Time(items[i-1].TS).Before(chat.Time(it.TS)) {
 				d.fail("%v are not in order, or not unique", items)
@@ -526,9 +528,9 @@ type cause struct {
 
 func (s *State) causes() map[string]cause {
 	all := map[string]cause{}
-	for i, items := range [][]Item{s.Pending, s.Answering, s.Later} {
+	for i, items := range [][]Item{s.Pending, s.Answering, s.Served, s.Later} {
 		for _, it := range items {
-			all[it.TS] = cause{addressed: it.Addressed, later: i == 2}
+			all[it.TS] = cause{addressed: it.Addressed, later: i == 3}
 		}
 	}
 	return all

@@ -45,7 +45,7 @@ func TestHushed(t *testing.T) {
 		{name: "composing what an operator wanted at once, others left", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(10, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
-			at(11, hushed(0), "cancel; settle#1 dropped by slack:U1", "waiting until 311", "pending 1"),
+			at(11, hushed(0), "cancel; settle#1 dropped by slack:U1; compose#2 1", "replying", "pending 1"),
 		}},
 		{name: "composing an answer, nothing left", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),

@@ -17,11 +17,15 @@ type model struct {
 	stage string
 	// pending wait for a judgment; answering are the addressed ones being answered.
 	pending, answering set
+	// served were said before what is being answered.
+	served set
 	// said and mentions came while they could not be attended to.
 	said, mentions set
 	// firm: neither the judgment nor the reply is withdrawn by what is merely said.
-	firm   bool
-	notice bool
+	firm bool
+	// ordered is set while an operator's order is carried out.
+	ordered bool
+	notice  bool
 	// trigger is the message of the post under way.
 	trigger string
 	known   map[string]bool // change ids
@@ -63,16 +67,23 @@ const (
 
 func newModel(here bool) *model {
 	return &model{
-		here: here, stage: mIdle, pending: set{}, answering: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
+		here: here, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
 	}
 }
 
 // turn goes on to what came meanwhile.
 func (m *model) turn() {
-	m.pending, m.answering, m.firm, m.notice = set{}, set{}, false, false
+	m.pending, m.answering, m.served = set{}, set{}, set{}
+	m.firm, m.ordered, m.notice = false, false, false
 	switch {
 	case len(m.mentions) > 0:
-		m.said = m.said.after(m.mentions.newest())
+		later := m.said.after(m.mentions.newest())
+		for ts := range m.said {
+			if !later[ts] && !m.mentions[ts] {
+				m.served.add(ts)
+			}
+		}
+		m.said = later
 		m.answering, m.mentions = m.mentions, set{}
 		m.stage = mCompos
 	case len(m.said) > 0:
@@ -86,7 +97,13 @@ func (m *model) turn() {
 // again lets what is pending, and what came meanwhile, wait from the start.
 func (m *model) again() {
 	m.pending.add(m.said.list()...)
-	m.said, m.firm, m.notice, m.stage = set{}, false, false, mWaiting
+	m.said, m.firm, m.ordered, m.notice, m.stage = set{}, false, false, false, mWaiting
+}
+
+// restored is what an answer would have served, of which nothing is left to answer.
+func (m *model) restored() {
+	m.said.add(m.served.list()...)
+	m.turn()
 }
 
 func (m *model) changes(changes Changes) {
@@ -148,6 +165,7 @@ func (m *model) changes(changes Changes) {
 	case len(mentions) > 0:
 		m.said.add(said.list()...)
 		m.said.add(m.pending.list()...)
+		m.said.add(edits.list()...)
 		m.mentions = mentions
 		m.turn()
 	default:
@@ -160,6 +178,7 @@ func (m *model) changes(changes Changes) {
 func (m *model) remove(ts string) {
 	delete(m.said, ts)
 	delete(m.mentions, ts)
+	delete(m.served, ts)
 	switch {
 	case m.stage == mPosts:
 		if ts != m.trigger {
@@ -170,13 +189,15 @@ func (m *model) remove(ts string) {
 		delete(m.answering, ts)
 		m.notice = false
 		if len(m.answering) == 0 {
-			m.turn()
+			m.restored()
 		}
 	case m.pending[ts]:
 		delete(m.pending, ts)
 		switch {
 		case len(m.pending) == 0:
 			m.turn()
+		case m.ordered: // of the others, too
+			m.stage = mCompos
 		case m.stage != mWaiting:
 			m.again()
 		}
@@ -193,7 +214,9 @@ func (m *model) tick(late bool) {
 	}
 }
 
-func (m *model) judged(yes, delayed bool) {
+// judged is given late when MaxWait is over.
+func (m *model) judged(yes, delayed, late bool) {
+	m.firm = m.firm || yes && late
 	switch {
 	case !yes:
 		m.turn()
@@ -239,10 +262,12 @@ func (m *model) gone(ts string) {
 	switch {
 	case len(m.answering) > 0:
 		m.stage, m.notice, m.firm = mCompos, false, false
-	case len(m.pending) > 0 && len(m.mentions) == 0:
-		m.again()
+	case len(m.pending) == 0, len(m.mentions) > 0:
+		m.restored()
+	case m.ordered:
+		m.stage = mCompos
 	default:
-		m.turn()
+		m.again()
 	}
 }
 
@@ -252,7 +277,7 @@ func (m *model) waits() bool {
 
 func (m *model) answerNow() {
 	if m.waits() {
-		m.stage, m.firm = mCompos, true
+		m.stage, m.firm, m.ordered = mCompos, true, true
 	}
 }
 
@@ -288,7 +313,7 @@ func (m *model) differs(s *State) string {
 		name      string
 		got, want set
 	}{
-		{"pending", named(s.Pending), m.pending}, {"answering", named(s.Answering), m.answering},
+		{"pending", named(s.Pending), m.pending}, {"answering", named(s.Answering), m.answering}, {"served", named(s.Served), m.served},
 		{"remembered as said", said, m.said}, {"remembered as addressed", mentions, m.mentions},
 	} {
 		if !maps.Equal(l.got, l.want) {
@@ -298,6 +323,8 @@ func (m *model) differs(s *State) string {
 	switch {
 	case s.Notice != m.notice:
 		return fmt.Sprintf("notice is %v, want %v", s.Notice, m.notice)
+	case s.Ordered != m.ordered:
+		return fmt.Sprintf("ordered is %v, want %v", s.Ordered, m.ordered)
 	case (s.Phase == Judging || s.Phase == Replying) && len(m.answering) == 0 && s.Capped != m.firm:
 		return fmt.Sprintf("capped is %v, want %v", s.Capped, m.firm)
 	}

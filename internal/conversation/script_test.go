@@ -105,7 +105,7 @@ func (s *State) holds() string {
 	for _, l := range []struct {
 		name  string
 		items []Item
-	}{{"pending", s.Pending}, {"answering", s.Answering}, {"later", s.Later}} {
+	}{{"pending", s.Pending}, {"answering", s.Answering}, {"served", s.Served}, {"later", s.Later}} {
 		if len(l.items) > 0 {
 			p := l.name
 			for _, it := range l.items {

@@ -33,13 +33,18 @@ type State struct {
 
 	// Pending are the messages that have not been judged to their end, in order of ts.
 	Pending []Item `json:"pending,omitempty"`
-	// FirstAt is when the first of them came; MaxWait counts from here.
+	// FirstAt is when the first of them came, and stays though it is deleted; MaxWait counts from here.
 	FirstAt time.Time `json:"first_at,omitzero"`
-	// Capped is set when the judgment under way came at MaxWait: it is not
-	// withdrawn by a new message, or a busy channel would never be judged.
+	// Capped is set when the judgment under way came at MaxWait, or said yes after it: it
+	// is not withdrawn by a new message, or a busy channel would never be judged.
 	Capped bool `json:"capped,omitempty"`
+	// Ordered is set while the reply is one that an operator wants now.
+	Ordered bool `json:"ordered,omitempty"`
 	// Answering are the addressed messages being answered; empty for a judged reply.
 	Answering []Item `json:"answering,omitempty"`
+	// Served are the messages said before those, which the answer serves, too. They wait
+	// again if nothing that it answers is left.
+	Served []Item `json:"served,omitempty"`
 	// Posting is set once the post is scheduled: it is not called back.
 	Posting bool `json:"posting,omitempty"`
 	// Notice is set while the reply is the note that the bot cannot answer.

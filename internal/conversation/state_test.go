@@ -122,8 +122,8 @@ func TestStateThroughJSON(t *testing.T) {
 	delay := 30
 	full := State{
 		Conversation: inThread, Policy: steady, Phase: Replying,
-		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true}}, FirstAt: second(1), Capped: true,
-		Answering: []Item{{TS: ts(2), Addressed: true}}, Posting: true, Notice: true, Later: []Item{{TS: ts(3)}},
+		Pending: []Item{{TS: ts(1), Revision: "a", FollowUp: true, At: second(1)}}, FirstAt: second(1), Capped: true, Ordered: true,
+		Answering: []Item{{TS: ts(2), Addressed: true}}, Served: []Item{{TS: ts(1)}}, Posting: true, Notice: true, Later: []Item{{TS: ts(3)}},
 		DueAt: second(4), Since: second(5),
 		Verdict: &chat.Verdict{ShouldRespond: true, Reason: "why", Confidence: 0.5, DelaySeconds: &delay},
 		Epoch:   7, Seen: []string{"x"},
