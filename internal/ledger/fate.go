@@ -32,11 +32,13 @@ func (r rows) fate(m store.Kept) fate {
 	var f fate
 	for _, e := range r.events(m, heard) {
 		switch {
-		case e.decision == nil:
-			f.note = e.note
+		case e.decision == nil: // what ended it first is why, until it asks again
+			if f.note == "" || f.along {
+				f.note, f.along = e.note, false
+			}
 			continue
 		case e.decision.TriggerTS == m.TS: // it asked again, or was being decided about
-			f.note = ""
+			f.note, f.along = "", false
 		case f.note != "" && !f.along:
 			continue
 		default:
@@ -129,12 +131,19 @@ func (r rows) events(m store.Kept, heard time.Time) []event {
 		}
 	}
 	for _, o := range r.orders {
-		if o.Kind == "drop" && o.Scope.Thread == m.ThreadTS && o.At.After(heard) {
-			events = append(events, event{at: o.At, note: "dropped by " + o.By})
+		if how, drops := dropping[o.Kind]; drops && o.Scope.Thread == m.ThreadTS && o.At.After(heard) {
+			events = append(events, event{at: o.At, note: "dropped by " + o.By + how})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
 	return events
+}
+
+// dropping is the orders that drop what waits, and what is said of each.
+var dropping = map[string]string{
+	conversation.UpdateDrop:   "",
+	conversation.UpdateMute:   ", who muted its conversation",
+	conversation.UpdateSnooze: ", who snoozed its conversation",
 }
 
 // threaded reports whether the rows have a decision of a thread about its parent.

@@ -69,6 +69,8 @@ func TestFateOfAMessage(t *testing.T) {
 	unrelayed := said
 	unrelayed.Relayed = time.Time{}
 	drop := store.Order{Kind: "drop", By: "cli:ann", At: second(13)}
+	mute, snooze := drop, drop
+	mute.Kind, snooze.Kind = "mute", "snooze"
 	inThread := decided("thread", m, 30, "posted")
 	inThread.WorkflowID = chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}.ID()
 	known := store.Channel{ID: "C1", KnownSince: second(0)}
@@ -96,9 +98,14 @@ func TestFateOfAMessage(t *testing.T) {
 		"dropped while it waited": {m, rows{passed: []store.Passed{said}, orders: []store.Order{drop}, decisions: []store.Decision{
 			decided("b", later, 25, "posted"),
 		}}, nil, "dropped by cli:ann"},
-		"dropped in a thread":               {m, rows{passed: []store.Passed{said}, orders: []store.Order{{Kind: "drop", Scope: chat.Scope{Thread: ts(1)}, At: second(13)}}}, nil, "nothing decided yet"},
-		"hushed":                            {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "slack:U2 wanted no answer"},
-		"hushed while it was decided about": {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("a", m, 13, "dropped")}}, []string{"a"}, ""},
+		"dropped by a mute": {m, rows{passed: []store.Passed{said}, orders: []store.Order{mute}, decisions: []store.Decision{
+			decided("b", later, 25, "posted"),
+		}}, nil, "dropped by cli:ann, who muted"},
+		"dropped by a snooze, and nothing since": {m, rows{passed: []store.Passed{said}, orders: []store.Order{snooze}}, nil, "dropped by cli:ann, who snoozed"},
+		"unmuted":                                {m, rows{passed: []store.Passed{said}, orders: []store.Order{{Kind: "unmute", By: "cli:ann", At: second(13)}}}, nil, "nothing decided yet"},
+		"dropped in a thread":                    {m, rows{passed: []store.Passed{said}, orders: []store.Order{{Kind: "drop", Scope: chat.Scope{Thread: ts(1)}, At: second(13)}}}, nil, "nothing decided yet"},
+		"hushed":                                 {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "slack:U2 wanted no answer"},
+		"hushed while it was decided about":      {m, rows{passed: []store.Passed{said, hushed}, decisions: []store.Decision{decided("a", m, 13, "dropped")}}, []string{"a"}, ""},
 		"hushed, and asked again": {m, rows{passed: []store.Passed{said, hushed, passed(m, conversation.Addressed, 14)}, decisions: []store.Decision{
 			decided("b", heard(20), 25, "silent"), decided("a", m, 26, "posted"),
 		}}, []string{"a"}, ""},
@@ -107,6 +114,17 @@ func TestFateOfAMessage(t *testing.T) {
 		}}, []string{"a", "b"}, ""},
 		"gave way to a mention": {
 			m, rows{passed: []store.Passed{said, mention}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "given up for " + ts(15),
+		},
+		"gave way to the first of several mentions": {
+			m, rows{passed: []store.Passed{said, mention, passed(later, conversation.Addressed, 20)}}, nil, "given up for " + ts(15),
+		},
+		"a mention before another one": {
+			m, rows{passed: []store.Passed{passed(m, conversation.Addressed, 10), mention}}, nil, "which answers in its thread",
+		},
+		"withdrawn with a later one, which gave way to a mention": {
+			m, rows{passed: []store.Passed{said, passed(heard(40), conversation.Addressed, 40)}, decisions: []store.Decision{
+				decided("a", later, 25, "withdrawn"),
+			}}, []string{"a"}, "given up for " + ts(40),
 		},
 		"decided about before a mention": {
 			m, rows{passed: []store.Passed{said, mention}, decisions: []store.Decision{decided("a", m, 12, "silent")}}, []string{"a"}, "",
