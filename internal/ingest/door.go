@@ -89,6 +89,13 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	}
 	event, err := slack.Normalise(env, own)
 	if err != nil {
+		// It may still tell that its channel was made private: Slack says that only once.
+		if channel := slack.Closed(env, own); channel != "" {
+			if err := d.Store.CloseChannel(ctx, own.TeamID, channel); err != nil {
+				d.Metrics.event("failed")
+				return err
+			}
+		}
 		d.leaveOut(ctx, env.EventID, env.Type, err)
 		return nil
 	}

@@ -370,8 +370,14 @@ func TestEventsCloseTheirChannel(t *testing.T) {
 		posted = `"user":"U1","ts":"100.000001","text":"hello"`
 		edited = `"subtype":"message_changed","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"hi","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}`
 		gone   = `"subtype":"message_deleted","ts":"102.1","deleted_ts":"100.000001","previous_message":{"user":"U1","ts":"100.000001","text":"hello"}`
+		// Of these nothing else is kept.
+		joined   = `"subtype":"channel_join","user":"U2","ts":"103.1"`
+		topic    = `"subtype":"group_topic","user":"U1","ts":"104.1","topic":"secrets"`
+		unfurled = `"subtype":"message_changed","ts":"105.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"hello"},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}`
+		ungone   = `"subtype":"message_deleted","ts":"106.1","deleted_ts":"103.1","previous_message":{"subtype":"channel_join","user":"U2","ts":"103.1"}`
+		unusable = `"user":"U1","text":"no ts"`
 	)
-	for _, what := range []string{posted, edited, gone} {
+	for _, what := range []string{posted, edited, gone, joined, topic, unfurled, ungone, unusable} {
 		for kind, want := range map[string]bool{"group": true, "mpim": true, "im": true, "channel": false, "": false} {
 			b := setup(t)
 			is := func(when string, private bool) {
@@ -398,6 +404,51 @@ func TestEventsCloseTheirChannel(t *testing.T) {
 			is("then", want)
 			tell(posted, "channel")
 			is("and after it", want)
+		}
+	}
+}
+
+// Slack says only once that a channel was made private, and says it in an event of which
+// nothing else is kept: unless that is kept, the event has not been taken.
+func TestAChannelThatIsMadePrivate(t *testing.T) {
+	t.Parallel()
+	const made = `{"type":"message","subtype":"channel_convert_to_private","channel":"C1","user":"U1","ts":"100.000001"`
+	for name, tc := range map[string]struct {
+		body string
+		want bool
+	}{
+		"as Slack tells it":      {callback(made + `,"channel_type":"group"}`), true},
+		"by its subtype alone":   {callback(made + `}`), true},
+		"of a type that was":     {callback(made + `,"channel_type":"channel"}`), true},
+		"as another event":       {callback(strings.Replace(made, `"message"`, `"hologram"`, 1) + `,"channel_type":"group"}`), false},
+		"in another workspace":   {strings.Replace(callback(made+`,"channel_type":"group"}`), `"T1"`, `"T2"`, 1), false},
+		"told to another app":    {strings.Replace(callback(made+`,"channel_type":"group"}`), `"team_id"`, `"api_app_id":"A2","team_id"`, 1), false},
+		"of a channel malformed": {callback(strings.Replace(made, `"C1"`, `"C/1"`, 1) + `,"channel_type":"group"}`), false},
+	} {
+		b := setup(t)
+		for _, id := range []string{"C1", "C2", "C/1"} {
+			if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: id, Name: "lounge", Member: true, Refreshed: noon}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if status := b.deliver(t, tc.body); status != 200 {
+				t.Errorf("%s: status %d", name, status)
+			}
+			known, err := b.Store.Channels(t.Context(), "T1", []string{"C1", "C2", "C/1"})
+			if err != nil || known["C1"].Private != tc.want || known["C2"].Private || known["C/1"].Private {
+				t.Errorf("%s: %+v, %v; want private %v", name, known, err, tc.want)
+			}
+		}
+		if err := b.Store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want, failed := 200, 0.0
+		if tc.want {
+			want, failed = 503, 1
+		}
+		if status := b.deliver(t, tc.body); status != want || b.counted(t, "myao_events_total", "failed") != failed {
+			t.Errorf("%s, which cannot be kept: status %d, want %d", name, status, want)
 		}
 	}
 }

@@ -34,19 +34,9 @@ func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]store.Target, e
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings)
-		entry.Private = private(e)
+		entry.Private = e.Private()
 		return entry
 	})
-}
-
-// private reports whether an event tells that not everybody may read its channel. One
-// that does not tell says nothing of it.
-func private(e slack.Event) bool {
-	switch e.ChannelType {
-	case "group", "im", "mpim":
-		return true
-	}
-	return false
 }
 
 // Settings is the effective settings of a channel. Its name matters only where the

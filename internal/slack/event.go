@@ -69,25 +69,11 @@ type Event struct {
 // Mode alike. Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
 // Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
 func Normalise(env Envelope, id Identity) (Event, error) {
-	if env.Type != slackevents.CallbackEvent {
-		return Event{}, ignored("envelope of type %s", name(env.Type))
-	}
-	if err := env.Of(id); err != nil {
+	channel, err := place(env, id)
+	if err != nil {
 		return Event{}, err
 	}
 	o := env.event
-	if o == nil {
-		return Event{}, unusable("event is no object")
-	}
-	kind := slackevents.EventsAPIType(env.EventType)
-	if kind != slackevents.Message && kind != slackevents.AppMention {
-		return Event{}, ignored("event of type %s", name(string(kind)))
-	}
-	channel, err := o.id("channel")
-	if err != nil || channel == "" {
-		return Event{}, unusable("channel missing or malformed")
-	}
-
 	r := reader{id: id, channel: channel}
 	var event Event
 	switch env.Subtype {
@@ -102,7 +88,7 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 		return Event{}, err
 	}
 
-	if kind == slackevents.AppMention {
+	if slackevents.EventsAPIType(env.EventType) == slackevents.AppMention {
 		_, told := o["files"]
 		event.Partial = !told
 		// An edit that adds a mention is dispatched as an app_mention, too; its
@@ -120,6 +106,51 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 		event.At = event.Message.Time()
 	}
 	return event, nil
+}
+
+// place is the channel of an event about a message.
+func place(env Envelope, id Identity) (channel string, err error) {
+	if env.Type != slackevents.CallbackEvent {
+		return "", ignored("envelope of type %s", name(env.Type))
+	}
+	if err := env.Of(id); err != nil {
+		return "", err
+	}
+	if env.event == nil {
+		return "", unusable("event is no object")
+	}
+	kind := slackevents.EventsAPIType(env.EventType)
+	if kind != slackevents.Message && kind != slackevents.AppMention {
+		return "", ignored("event of type %s", name(string(kind)))
+	}
+	if channel, err = env.event.id("channel"); err != nil || channel == "" {
+		return "", unusable("channel missing or malformed")
+	}
+	return channel, nil
+}
+
+// Closed is the channel of an event about a message that tells that not everybody may read
+// it; empty if it tells no such thing. It serves what Normalise leaves out, such as somebody's
+// joining, or that the channel was made private
+// (docs.slack.dev/reference/events/message/channel_convert_to_private).
+func Closed(env Envelope, id Identity) (channel string) {
+	channel, err := place(env, id)
+	if err != nil || env.Subtype != subtypeMadePrivate && !private(channelType(env.event.text("channel_type"), channel)) {
+		return ""
+	}
+	return channel
+}
+
+// Private reports whether the event tells that not everybody may read its channel. One
+// that does not tell says nothing of it.
+func (e Event) Private() bool { return private(e.ChannelType) }
+
+func private(channelType string) bool {
+	switch channelType {
+	case slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM, slackevents.ChannelTypeMPIM:
+		return true
+	}
+	return false
 }
 
 func (r reader) posted(o object) (Event, error) {

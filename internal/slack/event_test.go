@@ -279,6 +279,7 @@ func FuzzNormalise(f *testing.F) {
 		`{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000001.0"}}`,
 		`{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200","message":{"bot_id":"B1","ts":"1700000000.000100","blocks":[{"elements":[{"type":"text","text":"x"}]}]},"previous_message":{"user":"U1"}}`,
 		`{"type":"message","subtype":"message_deleted","channel":"D1","deleted_ts":"1700000000.000100","previous_message":{"user":"U1","files":[{"id":"F"}]}}`,
+		`{"type":"message","subtype":"channel_convert_to_private","channel":"C1","channel_type":"group","user":"U1","ts":"1700000000.000100"}`,
 		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
 		`null`, `[]`, `{"type":7}`,
 	} {
@@ -293,6 +294,10 @@ func FuzzNormalise(f *testing.F) {
 			return
 		}
 		e, err := Normalise(env, me)
+		closed := Closed(env, me)
+		if closed != "" && (!validID(closed) || errors.Is(err, ErrForeign)) {
+			t.Errorf("%q is closed by an event with %v", closed, err)
+		}
 		if err != nil {
 			if !errors.Is(err, ErrIgnored) && !errors.Is(err, ErrUnusable) && !errors.Is(err, ErrForeign) {
 				t.Fatalf("unknown error %v", err)
@@ -303,6 +308,9 @@ func FuzzNormalise(f *testing.F) {
 		if m.Team != me.TeamID || !chat.ValidTS(m.TS) || !validID(m.Channel) || m.ThreadTS == m.TS ||
 			m.ThreadTS != "" && !chat.ValidTS(m.ThreadTS) || m.Revision != "" && !chat.ValidTS(m.Revision) {
 			t.Errorf("accepted %+v", m)
+		}
+		if e.Private() != (closed == m.Channel) {
+			t.Errorf("%q is closed by %+v", closed, e)
 		}
 		if e.Kind != Deleted && m.UserID == "" && m.BotID == "" {
 			t.Errorf("no author: %+v", m)

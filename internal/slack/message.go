@@ -17,6 +17,8 @@ const (
 	subtypeTombstone = "tombstone"
 	// subtypeSlackbotResponse is an automatic answer of Slackbot.
 	subtypeSlackbotResponse = "slackbot_response"
+	// subtypeMadePrivate tells that a public channel is a private one from now on.
+	subtypeMadePrivate = "channel_convert_to_private"
 )
 
 // stored reports whether messages of a subtype are something that was said.

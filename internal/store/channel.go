@@ -188,13 +188,6 @@ func active(tx *gorm.DB, r messageRow) error {
 // (as active does), and that they are closed if Slack says that not everybody may read
 // them. Of most there is nothing new.
 func (s *Store) touch(tx *gorm.DB, group []*news) error {
-	type touchRow struct {
-		TeamID    string `json:"team_id"`
-		ChannelID string `json:"channel_id"`
-		Private   bool   `json:"private"`
-		ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
-		ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
-	}
 	touched := map[string]touchRow{}
 	for _, n := range group {
 		shut, sent := n.entry.Private && !n.private, int64(0)
@@ -219,6 +212,35 @@ func (s *Store) touch(tx *gorm.DB, group []*news) error {
 	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all who write
 		rows = append(rows, touched[key])
 	}
+	return saveTouched(tx, rows)
+}
+
+// CloseChannel keeps that not everybody may read a channel, as Slack has just said. One
+// that is closed already is only read.
+func (s *Store) CloseChannel(ctx context.Context, team, channel string) error {
+	known, err := s.Channels(ctx, team, []string{channel})
+	if err != nil || known[channel].Private {
+		return err
+	}
+	row := touchRow{TeamID: team, ChannelID: channel, Private: true, ClosedUS: s.nowMicros()}
+	if err := saveTouched(s.db.WithContext(ctx), []touchRow{row}); err != nil {
+		return fmt.Errorf("close channel %s: %w", channel, err)
+	}
+	return nil
+}
+
+// touchRow is what is new of a channel: that it is closed, and since when, or when it was
+// active; what is 0 or false is not told.
+type touchRow struct {
+	TeamID    string `json:"team_id"`
+	ChannelID string `json:"channel_id"`
+	Private   bool   `json:"private"`
+	ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
+	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
+}
+
+// saveTouched writes it down, of each channel once and in order of id. It opens none.
+func saveTouched(tx *gorm.DB, rows []touchRow) error {
 	set, err := newRowset(tx, rows)
 	if err != nil {
 		return err

@@ -26,6 +26,13 @@ func (db database) saveChannel(t *testing.T, c Channel) {
 	}
 }
 
+func (db database) closeChannel(t *testing.T, id string) {
+	t.Helper()
+	if err := db.CloseChannel(t.Context(), team, id); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // in is a message of a channel.
 func in(channel string, m chat.Message) chat.Message {
 	m.Channel = channel
@@ -203,7 +210,13 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 	gone := said(at(2), "")
 	gone.Deleted = true
 	message := said(at(1), "")
-	for name, m := range map[string]*chat.Message{"a message": &message, "a deletion": &gone, "nothing new": nil} {
+	record := func(about chat.Message, m *chat.Message) func(*testing.T, database) {
+		return func(t *testing.T, db database) { db.record(t, about, closing(m)) }
+	}
+	for name, shut := range map[string]func(*testing.T, database){
+		"a message": record(message, &message), "a deletion": record(gone, &gone), "nothing new": record(said(at(9), ""), nil),
+		"no message": func(t *testing.T, db database) { db.closeChannel(t, channel) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, db database) {
 				db.sync(t, Channel{ID: channel, Name: "lounge"}, Channel{ID: "C2", Name: "another"})
@@ -226,11 +239,7 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 				db.remember(t, noon, theChannel)
 				seen("public", "C2", true)
 				db.clock.advance(time.Minute)
-				about := said(at(9), "")
-				if m != nil {
-					about = *m
-				}
-				db.record(t, about, closing(m))
+				shut(t, db)
 				for from, want := range map[string]bool{"": false, "C2": false, channel: true} {
 					seen("made private", from, want)
 				}
@@ -261,10 +270,13 @@ func TestAnEventClosesWhatIsNotListedYet(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.record(t, m, closing(&m))
-		for _, refreshed := range []time.Duration{-time.Second, time.Second} {
-			db.saveChannel(t, Channel{ID: channel, Refreshed: noon.Add(refreshed)})
-			if got, want := db.channel(t, channel).Private, refreshed < 0; got != want {
-				t.Errorf("described %v after the event, it is private: %v", refreshed, got)
+		db.closeChannel(t, "C2")
+		for _, id := range []string{channel, "C2"} {
+			for _, refreshed := range []time.Duration{-time.Second, time.Second} {
+				db.saveChannel(t, Channel{ID: id, Refreshed: noon.Add(refreshed)})
+				if got, want := db.channel(t, id).Private, refreshed < 0; got != want {
+					t.Errorf("%s, described %v after the event, is private: %v", id, refreshed, got)
+				}
 			}
 		}
 	})
@@ -286,6 +298,9 @@ func TestMostMessagesLeaveTheChannelAlone(t *testing.T) {
 				if _, err := db.Record(ctx, m, decide(m)); err != nil {
 					return err
 				}
+			}
+			if err := db.CloseChannel(ctx, team, channel); err != nil {
+				return err
 			}
 			gone := said(at(300), "")
 			gone.Deleted = true

@@ -54,6 +54,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
 		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
 		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
+		"CloseChannel":  func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
 		"Names": func(ctx context.Context) error {
 			_, err := s.Names(ctx, team, channel, []string{"U1"}, []string{channel})
 			return err
