@@ -2,6 +2,7 @@ package catchup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -16,6 +17,7 @@ import (
 // Slack is who tells what was said, and where. Errors are *slack.Error.
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
+	Channel(ctx context.Context, id string) (slack.Channel, error)
 	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
 	History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error)
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
@@ -64,10 +66,16 @@ const (
 	threadsEvery = time.Hour
 	// listPages bounds a listing: a hundred thousand channels.
 	listPages = 500
+	// lookEvery is how often Slack is asked about a public channel that the bot is not in,
+	// lookAtMost about how many after one listing, and lookFor how long for each.
+	lookEvery  = time.Hour
+	lookAtMost = 20
+	lookFor    = 5 * time.Second
 )
 
 // Sync lists the channels the bot is in, and takes the listing in when it is complete.
 // One that breaks off changes nothing: a channel that it did not come to would look left.
+// Then it looks whether channels that the bot is not in are still public.
 func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
@@ -92,10 +100,36 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 			return store.Synced{}, fmt.Errorf("list channels: %w", err)
 		}
 		if !more {
-			return r.Store.SyncChannels(ctx, own.TeamID, listed)
+			synced, err := r.Store.SyncChannels(ctx, own.TeamID, listed)
+			if err == nil {
+				r.look(ctx, own.TeamID)
+			}
+			return synced, err
 		}
 	}
 	return store.Synced{}, fmt.Errorf("list channels: %w", errEndless)
+}
+
+// look asks Slack about public channels that the bot is not in: it lists them no more, and
+// sends no events of them, so nothing else would tell that one was made private. What fails
+// is left to the next listing.
+func (r *Reader) look(ctx context.Context, team string) {
+	ids, err := r.Store.Unwatched(ctx, team, r.Clock().Add(-lookEvery), lookAtMost)
+	if err != nil {
+		r.Logger.WarnContext(ctx, "not known which channels to look at", "error", err)
+		return
+	}
+	ask := channels.Asker{Store: r.Store, Source: r.Slack, Clock: r.Clock, Logger: r.Logger}
+	for _, id := range ids {
+		err := ask.Look(ctx, team, id, lookFor)
+		if err == nil {
+			continue
+		}
+		r.Logger.WarnContext(ctx, "not known whether a channel is still public", "channel", id, "error", err)
+		if e := (*slack.Error)(nil); !errors.As(err, &e) || e.Kind != slack.Final {
+			return // the others would fail as well
+		}
+	}
 }
 
 // Channels is the ids of the channels to be caught up with, the most recently active first.

@@ -3,6 +3,7 @@ package catchup
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -135,4 +136,122 @@ func TestAChannelThatIsJoinedAgainIsKnownSinceThen(t *testing.T) {
 		t.Errorf("got %+v, want both stored", got)
 	}
 	b.wantTaken("after")
+}
+
+// A channel that the bot has left is in no listing, and sends no events: it is looked at.
+func TestAChannelThatWasLeftIsMadePrivate(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url string) {
+		b := prepare(t, options{url: url})
+		bot := b.w.Bot().UserID
+		left := b.w.AddChannel(sandbox.Public, "left", bot, b.alice)
+		still := b.w.AddChannel(sandbox.Public, "still", bot, b.alice)
+		b.sync()
+		known := func() map[string]store.Channel {
+			t.Helper()
+			known, err := b.Store.Channels(t.Context(), "T1", []string{left, still})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return known
+		}
+		want := func(when string, public, asked int) {
+			t.Helper()
+			names, err := b.Store.Names(t.Context(), "T1", b.channel, nil, []string{left, still})
+			if err != nil || len(names.Channels) != public || b.calls("conversations.info") != asked {
+				t.Errorf("%s: %v is known elsewhere, %v, after %d questions; want %d after %d",
+					when, names.Channels, err, b.calls("conversations.info"), public, asked)
+			}
+		}
+		b.w.Leave(left, bot)
+		b.w.Leave(still, bot)
+		b.w.SetPrivate(left, true)
+		b.clock.set(noon.Add(hours))
+		b.sync()
+		want("within an hour", 2, 0)
+		b.clock.set(noon.Add(hours + minutes))
+		for code, fault := range map[string]sandbox.Fault{ // each asks about both channels, or stops at the first
+			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {Lose: true},
+		} {
+			before := known()
+			fault.Method = "conversations.info"
+			off := b.w.Faults().Add(fault)
+			asked := b.calls("conversations.info")
+			b.sync()
+			off()
+			if n := b.calls("conversations.info") - asked; n != map[bool]int{true: 2, false: 1}[code == "final"] || !reflect.DeepEqual(known(), before) {
+				t.Errorf("%s: asked %d times, %+v, before that %+v", code, n, known(), before)
+			}
+		}
+		asked := b.calls("conversations.info")
+		b.sync()
+		want("after an hour", 1, asked+2)
+		if k := known(); !k[left].Private || k[still].Private || k[still].Member || k[still].Refreshed != noon.Add(hours+minutes) {
+			t.Errorf("got %+v", k)
+		}
+		b.clock.set(noon.Add(2*hours + minutes))
+		b.sync()
+		want("an hour later", 1, asked+2)
+		b.w.Rename(still, "renamed")
+		b.clock.set(noon.Add(2*hours + 2*minutes))
+		b.sync()
+		want("then", 1, asked+3)
+		if k := known(); k[still].Name != "renamed" {
+			t.Errorf("got %+v", k)
+		}
+	})
+}
+
+// However many channels were left, one listing asks about a few, and the next goes on.
+func TestManyChannelsThatWereLeft(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, options{})
+	bot := b.w.Bot().UserID
+	var ids []string
+	for i := range lookAtMost + 5 {
+		ids = append(ids, b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), bot))
+	}
+	b.sync()
+	for _, id := range ids {
+		b.w.Leave(id, bot)
+	}
+	b.clock.set(noon.Add(2 * hours))
+	for _, want := range []int{lookAtMost, len(ids), len(ids)} {
+		b.sync()
+		if got := b.calls("conversations.info"); got != want {
+			t.Errorf("asked %d times, want %d", got, want)
+		}
+	}
+	var asked []string
+	for _, c := range b.w.Calls("conversations.info") {
+		asked = append(asked, c.Args.Get("channel"))
+	}
+	slices.Sort(asked)
+	slices.Sort(ids)
+	if !slices.Equal(asked, ids) {
+		t.Errorf("asked about %q, want each once: %q", asked, ids)
+	}
+}
+
+// What Slack says of a channel that was joined meanwhile is the next listing's to take in:
+// of what was said before, nothing is to be answered.
+func TestAChannelThatIsJoinedWhileItIsLookedAt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	bot := b.w.Bot().UserID
+	b.w.Leave(b.channel, bot)
+	b.sync()
+	b.clock.set(noon.Add(2 * hours))
+	b.w.Faults().Add(sandbox.Fault{Method: "conversations.info", Alter: func(a map[string]any) {
+		a["channel"].(map[string]any)["is_member"] = true
+	}})
+	before := b.marks()
+	b.sync()
+	if got := b.marks(); got != before {
+		t.Errorf("got %+v, want %+v", got, before)
+	}
+	b.w.Join(b.channel, bot)
+	b.sync()
+	if got := b.marks(); !got.Member || got.KnownSince != noon.Add(2*hours) {
+		t.Errorf("got %+v", got)
+	}
 }

@@ -4,6 +4,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -42,6 +43,27 @@ func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (
 		a.Logger.WarnContext(ctx, "name of channel not kept", "channel", id, "error", err)
 	}
 	return channel, true
+}
+
+// Look has Slack describe a channel that the bot is not in, for as long as within, and writes
+// the answer down. A channel that Slack does not show is closed: so it answers of a private
+// one. If the bot is in it after all nothing is written: the listing tells since when. Errors
+// of Slack are returned as they are.
+func (a Asker) Look(ctx context.Context, team, id string, within time.Duration) error {
+	ask, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	asked := a.Clock()
+	said, err := a.Source.Channel(ask, id)
+	var refused *slack.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == "channel_not_found":
+		a.Logger.InfoContext(ctx, "channel closed, Slack does not show it any more", "channel", id)
+		return a.Store.CloseChannel(ctx, team, id)
+	case err != nil || said.Member:
+		return err
+	}
+	said.ID = id
+	return a.Store.SaveChannel(ctx, team, Row(said, asked))
 }
 
 // Row is what the store keeps of Slack's word on a channel. asked is when Slack was

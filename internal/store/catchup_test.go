@@ -137,6 +137,36 @@ func TestSyncsAtOnce(t *testing.T) {
 	})
 }
 
+func TestUnwatched(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: "C9", Refreshed: noon}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.post(t.Context(), "C8", time.Second); err != nil { // of which Slack was never asked
+			t.Fatal(err)
+		}
+		all := []Channel{{ID: "C1"}, {ID: "C2"}, {ID: "C3", Archived: true}, {ID: "C4", Private: true}, {ID: "C5"}, {ID: "D1", Private: true}}
+		db.sync(t, all...)
+		db.sync(t, Channel{ID: "C1"})
+		db.saveChannel(t, Channel{ID: "C2", Refreshed: noon.Add(2 * time.Minute)})
+		db.saveChannel(t, Channel{ID: "C6", Refreshed: noon.Add(time.Minute)}) // that it was never in
+		want := func(after time.Duration, limit int, want ...string) {
+			t.Helper()
+			if got, err := db.Unwatched(t.Context(), team, noon.Add(after), limit); err != nil || !slices.Equal(got, want) {
+				t.Errorf("asked before %v: %q, %v; want %q", after, got, err, want)
+			}
+		}
+		want(time.Hour, 5, "C3", "C5", "C6", "C2")
+		want(time.Hour, 3, "C3", "C5", "C6")
+		want(2*time.Minute, 5, "C3", "C5", "C6")
+		want(0, 5)
+		db.closeChannel(t, "C5")
+		want(time.Hour, 5, "C3", "C6", "C2")
+		db.sync(t, all...)
+		want(time.Hour, 5, "C6")
+	})
+}
+
 func TestMemberships(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2"}, Channel{ID: "C3", Archived: true}, Channel{ID: "C4"}, Channel{ID: "C5"}, Channel{ID: "D1", Private: true})

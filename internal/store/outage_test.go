@@ -64,6 +64,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return err
 		},
 		"Memberships":   func(ctx context.Context) error { _, err := s.Memberships(ctx, team); return err },
+		"Unwatched":     func(ctx context.Context) error { _, err := s.Unwatched(ctx, team, noon, 5); return err },
 		"CaughtUp":      func(ctx context.Context) error { return s.CaughtUp(ctx, team, channel, m.TS, "", noon) },
 		"Remember":      func(ctx context.Context) error { return s.Remember(ctx, []chat.Message{said(at(3), "")}) },
 		"Unhandled":     func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },

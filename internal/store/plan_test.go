@@ -135,6 +135,10 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.ChangedChannels(ctx, team, lately, chat.Scope{}, 20)
 					return err
 				}},
+				{name: "Unwatched", survey: true, run: func(ctx context.Context, s *Store) error {
+					_, err := s.Unwatched(ctx, team, noon, 20)
+					return err
+				}},
 				{name: "Memberships", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Memberships(ctx, team); return err }},
 				{name: "Unhandled", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Unhandled(ctx, team, channel, noon, at(n/2), 5)
