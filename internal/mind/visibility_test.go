@@ -29,9 +29,13 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 		if _, err := b.Store.Record(t.Context(), shut, func(store.Known) store.Entry { return store.Entry{Private: true} }); err != nil {
 			t.Fatal(err)
 		}
-		private := []string{"G1", "G2", "D1", "CODD", "CCLOSED", "CSHUT"}
+		// GEVENT is a private channel of which only events have told.
+		if err := b.Store.CloseChannel(t.Context(), "T1", "GEVENT"); err != nil {
+			t.Fatal(err)
+		}
+		private := []string{"G1", "G2", "D1", "CODD", "CCLOSED", "CSHUT", "GEVENT"}
 		places := append([]string{"C1", "C2"}, private...)
-		secrets := map[string][]string{"G1": {"zebra"}, "G2": {"quokka"}, "CCLOSED": {"gecko"}, "CSHUT": {"okapi"}}
+		secrets := map[string][]string{"G1": {"zebra"}, "G2": {"quokka"}, "CCLOSED": {"gecko"}, "CSHUT": {"okapi"}, "GEVENT": {"walrus"}}
 		parents := map[string]chat.Message{}
 		say := func(round string) {
 			for _, place := range places {
@@ -39,7 +43,7 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 				if place != "C1" && place != "C2" {
 					secrets[place] = append(secrets[place], top, reply)
 				}
-				m := b.say(place, time.Hour, top+" see <#G1> <#G1|> <#G2|quokka-layoffs> <#CCLOSED|gecko-lounge> <#CSHUT|okapi-lounge> <#D1> <#CODD> <#C2|random>")
+				m := b.say(place, time.Hour, top+" see <#G1> <#G1|> <#G2|quokka-layoffs> <#CCLOSED|gecko-lounge> <#CSHUT|okapi-lounge> <#GEVENT|walrus-lounge> <#D1> <#CODD> <#C2|random>")
 				b.reply(m, time.Hour, reply+" see <#G1> <#G2|quokka-layoffs>, says <@UALICE>")
 				parents[place] = m
 			}

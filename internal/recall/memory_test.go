@@ -210,13 +210,25 @@ func TestNamesThatSlackWrote(t *testing.T) {
 			t.Errorf("in %s: %s, want %s", here, got, want)
 		}
 	}
+	// Of G5 Slack was never asked: events have told that not everybody may read it.
+	if err := b.Store.CloseChannel(t.Context(), "T1", "G5"); err != nil {
+		t.Fatal(err)
+	}
+	b.directory.err = errors.New("not now")
+	for here, want := range map[string]string{"C1": "<#G5> <#C77|elsewhere>", "G1": "<#G5> <#C77|elsewhere>", "G5": "<#G5|secret-merger> <#C77|elsewhere>"} {
+		b.say(chat.Message{Channel: here, TS: at(2), UserID: "U1", Text: "<#G5|secret-merger> <#C77|elsewhere>"})
+		got := b.build(here, "").Target()
+		if got := got[len(got)-1].Text; got != want {
+			t.Errorf("in %s, of a channel that was never described: %s, want %s", here, got, want)
+		}
+	}
 	// Nobody hides a name behind a heap of others.
 	var crowd strings.Builder
 	for n := range 2 * nameAtMost {
 		fmt.Fprintf(&crowd, "<#X%d>", n)
 	}
-	b.say(chat.Message{Channel: "C1", TS: at(2), UserID: "U1", Text: crowd.String() + text})
-	if got := b.build("C1", "").Target()[1].Text; strings.Contains(got, "secret") {
+	b.say(chat.Message{Channel: "C1", TS: at(3), UserID: "U1", Text: crowd.String() + text})
+	if got := b.build("C1", "").Target()[2].Text; strings.Contains(got, "secret") {
 		t.Error("a crowd of channels shows a private one's name")
 	}
 }

@@ -112,7 +112,8 @@ func unknown(err error) bool {
 // channels is the names of channels as far as they may be known in the conversation's own,
 // which alone is asked of Slack. label reports of which others the name may be shown that
 // Slack wrote into the text: a channel that the bot has never been in has no other. Slack
-// names none that not everybody may read, but it may have been closed since.
+// names none that not everybody may read, but it may have been closed since, and of some
+// that only events have told of it is known that they are private.
 func (b *Builder) channels(ctx context.Context, c chat.Conversation, which ids, known store.Names) (names map[string]string, label func(id string) bool) {
 	names = map[string]string{}
 	for _, id := range which.list {
@@ -125,7 +126,7 @@ func (b *Builder) channels(ctx context.Context, c chat.Conversation, which ids, 
 		}
 	}
 	return names, func(id string) bool {
-		return names[id] != "" || which.seen[id] && known.Described[id].IsZero()
+		return names[id] != "" || which.seen[id] && known.Described[id].IsZero() && (id == c.Channel || !known.Private[id])
 	}
 }
 

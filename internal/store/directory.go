@@ -54,6 +54,8 @@ type Names struct {
 	Channels map[string]string
 	// Described is when Slack was last asked about each of the channels, of all that it was asked about.
 	Described map[string]time.Time
+	// Private is those that are known not to be for everybody; of some only events have told it.
+	Private map[string]bool
 }
 
 // Names is what is known of the users, and of the channels as far as a reader in one of
@@ -63,22 +65,29 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	var places []struct {
 		ChannelID   string `json:"channel_id"`
 		Name        string `json:"name"`
+		Private     bool   `json:"private"`
 		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	}
 	if err := together(s.db.WithContext(ctx),
 		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.among("user_id", users)}, &people},
-		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
+		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
 			[]any{seenFrom(here), team, s.among("c.channel_id", channels)}, &places},
 	); err != nil {
 		return Names{}, fmt.Errorf("read names: %w", err)
 	}
-	n := Names{Users: usersOf(people), Channels: make(map[string]string, len(places)), Described: make(map[string]time.Time, len(places))}
+	n := Names{
+		Users: usersOf(people), Channels: make(map[string]string, len(places)),
+		Described: make(map[string]time.Time, len(places)), Private: make(map[string]bool, len(places)),
+	}
 	for _, p := range places {
 		if p.Name != "" {
 			n.Channels[p.ChannelID] = p.Name
 		}
 		if p.RefreshedUS != 0 {
 			n.Described[p.ChannelID] = instant(p.RefreshedUS)
+		}
+		if p.Private {
+			n.Private[p.ChannelID] = true
 		}
 	}
 	return n, nil

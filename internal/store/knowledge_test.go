@@ -38,7 +38,8 @@ func TestVisibility(t *testing.T) {
 		if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "CT2", Name: "elsewhere"}, {ID: "G1", Name: "public elsewhere"}}); err != nil {
 			t.Fatal(err)
 		}
-		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2"}
+		db.closeChannel(t, "CEVENT") // of which events alone have told
+		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT"}
 		for i, id := range all {
 			thread := chat.Scope{Team: team, Channel: id, Thread: at(i)}
 			db.store(t, in(id, said(at(i), "")))
@@ -65,6 +66,9 @@ func TestVisibility(t *testing.T) {
 			got, err := db.Names(t.Context(), team, here, nil, all)
 			if err != nil || !maps.Equal(got.Channels, want) {
 				t.Errorf("%s is told the names %v, %v; want %v", who, got.Channels, err, want)
+			}
+			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true}; !maps.Equal(got.Private, private) {
+				t.Errorf("%s is told that %v are private, want %v", who, got.Private, private)
 			}
 
 			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100, 100)
