@@ -185,6 +185,10 @@ func TestAnswers(t *testing.T) {
 			"usage":{"prompt_tokens":5,"completion_tokens":55,"total_tokens":60}}`, message, finish)
 	}
 	hello := `{"role":"assistant","content":"hello"}`
+	says := func(text string) string {
+		return fmt.Sprintf(`{"role":"assistant","content":%q}`, text)
+	}
+	parts := func(list string) string { return fmt.Sprintf(`{"role":"assistant","content":%s}`, list) }
 	tests := []struct {
 		name string
 		raw  string
@@ -196,6 +200,28 @@ func TestAnswers(t *testing.T) {
 		{"unknown fields", with(`{"role":"assistant","content":"hello","reasoning_content":"hm"}`, `"stop"`), nil, "hello"},
 		{"length", with(hello, `"length"`), llm.ErrCut, "hello"},
 		{"length without text", with(`{"role":"assistant","content":null}`, `"length"`), llm.ErrCut, ""},
+		{"thoughts before the answer", with(says("<think>\nhm\n</think>\n\nhello\n\nyou"), `"stop"`), nil, "hello\n\nyou"},
+		{"blanks before the thoughts", with(says("\n <think>hm</think>hello"), `"stop"`), nil, "hello"},
+		{"no thoughts between the tags", with(says("<think>\n\n</think>\n\nhello"), `"stop"`), nil, "hello"},
+		{"opening tag in the prompt", with(says("hm, hm\n</think>\n\nhello"), `"stop"`), nil, "hello"},
+		{"opening tag in the prompt, one line", with(says("hm</think>hello"), `"stop"`), nil, "hello"},
+		{"thoughts before a verdict", with(says(`<think>{"a":1}?</think>{"should_respond":true}`), `"stop"`), nil, `{"should_respond":true}`},
+		{"thoughts and nothing else", with(says("<think>hm</think>\n"), `"stop"`), llm.ErrEmpty, ""},
+		{"thoughts without an end", with(says("<think>hm"), `"stop"`), llm.ErrEmpty, ""},
+		{"cut in the thoughts", with(says("<think>hm, hello"), `"length"`), llm.ErrCut, ""},
+		{"cut in the closing tag", with(says("<think>hm</thi"), `"length"`), llm.ErrCut, ""},
+		{"cut after the thoughts", with(says("<think>hm</think>hel"), `"length"`), llm.ErrCut, "hel"},
+		{"an answer about the tags", with(says("It thinks between <think> and </think>."), `"stop"`), nil, "It thinks between <think> and </think>."},
+		{"an answer about the closing tag", with(says("Cut at `</think>`."), `"stop"`), nil, "Cut at `</think>`."},
+		{"a verdict about the closing tag", with(says(`{"reason":"what is </think>?"}`), `"stop"`), nil, `{"reason":"what is </think>?"}`},
+		{"parts", with(parts(`[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hel"},{"type":"text","text":"lo"}]`), `"stop"`), nil, "hello"},
+		{"parts, one of them strange", with(parts(`[{"type":"text","text":{"value":"hm"}},7,{"type":"text","text":"hello"}]`), `"stop"`), nil, "hello"},
+		{"thoughts in a part of text", with(parts(`[{"type":"text","text":"<think>hm</think>hello"}]`), `"stop"`), nil, "hello"},
+		{"parts without text", with(parts(`[{"type":"thinking","text":"hm"}]`), `"stop"`), llm.ErrEmpty, ""},
+		{"no parts", with(parts(`[]`), `"stop"`), llm.ErrEmpty, ""},
+		{"cut in the part of thoughts", with(parts(`[{"type":"thinking","text":"hm"}]`), `"length"`), llm.ErrCut, ""},
+		{"text that looks like parts", with(says(`[{"type":"text","text":"hello"}]`), `"stop"`), nil, `[{"type":"text","text":"hello"}]`},
+		{"neither text nor parts", with(parts(`{"type":"text","text":"hello"}`), `"stop"`), llm.ErrEmpty, ""},
 		{"filter", with(hello, `"content_filter"`), llm.ErrBlocked, ""},
 		{"refusal", with(`{"role":"assistant","content":null,"refusal":"I can't"}`, `"stop"`), llm.ErrBlocked, ""},
 		{"tool call", with(`{"role":"assistant","content":null,"tool_calls":[]}`, `"tool_calls"`), llm.ErrEmpty, ""},

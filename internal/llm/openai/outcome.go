@@ -26,6 +26,7 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrEmpty, "no choices", "")
 	}
 	said := c.Choices[0].Message
+	text := words(said)
 	finish := c.Choices[0].FinishReason
 	switch {
 	case finish == "content_filter":
@@ -33,13 +34,13 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 	case said.Refusal != "": // its words quote the prompt at times, so they stay out of the error
 		return failed(llm.ErrBlocked, "the model refused", "")
 	case finish == "length":
-		return failed(llm.ErrCut, "", said.Content)
+		return failed(llm.ErrCut, "", text)
 	case finish != "stop" && finish != "":
 		// "abort", "tool_calls" and what else servers invent: not a finished answer.
 		return failed(llm.ErrEmpty, "the answer did not finish", "")
-	case strings.TrimSpace(said.Content) == "":
+	case strings.TrimSpace(text) == "":
 		return failed(llm.ErrEmpty, "no text", "")
 	}
-	res.Text = said.Content
+	res.Text = text
 	return res, nil
 }
