@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -99,15 +100,23 @@ func Credentials(base *url.URL, key string) http.Header {
 	return h
 }
 
+// azure is where Microsoft serves OpenAI's protocol; the resource's name stands before.
+var azure = []string{
+	".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com",
+	".openai.azure.us", ".cognitiveservices.azure.us", // its cloud for the government
+}
+
 func isAzure(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
-	return strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".cognitiveservices.azure.com")
+	return slices.ContainsFunc(azure, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
 // KnowsNewLimit reports whether the host takes max_completion_tokens, which its
 // newer models insist on. Older Ollama, vLLM and LiteLLM know only max_tokens.
 func KnowsNewLimit(base *url.URL) bool {
-	return strings.EqualFold(base.Hostname(), "api.openai.com") || isAzure(base)
+	host := strings.ToLower(base.Hostname())
+	// A region of OpenAI's stands before its host: eu.api.openai.com.
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || isAzure(base)
 }
 
 // Close lets go of idle connections. Calls that run are not interrupted.

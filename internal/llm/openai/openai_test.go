@@ -126,8 +126,15 @@ func TestHosts(t *testing.T) {
 		{"https://API.openai.com/v1", "https://API.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
 		{"https://us.openai.azure.com/openai/v1", "https://us.openai.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
 		{"https://us.cognitiveservices.azure.com/openai/v1/", "https://us.cognitiveservices.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://eu.api.openai.com/v1", "https://eu.api.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.API.openai.com/v1", "https://us.API.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization"},
+		{"https://us.services.ai.azure.com/openai/v1", "https://us.services.ai.azure.com/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.openai.azure.us/openai/v1", "https://us.openai.azure.us/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
+		{"https://us.cognitiveservices.azure.us/openai/v1", "https://us.cognitiveservices.azure.us/openai/v1/chat/completions", "max_completion_tokens", "Api-Key"},
 		{"http://localhost:11434/v1", "http://localhost:11434/v1/chat/completions", "max_tokens", "Authorization"},
 		{"https://api.openai.com.evil.example/v1", "https://api.openai.com.evil.example/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://eu-api.openai.com/v1", "https://eu-api.openai.com/v1/chat/completions", "max_tokens", "Authorization"},
+		{"https://openai.azure.us.evil.example/v1", "https://openai.azure.us.evil.example/v1/chat/completions", "max_tokens", "Authorization"},
 	}
 	for _, tt := range tests {
 		r := request()
