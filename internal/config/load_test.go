@@ -215,6 +215,24 @@ memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	}
 }
 
+func TestAgesThatLeaveRoomForAJudgment(t *testing.T) {
+	for name, text := range map[string]string{
+		"just above the longest quiet time":        "response: {max_message_age_seconds: 391}",
+		"longest quiet time that max_wait cuts":    "response: {min_wait_seconds: 300, max_wait_seconds: 320, max_message_age_seconds: 321}",
+		"below the longest wait and delay":         "response: {max_message_age_seconds: 500, follow_up_wait_seconds: 600}",
+		"no quiet time":                            "response: {min_wait_seconds: 0, max_message_age_seconds: 1}",
+		"a channel's, with its own quiet time":     "channels: {general: {max_message_age_seconds: 60, min_wait_seconds: 30}}",
+		"a channel's, where nothing is judged":     "channels: {general: {mode: mention, max_message_age_seconds: 60}}",
+		"a channel's, where people are answered":   "channels: {general: {mode: all, max_message_age_seconds: 60}}",
+		"a quiet time where nothing is judged":     "channels: {general: {mode: off, min_wait_seconds: 50000, max_wait_seconds: 50000}}",
+		"a channel's quiet time, with its own age": "channels: {general: {min_wait_seconds: 50000, max_wait_seconds: 50000, max_message_age_seconds: 60000}}",
+	} {
+		if _, err := config.Parse([]byte(least+text), env{}.get); err != nil {
+			t.Errorf("%s is refused: %v", name, err)
+		}
+	}
+}
+
 func TestWhatIsKeptSince(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
