@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,15 @@ import (
 	"myao/templates"
 )
 
-// file is one template's source and where it was read.
-type file struct{ name, path, source string }
+// file is one template's source and where it was read, and the source that it has
+// taken the place of, if it has: in the end an embedded one's.
+type file struct{ name, path, source, replaced string }
+
+// lacks reports whether the file stands in for one that defines a template. To be
+// asked only of a template that no file defines.
+func (f file) lacks(template string) bool {
+	return strings.Contains(f.replaced, `{{define "`+template+`"}}`)
+}
 
 // load reads a language's embedded templates, those in dir in place of theirs,
 // in order of name.
@@ -32,7 +40,7 @@ func load(language, dir string) ([]file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read embedded prompt template: %w", err)
 		}
-		files[e.Name()] = file{e.Name(), "templates/" + path, string(source)}
+		files[e.Name()] = file{name: e.Name(), path: "templates/" + path, source: string(source)}
 	}
 	if dir != "" {
 		// The language's own directory comes last: its files win.
@@ -62,14 +70,16 @@ func override(files map[string]file, dir string) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if _, known := files[e.Name()]; !known && !strings.HasPrefix(e.Name(), "_") {
+		before, known := files[e.Name()]
+		if !known && !strings.HasPrefix(e.Name(), "_") {
 			return fmt.Errorf("prompt template %s: no prompt has this name (a partial begins with _)", path)
 		}
 		source, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("read prompt template: %w", err)
 		}
-		files[e.Name()] = file{e.Name(), path, string(source)}
+		replaced := cmp.Or(before.replaced, before.source)
+		files[e.Name()] = file{name: e.Name(), path: path, source: string(source), replaced: replaced}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -50,7 +51,7 @@ type Options struct {
 // Renderer renders prompts in one language and one time zone.
 type Renderer struct {
 	templates *template.Template
-	paths     map[string]string // of template files, by name, for error messages
+	files     []file // for error messages
 	guard     guard
 	location  *time.Location
 	notices   map[Notice]string
@@ -73,7 +74,7 @@ func New(c Config) (*Renderer, error) {
 	}
 	r := &Renderer{
 		templates: template.New("").Option("missingkey=error"),
-		paths:     map[string]string{},
+		files:     files,
 		location:  c.Location,
 		notices:   map[Notice]string{},
 	}
@@ -82,7 +83,6 @@ func New(c Config) (*Renderer, error) {
 		return nil, err
 	}
 	for _, f := range files {
-		r.paths[f.name] = f.path
 		if _, err := r.templates.New(f.name).Parse(f.source); err != nil {
 			return nil, fmt.Errorf("parse prompt template %s: %w", f.path, err)
 		}
@@ -144,56 +144,88 @@ var blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 func (r *Renderer) render(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := r.templates.ExecuteTemplate(&b, name, data); err != nil {
-		for file, path := range r.paths {
-			if strings.Contains(err.Error(), "template: "+file+":") {
-				return "", fmt.Errorf("render prompt template %s: %w", path, err)
-			}
-		}
-		return "", fmt.Errorf("render prompt template %s: %w", name, err)
+		return "", r.fault(name, err)
 	}
 	return strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n")), nil
 }
 
-// rehearse renders everything once with everything set and once with nothing
-// set, so that a template's fault is found at start and not at the first reply.
+// undefined is how text/template says that nothing defines a template: one that
+// another calls, or the one that is to be executed.
+var undefined = regexp.MustCompile(`template "([^"]+)" not defined|no template "([^"]+)" associated`)
+
+// fault names the file to which a template's error belongs. Where a template is
+// missing, that is the file which took the place of the one that defines it.
+func (r *Renderer) fault(name string, err error) error {
+	if found := undefined.FindStringSubmatch(err.Error()); found != nil {
+		missing := found[1] + found[2]
+		for _, f := range r.files {
+			if f.lacks(missing) {
+				return fmt.Errorf("prompt template %s: does not define %q: %w", f.path, missing, err)
+			}
+		}
+	}
+	for _, f := range r.files {
+		if strings.Contains(err.Error(), "template: "+f.name+":") {
+			return fmt.Errorf("render prompt template %s: %w", f.path, err)
+		}
+	}
+	return fmt.Errorf("render prompt template %s: %w", name, err)
+}
+
+// path is where a template file was read.
+func (r *Renderer) path(name string) string {
+	i := slices.IndexFunc(r.files, func(f file) bool { return f.name == name })
+	return r.files[i].path
+}
+
+// rehearse renders everything once with everything set, in a channel and in a direct
+// message, and once with nothing set, so that a template's fault is found at start and
+// not at the first reply.
 func (r *Renderer) rehearse() error {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
 		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: "x"},
 	}
-	full := chat.Context{
-		Persona:            chat.Persona{Name: "x", SystemPrompt: "x"},
-		Conversation:       chat.NewChannelMessages("C1", "x", said),
-		WorkspaceLongTerm:  "x",
-		WorkspaceShortTerm: "x",
-		Channels:           []chat.ChannelMemory{{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"}},
-		ChannelsUnlisted:   1,
-		ChannelsUntold:     1,
-		ThreadMemories:     map[string]string{"1.000000": "x"},
-		ThreadsUntold:      1,
+	contexts := []chat.Context{{}}
+	for _, channel := range []string{"C1", "D1"} {
+		full := chat.Context{
+			Persona:            chat.Persona{Name: "x", SystemPrompt: "x"},
+			Conversation:       chat.NewChannelMessages(channel, "x", said),
+			WorkspaceLongTerm:  "x",
+			WorkspaceShortTerm: "x",
+			Channels: []chat.ChannelMemory{
+				{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"},
+				{ChannelID: "D1", LongTerm: "x", ShortTerm: "x"},
+			},
+			ChannelsUnlisted: 1,
+			ChannelsUntold:   1,
+			ThreadMemories:   map[string]string{"1.000000": "x"},
+			ThreadsUntold:    1,
+		}
+		full.Conversation.Omitted = 1
+		inThread := full
+		inThread.TargetThread = "1.000000"
+		unread := full
+		unread.Conversation.Unread = true
+		unknown := unread
+		unknown.Conversation.Omitted = 0
+		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	full.Conversation.Omitted = 1
-	inThread := full
-	inThread.TargetThread = "1.000000"
-	unread := full
-	unread.Conversation.Unread = true
-	unknown := unread
-	unknown.Conversation.Omitted = 0
 	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")
 	}
 	for _, name := range names {
-		for _, c := range []chat.Context{full, inThread, unread, unknown, {}} {
+		for _, c := range contexts {
 			for _, o := range []Options{options, {}} {
 				text, err := r.render(name, r.view(c, o))
 				if err != nil {
 					return err
 				}
 				if text == "" {
-					return fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.paths[name])
+					return fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.path(name))
 				}
 			}
 		}
@@ -204,7 +236,7 @@ func (r *Renderer) rehearse() error {
 			return err
 		}
 		if text == "" {
-			return fmt.Errorf("prompt template %s: the notice %q is empty", r.paths["notice.tmpl"], n)
+			return fmt.Errorf("prompt template %s: the notice %q is empty", r.path("notice.tmpl"), n)
 		}
 		r.notices[n] = text
 	}

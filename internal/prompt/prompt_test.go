@@ -317,6 +317,13 @@ func TestOverride(t *testing.T) {
 		{name: "unknown partial", files: map[string]string{"response.tmpl": `{{template "nothing" .}}`}, fault: "response.tmpl"},
 		{name: "unknown name", files: map[string]string{"respond.tmpl": "x"}, fault: "respond.tmpl: no prompt has this name"},
 		{name: "empty", files: map[string]string{"response.tmpl": " \n"}, fault: "response.tmpl: renders to nothing"},
+		{name: "fault in a direct message", files: map[string]string{"response.tmpl": `x{{if .Direct}}{{.Nobody}}{{end}}`}, fault: "response.tmpl: template: response.tmpl:1:"},
+		{name: "fault in a thread of a direct message", files: map[string]string{"judgment.tmpl": `x{{if and .Direct .Target.Thread}}{{.Nobody}}{{end}}`}, fault: "judgment.tmpl: template: judgment.tmpl:1:"},
+		{name: "fault in the memory of a direct message", files: map[string]string{"memory_channel_short.tmpl": `x{{if .Here.Direct}}{{.Nobody}}{{end}}`}, fault: "memory_channel_short.tmpl: template: memory_channel_short.tmpl:1:"},
+		{name: "partial without a template", files: map[string]string{"_context.tmpl": `{{define "persona"}}x{{end}}`}, fault: `/_context.tmpl: does not define "material"`},
+		{name: "partial of the language without a template", files: map[string]string{"en/_context.tmpl": `{{define "persona"}}x{{end}}`, "_context.tmpl": "x"}, fault: `/en/_context.tmpl: does not define "material"`},
+		{name: "partial and what uses it", files: map[string]string{"_memory.tmpl": "", "memory_thread.tmpl": `x{{template "keeper" .}}`}, fault: `/_memory.tmpl: does not define "keeper"`},
+		{name: "incomplete notice", files: map[string]string{"notice.tmpl": `{{define "unanswered"}}x{{end}}`}, fault: `/notice.tmpl: does not define "over_budget"`},
 		{name: "empty notice", files: map[string]string{"notice.tmpl": `{{define "unanswered"}} {{end}}{{define "over_budget"}}x{{end}}`}, fault: `notice.tmpl: the notice "unanswered" is empty`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
