@@ -111,6 +111,15 @@ func Mentions(text, user string) bool {
 	return strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|")
 }
 
+// Unmention is text with a name in place of each mention of user: Mentions finds none in it.
+func Unmention(text, user, name string) string {
+	if !Mentions(text, user) {
+		return text
+	}
+	mention := regexp.MustCompile("<@" + regexp.QuoteMeta(user) + `(?:>|\|(?:[^<>]*>)?)`)
+	return mention.ReplaceAllLiteralString(text, "@"+name)
+}
+
 var openingMention = regexp.MustCompile(`^\s*<@([A-Z0-9]+)(?:\|[^>]*)?>`)
 
 // Opening is the id of the user whom text addresses with its first words, or "".

@@ -122,6 +122,21 @@ func TestMentions(t *testing.T) {
 	}
 }
 
+func TestUnmention(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"hello <@U1>, <@U1|old>":       "hello @myao, @myao",
+		"<@U12> <@U2> U1":              "<@U12> <@U2> U1",
+		"<@U1| cut off":                "@myao cut off",
+		"<@U1|<@U1>> and <<@U1>> <!x>": "@myao@myao> and <@myao> <!x>",
+		"":                             "",
+	} {
+		if got := Unmention(text, "U1", "myao"); got != want || Mentions(got, "U1") {
+			t.Errorf("Unmention(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

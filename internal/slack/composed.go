@@ -1,36 +1,96 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
+
+	"myao/internal/chat"
 )
 
-// composed is what a message without text says in its blocks and attachments, as
-// mrkdwn: one line for each part (docs.slack.dev/reference/block-kit/blocks,
+// said is what a message says, as mrkdwn: its text, and what its attachments add to that.
+// Apps often leave the text empty and write into blocks; for them those are the text. A
+// person's attachments are previews of links, and say nothing; but a message that somebody
+// forwards is one, too. None of what is attached mentions the bot: a forward brings others'
+// words, which were not said to it here.
+func (r reader) said(o object, bot bool) string {
+	text := o.text("text")
+	if bot && strings.TrimSpace(text) == "" {
+		text = blocksText(o)
+	}
+	var lines []string
+	for _, raw := range o.list("attachments") {
+		a, ok := parseObject(raw)
+		switch {
+		case !ok:
+		case a.flag("is_share"):
+			lines = append(lines, forwarded(a))
+		case bot && !unfurled(a):
+			for _, line := range composed(a) {
+				if !strings.Contains("\n"+text+"\n", "\n"+line+"\n") { // the text is often the same, for notifications
+					lines = append(lines, line)
+				}
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return text
+	}
+	attached := chat.Unmention(strings.Join(lines, "\n"), r.id.UserID, Escape(cmp.Or(r.id.Name, "bot")))
+	if strings.TrimSpace(text) == "" {
+		return attached
+	}
+	return text + "\n" + attached
+}
+
+// forwarded is a message that somebody chose to show here, under a line that tells it from
+// what they say themselves. Slack describes no such attachment; its shape is seen in
+// github.com/slackapi/java-slack-sdk/issues/1179.
+func forwarded(a object) string {
+	body := strings.TrimSpace(a.text("text"))
+	if body == "" {
+		var lines []string
+		for _, raw := range a.list("message_blocks") {
+			o, _ := parseObject(raw)
+			if message, ok := o.object("message"); ok {
+				lines = append(lines, blocksText(message))
+			}
+		}
+		body = strings.TrimSpace(strings.Join(lines, "\n"))
+	}
+	if body == "" {
+		body = strings.TrimSpace(a.text("fallback"))
+	}
+	head := "[forwarded message]"
+	if author := label(a.text("author_name")); author != "" {
+		head = "[forwarded message by " + Escape(author) + "]"
+	}
+	return strings.TrimSpace(head + "\n" + body)
+}
+
+// unfurled reports whether Slack made an attachment of a link. It comes after the message.
+func unfurled(a object) bool {
+	return a.flag("is_msg_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
+}
+
+// composed is what an attachment says, part by part
+// (docs.slack.dev/reference/block-kit/blocks,
 // docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments).
-func composed(o object) string {
+func composed(a object) []string {
 	var lines []string
 	add := func(s string) {
 		if s = strings.TrimSpace(s); s != "" {
 			lines = append(lines, s)
 		}
 	}
-	add(blocksText(o))
-	for _, raw := range o.list("attachments") {
-		a, ok := parseObject(raw)
-		if !ok {
-			continue
-		}
-		before := len(lines)
-		for _, key := range []string{"pretext", "title", "text"} {
-			add(a.text(key))
-		}
-		add(blocksText(a))
-		if len(lines) == before {
-			add(a.text("fallback"))
-		}
+	for _, key := range []string{"pretext", "title", "text"} {
+		add(a.text(key))
 	}
-	return strings.Join(lines, "\n")
+	add(blocksText(a))
+	if len(lines) == 0 {
+		add(a.text("fallback"))
+	}
+	return lines
 }
 
 func blocksText(o object) string {

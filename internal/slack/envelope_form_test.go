@@ -82,6 +82,14 @@ func TestMessageOfAShortcut(t *testing.T) {
 	if m, err := i.Message(inTeam); err != nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v, %v\nwant %+v", m, err, want)
 	}
+	i, err = ReadInteraction([]byte(`{"channel":{"id":"C1"},"message":{"user":"U1","ts":"1516229207.1","text":"","attachments":[{"is_share":true,"author_name":"Bob","text":"the DB is down"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = chat.Message{Team: "T1", Channel: "C1", TS: "1516229207.1", UserID: "U1", Text: "[forwarded message by Bob]\nthe DB is down"}
+	if m, err := i.Message(inTeam); err != nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("got %+v, %v\nwant %+v", m, err, want)
+	}
 	for payload, want := range map[string]error{
 		`{"type":"message_action"}`:                                                                    ErrUnusable,
 		`{"channel":{"id":"C1"},"message":{"user":"U1","text":"x"}}`:                                   ErrUnusable,

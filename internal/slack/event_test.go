@@ -119,11 +119,38 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Posted, Message: message(nil)}},
 		{"a person's attachments are no text", `{"type":"message","channel":"C1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"text":"<@UBOT>"}]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+		{"a preview of a message is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob","text":"the DB is down"}]}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"forward without a word", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob\n<3","text":"the DB is down\nsince noon","fallback":"[March 1st] Bob: the DB"}]}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
+				m.Channel, m.Text = "D1", "[forwarded message by Bob &lt;3]\nthe DB is down\nsince noon"
+			})}},
+		{"forward with a mention", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> what do you say?","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"the DB is down"},{"title":"a preview"},{"is_share":true,"text":"and up again"}]}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+				m.Text = "<@UBOT> what do you say?\n[forwarded message by Bob]\nthe DB is down\n[forwarded message]\nand up again"
+			})}},
+		{"forward of a mention is none", `{"type":"message","channel":"C1","user":"U1","text":"look","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"<@UBOT>","text":"<@UBOT> or <@UBOT|old>, ask <@U2>"}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.Text = "look\n[forwarded message by &lt;@UBOT&gt;]\n@myao or @myao, ask <@U2>"
+			})}},
+		{"forward of blocks", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"","fallback":"f","message_blocks":[7,{},
+			{"team":"T1","channel":"C2","ts":"1699999999.000100","message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" a < b"}]}]}]}}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
+		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"
+			})}},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
 			Event{Kind: Posted, Message: message(nil)}},
 		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Build\nfailed\non main\nonly this"
+			})}},
+		{"bot with text and attachments", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"Alert\nCPU","ts":"1700000000.000100","attachments":[
+			{"fallback":"Alert","title":"CPU","text":"the DB is down"},{"fallback":"Alert"},{"from_url":"https://e.org","title":"E"},{"original_url":"https://e.org","title":"E"},{"is_msg_unfurl":true,"text":"x"},
+			{"is_share":true,"author_name":"Bob","text":"Alert"},{"text":"<@UBOT>"}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nCPU\nthe DB is down\n[forwarded message by Bob]\nAlert\n@myao"
 			})}},
 		{"bot with blocks only", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
 			{"type":"header","text":{"type":"plain_text","text":"A & B"}},{"type":"divider"},
@@ -174,6 +201,13 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Own, m.Revision = "UBOT", "BBOT", true, "1700000009.000000"
 			})}},
+		{"edit of what is said to a forward", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
+			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"is_share":true,"text":"ask <@UBOT>"}]},
+			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"ask <@UBOT>"}]}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "x\n[forwarded message]\nask @myao", Mention: true,
+				Message: message(func(m *chat.Message) {
+					m.Text, m.Revision = "<@UBOT>\n[forwarded message]\nask @myao", "1700000009.000000"
+				})}},
 
 		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
 			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
@@ -227,6 +261,12 @@ func TestNormaliseRefuses(t *testing.T) {
 		{"unfurl in an edited message", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"},"attachments":[{"title":"E"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`, ErrIgnored, "no change of text"},
+		{"unfurl beside a forward", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"x"},{"is_msg_unfurl":true,"text":"y"},{"from_url":"https://e.org","title":"E"}]},
+			"previous_message":{"user":"U1","text":"https://e.org","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"x"}]}}`, ErrIgnored, "no change of text"},
+		{"unfurl in a bot's message", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
+			"message":{"bot_id":"B9","text":"https://e.org","ts":"1700000000.000100","attachments":[{"from_url":"https://e.org","title":"E"}]},
+			"previous_message":{"bot_id":"B9","text":"https://e.org","ts":"1700000000.000100"}}`, ErrIgnored, "no change of text"},
 		{"reply count", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":2,"files":[{"id":"F1","name":"a"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100","reply_count":1,"files":[{"id":"F1","name":"a"}]}}`, ErrIgnored, "no change of text"},
@@ -281,6 +321,7 @@ func FuzzNormalise(f *testing.F) {
 		`{"type":"message","subtype":"message_deleted","channel":"D1","deleted_ts":"1700000000.000100","previous_message":{"user":"U1","files":[{"id":"F"}]}}`,
 		`{"type":"message","subtype":"channel_convert_to_private","channel":"C1","channel_type":"group","user":"U1","ts":"1700000000.000100"}`,
 		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
+		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"<@UBOT>"},{"is_share":true,"message_blocks":[{"message":{"blocks":[{"text":"y"}]}}]}]}`,
 		`null`, `[]`, `{"type":7}`,
 	} {
 		f.Add([]byte(envelope(seed)))

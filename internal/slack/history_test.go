@@ -99,6 +99,8 @@ func TestMessagesOfHistory(t *testing.T) {
 			want: message(func(*chat.Message) {})},
 		{name: "webhook", object: `{"type":"message","subtype":"bot_message","bot_id":"B1","username":"deploys","text":"","ts":"1700000005.000100","attachments":[{"fallback":"hello"}]}`,
 			want: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B1", "deploys" })},
+		{name: "forward of a mention, which is none here", object: `{"type":"message","user":"U1","text":"","ts":"1700000005.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"<@UBOT> hello"}]}`,
+			want: message(func(m *chat.Message) { m.Text = "[forwarded message by Bob]\n@myao hello" })},
 		{name: "another app", object: `{"type":"message","user":"U1","bot_id":"B1","app_id":"A1","text":"hello","ts":"1700000005.000100","bot_profile":{"name":"helper"},"metadata":{"event_type":"x","event_payload":{}}}`,
 			want: message(func(m *chat.Message) { m.BotID = "B1" })},
 		{name: "our own", object: `{"type":"message","user":"UBOT","bot_id":"BBOT","text":"hello","ts":"1700000005.000100","metadata":{"event_type":"myao_reply","event_payload":{"key":"k"}}}`,

@@ -102,13 +102,9 @@ func (r reader) author(o, before object) (chat.Message, error) {
 
 func is(id, own string) bool { return id != "" && id == own }
 
-// content reads what a message says: Text, Files and Revision. Apps often leave the
-// text empty and write into blocks or attachments; for them those are the text.
+// content reads what a message says: Text, Files and Revision.
 func (r reader) content(o object, bot bool) chat.Message {
-	m := chat.Message{Text: o.text("text")}
-	if bot && strings.TrimSpace(m.Text) == "" {
-		m.Text = composed(o)
-	}
+	m := chat.Message{Text: r.said(o, bot)}
 	for _, raw := range o.list("files") {
 		f, ok := parseObject(raw)
 		// A tombstone stands for a file that has been deleted.
