@@ -11,10 +11,11 @@ import (
 )
 
 // plan decides what the store shall hold after an event, and who is to hear of
-// it. It is pure: the same event in the same situation gives the same entry, so
-// that it may be asked again when another event of the message came first.
-func plan(e slack.Event, known store.Known, settings config.ChannelSettings) store.Entry {
-	p := planner{event: e, known: known, settings: settings}
+// it; bot is the bot's own user id. It is pure: the same event in the same situation
+// gives the same entry, so that it may be asked again when another event of the message
+// came first.
+func plan(e slack.Event, known store.Known, settings config.ChannelSettings, bot string) store.Entry {
+	p := planner{event: e, known: known, settings: settings, bot: bot}
 	switch e.Kind {
 	case slack.Posted:
 		return p.posted()
@@ -29,6 +30,7 @@ type planner struct {
 	event    slack.Event
 	known    store.Known
 	settings config.ChannelSettings
+	bot      string
 }
 
 func (p planner) posted() store.Entry {
@@ -76,7 +78,8 @@ func (p planner) complete(stands chat.Message) store.Entry {
 func (p planner) edited() store.Entry {
 	m := p.event.Message
 	before := p.event.Previous
-	mentioned := p.event.PreviousMention
+	mentioned := p.event.PreviousMention // by the text that the edit changes
+	relayed := mentioned                 // as addressing the bot, whatever its text was since: its thread knows of it
 	changed := !p.event.HasPrevious || before != m.Text
 	if stands := p.known.Message; stands != nil {
 		if stands.Deleted {
@@ -91,7 +94,10 @@ func (p planner) edited() store.Entry {
 		if p.known.Handled { // else the text may be that of Slack's history, which knew of the edit
 			changed = stands.Text != m.Text || !slices.Equal(stands.Files, m.Files)
 		}
-		mentioned = p.known.Addressed || (mentioned && !p.known.Handled)
+		if p.known.Handled || p.known.Addressed { // what stands was heard, and maybe not what the event says was before
+			mentioned = chat.Mentions(stands.Text, p.bot) && (mentioned || !p.event.HasPrevious)
+		}
+		relayed = p.known.Addressed || (relayed && !p.known.Handled)
 		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
 	}
 	entry := store.Entry{Message: &m, Handled: p.known.Handled}
@@ -105,7 +111,7 @@ func (p planner) edited() store.Entry {
 		}
 		return entry
 	}
-	for _, c := range targets(m, mentioned || p.known.Addressed) {
+	for _, c := range targets(m, relayed) {
 		entry.Changes = append(entry.Changes, p.change(c, m, conversation.Edited))
 	}
 	return entry

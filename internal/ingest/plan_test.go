@@ -182,14 +182,30 @@ func TestPlan(t *testing.T) {
 		{"edit takes a mention away", edited("<@UBOT> hello"), addressed(mentioning), normal, keep(at(rev), text("changed")), true,
 			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
 		{"edit brings a mention back", edited("changed", mentioning, at(newer)), addressed(at(rev), text("changed")), normal, keep(at(newer), mentioning), true,
-			[]string{answered + " edited " + newer, channelC1 + " edited " + newer}},
+			[]string{answered + " addressed " + newer, channelC1 + " addressed " + newer}},
+		{"edit adds a mention to what somebody had answered", edited("hello", mentioning), addressed(), normal, keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"app_mention of that edit", partial(blind(edited("", mentioning))), addressed(), normal, keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"edit brings back a mention, and that it was gone was not heard", edited("changed", text("<@UBOT> again"), at(newer)), addressed(mentioning), normal, keep(at(newer), text("<@UBOT> again")), true,
+			[]string{answered + " addressed " + newer, channelC1 + " addressed " + newer}},
+		{"edit keeps a mention that no event told of", edited("<@UBOT> 2", mentioning), heard(), normal, keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"app_mention of an edit that keeps a mention", partial(blind(edited("", text("<@UBOT> changed")))), addressed(mentioning), normal, keep(at(rev), text("<@UBOT> changed")), true,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit keeps a mention that was too old to be answered", edited("<@UBOT> 2", mentioning), heard(text("<@UBOT> 2")), normal, keep(at(rev), mentioning), true,
+			[]string{channelC1 + " edited " + rev}},
 		{"edit of what was addressed in mode all", edited("hello"), addressed(), mode(config.ModeAll), keep(at(rev), text("changed")), true,
 			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
 		{"edit of what was said before mode all", edited("hello"), heard(), mode(config.ModeAll), keep(at(rev), text("changed")), true,
 			[]string{channelC1 + " edited " + rev}},
 		{"edit in a DM", edited("hello", inDM), addressed(inDM), normal, keep(at(rev), text("changed"), inDM), true, []string{channelD1 + " edited " + rev}},
 		{"edit in a DM adds a mention", edited("hello", inDM, mentioning), addressed(inDM), normal, keep(at(rev), mentioning, inDM), true,
+			[]string{channelD1 + " addressed " + rev}},
+		{"edit in a DM keeps a mention", edited("<@UBOT> hello", inDM, text("<@UBOT> changed")), addressed(inDM, mentioning), normal, keep(at(rev), text("<@UBOT> changed"), inDM), true,
 			[]string{channelD1 + " edited " + rev}},
+		{"edit in mode all adds a mention", edited("hello", mentioning), addressed(), mode(config.ModeAll), keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
 		{"edit of a file", edited("hello", text("hello"), withFile), heard(), normal, keep(at(rev), withFile), true, []string{channelC1 + " edited " + rev}},
 		{"unfurl", edited("hello", text("hello")), heard(), normal, keep(at(rev)), true, nil},
 		{"unfurl that does not tell the text before", blind(edited("", text("hello"))), heard(), normal, keep(at(rev)), true, nil},
@@ -216,6 +232,8 @@ func TestPlan(t *testing.T) {
 		{"or then the mention, which is answered already", posted(mentioning), notHeard(addressed(at(rev), mentioning)), normal, keep(at(rev), mentioning), true, nil},
 		{"or a second edit, answered already", partial(blind(edited("", mentioning, at(newer), text("<@UBOT> 2")))), notHeard(addressed(at(rev), mentioning)), normal,
 			keep(at(newer), text("<@UBOT> 2")), false, []string{answered + " edited " + newer, channelC1 + " edited " + newer}},
+		{"or a second edit, which brings the mention back", edited("changed", mentioning, at(newer)), notHeard(addressed(at(rev), text("changed"))), normal,
+			keep(at(newer), mentioning), false, []string{answered + " addressed " + newer, channelC1 + " addressed " + newer}},
 		{"no edit, and first", edited("hello", text("hello")), nothing, normal, keep(at(rev)), false, nil},
 		{"edit of a message from history", edited("hello", mentioning), stored(), normal, keep(at(rev), mentioning), false,
 			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
@@ -254,7 +272,7 @@ func TestPlan(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			before := fmt.Sprintf("%+v", test.known.Message)
-			got := plan(test.event, test.known, test.settings)
+			got := plan(test.event, test.known, test.settings, "UBOT")
 			var changes []string
 			for _, c := range got.Changes {
 				if c.TS != ts {
@@ -275,7 +293,7 @@ func TestPlan(t *testing.T) {
 			if fmt.Sprintf("%+v", test.known.Message) != before {
 				t.Error("it changed what is known")
 			}
-			if again := plan(test.event, test.known, test.settings); !reflect.DeepEqual(again, got) {
+			if again := plan(test.event, test.known, test.settings, "UBOT"); !reflect.DeepEqual(again, got) {
 				t.Errorf("asked again, it says %+v", again)
 			}
 		})
@@ -297,7 +315,7 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 	}
 	read := e.Message
 	read.Revision = ""
-	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel("C1", ""))
+	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel("C1", ""), "UBOT")
 	if len(entry.Changes) != 2 || entry.Changes[0].Kind != conversation.Addressed || entry.Message == nil || entry.Message.Revision != e.Message.Revision {
 		t.Errorf("got %+v, want the mention to be relayed", entry)
 	}
@@ -314,7 +332,7 @@ func TestPlanKeepsAnUnknownMessageWhateverStoodBefore(t *testing.T) {
 	} {
 		for _, bots := range []config.Bots{config.BotsIgnore, config.BotsJudge} {
 			settings := config.ChannelSettings{Mode: config.ModeJudge, Bots: bots}
-			first, later := plan(e, store.Known{}, settings), plan(e, before, settings)
+			first, later := plan(e, store.Known{}, settings, "UBOT"), plan(e, before, settings, "UBOT")
 			if !reflect.DeepEqual(first.Message, later.Message) || first.Handled != later.Handled || first.Message == nil {
 				t.Errorf("%+v: keeps %+v, handled %v; then %+v, handled %v", e, first.Message, first.Handled, later.Message, later.Handled)
 			}

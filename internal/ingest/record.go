@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -31,9 +32,13 @@ type Recorder struct {
 // Record commits an event and returns the conversations that have something new to
 // be relayed. The same event again changes nothing.
 func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]store.Target, error) {
+	own, err := r.Directory.Identity(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("learn who the bot is: %w", err)
+	}
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
-		entry := plan(e, known, settings)
+		entry := plan(e, known, settings, own.UserID)
 		entry.Private = e.Private()
 		return entry
 	})

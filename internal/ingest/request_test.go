@@ -182,6 +182,35 @@ func TestShortcutMakesAMessageAddressed(t *testing.T) {
 	}
 }
 
+// Whoever edits a mention into a message wants an answer, though somebody else had it
+// answered before. Slack tells of such an edit twice, in no order, and may tell it again.
+func TestMentionEditedIntoWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	mention := callback(`{"type":"app_mention","channel":"C1","user":"U1","ts":"100.000001","text":"<@UBOT> hello","edited":{"user":"U1","ts":"101.000000"}}`)
+	change := callback(`{"type":"message","subtype":"message_changed","channel":"C1","channel_type":"channel","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"<@UBOT> hello","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}}`)
+	for name, events := range map[string][]string{
+		"the app_mention first": {mention, change, mention, change},
+		"its twin first":        {change, mention, change, mention},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.mayAll()
+			b.deliver(t, callback(hello))
+			if got := b.click(t, shortcut("U2", "C1", "100.000001", "")); got != comes {
+				t.Fatalf("the shortcut says %q", got)
+			}
+			for _, event := range events {
+				b.deliver(t, event)
+			}
+			got := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1", Thread: "100.000001"})
+			if want := []string{"100.000001 addressed slack:U2", "100.000001 addressed"}; !slices.Equal(got, want) {
+				t.Errorf("the thread hears %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestShortcutIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
