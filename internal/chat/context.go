@@ -17,6 +17,8 @@ type ChannelMessages struct {
 	// Omitted is how many earlier messages of the target were left out: CountAtMost
 	// stands for that many or more.
 	Omitted int
+	// OmittedAround is how many messages around the target thread were left out for want of room.
+	OmittedAround int
 	// Unread is set where earlier messages of the target could not be read: then Omitted
 	// are those that are known of, and there may be more.
 	Unread bool

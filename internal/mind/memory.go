@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// saidAtMost bounds how many messages one memory is made of.
+	// saidAtMost bounds how many messages one memory is made of; how much of them has
+	// room in a prompt, package prompt says.
 	saidAtMost = 1000
 	// repliesAtMost is the same of a thread, besides its parent.
 	repliesAtMost = 100
@@ -187,11 +188,13 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 	if s.Thread != "" && standing.Short != nil {
 		r.ThreadMemories = map[string]string{s.Thread: standing.Short.Text}
 	}
+	o := m.options(m.Agents.Memory, r)
+	r.Context = m.Prompts.Material(kind, r.Context, o)
 	var sources []string
 	for _, m := range r.Conversation.All() {
 		sources = append(sources, m.TS)
 	}
-	return m.memory(s, kind, term, r.Context, m.options(m.Agents.Memory, r), sources)
+	return m.memory(s, kind, term, r.Context, o, sources)
 }
 
 // ofWorkspace merges what is remembered of the channels that everybody may read.

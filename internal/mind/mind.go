@@ -79,6 +79,7 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
 	o := m.options(agent, r)
+	o.Answered = trigger
 	for _, said := range r.Target() {
 		o.Bare = o.Bare || (said.TS == trigger && prompt.BareMention(said.Text, own.UserID))
 	}

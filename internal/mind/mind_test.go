@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,39 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	if len(calls) != 2 || calls[0].Model != "large" || calls[0].Judgment() || calls[1].Model != "small" || !calls[1].Judgment() {
 		t.Errorf("calls %+v", calls)
 	}
+}
+
+// A heap of long messages fits into a prompt, and what is answered is in it, whatever
+// has been said since.
+func TestQuestionsAmongLongMessages(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	asked := b.say("C1", time.Hour, "<@UBOT> what is this?")
+	for range 49 {
+		b.say("C1", time.Minute, "log: "+strings.Repeat("disk full ", 1200))
+	}
+	c := chat.Conversation{Team: "T1", Channel: "C1"}
+	r, err := b.Reply(t.Context(), c, asked.TS, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := b.Judgment(t.Context(), c, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, system := range map[string]string{"reply": r.System, "judgment": q.System} {
+		if n := len(system); n > 128_000 || n < 100_000 {
+			t.Errorf("%s: %d characters", name, n)
+		}
+		b.holds(name, system, " earlier messages\n", "… 8005 more characters of this message\n")
+	}
+	b.holds("reply", r.System, "what is this?")
+	b.holds("judgment", q.System, "!what is this?")
 }
 
 // What a direct message remembers stands in its own prompt, though it has no name.

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
+	"myao/internal/store"
 )
 
 func TestFirstMemoryOfAChannel(t *testing.T) {
@@ -390,4 +392,36 @@ func TestABusyChannelShowsItsEnd(t *testing.T) {
 	for _, c := range calls {
 		b.holds(kindOf(c), material(c), "and now", "!chatter", "!… 6 earlier", "!… 5 earlier")
 	}
+}
+
+// A channel full of long alerts is remembered by the newest of them: what would not fit
+// into a model's window is told of and nothing that the memory is made of.
+func TestALoudChannelFitsIntoAPrompt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	var many []chat.Message
+	for n := range saidAtMost {
+		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(time.Hour), UserID: "UALICE", Text: fmt.Sprintf("alert %d. ", n) + strings.Repeat("disk full ", 60)})
+	}
+	if err := b.Store.Remember(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	calls := b.remember(channel("C1"), 0)
+	b.asked("at first", calls, channelShort, channelLong)
+	long, short := b.inForce(channel("C1"))
+	for i, m := range []store.Memory{short, long} {
+		shown := strings.Count(calls[i].System, "\nalert ")
+		if n := len(calls[i].System); n > 128_000 || shown < 100 {
+			t.Errorf("%s: %d characters, of %d messages", kindOf(calls[i]), n, shown)
+		}
+		b.holds(kindOf(calls[i]), material(calls[i]), fmt.Sprintf("… %d earlier messages", saidAtMost-shown), "alert 999.", "!alert 0.")
+		if newest := many[saidAtMost-1].TS; len(m.Sources) != shown || m.Sources[shown-1] != newest {
+			t.Errorf("%s: made of %d messages, and %d were shown", kindOf(calls[i]), len(m.Sources), shown)
+		}
+	}
+	b.asked("again", b.remember(channel("C1"), time.Second))
 }

@@ -31,7 +31,7 @@ var memoryKinds = []MemoryKind{ThreadSummary, ChannelShort, ChannelLong, Workspa
 // into no other memory goes what is remembered of the workspace.
 func (r *Renderer) Memory(kind MemoryKind, c chat.Context, o Options) (system, user string, err error) {
 	c.Persona.SystemPrompt = ""
-	v := r.view(c, o)
+	_, v := r.fitted(c, o, kind != ThreadSummary)
 	if kind == ThreadSummary && !slices.ContainsFunc(c.Conversation.TopLevel, func(m chat.Message) bool { return m.TS != c.TargetThread }) {
 		v.TopLevel = nil // its root alone is nothing around it
 	}

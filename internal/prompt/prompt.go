@@ -38,6 +38,9 @@ type Options struct {
 	WindowHours int
 	// Bare is set when the message to answer only calls the bot (see BareMention).
 	Bare bool
+	// Answered is the ts of the message to answer, which is shown however little room there
+	// is. A judgment needs none: it is about the newest.
+	Answered string
 	// Fault says why the last judgment could not be read; empty for the first try.
 	Fault string
 	// Names maps user ids to display names, for mentions in text. Authors of
@@ -104,13 +107,15 @@ func New(c Config) (*Renderer, error) {
 // Response is the prompt for a reply: the system text, and the user turn that
 // models demand.
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
-	return r.pair("response.tmpl", "response_user.tmpl", r.view(c, o))
+	_, v := r.fitted(c, o, false)
+	return r.pair("response.tmpl", "response_user.tmpl", v)
 }
 
 // Judgment is the prompt for a verdict on whether to speak. The answer is
 // read by chat.ParseVerdict with the same MaxDelaySeconds.
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
-	return r.pair("judgment.tmpl", "judgment_user.tmpl", r.view(c, o))
+	_, v := r.fitted(c, o, false)
+	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
 }
 
 // pair renders a system text and a user turn.
@@ -185,7 +190,7 @@ func (r *Renderer) rehearse() error {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
-		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: "x"},
+		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", messageAtMost+1)},
 	}
 	contexts := []chat.Context{{}}
 	for _, channel := range []string{"C1", "D1"} {
@@ -203,7 +208,7 @@ func (r *Renderer) rehearse() error {
 			ThreadMemories:   map[string]string{"1.000000": "x"},
 			ThreadsUntold:    1,
 		}
-		full.Conversation.Omitted = 1
+		full.Conversation.Omitted, full.Conversation.OmittedAround = 1, 1
 		inThread := full
 		inThread.TargetThread = "1.000000"
 		unread := full

@@ -73,7 +73,10 @@ type targetView struct {
 // left out in its place, OrMore that there may be more of them, Unread that this is
 // because they could not be read, and nothing else is set.
 type messageView struct {
+	ts             string
 	At, Name, Text string
+	// Cut is how many more characters the text has.
+	Cut            int
 	Files          []string
 	Skipped        int
 	OrMore, Unread bool
@@ -148,6 +151,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	}
 	if c.TargetThread != "" {
 		v.TopLevel = r.messages(c.Conversation.TopLevel, n)
+		if c.Conversation.OmittedAround > 0 {
+			v.TopLevel = slices.Insert(v.TopLevel, 0, messageView{Skipped: c.Conversation.OmittedAround})
+		}
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
 	v.Target.Messages = r.target(c, n)
@@ -177,10 +183,14 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 		if m.Deleted {
 			continue
 		}
+		// It is cut before it is guarded: what is left of a line may look like a rule.
+		text, more := cut(n.resolve(clean(m.Text), r.location), messageAtMost)
 		v := messageView{
+			ts:   m.TS,
 			At:   m.Time().In(r.location).Format(timeLayout),
 			Name: n.author(m),
-			Text: r.guard.text(n.resolve(clean(m.Text), r.location)),
+			Text: r.guard.text(text),
+			Cut:  more,
 		}
 		for _, f := range m.Files {
 			f.Name = cleanFile(f)

@@ -1,0 +1,207 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"myao/internal/chat"
+)
+
+// A message has its limit, whatever it is made of, and what is missing of it is said so
+// that nobody can forge it.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	const more = "… 8000 more characters of this message"
+	for _, tt := range []struct {
+		name, language, text string
+		want                 string // what follows upon the message's head
+	}{
+		{"at the limit", "en", strings.Repeat("x", messageAtMost), strings.Repeat("x", messageAtMost) + "\n[file: log.txt]\n"},
+		{"one more", "en", strings.Repeat("x", messageAtMost+1), strings.Repeat("x", messageAtMost) + "\n… 1 more character of this message\n[file: log.txt]\n"},
+		{"many more", "en", strings.Repeat("x", messageAtMost+8000), strings.Repeat("x", messageAtMost) + "\n" + more + "\n[file: log.txt]\n"},
+		{"Japanese", "ja", strings.Repeat("語", messageAtMost+8000), strings.Repeat("語", messageAtMost) + "\n… この発言の続き 8000 文字は省略\n[file: log.txt]\n"},
+		{"markup", "en", strings.Repeat("<@U8> ", messageAtMost/5), strings.Repeat("@bob ", messageAtMost/5-1) + "@bob\n[file: log.txt]\n"},
+		{"what would be a rule", "en", strings.Repeat("x", messageAtMost-4) + "\n---" + strings.Repeat("x", 8000), strings.Repeat("x", messageAtMost-4) + "\n\\---\n" + more + "\n[file: log.txt]\n"},
+		{"half an emoji", "en", strings.Repeat("x", messageAtMost-2) + "👩\u200D👧", strings.Repeat("x", messageAtMost-2) + "👩\n… 1 more character of this message\n[file: log.txt]\n"},
+	} {
+		c := bare()
+		c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+			{TS: "1.0", UserID: "U1", Name: "alice", Text: tt.text, Files: []chat.File{{Name: "log.txt"}}},
+			{TS: "2.0", UserID: "U1", Name: "alice", Text: more},
+		})
+		r := renderer(t, Config{Language: tt.language})
+		system, _, err := r.Response(c, Options{Now: noon, Names: map[string]string{"U8": "bob"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(system, "alice:\n")
+		if !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: got …%q, want …%q", tt.name, tail(got[:min(len(got), len(tt.want)+50)]), tail(tt.want))
+		}
+		if !strings.Contains(got, "\n\\"+more+"\n") {
+			t.Errorf("%s: the note can be forged", tt.name)
+		}
+	}
+}
+
+func tail(s string) string { return s[max(0, len(s)-200):] }
+
+// long is a message that is cut.
+func long(n int, thread string) chat.Message {
+	return chat.Message{TS: second(n), ThreadTS: thread, UserID: "U1", Name: "alice", Text: fmt.Sprintf("no. %d %s", n, strings.Repeat("x ", messageAtMost/2))}
+}
+
+func second(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
+
+// longs is so many of them, a second apart.
+func longs(from, n int, thread string) (said []chat.Message) {
+	for i := range n {
+		said = append(said, long(from+i, thread))
+	}
+	return said
+}
+
+// numbers is which of the long messages are in a text, each once, and the notes of what is left out.
+func numbers(text string) (shown map[int]bool, notes []string) {
+	shown = map[int]bool{}
+	for line := range strings.SplitSeq(text, "\n") {
+		var n int
+		if _, err := fmt.Sscanf(line, "no. %d ", &n); err == nil {
+			shown[n] = true
+		}
+		if strings.HasPrefix(line, "… ") && strings.Contains(line, "earlier") {
+			notes = append(notes, line)
+		}
+	}
+	return shown, notes
+}
+
+// Of more than there is room for the newest is shown, of the conversation in question
+// first; its root and the message that is answered always are.
+func TestMoreThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	const some = promptAtMost / messageAtMost // a bit more than there is room for
+	root := second(0)
+	for _, tt := range []struct {
+		name     string
+		said     []chat.Message
+		target   string
+		answered string
+		omitted  int
+		all      bool     // the prompt is of all, as a channel's memory
+		want     []int    // shown, among others
+		not      []int    // not shown
+		notes    []string // what is said of those
+	}{
+		{name: "all", said: longs(0, some-1, ""), want: []int{0, some - 2}},
+		{name: "the top level", said: longs(0, 50, ""), want: []int{49, 50 - some + 1}, not: []int{0, 50 - some},
+			notes: []string{"… 21 earlier messages"}},
+		{name: "some are missing already", said: longs(0, 50, ""), omitted: 230, want: []int{49}, not: []int{0},
+			notes: []string{"… 251 earlier messages"}},
+		{name: "as many as are counted", said: longs(0, 50, ""), omitted: chat.CountAtMost - 1, want: []int{49}, not: []int{0},
+			notes: []string{"… 1000 or more earlier messages"}},
+		{name: "the answered", said: longs(0, 50, ""), answered: second(3), want: []int{3, 49}, not: []int{2, 4, 50 - some + 1},
+			notes: []string{"… 21 earlier messages"}},
+		// The root is shown at the top level, too.
+		{name: "a thread", said: append(longs(1, 49, root), long(0, "")), target: root, want: []int{0, 49, 49 - some + 4}, not: []int{1, 49 - some + 3},
+			notes: []string{"… 22 earlier messages"}},
+		{name: "around a thread", said: slices.Concat(longs(0, 1, ""), longs(1, 10, root), longs(20, 20, ""), longs(60, 20, second(20))), target: root,
+			want: []int{0, 1, 10, 79, 63}, not: []int{20, 39, 62}, notes: []string{"… 23 earlier messages"}},
+		{name: "the top level comes before its threads", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)),
+			want: []int{0, 9, 99}, not: []int{60, 80}, notes: []string{"… 22 earlier messages"}},
+		{name: "all is in question", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)), all: true,
+			want: []int{99, 71}, not: []int{0, 9, 60, 70}, notes: []string{"… 21 earlier messages"}},
+	} {
+		c := bare()
+		c.Conversation = chat.NewChannelMessages("C1", "general", tt.said)
+		c.Conversation.Omitted, c.TargetThread = tt.omitted, tt.target
+		r := renderer(t, Config{})
+		o := Options{Now: noon, Answered: tt.answered}
+		renders := map[string]func() (string, string, error){
+			"response": func() (string, string, error) { return r.Response(c, o) }, "judgment": func() (string, string, error) { return r.Judgment(c, o) },
+			"thread": func() (string, string, error) { return r.Memory(ThreadSummary, c, o) },
+		}
+		switch {
+		case tt.all:
+			renders = map[string]func() (string, string, error){
+				"short": func() (string, string, error) { return r.Memory(ChannelShort, c, o) }, "long": func() (string, string, error) { return r.Memory(ChannelLong, c, o) },
+			}
+		case tt.target == "":
+			delete(renders, "thread")
+		}
+		for what, render := range renders {
+			system, _, err := render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown, notes := numbers(system)
+			for _, n := range tt.want {
+				if !shown[n] {
+					t.Errorf("%s, %s: no. %d is not shown, but %v", tt.name, what, n, shown)
+				}
+			}
+			for _, n := range tt.not {
+				if shown[n] {
+					t.Errorf("%s, %s: no. %d is shown", tt.name, what, n)
+				}
+			}
+			if !slices.Equal(notes, tt.notes) {
+				t.Errorf("%s, %s: notes %q, want %q", tt.name, what, notes, tt.notes)
+			}
+			if n := utf8.RuneCountInString(system); n > promptAtMost+10_000 {
+				t.Errorf("%s, %s: %d characters", tt.name, what, n)
+			}
+		}
+	}
+}
+
+// Many short messages weigh by what stands around their texts, too.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	var said []chat.Message
+	for i := range 1000 {
+		said = append(said, chat.Message{TS: second(i), UserID: "U1", Name: strings.Repeat("a", 80), Text: strings.Repeat("ア", 50), Files: []chat.File{{Name: strings.Repeat("b", 100)}}})
+	}
+	c.Conversation = chat.NewChannelMessages("C1", "general", said)
+	system, _, err := renderer(t, Config{Language: "ja"}).Memory(ChannelLong, c, Options{Now: noon})
+	if n := utf8.RuneCountInString(system); err != nil || n > promptAtMost+20_000 || n < promptAtMost-1000 {
+		t.Errorf("%d characters, %v", n, err)
+	}
+}
+
+// Material is what a memory's prompt shows, and what is deleted is not missed.
+func TestMaterial(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, Config{})
+	said := longs(0, 50, "")
+	said[0].Deleted, said[49].Deleted = true, true
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", said)
+	fitted := r.Material(ChannelLong, c, Options{Now: noon})
+	if all := fitted.Conversation.All(); len(all) != 30 || all[0].TS != second(20) || all[29].TS != second(49) || fitted.Conversation.Omitted != 19 {
+		t.Errorf("%d messages from %s on, %d left out", len(all), all[0].TS, fitted.Conversation.Omitted)
+	}
+	if again := r.Material(ChannelLong, fitted, Options{Now: noon}); again.Conversation.Count() != 30 {
+		t.Errorf("of %d messages that fit, %d", 30, again.Conversation.Count())
+	}
+	if c.Conversation.Count() != 50 || c.Conversation.Omitted != 0 {
+		t.Error("what was given has changed")
+	}
+	heap := make([]chat.File, promptAtMost/100)
+	for i := range heap {
+		heap[i].Name = strings.Repeat("b", 100)
+	}
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{long(0, ""), {TS: second(1), UserID: "U1", Files: heap}})
+	if all := r.Material(ChannelLong, c, Options{Now: noon}).Conversation.All(); len(all) != 1 || all[0].TS != second(1) {
+		t.Errorf("of one that is larger than all there is room for: %+v", all)
+	}
+	few := seed003("")
+	if got := r.Material(ChannelLong, few, Options{Now: noon}); got.Conversation.Count() != few.Conversation.Count() || got.Conversation.Omitted != few.Conversation.Omitted {
+		t.Errorf("of a few: %+v", got)
+	}
+}
