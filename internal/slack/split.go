@@ -30,40 +30,61 @@ type splitter struct {
 	limit int
 	parts []string
 	rest  []rune
-	open  fence // in force where rest begins
+	open  fence  // in force where rest begins
+	lead  string // the fence's prefix, where rest begins within a line
 }
 
 // fence is an open code fence; without a marker there is none.
 type fence struct {
-	marker string // what closes it
+	prefix string // what each of its lines begins with, inside a quote or a list
+	marker string // what closes it, after the prefix
 	line   string // what opens it
 }
 
-var fencePattern = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
+func (f fence) closing() string { return f.prefix + f.marker }
+
+// A fence may stand inside quotes and lists, and begin on the line of an item.
+var fencePattern = regexp.MustCompile("^((?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*)(`{3,}|~{3,})(.*)$")
+
+// beside makes what stands before a fence on the line that opens it what stands before the
+// others: an item's mark is there once.
+func beside(r rune) rune {
+	if strings.ContainsRune(" \t>", r) {
+		return r
+	}
+	return ' '
+}
 
 // after is the fence in force after a line, and whether the line opened or closed one
 // (spec.commonmark.org/0.31.2/#fenced-code-blocks).
 func (s *splitter) after(f fence, line string) (fence, bool) {
 	m := fencePattern.FindStringSubmatch(strings.TrimRight(line, " \t\n"))
-	// A marker that leaves little room for anything else is no fence to us.
-	if m == nil || len(m[1])*8 > s.limit {
+	if m == nil {
 		return f, false
 	}
-	marker, info := m[1], m[2]
+	prefix, marker, info := strings.Map(beside, m[1]), m[2], m[3]
 	switch {
+	case (len(prefix)+len(marker))*8 > s.limit: // what leaves little room for anything else is no fence to us
+		return f, false
 	case f.marker != "":
-		if info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) {
+		if m[1] == prefix && info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) && f.closedAt(prefix) {
 			return fence{}, true
 		}
 		return f, false
 	case marker[0] == '`' && strings.Contains(info, "`"):
 		return f, false
 	}
-	opening := strings.TrimSpace(m[0])
-	if len(opening)*4 > s.limit {
-		opening = marker
+	f = fence{prefix: prefix, marker: marker, line: prefix + marker + info}
+	if len(f.line)*4 > s.limit {
+		f.line = f.closing()
 	}
-	return fence{marker: marker, line: opening}, true
+	return f, true
+}
+
+// closedAt reports whether a marker after a prefix may close the fence: what is further in
+// stands in the code.
+func (f fence) closedAt(prefix string) bool {
+	return strings.Count(prefix, ">") <= strings.Count(f.prefix, ">") && len(prefix) <= len(f.prefix)+3
 }
 
 // cut is a place to cut: at runes into rest, inside f if that is open.
@@ -76,7 +97,7 @@ type cut struct {
 func (s *splitter) next() {
 	head := ""
 	if s.open.marker != "" {
-		head = s.open.line + "\n"
+		head = s.open.line + "\n" + s.lead
 	}
 	room := s.limit - len([]rune(head))
 	if len(s.rest) <= room {
@@ -88,15 +109,18 @@ func (s *splitter) next() {
 	if body := strings.TrimRightFunc(string(s.rest[:c.at]), unicode.IsSpace); body != "" {
 		part := head + body
 		if c.f.marker != "" {
-			part += "\n" + c.f.marker
+			part += "\n" + c.f.closing()
 		}
 		s.parts = append(s.parts, part)
 	}
 	inLine := s.rest[c.at-1] != '\n'
-	s.rest, s.open = s.rest[c.at:], c.f
+	s.rest, s.open, s.lead = s.rest[c.at:], c.f, ""
 	if inLine {
 		for len(s.rest) > 0 && s.rest[0] != '\n' && unicode.IsSpace(s.rest[0]) {
 			s.rest = s.rest[1:]
+		}
+		if len(s.rest) > 0 && s.rest[0] != '\n' {
+			s.lead = s.open.prefix
 		}
 	}
 	s.skipBlank()
@@ -150,13 +174,13 @@ func (s *splitter) choose(room int) cut {
 			paragraph, line = cut{start, f}, cut{start, f}
 		case f.marker == "" && said:
 			line = cut{start, f}
-		case f.marker != "" && coded && start+len(f.marker) <= room: // the closing line takes the line break's place
+		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line takes the line break's place
 			codeLine = cut{start, f}
 		}
 		after, isFence := s.after(f, string(text))
 		most := room
 		if f.marker != "" {
-			most -= 1 + len(f.marker)
+			most -= 1 + len(f.closing())
 		}
 		if most = min(end, most); most > start {
 			hard = cut{most, f}
@@ -167,7 +191,7 @@ func (s *splitter) choose(room int) cut {
 			switch {
 			case at > 0 && f.marker == "":
 				word = cut{start + at, f}
-			case at > 0:
+			case at > len(f.prefix):
 				codeWord = cut{start + at, f}
 			}
 		}

@@ -34,6 +34,18 @@ func TestSplit(t *testing.T) {
 			[]string{"```go\nline of code\nline of code\nline of code\n```", "```go\nline of code\nline of code\nline of code\n```", "end"}},
 		{"fence with one long line", "```\n" + strings.Repeat("word ", 8) + "word\n```", 32,
 			[]string{"```\nword word word word word\n```", "```\nword word word word\n```"}},
+		{"fence of a list", "1. do:\n\n    ```yaml\n" + strings.Repeat("    key: value\n", 6) + "    ```\n2. end", 80,
+			[]string{"1. do:\n\n    ```yaml\n" + strings.Repeat("    key: value\n", 3) + "    ```", "    ```yaml\n" + strings.Repeat("    key: value\n", 3) + "    ```\n2. end"}},
+		{"fence that an item begins with", "- ```go\n" + strings.Repeat("  line of code\n", 6) + "  ```\n- end", 58,
+			[]string{"- ```go\n" + strings.Repeat("  line of code\n", 3) + "  ```", "  ```go\n" + strings.Repeat("  line of code\n", 3) + "  ```", "- end"}},
+		{"fence of a quote", "> see:\n> ```\n" + strings.Repeat("> line of code\n", 5) + "> ```\n> end", 64,
+			[]string{"> see:\n> ```\n" + strings.Repeat("> line of code\n", 3) + "> ```", "> ```\n" + strings.Repeat("> line of code\n", 2) + "> ```\n> end"}},
+		{"fence of a quote with one long line", "> ```\n> " + strings.Repeat("word ", 8) + "word\n> ```", 40,
+			[]string{"> ```\n> word word word word word\n> ```", "> ```\n> word word word word\n> ```"}},
+		{"fence of a quote with one long word", "> ```\n> " + strings.Repeat("x", 40) + "\n> ```", 40,
+			[]string{"> ```\n> " + strings.Repeat("x", 26) + "\n> ```", "> ```\n> " + strings.Repeat("x", 14) + "\n> ```"}},
+		{"what stands further in closes no fence", "```md\n- a:\n\n    ```\n    b\n    ```\n> ```\n> c\n" + strings.Repeat("line\n", 5) + "```", 48,
+			[]string{"```md\n- a:\n\n    ```\n    b\n    ```\n> ```\n> c\n```", "```md\n" + strings.Repeat("line\n", 5) + "```"}},
 		{"inline code is no fence", "```a``` b\n" + strings.Repeat("c ", 20), 32,
 			[]string{"```a``` b", strings.TrimSpace(strings.Repeat("c ", 16)), "c c c c"}},
 	} {
@@ -50,9 +62,10 @@ func TestSplit(t *testing.T) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x"} {
+	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x"} {
 		f.Add(seed, 24)
 		f.Add(seed, 3)
+		f.Add(seed, 60)
 	}
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if limit < 1 || limit > 200 || !utf8.ValidString(text) {
