@@ -212,6 +212,12 @@ func TestPostFallsBackToPlainText(t *testing.T) {
 		t.Errorf("second call %v", calls[1].form)
 	}
 
+	// The second table of a message.
+	f, c = newFake(t, says(`{"ok":false,"error":"invalid_attachments","response_metadata":{"messages":["[ERROR] only_one_table_allowed"]}}`), says(posted))
+	if ts, err := c.Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"}); err != nil || ts == "" || len(f.seen()) != 2 || f.seen()[1].form.Has("blocks") {
+		t.Errorf("refused as attachments: %q, %v, %d calls", ts, err, len(f.seen()))
+	}
+
 	f, c = newFake(t, says(posted))
 	if _, err := c.Post(t.Context(), Post{Channel: "C1", Text: strings.Repeat("あ", 12_001), Key: "k1"}); err != nil || len(f.seen()) != 1 || f.seen()[0].form.Has("blocks") {
 		t.Errorf("too long for a block: %v, %d calls", err, len(f.seen()))

@@ -76,13 +76,17 @@ func (c *Client) send(ctx context.Context, channel string, options ...slackapi.M
 	return ts, nil
 }
 
+// blockRefused reports whether Slack refused a message for its block. Some refusals are named
+// after attachments, which we never send: Slack makes a table block of a table in Markdown,
+// and answers a second one in a message with invalid_attachments
+// (docs.slack.dev/reference/block-kit/blocks/table-block).
 func blockRefused(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Final {
 		return false
 	}
 	switch e.Code {
-	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "blocks_too_long", "unsupported_block_type":
+	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "blocks_too_long", "unsupported_block_type", "invalid_attachments":
 		return true
 	}
 	return false
