@@ -28,8 +28,7 @@ func newNames(c chat.Context, o Options, direct string) names {
 	for id, name := range o.Names {
 		n.users[id] = cleanName(name)
 	}
-	ids := map[string]string{}                     // author's key → id
-	speakers := map[string]int{fold(n.persona): 1} // name → how many have it
+	ids := map[string]string{} // author's key → id
 	said := c.Conversation.All()
 	for _, m := range said {
 		key := author(m)
@@ -45,14 +44,9 @@ func newNames(c chat.Context, o Options, direct string) names {
 			}
 			ids[key] = cleanName(cmp.Or(m.UserID, m.BotID))
 			n.authors[key] = cmp.Or(cleanName(name), ids[key], "?")
-			speakers[fold(n.authors[key])]++
 		}
 	}
-	for key, name := range n.authors {
-		if speakers[fold(name)] > 1 && ids[key] != "" {
-			n.authors[key] = name + " (" + ids[key] + ")"
-		}
-	}
+	n.tellApart(ids)
 	for _, m := range said {
 		if !m.Deleted && !m.Own && m.UserID != "" {
 			n.users[m.UserID] = n.authors[author(m)]
@@ -68,6 +62,25 @@ func newNames(c chat.Context, o Options, direct string) names {
 		}
 	}
 	return n
+}
+
+// tellApart adds their ids, by author's key, to names that several have. A name with an id
+// may be what another is called: that one gets its own id then, until all differ.
+func (n names) tellApart(ids map[string]string) {
+	for again := true; again; {
+		again = false
+		speakers := map[string]int{fold(n.persona): 1} // name → how many have it
+		for _, name := range n.authors {
+			speakers[fold(name)]++
+		}
+		for key, name := range n.authors {
+			if speakers[fold(name)] > 1 && ids[key] != "" {
+				n.authors[key] = name + " (" + ids[key] + ")"
+				delete(ids, key)
+				again = true
+			}
+		}
+	}
 }
 
 // author is a key for who wrote a message: an app may have no user id, and one

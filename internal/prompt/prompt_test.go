@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +122,38 @@ func TestSpeakers(t *testing.T) {
 	want := []string{"みゃお (U1)", "みゃお", "bob", "U3", "ｄａｎ (U4)", "Dan (B1)", "?"}
 	if !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
+	}
+}
+
+// Whatever people call themselves, two of them are never shown under one name, nor anybody
+// under the bot's.
+func TestSpeakersWhoTakeOthersNames(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		names map[string]string // user id → display name
+		want  []string          // in the order of ids
+	}{
+		{map[string]string{"U1": "alice", "U2": "bob (U1)"}, []string{"alice", "bob (U1)"}},
+		{map[string]string{"U1": "alice", "U2": "alice (U1)", "U3": "alice"}, []string{"alice (U1)", "alice (U1) (U2)", "alice (U3)"}},
+		{map[string]string{"U1": "alice", "U2": "ALICE （Ｕ１）", "U3": "alice"}, []string{"alice (U1)", "ALICE （Ｕ１） (U2)", "alice (U3)"}},
+		{map[string]string{"U1": "a", "U2": "a (U1)", "U3": "a", "U4": "a (U1) (U2)", "U5": "a (U3)"},
+			[]string{"a (U1)", "a (U1) (U2)", "a (U3)", "a (U1) (U2) (U4)", "a (U3) (U5)"}},
+		{map[string]string{"U1": "みゃお", "U2": "みゃお (U1)"}, []string{"みゃお (U1)", "みゃお (U1) (U2)"}},
+		{map[string]string{"U1": "U2", "U2": "U2"}, []string{"U2 (U1)", "U2 (U2)"}},
+	} {
+		var said []chat.Message
+		for i, id := range slices.Sorted(maps.Keys(tt.names)) {
+			said = append(said, chat.Message{TS: fmt.Sprintf("%d.0", i+1), UserID: id, Name: tt.names[id], Text: "hello"})
+		}
+		c := bare()
+		c.Conversation = chat.NewChannelMessages("C1", "general", said)
+		var got []string
+		for _, m := range renderer(t, Config{}).view(c, Options{Names: tt.names}).Target.Messages {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%v are shown as %q, want %q", tt.names, got, tt.want)
+		}
 	}
 }
 
