@@ -195,7 +195,6 @@ func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
 		"rate limited": {llmtest.Reply{Status: 429, RetryAfter: "7"}, typeRateLimited, 7 * time.Second},
 		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
 		"blank":        {llmtest.Text(" \n\t"), typeUnavailable, 0},
-		"blocked":      {llmtest.Reply{Blocked: true}, typeFinal, 0},
 		"key refused":  {llmtest.Fail(401), typeFinal, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +218,48 @@ func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
 				if m, err := b.Store.Memories(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
 					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
 				}
+			}
+		})
+	}
+}
+
+// What is refused for what was said is over. What may be a setting is an error, and no
+// attempt helps: both terms have been asked for, since an answer to one would tell.
+func TestRefusalsWhenRemembering(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		final bool
+	}{
+		"blocked":     {llmtest.Reply{Blocked: true}, false},
+		"bad request": {llmtest.Reply{Status: 400, Message: "PRIVATE words"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.reply)))
+			b.sync()
+			b.say("PRIVATE words")
+			scope := chat.Scope{Team: "T1", Channel: b.general}
+			in := RememberInput{Scope: scope, At: time.Now()}
+			out, err := attempt[RememberOutput](b.Remember, in)
+			if c.final {
+				app := applicationError(t, err)
+				if app.Type() != typeFinal || !app.NonRetryable() || !strings.Contains(app.Message(), "remember "+scope.String()) || strings.Contains(app.Message(), "PRIVATE") {
+					t.Errorf("got %s: %v", app.Type(), app)
+				}
+			} else if err != nil || out != (RememberOutput{Calls: 2}) {
+				t.Errorf("got %+v, %v", out, err)
+			}
+			if n := len(b.model.Calls()); n != 2 {
+				t.Errorf("%d calls in one attempt", n)
+			}
+			for _, term := range scope.Terms() {
+				if m, err := b.Store.Memories(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
+					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
+				}
+			}
+			if out, err := attempt[RememberOutput](b.Remember, in); !c.final && (err != nil || out != (RememberOutput{})) {
+				t.Errorf("again: %+v, %v", out, err)
 			}
 		})
 	}

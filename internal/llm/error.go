@@ -104,6 +104,20 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
+// Refused reports whether it may be for what a request says that it is refused, and always
+// will be, and not for who asks which model, or at whose cost. With ErrBlocked that is
+// certain; what is refused as invalid (400, 413, 422) may also be a setting, which then
+// comes with every request.
+func (e *Error) Refused() bool {
+	switch e.Kind {
+	case ErrBlocked:
+		return true
+	case ErrInvalid:
+		return e.Status == 400 || e.Status == 413 || e.Status == 422
+	}
+	return false
+}
+
 // KindOf is a stable short name of an error for logs and metrics: "" for nil,
 // "canceled" and "timeout" for a context that ended, "other" for what is not of this package.
 func KindOf(err error) string {

@@ -46,6 +46,25 @@ func TestRetryable(t *testing.T) {
 	}
 }
 
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct {
+		kind   error
+		status int
+		want   bool
+	}{
+		{ErrBlocked, 0, true}, {ErrBlocked, 400, true},
+		{ErrInvalid, 400, true}, {ErrInvalid, 413, true}, {ErrInvalid, 422, true},
+		{ErrInvalid, 0, false}, {ErrInvalid, 301, false}, {ErrInvalid, 402, false}, {ErrInvalid, 404, false}, {ErrInvalid, 409, false},
+		{ErrAuth, 400, false}, {ErrAuth, 401, false}, {ErrRateLimited, 429, false}, {ErrUnavailable, 503, false},
+		{ErrCut, 0, false}, {ErrEmpty, 0, false}, {nil, 400, false},
+	} {
+		e := &Error{Kind: tt.kind, Status: tt.status}
+		if got := e.Refused(); got != tt.want {
+			t.Errorf("%v: refused %v, want %v", e, got, tt.want)
+		}
+	}
+}
+
 func TestKindOfStatus(t *testing.T) {
 	for status, want := range map[int]error{
 		301: ErrInvalid, 400: ErrInvalid, 401: ErrAuth, 402: ErrInvalid, 403: ErrAuth, 404: ErrInvalid, 408: ErrUnavailable,

@@ -35,6 +35,8 @@ type Memory struct {
 	// recall.Source names them. Those of a long-term memory include what it has by way
 	// of the one that it replaces, as far as that may come before it again.
 	Sources []string
+	// shown are those of them that the question itself shows.
+	shown []string
 }
 
 // Memories is what would be asked to remember a scope, as of a time, whether it has
@@ -49,19 +51,22 @@ func (m *Mind) Memories(ctx context.Context, s chat.Scope, at time.Time) ([]Memo
 }
 
 // plan is what is to be asked to remember a scope. A term that nothing is asked about
-// stays as it is, if it is the long one, or else is withdrawn.
+// stays as it is, if it is the long one, or else is withdrawn; one that is refused stays.
 type plan struct {
 	ask []Memory
 	// forget is set if not even the long-term memory may stay.
 	forget bool
+	// refused is the questions among them that the model refuses for good.
+	refused []refusal
 }
 
 // fate is what becomes of a term once all that is asked has been answered.
 func (p plan) fate(t chat.Term) store.Fate {
+	refused := slices.ContainsFunc(p.refused, func(r refusal) bool { return r.Term == t })
 	switch {
-	case slices.ContainsFunc(p.ask, func(q Memory) bool { return q.Term == t }):
+	case !refused && slices.ContainsFunc(p.ask, func(q Memory) bool { return q.Term == t }):
 		return store.Renew
-	case t == chat.LongTerm && !p.forget:
+	case t == chat.LongTerm && !p.forget, t == chat.ShortTerm && refused:
 		return store.Keep
 	}
 	return store.Withdraw
@@ -213,6 +218,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	}
 	var merged chat.Context
 	told := map[string]string{} // by channel
+	var fresh []string
 	if existing != nil {
 		merged.WorkspaceLongTerm = existing.Text
 		for _, source := range existing.Sources {
@@ -230,6 +236,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		if source := recall.Source(c.ChannelID, c.LongID); c.LongTerm != "" && told[c.ChannelID] != source {
 			merged.Channels = append(merged.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, LongTerm: c.LongTerm})
 			told[c.ChannelID] = source
+			fresh = append(fresh, source)
 		}
 	}
 	p := plan{forget: existing == nil}
@@ -240,9 +247,12 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		}
 	}
 	if len(merged.Channels) > 0 {
-		long, err := m.memory(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, slices.Sorted(maps.Values(told)))
+		long, err := m.memory(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, fresh)
 		if err != nil {
 			return plan{}, err
+		}
+		for i := range long {
+			long[i].Sources = slices.Sorted(maps.Values(told))
 		}
 		p.ask = append(p.ask, long...)
 	}
@@ -256,7 +266,7 @@ func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c ch
 	if err != nil {
 		return nil, &Unaskable{err}
 	}
-	return []Memory{{Term: term, Sources: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
+	return []Memory{{Term: term, Sources: sources, shown: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
 		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term),
 	})}}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/llm"
 	"myao/internal/store"
 )
 
@@ -39,6 +40,10 @@ type Made struct {
 // once, so that who tries again after a crash does not pay for it again; all of it
 // comes into force together, in the end.
 //
+// What a model refuses for good is left out of the memory: else one message would keep the
+// scope from being remembered ever again. What has nothing to do with what was said, an
+// outage or a wrong key, ends the attempt, and all is new to the next one.
+//
 // The scope is looked at before it is read: what is stored in between is read, and
 // read again the next time, and never missed.
 func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, error) {
@@ -69,17 +74,40 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, 
 	if err != nil {
 		return Made{}, err
 	}
-	made := Made{Changed: true}
+	var made Made
 	for _, q := range p.ask {
 		asked, err := m.draft(ctx, s, q, cursor)
 		made.Calls += asked
-		if err != nil {
+		var refused *llm.Error
+		switch {
+		case errors.As(err, &refused) && refused.Refused():
+			p.refused = append(p.refused, refusal{q, refused})
+		case err != nil:
 			return made, fmt.Errorf("remember %s, %s term: %w", s, q.Term, err)
 		}
 	}
-	return made, m.Store.SaveMemories(ctx, store.Remembered{
-		Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read,
-	})
+	for _, r := range p.refused {
+		// Where nothing is answered it may be a setting that the model will not have.
+		if !errors.Is(r.err, llm.ErrBlocked) && len(p.refused) == len(p.ask) {
+			return made, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
+		}
+	}
+	now := store.Remembered{Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read}
+	if err := m.Store.SaveMemories(ctx, now); err != nil {
+		return made, err
+	}
+	for _, r := range p.refused {
+		m.Logger.WarnContext(ctx, "the model refuses what is new, and it is left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
+			"sources", len(r.shown), "first", r.shown[0], "last", r.shown[len(r.shown)-1], "error", r.err.Brief())
+	}
+	made.Changed = now.Long != store.Keep || now.Short != store.Keep
+	return made, nil
+}
+
+// refusal is a question that a model refuses for good.
+type refusal struct {
+	Memory
+	err *llm.Error
 }
 
 // since is from when on the next run shall look for what is new in a scope: from the
