@@ -209,6 +209,36 @@ func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
 	})
 }
 
+// What a provider counts may be nonsense; the answer is one all the same.
+func TestUsageThatCannotBe(t *testing.T) {
+	answers := map[string]string{
+		"gemini": `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%s,"candidatesTokenCount":%s}}`,
+		"openai": `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`,
+	}
+	tests := []struct {
+		in, out string
+		want    llm.Usage
+	}{
+		{"12", "0", llm.Usage{Input: 12}},
+		{"-1", "-1e30", llm.Usage{}},
+		{"1e30", "1e30", llm.Usage{Input: llm.MostTokens, Output: llm.MostTokens}},
+		{"9223372036854775807", "-9223372036854775808", llm.Usage{Input: llm.MostTokens}},
+		{"2147483648", "1000000001", llm.Usage{Input: llm.MostTokens, Output: llm.MostTokens}},
+		{"999999999", "1.5", llm.Usage{Input: 999999999, Output: 1}},
+		{"null", "null", llm.Usage{}},
+	}
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		for _, tt := range tests {
+			s.Handle(func(c llmtest.Call) llmtest.Reply {
+				return llmtest.Reply{Raw: fmt.Sprintf(answers[c.Provider], tt.in, tt.out)}
+			})
+			if res, err := m.Generate(t.Context(), request()); err != nil || res.Text != "hi" || res.Usage != tt.want {
+				t.Errorf("%s and %s: got %+v, %v, want %+v", tt.in, tt.out, res.Usage, err, tt.want)
+			}
+		}
+	})
+}
+
 // Not parallel: it counts the goroutines of the process.
 func TestGoroutinesDoNotGrow(t *testing.T) {
 	for name, open := range adapters {

@@ -39,9 +39,28 @@ type Request struct {
 	ClientRequestID string
 }
 
-// Usage counts tokens. What a model thinks before it answers counts as output.
+// Usage counts tokens. What a model thinks before it answers counts as output. An
+// adapter of a provider makes it by Counted.
 type Usage struct {
 	Input, Output int
+}
+
+// MostTokens is what a call is taken to have cost at the most, each way. Columns of 32
+// bits hold twice as much, too: a judgment may be asked for twice, and both ways are
+// added up.
+const MostTokens = 1_000_000_000
+
+// Counted is what a provider says that a call has cost. It may say anything: less than
+// nothing is nothing, and there are never more than MostTokens.
+func Counted(input, output float64) Usage {
+	return Usage{Input: tokens(input), Output: tokens(output)}
+}
+
+func tokens(n float64) int {
+	if !(n > 0) { // NaN, too
+		return 0
+	}
+	return int(min(n, MostTokens))
 }
 
 // Response is a model's answer.

@@ -153,6 +153,35 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	}
 }
 
+// A provider that counts nonsense breaks neither the account nor the ledger.
+func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, b *bundle) {
+		b.meet(public("C1", "general"))
+		m := b.say("C1", time.Hour, "hello")
+		b.model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
+			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
+		q, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := store.Decision{Key: "run/1", Outcome: "silent"}
+		for range 2 { // as a judgment that is asked for twice
+			answer, err := q.Ask(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.TokensIn += answer.Usage.Input
+			d.TokensOut += answer.Usage.Output
+		}
+		if err := b.Store.Decide(t.Context(), d); err != nil {
+			t.Error(err)
+		}
+		if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 4*llm.MostTokens {
+			t.Errorf("%d calls and %d tokens spent, %v; want 2 and %d", calls, tokens, err, 4*llm.MostTokens)
+		}
+	})
+}
+
 func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))

@@ -49,9 +49,10 @@ type body struct {
 		BlockReason reason `json:"blockReason"`
 	} `json:"promptFeedback"`
 	UsageMetadata struct {
-		PromptTokenCount     int `json:"promptTokenCount"`
-		CandidatesTokenCount int `json:"candidatesTokenCount"`
-		ThoughtsTokenCount   int `json:"thoughtsTokenCount"`
+		// Whatever number stands there does not make the answer unreadable.
+		PromptTokenCount     float64 `json:"promptTokenCount"`
+		CandidatesTokenCount float64 `json:"candidatesTokenCount"`
+		ThoughtsTokenCount   float64 `json:"thoughtsTokenCount"`
 	} `json:"usageMetadata"`
 	ModelVersion string `json:"modelVersion"`
 }
@@ -91,7 +92,7 @@ func (b body) answer() answer {
 		read:        true,
 		candidates:  len(b.Candidates),
 		blockReason: b.PromptFeedback.BlockReason.name(blockReasons),
-		usage:       llm.Usage{Input: u.PromptTokenCount, Output: u.CandidatesTokenCount + u.ThoughtsTokenCount},
+		usage:       llm.Counted(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount),
 		model:       b.ModelVersion,
 	}
 	if len(b.Candidates) > 0 {

@@ -13,7 +13,7 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
 		// Completion tokens include what a reasoning model thought.
-		Usage: llm.Usage{Input: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)},
+		Usage: llm.Counted(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens)),
 	}
 	if res.Model == "" {
 		res.Model = asked
