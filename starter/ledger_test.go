@@ -233,6 +233,26 @@ total 5 1 500000 50000 1.20 and more`,
 	o.fails(1, []string{"usage", "--since", "2026-04-03", "--until", "2026-04-03"}, "is not before")
 }
 
+// Where summer begins at midnight, each day is still passed, and a call counts on its own.
+func TestUsageOfADayWithoutMidnight(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "time_zone: America/Santiago\n")
+	for _, at := range []string{"2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z"} {
+		ended, err := time.Parse(time.RFC3339, at)
+		o.must(err)
+		o.must(o.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, Purpose: "judgment", Provider: "openai", Model: "small", Ended: ended}))
+	}
+	var report usageReport
+	o.must(json.Unmarshal([]byte(o.prints([]string{"usage", "--json", "--since", "2026-09-05", "--until", "2026-09-07"}, nil, nil)), &report))
+	if len(report.Rows) != 2 || report.Rows[0].Day != "2026-09-05" || report.Rows[1].Day != "2026-09-06" || report.Total.Calls != 2 {
+		t.Errorf("got %+v", report)
+	}
+	o.must(json.Unmarshal([]byte(o.prints([]string{"usage", "--json", "--since", "2026-09-06", "--until", "2026-09-07"}, nil, nil)), &report))
+	if len(report.Rows) != 1 || report.Rows[0].Day != "2026-09-06" || report.Total.Calls != 1 {
+		t.Errorf("of the day alone: got %+v", report)
+	}
+}
+
 func TestMemoryCommand(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "")
@@ -319,6 +339,17 @@ func TestInstant(t *testing.T) {
 	} {
 		if got, err := text.time(now, zone); err != nil || got.UTC().Format(time.RFC3339) != want {
 			t.Errorf("%s is %v, %v; want %s", text, got.UTC(), err, want)
+		}
+	}
+	// Summer began at midnight, so that day began at one; half past midnight there was none.
+	santiago, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spring := time.Date(2026, 9, 7, 3, 30, 0, 0, time.UTC) // the 7th, 00:30
+	for text, want := range map[instant]string{"0d": "2026-09-07T03:00:00Z", "1d": "2026-09-06T04:00:00Z", "2d": "2026-09-05T04:00:00Z", "2026-09-06": "2026-09-06T04:00:00Z"} {
+		if got, err := text.time(spring, santiago); err != nil || got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%s in Santiago is %v, %v; want %s", text, got.UTC(), err, want)
 		}
 	}
 	for _, text := range []instant{"yesterday", "30", "d", "-1d", "1.5h", "2026-13-01", "9999999d"} {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"myao/internal/config"
 )
 
 // instant is a point in time as a command line names it: 90m, 24h, 30d or 2w for so long
@@ -38,16 +40,15 @@ func (i instant) time(now time.Time, zone *time.Location) (time.Time, error) {
 		case "w":
 			n *= 7
 		}
-		return midnight(now.AddDate(0, 0, -n)), nil
+		year, month, day := now.Date()
+		return config.Midnight(year, month, day-n, zone), nil
 	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.ParseInLocation(layout, string(i), zone); err == nil {
-			return at, nil
-		}
+	if at, err := time.Parse(time.DateOnly, string(i)); err == nil {
+		year, month, day := at.Date()
+		return config.Midnight(year, month, day, zone), nil
+	}
+	if at, err := time.ParseInLocation(time.RFC3339, string(i), zone); err == nil {
+		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("%q: want 90m, 24h, 30d or 2w for so long ago, a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z", string(i))
-}
-
-func midnight(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }

@@ -97,7 +97,8 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 		if slices.Contains(r.By, "day") {
 			local := from.In(zone)
 			day = local.Format(time.DateOnly)
-			if end := midnight(local.AddDate(0, 0, 1)); end.Before(to) {
+			year, month, date := local.Date()
+			if end := config.Midnight(year, month, date+1, zone); end.Before(to) {
 				to = end
 			}
 		}

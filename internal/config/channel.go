@@ -93,7 +93,7 @@ func (s ChannelSettings) Exhausted(calls, tokens int) bool {
 // Day is when the channel's day began that a moment lies in.
 func (s ChannelSettings) Day(now time.Time) time.Time {
 	year, month, day := now.In(s.Zone).Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, s.Zone)
+	return Midnight(year, month, day, s.Zone)
 }
 
 // Quiet reports whether a moment lies in the channel's quiet hours.

@@ -98,6 +98,22 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 		{"Asia/Tokyo", "2026-03-01T14:59:59Z", "2026-02-28T15:00:00Z"},
 		{"Asia/Tokyo", "2026-03-01T15:00:00Z", "2026-03-01T15:00:00Z"},
 		{"America/New_York", "2026-03-08T23:00:00Z", "2026-03-08T05:00:00Z"}, // summer began that morning
+		// Where summer begins at midnight, the day begins at one.
+		{"America/Santiago", "2026-09-06T03:59:59Z", "2026-09-05T04:00:00Z"},
+		{"America/Santiago", "2026-09-06T04:00:00Z", "2026-09-06T04:00:00Z"},
+		{"America/Santiago", "2026-09-06T15:00:00Z", "2026-09-06T04:00:00Z"},
+		{"America/Santiago", "2026-09-07T15:00:00Z", "2026-09-07T03:00:00Z"},
+		{"America/Havana", "2026-03-08T12:00:00Z", "2026-03-08T05:00:00Z"},
+		{"Africa/Cairo", "2026-04-24T12:00:00Z", "2026-04-23T22:00:00Z"},
+		// Where summer ends at midnight, the day before has an hour more; where it ends at
+		// one, midnight comes twice.
+		{"America/Santiago", "2026-04-05T03:30:00Z", "2026-04-04T03:00:00Z"},
+		{"America/Santiago", "2026-04-05T04:00:00Z", "2026-04-05T04:00:00Z"},
+		{"America/Havana", "2026-11-01T04:30:00Z", "2026-11-01T04:00:00Z"},
+		{"America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z"},
+		{"Asia/Amman", "2021-10-29T12:00:00Z", "2021-10-28T21:00:00Z"},
+		// A day that the calendar left out.
+		{"Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z"},
 	} {
 		zone, err := time.LoadLocation(tc.zone)
 		if err != nil {
