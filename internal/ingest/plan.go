@@ -97,6 +97,9 @@ func (p planner) edited() store.Entry {
 		if p.known.Handled || p.known.Addressed { // what stands was heard, and maybe not what the event says was before
 			mentioned = chat.Mentions(stands.Text, p.bot) && (mentioned || !p.event.HasPrevious)
 		}
+		if p.known.Addressed && conversation.Addresses(m, false, p.settings.Mode) {
+			mentioned = true // where every message is for the bot, a mention asks for nothing more
+		}
 		relayed = p.known.Addressed || (relayed && !p.known.Handled)
 		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
 	}
