@@ -60,7 +60,8 @@ type Filter struct {
 // Conversations is those that run, in order of when they are due; those of which nothing
 // is due come last. Where there are more than the limit, those that wait for nothing are
 // left out first, as far as the server knows them apart. One that does not answer has the
-// phase Unknown, whatever phases are wanted.
+// phase Unknown, whatever phases are wanted; that none is in them is told by at least one
+// that answered.
 func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
@@ -69,8 +70,21 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	if err != nil {
 		return nil, o.explain(ctx, err)
 	}
+	// The server has a phase from the worker: of what has come since one ran it knows nothing.
+	doubtful := len(all) == 0 && len(f.Phases) > 0
+	if doubtful {
+		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Limit: f.Limit}); err != nil {
+			return nil, o.explain(ctx, err)
+		}
+	}
 	if err := o.describe(ctx, all); err != nil {
 		return nil, err
+	}
+	if doubtful && len(all) > 0 {
+		// Where one answers, a worker runs, and what the server says holds of the others.
+		if o.ask(ctx, all[:1]); all[0].Phase != Unknown {
+			all = all[:1]
+		}
 	}
 	o.ask(ctx, all)
 	if len(f.Phases) > 0 {

@@ -82,6 +82,22 @@ func testConversations(w *world) {
 			t.Errorf("without a worker: %+v", l)
 		}
 	}
+	// What the server knows of phases is what workers have told it. That no conversation is
+	// in a phase is for a worker to say.
+	all, err = w.Conversations(within(t, 2*time.Second), Filter{Phases: []conversation.Phase{conversation.Judging}})
+	if want := "unknown C1, unknown C1/1700000000.000100, unknown C2"; err != nil || inOrder(told(all)) != want {
+		t.Errorf("without a worker, in none that the server knows of: %s, %v; want %s", told(all), err, want)
+	}
+	all, err = w.Conversations(within(t, 2*time.Second), Filter{Team: "T2", Phases: []conversation.Phase{conversation.Judging}})
+	if err != nil || len(all) > 0 {
+		t.Errorf("without a worker, where nothing runs: %s, %v", told(all), err)
+	}
+}
+
+func inOrder(told string) string {
+	parts := strings.Split(told, ", ")
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
 }
 
 // told is "phase channel/thread" of each.
