@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/user"
 
 	"myao/internal/chat"
 	"myao/internal/launch"
@@ -14,10 +17,19 @@ import (
 
 // ordering says who gives an order.
 type ordering struct {
-	By string `env:"USER" required:"" placeholder:"NAME" help:"Who orders it, for the record ($$USER)."`
+	By string `env:"USER" placeholder:"NAME" help:"Who orders it, for the record ($$USER, else the name of the account)."`
 }
 
-func (o ordering) by() string { return "cli:" + o.By }
+func (o ordering) by() string { return "cli:" + cmp.Or(o.By, account(user.Current)) }
+
+// account is the name of the account that the program runs as, or its number where it
+// has no name, as in a container.
+func account(current func() (*user.User, error)) string {
+	if u, err := current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return fmt.Sprintf("uid:%d", os.Getuid())
+}
 
 // orderID is an id that no other order has.
 func orderID() string { return "cli-" + rand.Text() }

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
 	"strings"
 	"testing"
 	"time"
@@ -50,5 +54,39 @@ func TestCommandLinesOfOperators(t *testing.T) {
 				t.Errorf("status %d, %q; want %d, %q", status, said, want.status, want.says)
 			}
 		})
+	}
+}
+
+// Cron sets no $USER, and in the image the account has but a number.
+func TestOrdersOfAnAccountWithoutUser(t *testing.T) {
+	t.Setenv("USER", "") // so that it is put back
+	for _, unset := range []bool{false, true} {
+		if unset {
+			_ = os.Unsetenv("USER")
+		}
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"mute", "general", "--config", "no.yaml"}, &stdout, &stderr); status != 1 || !strings.Contains(stderr.String(), "no.yaml") {
+			t.Errorf("unset %v: status %d, %s", unset, status, &stderr)
+		}
+	}
+	uid := fmt.Sprintf("uid:%d", os.Getuid())
+	for _, test := range []struct {
+		account user.User
+		err     error
+		want    string
+	}{
+		{user.User{Username: "carol"}, nil, "carol"},
+		{user.User{}, nil, uid},
+		{user.User{Uid: "65532"}, errors.New("user: Current requires cgo or $USER set in environment"), uid},
+	} {
+		if got := account(func() (*user.User, error) { return &test.account, test.err }); got != test.want {
+			t.Errorf("%+v, %v: %s, want %s", test.account, test.err, got, test.want)
+		}
+	}
+	if got := (ordering{By: "dave"}).by(); got != "cli:dave" {
+		t.Error(got)
+	}
+	if got := (ordering{}).by(); got == "cli:" {
+		t.Errorf("nobody: %s", got)
 	}
 }
