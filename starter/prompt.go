@@ -21,7 +21,7 @@ import (
 // promptCommand prints what a model would be sent about a conversation as it stands now.
 type promptCommand struct {
 	For     string `required:"" enum:"response,judgment,memory" placeholder:"PURPOSE" help:"What the model is for: response, judgment or memory."`
-	Channel string `placeholder:"ID" help:"The channel or direct message. Without it, --for memory is the workspace's."`
+	Channel string `placeholder:"CHANNEL" help:"The channel or direct message: its id, or its name with or without #. Without it, --for memory is the workspace's."`
 	Thread  string `placeholder:"TS" help:"The ts of the thread's parent. Without it, the channel's top level; for memory the channel with its threads."`
 	Ask     bool   `help:"Ask the model, too, and print its answer. It costs what it costs."`
 	output
@@ -85,12 +85,18 @@ type titled struct {
 }
 
 func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, own slack.Identity) ([]titled, error) {
-	where := chat.Conversation{Team: own.TeamID, Channel: c.Channel, Thread: c.Thread}
-	known, err := db.Channels(ctx, own.TeamID, []string{c.Channel})
+	where := chat.Conversation{Team: own.TeamID}
+	if c.Channel != "" {
+		var err error
+		if where, err = conversationIn(ctx, db, own.TeamID, c.Channel, c.Thread); err != nil {
+			return nil, err
+		}
+	}
+	known, err := db.Channels(ctx, where.Team, []string{where.Channel})
 	if err != nil {
 		return nil, err
 	}
-	settings := of.Channel(c.Channel, known[c.Channel].Name)
+	settings := of.Channel(where.Channel, known[where.Channel].Name)
 	switch c.For {
 	case "response":
 		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)
@@ -107,7 +113,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		q, err := judgment.Question("")
 		return []titled{{"judgment", q}}, err
 	}
-	scope := chat.Scope{Team: own.TeamID, Channel: c.Channel, Thread: c.Thread}
+	scope := chat.Scope(where)
 	memories, err := m.Memories(ctx, scope, time.Now())
 	if err != nil {
 		return nil, err

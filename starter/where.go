@@ -19,8 +19,14 @@ func where(ctx context.Context, p launch.Program, db *store.Store, channel, thre
 	if err != nil {
 		return chat.Conversation{}, err
 	}
-	c := chat.Conversation{Team: team, Thread: thread}
-	if c.Channel, err = channelID(ctx, db, team, channel); err != nil || thread == "" {
+	return conversationIn(ctx, db, team, channel, thread)
+}
+
+// conversationIn is where in a workspace that is known.
+func conversationIn(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Conversation, error) {
+	id, err := channelID(ctx, db, team, channel)
+	c := chat.Conversation{Team: team, Channel: id, Thread: thread}
+	if err != nil || thread == "" {
 		return c, err
 	}
 	return c, isThread(ctx, db, c)

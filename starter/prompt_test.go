@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"myao/internal/chat"
+	"myao/internal/store"
+)
+
+// A prompt is of a channel that there is, by whatever it is called, and of no other.
+func TestPromptOfAChannelByItsName(t *testing.T) {
+	t.Parallel()
+	workspace, slackAPI := newWorkspace(t)
+	url := sqlite(t)
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
+		t.Fatal(err)
+	}
+	said := []chat.Message{
+		{Team: workspace.Team(), Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "where is the ladder?"},
+		{Team: workspace.Team(), Channel: "C1", TS: "1700000001.000100", ThreadTS: "1700000000.000100", UserID: "U2", Text: "in the attic"},
+	}
+	if err := s.Remember(t.Context(), said); err != nil {
+		t.Fatal(err)
+	}
+	config := configuration(t, "127.0.0.1:0", url, slackAPI, "")
+	for line, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"judgment --channel C1":                                  {0, "where is the ladder?"},
+		"judgment --channel general":                             {0, "where is the ladder?"},
+		"response --channel #General --thread 1700000000.000100": {0, "in the attic"},
+		"memory --channel general":                               {1, "nothing to be remembered of channel C1"},
+		"judgment --channel nochannel":                           {1, `channel "nochannel" is not known`},
+		"memory --channel C9":                                    {1, `channel "C9" is not known`},
+		"judgment --channel general --thread 1700000009.000100":  {1, "is not known"},
+		"response --channel general --thread 1700000001.000100":  {1, "is a reply in the thread 1700000000.000100"},
+		"memory --channel general --thread 1700000009.000100":    {1, "is not known"},
+		"memory": {1, "nothing to be remembered of workspace"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run(t.Context(), append([]string{"prompt", "--config", config, "--for"}, strings.Fields(line)...), &stdout, &stderr)
+		if out := stdout.String() + stderr.String(); status != want.status || !strings.Contains(out, want.says) || status != 0 && stdout.Len() > 0 {
+			t.Errorf("%s: status %d, %s\nwant %d, %q", line, status, out, want.status, want.says)
+		}
+	}
+}
