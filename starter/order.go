@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"myao/internal/chat"
@@ -93,7 +94,7 @@ type unmuteCommand struct{ telling }
 
 // Help is kong's way to be told more.
 func (unmuteCommand) Help() string {
-	return `It ends a mute or a snooze. A thread of a channel that is silent itself stays silent.
+	return `It ends a mute or a snooze. A thread of a channel that is silent itself stays silent, which is said.
 
   starter unmute general`
 }
@@ -110,6 +111,8 @@ type carriedOut struct {
 	By           string            `json:"by"`
 	// Silenced is until when the conversation is silent now by itself, whatever its channel is.
 	Silenced time.Time `json:"silenced_until,omitzero"`
+	// ChannelSilenced is until when the channel of a thread is silent, and with it the thread.
+	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
 }
 
 func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer, update string, seconds int) (err error) {
@@ -129,14 +132,27 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 		return err
 	}
 	out.Silenced = silenced[d.conversation.ID()]
+	if !d.conversation.TopLevel() {
+		out.ChannelSilenced = silenced[d.conversation.Top().ID()]
+	}
 	return c.print(stdout, out, func(w io.Writer) error {
-		line := fmt.Sprintf("%s: done in %s, by %s", update, d.name, out.By)
-		if update == conversation.UpdateSnooze {
-			line += ", until " + clock(out.Silenced, p.Config.Location())
-		}
-		_, err := fmt.Fprintln(w, line)
+		_, err := fmt.Fprintln(w, out.text(d.name, c.Channel, p.Config.Location(), time.Now()))
 		return err
 	})
+}
+
+// text is the order for people: name is the conversation's, channel what the command
+// line calls its channel.
+func (o carriedOut) text(name, channel string, zone *time.Location, now time.Time) string {
+	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, o.By)
+	switch {
+	case o.Order == conversation.UpdateSnooze:
+		line += ", until " + clock(o.Silenced, zone)
+	case o.Order == conversation.UpdateUnmute && now.Before(o.ChannelSilenced):
+		line += fmt.Sprintf("\nThe thread stays silent with its channel until %s: starter unmute %s ends that",
+			silent(o.ChannelSilenced, zone, now), strings.TrimPrefix(channel, "#"))
+	}
+	return line
 }
 
 // length is a time as a command line names it: 90m, 2h, 1d.

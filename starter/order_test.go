@@ -27,6 +27,30 @@ func TestLength(t *testing.T) {
 	}
 }
 
+func TestOrderForPeople(t *testing.T) {
+	t.Parallel()
+	mute := noon.AddDate(100, 0, 0)
+	for _, test := range []struct {
+		name  string
+		order carriedOut
+		want  string
+	}{
+		{"snooze", carriedOut{Order: "snooze", Silenced: noon.Add(time.Hour)}, "snooze: done in #general, thread 1.2, by cli:carol, until 2026-03-01 13:00:00 UTC"},
+		{"mute", carriedOut{Order: "mute", Silenced: mute, ChannelSilenced: mute}, "mute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute", carriedOut{Order: "unmute"}, "unmute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute in a channel that was snoozed", carriedOut{Order: "unmute", ChannelSilenced: noon}, "unmute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute in a channel that is snoozed", carriedOut{Order: "unmute", ChannelSilenced: noon.Add(time.Hour)}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
+			"The thread stays silent with its channel until 2026-03-01 13:00:00 UTC: starter unmute general ends that"},
+		{"unmute in a channel that is muted", carriedOut{Order: "unmute", ChannelSilenced: mute}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
+			"The thread stays silent with its channel until it is unmuted: starter unmute general ends that"},
+	} {
+		test.order.By = "cli:carol"
+		if got := test.order.text("#general, thread 1.2", "#general", time.UTC, noon); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
 func TestCommandLinesOfOperators(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct {

@@ -131,13 +131,22 @@ func TestOperatingFromATerminal(t *testing.T) {
 		rows := s.decisions("thread/T0E2E/" + attic + "/" + ts)
 		return len(rows) == 1 && rows[0].Rule == "silenced" && rows[0].Outcome == "silent"
 	})
+	var unmuted struct {
+		Silenced        time.Time `json:"silenced_until"`
+		ChannelSilenced time.Time `json:"channel_silenced_until"`
+	}
+	s.does(&unmuted, "unmute", attic, ts)
+	if !unmuted.Silenced.IsZero() || time.Until(unmuted.ChannelSilenced) < conversation.LongestSnooze {
+		t.Errorf("the thread of a channel that is muted, unmuted: %+v", unmuted)
+	}
 	s.does(&done, "unmute", attic)
 	s.workspace.Say(attic, s.alice.ID, s.mention("and now?"))
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 	if p := s.posts(); p[0].Channel != s.general || p[1].Channel != attic {
 		t.Errorf("posted: %+v", p)
 	}
-	want := []string{"answer-now " + s.general + " cli:carol", "drop " + attic + " cli:carol", "mute " + attic + " cli:dave", "unmute " + attic + " cli:carol"}
+	want := []string{"answer-now " + s.general + " cli:carol", "drop " + attic + " cli:carol", "mute " + attic + " cli:dave",
+		"unmute " + attic + " cli:carol", "unmute " + attic + " cli:carol"}
 	s.await("the audit", 20*time.Second, func() bool { return slices.Equal(s.audit(url), want) })
 
 	// Nobody there, and it says so.
