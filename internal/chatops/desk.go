@@ -63,15 +63,18 @@ type order struct {
 	// doing completes "You may not …".
 	doing string
 	do    func(*Desk, context.Context, request) (text, result string)
+	// bare: nothing goes behind it. What somebody adds is something that they want, and
+	// would not get.
+	bare bool
 }
 
 var orders = map[string]order{
-	"status": {config.MayStatus, "see what waits here", (*Desk).status},
-	"why":    {config.MayWhy, "read my reasons here", (*Desk).why},
-	"snooze": {config.MaySnooze, "snooze me here", (*Desk).snooze},
-	"mute":   {config.MayMute, "mute me here", (*Desk).mute},
-	"unmute": {config.MayMute, "unmute me here", (*Desk).unmute},
-	"forget": {config.MayForget, "have me forget this channel", (*Desk).forget},
+	"status": {config.MayStatus, "see what waits here", (*Desk).status, true},
+	"why":    {config.MayWhy, "read my reasons here", (*Desk).why, false},
+	"snooze": {config.MaySnooze, "snooze me here", (*Desk).snooze, false},
+	"mute":   {config.MayMute, "mute me here", (*Desk).mute, true},
+	"unmute": {config.MayMute, "unmute me here", (*Desk).unmute, true},
+	"forget": {config.MayForget, "have me forget this channel", (*Desk).forget, false},
 }
 
 // Answer answers a command: what to say, what it was, and how it ended.
@@ -90,6 +93,13 @@ func (d *Desk) Answer(ctx context.Context, c slack.Command, own slack.Identity) 
 	}
 	if d.Channels.Absent(ctx, own.TeamID, c.Channel) {
 		return "I am not in this conversation, and know nothing of it. Invite me first.", what, refused
+	}
+	if o.bare && len(words) > 1 {
+		text = "I have done nothing: nothing goes behind `" + what + "`."
+		if what == "mute" {
+			text += " For a time there is `" + word(c.Name) + " snooze 2h`."
+		}
+		return text + "\n" + usage(c.Name), what, refused
 	}
 	text, result = o.do(d, ctx, request{
 		Command: c, own: own, here: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: words[1:],

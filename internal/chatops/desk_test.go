@@ -154,12 +154,12 @@ func TestElsewhere(t *testing.T) {
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"snooze":        "channel/T1/C1 snooze by slack:U1 for 3600 as slack/1.2.x",
-		"snooze 30m":    "channel/T1/C1 snooze by slack:U1 for 1800 as slack/1.2.x",
-		"SNOOZE 1d12h":  "channel/T1/C1 snooze by slack:U1 for 129600 as slack/1.2.x",
-		"snooze 366d":   "channel/T1/C1 snooze by slack:U1 for 31622400 as slack/1.2.x",
-		"mute":          "channel/T1/C1 mute by slack:U1 for 0 as slack/1.2.x",
-		"unmute please": "channel/T1/C1 unmute by slack:U1 for 0 as slack/1.2.x",
+		"snooze":       "channel/T1/C1 snooze by slack:U1 for 3600 as slack/1.2.x",
+		"snooze 30m":   "channel/T1/C1 snooze by slack:U1 for 1800 as slack/1.2.x",
+		"SNOOZE 1d12h": "channel/T1/C1 snooze by slack:U1 for 129600 as slack/1.2.x",
+		"snooze 366d":  "channel/T1/C1 snooze by slack:U1 for 31622400 as slack/1.2.x",
+		"mute":         "channel/T1/C1 mute by slack:U1 for 0 as slack/1.2.x",
+		"unmute":       "channel/T1/C1 unmute by slack:U1 for 0 as slack/1.2.x",
 	} {
 		b := setup(t)
 		answer, result := b.say(t, "U1", text)
@@ -187,6 +187,24 @@ func TestOrders(t *testing.T) {
 			t.Errorf("%s without Temporal: %s, ordered %q", text, result, b.crew.orders)
 		}
 		wants(t, answer, "Temporal", "Nothing was changed")
+	}
+}
+
+// Who adds something to an order wants more than it does.
+func TestOrdersThatTakeNothing(t *testing.T) {
+	t.Parallel()
+	for text, part := range map[string]string{
+		"mute 2h":       "For a time there is `/myao snooze 2h`.",
+		"MUTE <now>":    "nothing goes behind `mute`",
+		"unmute please": "nothing goes behind `unmute`",
+		"status C2":     "nothing goes behind `status`",
+	} {
+		b := setup(t)
+		answer, result := b.say(t, "U1", text)
+		if result != refused || len(b.crew.orders) > 0 || b.crew.filter.Team != "" {
+			t.Errorf("%s: %s, ordered %q", text, result, b.crew.orders)
+		}
+		wants(t, answer, part, "`/myao status`")
 	}
 }
 
