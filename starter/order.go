@@ -13,6 +13,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/operator"
 )
 
 // telling is what all commands have that tell a conversation what to do.
@@ -139,6 +140,15 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 		_, err := fmt.Fprintln(w, out.text(d.name, c.Channel, p.Config.Location(), time.Now()))
 		return err
 	})
+}
+
+// explain is reaching's, of an order.
+func (c telling) explain(err error) error {
+	told := c.reaching.explain(err)
+	if errors.Is(err, operator.ErrNoWorker) {
+		return fmt.Errorf("%w What was ordered may yet be carried out by the next one", told)
+	}
+	return told
 }
 
 // text is the order for people: name is the conversation's, channel what the command

@@ -91,7 +91,7 @@ func (r reaching) explain(err error) error {
 	case errors.Is(err, operator.ErrNoServer):
 		return fmt.Errorf("temporal did not answer within %s: is it running, and do TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE name it?", r.Timeout)
 	case errors.Is(err, operator.ErrNoWorker):
-		return fmt.Errorf("no worker answered within %s: is one running, in the namespace %s? What was ordered may yet be carried out by the next one", r.Timeout, temporal.Namespace())
+		return fmt.Errorf("no worker answered within %s: is one running, in the namespace %s?", r.Timeout, temporal.Namespace())
 	}
 	return err
 }

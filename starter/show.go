@@ -102,6 +102,9 @@ func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
 
 func (s shown) phase(zone *time.Location) string {
 	if !s.Running {
+		if len(s.State.Pending)+len(s.State.Answering)+len(s.State.Later) > 0 {
+			return "closed" // by force: in order it closes when nothing waits
+		}
 		return "closed: nothing waits"
 	}
 	phase := string(s.State.Phase)
@@ -122,7 +125,11 @@ func (s shown) lastRun(zone *time.Location) string {
 	case s.Run.ID == "":
 		return "none that Temporal remembers: the next message starts one"
 	case !s.Running:
-		return fmt.Sprintf("%s, closed %s: the next message starts another", s.Run.ID, clock(s.Closed, zone))
+		ended := ""
+		if s.Ended != "" {
+			ended = " (" + s.Ended + ")"
+		}
+		return fmt.Sprintf("%s, closed %s%s: the next message starts another", s.Run.ID, clock(s.Closed, zone), ended)
 	}
 	return fmt.Sprintf("%s, open since %s", s.Run.ID, clock(s.Started, zone))
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,30 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
+			"terminated while it waited", shown{
+				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon, Ended: "Terminated"},
+				State: &conversation.State{Phase: conversation.Waiting, Since: noon, DueAt: noon, Pending: []conversation.Item{{TS: "1772366400.000100"}}},
+			},
+			[]string{
+				"C1",
+				"phase    closed",
+				"pending  1772366400.000100  2026-03-01 21:00:00 JST",
+				"run      run-1, closed 2026-03-01 21:00:00 JST (Terminated): the next message starts another",
+			},
+		},
+		{
+			"terminated with nothing but what came later", shown{
+				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon, Ended: "Terminated"},
+				State: &conversation.State{Phase: conversation.Replying, Later: []conversation.Item{{TS: "1772366400.000100"}}},
+			},
+			[]string{
+				"C1",
+				"phase  closed",
+				"later  1772366400.000100  2026-03-01 21:00:00 JST",
+				"run    run-1, closed 2026-03-01 21:00:00 JST (Terminated): the next message starts another",
+			},
+		},
+		{
 			"never heard of, snoozed long ago", shown{Name: "C1", State: conversation.New(thread), Silenced: noon},
 			[]string{"C1", "phase  closed: nothing waits", "run    none that Temporal remembers: the next message starts one"},
 		},
@@ -79,6 +105,22 @@ func TestShownForPeople(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// Only of an order it can be said that it may yet be carried out.
+func TestWhatIsSaidWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	nobody := fmt.Errorf("x: %w", operator.ErrNoWorker)
+	asking, ordering := reaching{Timeout: time.Second}.explain(nobody).Error(), telling{reaching: reaching{Timeout: time.Second}}.explain(nobody).Error()
+	if !strings.HasPrefix(asking, "no worker answered within 1s") || strings.Contains(asking, "ordered") {
+		t.Errorf("asking: %s", asking)
+	}
+	if want := asking + " What was ordered may yet be carried out by the next one"; ordering != want {
+		t.Errorf("ordering: %s, want %s", ordering, want)
+	}
+	if err := errors.New("broken"); (telling{}).explain(err) != err {
+		t.Error("anything else is no longer what it was")
 	}
 }
 

@@ -21,6 +21,8 @@ type Run struct {
 	Running bool      `json:"running"`
 	Started time.Time `json:"started_at,omitzero"`
 	Closed  time.Time `json:"closed_at,omitzero"`
+	// Ended is how, as Temporal calls it: Completed, Terminated and so on; empty while it runs.
+	Ended string `json:"ended,omitempty"`
 }
 
 // State is where a conversation stands, and whether it has a run that is open. One that
@@ -48,7 +50,7 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 		Started: info.GetStartTime().AsTime(),
 	}
 	if info.GetCloseTime() != nil {
-		run.Closed = info.GetCloseTime().AsTime()
+		run.Closed, run.Ended = info.GetCloseTime().AsTime(), info.GetStatus().String()
 	}
 	for {
 		state, err := o.query(ctx, c.ID())

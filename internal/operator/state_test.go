@@ -14,7 +14,7 @@ func TestShow(t *testing.T) {
 	}
 	w.says(thread, 3600, conversation.Waiting)
 	state, run, err = w.Show(t.Context(), thread)
-	if err != nil || !run.Running || run.ID == "" || run.Started.IsZero() || !run.Closed.IsZero() || len(state.Pending) != 1 || state.DueAt.IsZero() {
+	if err != nil || !run.Running || run.ID == "" || run.Started.IsZero() || !run.Closed.IsZero() || run.Ended != "" || len(state.Pending) != 1 || state.DueAt.IsZero() {
 		t.Errorf("waiting: %+v, %+v, %v", state, run, err)
 	}
 	if err := w.Client.CancelWorkflow(t.Context(), thread.ID(), ""); err != nil {
@@ -22,7 +22,15 @@ func TestShow(t *testing.T) {
 	}
 	w.closed(thread)
 	state, run, err = w.Show(t.Context(), thread)
-	if err != nil || run.Running || run.ID == "" || run.Closed.IsZero() || state.Phase != conversation.Idle {
+	if err != nil || run.Running || run.ID == "" || run.Closed.IsZero() || run.Ended != "Canceled" || state.Phase != conversation.Idle {
 		t.Errorf("closed: %+v, %+v, %v", state, run, err)
+	}
+	w.says(thread, 3600, conversation.Waiting)
+	if err := w.Client.TerminateWorkflow(t.Context(), thread.ID(), "", "stuck"); err != nil {
+		t.Fatal(err)
+	}
+	state, run, err = w.Show(t.Context(), thread)
+	if err != nil || run.Running || run.Closed.IsZero() || run.Ended != "Terminated" || len(state.Pending) != 1 {
+		t.Errorf("terminated: %+v, %+v, %v", state, run, err)
 	}
 }
