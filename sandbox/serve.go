@@ -113,8 +113,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 		if err := awaitReady(ctx, "http://"+s.ports.door+"/readyz"); err != nil {
 			return err
 		}
-		s.say("\n  chat with the bot      http://%s/\n  Temporal's Web UI      http://%s/\n  model                  %s\n\nStop with Ctrl-C.",
-			listener.Addr(), s.ports.ui, thinks.says)
+		s.say("%s", s.banner(listener.Addr().String(), thinks.says, o.bin))
 		return s.open(ctx)
 	})
 	err = group.Wait()
@@ -122,6 +121,23 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 		err = errors.Join(err, s.db.Close()) // now that nobody asks it anything
 	}
 	return err
+}
+
+// banner is what a visitor is told once all is up: where the page is, and what a terminal
+// needs, as lines to be pasted into one.
+func (s *system) banner(page, model, bin string) string {
+	return fmt.Sprintf(`
+  chat with the bot      http://%s/
+  Temporal's Web UI      http://%s/
+  model                  %s
+
+Lines for another terminal, after which starter --help says what it can be asked:
+
+  export TEMPORAL_ADDRESS=%s
+  export TEMPORAL_NAMESPACE=%s
+  starter() { "%s" "$@" --config "%s"; }
+
+Stop with Ctrl-C.`, page, s.ports.ui, model, s.ports.temporal, namespace, filepath.Join(bin, "starter"), s.config)
 }
 
 func (s *system) child(name, path string, args ...string) *child {

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What the sandbox prints is all that a terminal needs, whatever ports it has taken.
+func TestBanner(t *testing.T) {
+	t.Parallel()
+	s := &system{config: "/tmp/myao-sandbox-1/config.yaml", ports: ports{temporal: "127.0.0.1:7300", ui: "127.0.0.1:8300"}}
+	got := s.banner("127.0.0.1:9000", "demo", "/src/.bin")
+	for _, line := range []string{
+		"  chat with the bot      http://127.0.0.1:9000/",
+		"  Temporal's Web UI      http://127.0.0.1:8300/",
+		"  model                  demo",
+		"  export TEMPORAL_ADDRESS=127.0.0.1:7300",
+		"  export TEMPORAL_NAMESPACE=sandbox",
+		`  starter() { "/src/.bin/starter" "$@" --config "/tmp/myao-sandbox-1/config.yaml"; }`,
+		"Stop with Ctrl-C.",
+	} {
+		if !strings.Contains("\n"+got+"\n", "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, got)
+		}
+	}
+}
