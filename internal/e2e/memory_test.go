@@ -147,8 +147,8 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// A channel that is made private is closed by the first event from it, before Slack is
-// asked for a listing.
+// A channel that is made private is closed when Slack says so, before anything else is said
+// there and before Slack is asked for a listing.
 func TestChannelMadePrivate(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour", "walrus")))
@@ -160,6 +160,13 @@ func TestChannelMadePrivate(t *testing.T) {
 		t.Fatalf("not known while it was public:\n%s", prompt)
 	}
 	s.workspace.SetPrivate(s.general, true)
+	s.await("the channel to be closed", 30*time.Second, func() bool {
+		known, err := s.store.Channels(t.Context(), "T0E2E", []string{s.general})
+		return err == nil && known[s.general].Private
+	})
+	if prompt := s.ask(random, "where now?"); strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
+		t.Errorf("told of a channel that has just been made private:\n%s", prompt)
+	}
 	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
 	for _, when := range []string{"before the next run", "after it"} {
 		if prompt := s.ask(random, when+"?"); strings.Contains(prompt, "walrus") || strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {

@@ -127,19 +127,24 @@ func (w *Workspace) Rename(channel, name string) {
 	if c == nil || c.Kind == DM || c.Name == name {
 		return
 	}
-	m := &Message{Type: "message", Subtype: prefix(c) + "name", User: w.bot.UserID, OldName: c.Name, Name: name, TS: w.nextTS(),
-		Text: `has renamed the channel from "` + c.Name + `" to "` + name + `"`}
+	old := c.Name
+	c.Name = name
+	w.announce(c, &Message{Subtype: prefix(c) + "name", OldName: old, Name: name, Text: `has renamed the channel from "` + old + `" to "` + name + `"`})
+}
+
+// announce has the channel's first member say what has become of it.
+func (w *Workspace) announce(c *Channel, m *Message) {
+	m.Type, m.User, m.TS = "message", w.bot.UserID, w.nextTS()
 	if len(c.Members) > 0 {
 		m.User = c.Members[0]
 	}
-	c.Name = name
 	w.insert(c, m)
 	w.emitMessage(c, m)
 	w.hub.send(change{Kind: "members"})
 }
 
-// SetPrivate makes a public channel private or a private one public. It keeps its id and its
-// members. A DM stays what it is.
+// SetPrivate makes a public channel private, which Slack announces there, or a private one
+// public. It keeps its id and its members. A DM stays what it is.
 func (w *Workspace) SetPrivate(channel string, private bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,9 +152,14 @@ func (w *Workspace) SetPrivate(channel string, private bool) {
 	if c == nil || c.Kind == DM {
 		return
 	}
+	was := c.Kind
 	c.Kind = Public
 	if private {
 		c.Kind = Private
+	}
+	if private && was == Public {
+		w.announce(c, &Message{Subtype: "channel_convert_to_private", Text: "made this channel private"})
+		return
 	}
 	w.hub.send(change{Kind: "members"})
 }
