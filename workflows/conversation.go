@@ -76,7 +76,7 @@ func (t *talk) live() error {
 		t.finish()
 		t.apply(conversation.Tick{})
 		closing := t.calledOff() || t.state.Closing(t.now())
-		handing := t.left || outgrown(t.ctx)
+		handing := t.run.Err() == nil && (t.left || outgrown(t.ctx))
 		t.show()
 		if !t.resting() || !closing && !handing {
 			if err := t.rest(); err != nil {
@@ -179,6 +179,12 @@ func (t *talk) calledOff() bool {
 	}
 	for t.state.Phase != conversation.Idle && !t.state.Posting {
 		t.apply(conversation.Drop{By: cancellation})
+	}
+	if t.left { // a post: no other run takes it over
+		t.left = false
+		for _, effect := range t.state.UnderWay() {
+			t.carryOut(effect)
+		}
 	}
 	return t.state.Phase == conversation.Idle
 }

@@ -318,6 +318,27 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 			"5m2s closed",
 		)
 	})
+	t.Run("while it leaves a post to the next run", func(t *testing.T) {
+		s := newScene(t, thread)
+		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
+		s.settle = func() ending[any] { return ending[any]{}.after(minute) }
+		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+			return result(conversation.Done).after(10 * second)
+		}
+		s.says(0, said(1))
+		s.says(5*minute+second, addressed(2))
+		s.at(5*minute+2*second, func() { s.SetContinueAsNewSuggested(true) })
+		s.says(5*minute+3*second, addressed(2)) // makes a workflow task
+		cancelAt(s, 5*minute+30*second)
+		s.ends("canceled")
+		s.wants(
+			"5m0s judge 1.000000, delay at most 600, /1",
+			`5m1s settle withdrawn by "2.000000", /1`,
+			"5m1s compose addressed 2.000000, /2",
+			"5m30s post 2.000000, /2",
+			"6m1s closed",
+		)
+	})
 	t.Run("while it posts", func(t *testing.T) {
 		s := newScene(t, thread)
 		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
