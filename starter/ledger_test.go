@@ -23,7 +23,8 @@ type office struct {
 	began  time.Time
 }
 
-func newOffice(t *testing.T, settings string) *office {
+// migrated is a database with all its tables, and its URL.
+func migrated(t *testing.T) (*store.Store, string) {
 	t.Helper()
 	url := sqlite(t)
 	s, err := store.Open(t.Context(), url)
@@ -34,6 +35,12 @@ func newOffice(t *testing.T, settings string) *office {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return s, url
+}
+
+func newOffice(t *testing.T, settings string) *office {
+	t.Helper()
+	s, url := migrated(t)
 	o := &office{Store: s, t: t, config: configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	text, err := os.ReadFile(o.config)
 	if err == nil {

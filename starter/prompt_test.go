@@ -13,15 +13,7 @@ import (
 func TestPromptOfAChannelByItsName(t *testing.T) {
 	t.Parallel()
 	workspace, slackAPI := newWorkspace(t)
-	url := sqlite(t)
-	s, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s, url := migrated(t)
 	if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,9 +68,7 @@ func newTalk(run workflow.Context, in conversation.Input) *talk {
 // nothing has blocked since: a signal delivered to a run that closes is lost. With
 // each wake a signal, that takes a second look in the same task.
 func (t *talk) live() error {
-	for _, effect := range t.state.UnderWay() {
-		t.carryOut(effect) // which the run before has left
-	}
+	t.takeUp() // what the run before has left
 	for {
 		heard := t.hear()
 		t.finish()
@@ -149,6 +147,13 @@ func (t *talk) carryOut(effect conversation.Effect) {
 	}
 }
 
+// takeUp begins what the state waits for, and nobody has begun.
+func (t *talk) takeUp() {
+	for _, effect := range t.state.UnderWay() {
+		t.carryOut(effect)
+	}
+}
+
 // leaves reports whether an effect is left to the next run, which finds it in the
 // state. A run that is to hand over begins no work: where people address the bot
 // without a pause, one reply follows the other, and it would never rest. The server
@@ -182,9 +187,7 @@ func (t *talk) calledOff() bool {
 	}
 	if t.left { // a post: no other run takes it over
 		t.left = false
-		for _, effect := range t.state.UnderWay() {
-			t.carryOut(effect)
-		}
+		t.takeUp()
 	}
 	return t.state.Phase == conversation.Idle
 }

@@ -81,7 +81,7 @@ func (p *pass) takeEdit(ctx context.Context) error {
 
 func (p *pass) record(ctx context.Context, e slack.Event) error {
 	e.Mention = chat.Mentions(e.Message.Text, p.own.UserID)
-	targets, err := p.Recorder.Record(ctx, e)
+	targets, err := p.Recorder.Record(ctx, e, p.own)
 	if err == nil && len(targets) > 0 {
 		p.result.Taken++
 	}

@@ -29,16 +29,11 @@ type Asker struct {
 // false, with a warning in the log, where there is no answer; one that cannot be
 // written down is an answer.
 func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (store.Channel, bool) {
-	ask, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	asked := a.Clock()
-	said, err := a.Source.Channel(ask, id)
+	channel, err := a.described(ctx, id, within)
 	if err != nil {
 		a.Logger.WarnContext(ctx, "name of channel not learnt", "channel", id, "error", err)
 		return store.Channel{}, false
 	}
-	said.ID = id
-	channel := Row(said, asked)
 	if err := a.Store.SaveChannel(ctx, team, channel); err != nil {
 		a.Logger.WarnContext(ctx, "name of channel not kept", "channel", id, "error", err)
 	}
@@ -50,20 +45,26 @@ func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (
 // one. If the bot is in it after all nothing is written: the listing tells since when. Errors
 // of Slack are returned as they are.
 func (a Asker) Look(ctx context.Context, team, id string, within time.Duration) error {
-	ask, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	asked := a.Clock()
-	said, err := a.Source.Channel(ask, id)
+	channel, err := a.described(ctx, id, within)
 	var refused *slack.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == "channel_not_found":
 		a.Logger.InfoContext(ctx, "channel closed, Slack does not show it any more", "channel", id)
 		return a.Store.CloseChannel(ctx, team, id)
-	case err != nil || said.Member:
+	case err != nil || channel.Member:
 		return err
 	}
+	return a.Store.SaveChannel(ctx, team, channel)
+}
+
+// described is what Slack says of a channel.
+func (a Asker) described(ctx context.Context, id string, within time.Duration) (store.Channel, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	asked := a.Clock()
+	said, err := a.Source.Channel(ctx, id)
 	said.ID = id
-	return a.Store.SaveChannel(ctx, team, Row(said, asked))
+	return Row(said, asked), err
 }
 
 // Row is what the store keeps of Slack's word on a channel. asked is when Slack was

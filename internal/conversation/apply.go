@@ -82,23 +82,24 @@ func (s *State) sort(changes Changes, now time.Time) news {
 		if s.seen(c.ID()) {
 			continue
 		}
+		it := c.item(now)
 		switch c.Kind {
 		case Said:
 			if !s.hushed(c.TS) { // or it was heard of late
-				n.said = put(n.said, c.item(now))
+				n.said = put(n.said, it)
 			}
 		case Addressed:
 			n.said = without(n.said, c.TS)
-			n.addressed = put(n.addressed, c.item(now))
+			n.addressed = put(n.addressed, it)
 		case Edited:
 			switch {
 			case s.hushed(c.TS): // and stays so: only an edit that adds a mention asks again
 			case has(n.said, c.TS):
-				n.said = put(n.said, c.item(now))
+				n.said = put(n.said, it)
 			case has(n.addressed, c.TS):
-				n.addressed = put(n.addressed, c.item(now))
+				n.addressed = put(n.addressed, it)
 			case has(s.Pending, c.TS), has(s.Answering, c.TS), has(s.Later, c.TS):
-				n.edited = put(n.edited, c.item(now))
+				n.edited = put(n.edited, it)
 			}
 		case Deleted:
 			n.remove(removal{c.TS, Withdrawn, c.TS})

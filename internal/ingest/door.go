@@ -99,7 +99,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.leaveOut(ctx, env.EventID, env.Type, err)
 		return nil
 	}
-	targets, err := d.Record(ctx, event)
+	targets, err := d.Record(ctx, event, own)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -30,12 +29,8 @@ type Recorder struct {
 }
 
 // Record commits an event and returns the conversations that have something new to
-// be relayed. The same event again changes nothing.
-func (r *Recorder) Record(ctx context.Context, e slack.Event) ([]store.Target, error) {
-	own, err := r.Directory.Identity(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("learn who the bot is: %w", err)
-	}
+// be relayed. The same event again changes nothing. own is who the bot is.
+func (r *Recorder) Record(ctx context.Context, e slack.Event, own slack.Identity) ([]store.Target, error) {
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings, own.UserID)

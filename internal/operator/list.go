@@ -70,23 +70,23 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	if err != nil {
 		return nil, o.explain(ctx, err)
 	}
-	// The server has a phase from the worker: of what has come since one ran it knows nothing.
-	doubtful := len(all) == 0 && len(f.Phases) > 0
-	if doubtful {
+	asked := 0
+	if len(all) == 0 && len(f.Phases) > 0 {
+		// The server has a phase from the worker: of what has come since one ran it knows nothing.
 		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Limit: f.Limit}); err != nil {
 			return nil, o.explain(ctx, err)
+		}
+		asked = min(1, len(all))
+		o.ask(ctx, all[:asked])
+		// Where one answers, a worker runs, and what the server says holds of the others.
+		if asked > 0 && all[0].Phase != Unknown {
+			all = all[:asked]
 		}
 	}
 	if err := o.describe(ctx, all); err != nil {
 		return nil, err
 	}
-	if doubtful && len(all) > 0 {
-		// Where one answers, a worker runs, and what the server says holds of the others.
-		if o.ask(ctx, all[:1]); all[0].Phase != Unknown {
-			all = all[:1]
-		}
-	}
-	o.ask(ctx, all)
+	o.ask(ctx, all[asked:])
 	if len(f.Phases) > 0 {
 		all = slices.DeleteFunc(all, func(l Listed) bool { return l.Phase != Unknown && !slices.Contains(f.Phases, l.Phase) })
 	}
