@@ -20,8 +20,11 @@ const (
 	saidAtMost = 1000
 	// repliesAtMost is the same of a thread, besides its parent.
 	repliesAtMost = 100
-	// channelsAtMost bounds how many channels' memories one of the workspace is made of.
+	// channelsAtMost and memoriesAtMost bound of how many channels' memories one of the
+	// workspace is made, and how many tokens they come to if each is as long as it is
+	// set: a common window is 128,000.
 	channelsAtMost = 200
+	memoriesAtMost = 100_000
 	// late is how long a message may take from being given its time of storage to being
 	// there to be read, and how far the clocks of who stores it and who reads it may differ.
 	late = 5 * time.Minute
@@ -204,12 +207,13 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 
 // ofWorkspace merges what is remembered of the channels that everybody may read.
 func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
-	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, channelsAtMost, channelsAtMost)
+	most := m.mergedAtMost()
+	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, most, most)
 	if err != nil {
 		return plan{}, err
 	}
 	if k.Untold > 0 {
-		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", channelsAtMost, "left_out", k.Untold)
+		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", most, "left_out", k.Untold)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
 	existing, _, err := m.Recall.Workspace(ctx, s.Team, "")
@@ -257,6 +261,12 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		p.ask = append(p.ask, long...)
 	}
 	return p, nil
+}
+
+// mergedAtMost is of how many channels' memories one of the workspace is made.
+func (m *Mind) mergedAtMost() int {
+	longest := max(m.tokens(chat.LongTerm), m.tokens(chat.ShortTerm), 1)
+	return max(1, min(channelsAtMost, memoriesAtMost/longest))
 }
 
 // memory is one question for a summary, in a list of its own.

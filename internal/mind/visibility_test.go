@@ -18,7 +18,7 @@ import (
 // any memory, made by a model that repeats all it is told.
 func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 1e6, 1e6
+		b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 5_000, 5_000
 		b.model.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("- all I know:\n" + material(c)) })
 
 		// CODD is a channel that Slack was never asked about, and does not tell of: it is only spoken in.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
 	"myao/internal/testserver"
@@ -249,6 +250,16 @@ func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
 			t.Errorf("%q and %q are in force, and nothing is public", long.Text, short.Text)
 		}
 	})
+}
+
+func TestLongMemoriesAreOfFewerChannels(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ long, short, want int }{{500, 300, 200}, {1000, 300, 100}, {300, 2000, 50}, {1, 1, 200}, {1_000_000, 300, 1}} {
+		m := &Mind{Memory: config.Memory{LongTermSummaryMaxTokens: c.long, ShortTermSummaryMaxTokens: c.short}}
+		if got := m.mergedAtMost(); got != c.want {
+			t.Errorf("%d and %d tokens: %d channels, want %d", c.long, c.short, got, c.want)
+		}
+	}
 }
 
 // More channels than fit are left out, the longest silent first, and not taken for told.
