@@ -20,6 +20,7 @@ import (
 const (
 	contextChannels = 500
 	contextThreads  = 20 * contextChannels
+	manyChannels    = 10_000 // of a large workspace
 	contextUsers    = 1000
 	contextLimit    = 50
 	contextWritten  = 1600 // messages of a channel with its threads, or more
@@ -29,12 +30,13 @@ var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // library is a database in which a number of messages were said.
 type library struct {
-	b       *bench
-	name    string
-	written int // channels that are written in
-	store   *store.Store
-	db      *sql.DB
-	builder *recall.Builder
+	b        *bench
+	name     string
+	channels int
+	written  int // channels that are written in
+	store    *store.Store
+	db       *sql.DB
+	builder  *recall.Builder
 }
 
 // directory knows the bot; nobody else has to be asked for.
@@ -52,7 +54,7 @@ func (directory) Channel(context.Context, string) (slack.Channel, error) {
 	return slack.Channel{}, fmt.Errorf("a channel was asked for")
 }
 
-func openLibrary(b *bench, name string, messages int) *library {
+func openLibrary(b *bench, name string, messages, channels int) *library {
 	b.Helper()
 	url := b.servers.postgres.Database()
 	s, err := store.Open(b.Context(), url)
@@ -63,14 +65,14 @@ func openLibrary(b *bench, name string, messages int) *library {
 	if _, err := s.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	l := &library{b: b, name: name, store: s, written: min(contextChannels, messages/contextWritten)}
+	l := &library{b: b, name: name, channels: channels, store: s, written: min(contextChannels, messages/contextWritten)}
 	if l.db, err = sql.Open("pgx", url); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = l.db.Close() })
 	began := time.Now()
 	l.fill(messages)
-	b.tell("context: %s messages stored in %s", name, time.Since(began).Round(time.Second))
+	b.tell("context: %s stored in %s", name, time.Since(began).Round(time.Second))
 	l.builder = &recall.Builder{
 		Store: s, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
 		ActiveChannel: 7 * 24 * time.Hour, ThreadMemory: 7 * 24 * time.Hour,
@@ -82,10 +84,11 @@ func openLibrary(b *bench, name string, messages int) *library {
 // measureContext builds the contexts of one conversation after the other: of each channel
 // the top level, and a thread.
 func measureContext(b *bench) []row {
-	small, large := openLibrary(b, "10⁴", 10_000+b.of(0, 1)), openLibrary(b, "10⁶", b.of(1_000_000, 20_000))
-	rows := compareContext(b, small, large)
+	small := openLibrary(b, "10⁴", 10_000, contextChannels)
+	rows := compareContext(b, small, openLibrary(b, "10⁶ messages", b.of(1_000_000, 20_000), contextChannels))
+	rows = append(rows, compareContext(b, small, openLibrary(b, "10⁴ messages in 10⁴ channels", 10_000, b.of(manyChannels, contextChannels)))...)
 	if *flagLong {
-		rows = append(rows, compareContext(b, small, openLibrary(b, "10⁷", b.of(10_000_000, 30_000)))...)
+		rows = append(rows, compareContext(b, small, openLibrary(b, "10⁷ messages", b.of(10_000_000, 30_000), contextChannels))...)
 	}
 	return rows
 }
@@ -103,7 +106,7 @@ func compareContext(b *bench, small, large *library) []row {
 		after, tails = append(after, milliseconds(quantile(took, 0.5))), append(tails, milliseconds(quantile(took, 0.99)))
 		floors = append(floors, milliseconds(quantile(large.selects(builds), 0.5)))
 	}
-	name := "context build, " + large.name + " messages"
+	name := "context build, " + large.name
 	return []row{
 		alone(name, "ms", atMost(5, "ms"), after...).noting("p99 %s ms; a single indexed select of the same %d rows takes %s ms", number(median(tails)), contextLimit, number(median(floors))),
 		against(name+": growth from "+small.name, "ms", atMost(1.2, "×"), after, before),
@@ -171,7 +174,7 @@ func (l *library) fill(n int) {
 	l.b.Helper()
 	ts := func(n string) string { return "'1700000000.' || LPAD((" + n + ")::text, 6, '0')" }
 	numbers := strings.NewReplacer(
-		"@channels", fmt.Sprint(contextChannels), "@remembered", fmt.Sprint(contextThreads),
+		"@channels", fmt.Sprint(l.channels), "@remembered", fmt.Sprint(contextThreads),
 		"@written", fmt.Sprint(l.written), "@threads", fmt.Sprint(l.written*contextThreads/contextChannels), "@users", fmt.Sprint(contextUsers),
 		"@noon", fmt.Sprint(contextNoon.UnixMicro()), "@n", fmt.Sprint(n),
 	)

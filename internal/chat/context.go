@@ -113,11 +113,12 @@ type Context struct {
 	WorkspaceLongTerm  string
 	WorkspaceShortTerm string
 	// Channels are the active channels with their memories, by name; ChannelsUnlisted is
-	// how many more there are, ChannelsUntold how many of all have a memory that was left out.
+	// how many more there are, up to CountAtMost, ChannelsUntold how many have a memory that
+	// was left out.
 	Channels                         []ChannelMemory
 	ChannelsUnlisted, ChannelsUntold int
 	// ThreadMemories maps a thread's ts to its summary; ThreadsUntold is how many
-	// more there are.
+	// more there are, up to CountAtMost.
 	ThreadMemories map[string]string
 	ThreadsUntold  int
 	// TargetThread is the thread in question; empty for the top level.

@@ -212,8 +212,8 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	if err != nil {
 		return plan{}, err
 	}
-	if k.Untold > 0 {
-		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", most, "left_out", k.Untold)
+	if k.Unlisted > 0 {
+		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", most, "left_out", k.Unlisted)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
 	existing, _, err := m.Recall.Workspace(ctx, s.Team, "")
@@ -229,8 +229,8 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 			told[recall.SourceChannel(source)] = source
 		}
 	}
-	lately := chat.Context{ChannelsUntold: k.Untold}
-	merged.ChannelsUntold = k.Untold
+	lately := chat.Context{ChannelsUntold: k.Unlisted}
+	merged.ChannelsUntold = k.Unlisted
 	var sources []string
 	for _, c := range k.Channels {
 		if c.ShortTerm != "" && !c.Active.Before(m.window(at)) {

@@ -205,12 +205,12 @@ func TestLeftOut(t *testing.T) {
 	}{
 		{"en", 1, 1, 1, false, []string{"… 1 earlier message", "… 1 further channel has a memory that is not shown here", "… 1 further thread has a summary that is not shown here"}},
 		{"en", 999, 2, 2, false, []string{"… 999 earlier messages", "… 2 further channels have a memory that is not shown here", "… 2 further threads have a summary that is not shown here"}},
-		{"en", chat.CountAtMost, 0, 0, false, []string{"… 1000 or more earlier messages"}},
+		{"en", chat.CountAtMost, 0, chat.CountAtMost, false, []string{"… 1000 or more earlier messages", "… 1000 or more further threads have a summary that is not shown here"}},
 		{"en", 1, 0, 0, true, []string{"… 1 or more earlier messages, some of which could not be read"}},
 		{"en", 12, 0, 0, true, []string{"… 12 or more earlier messages, some of which could not be read"}},
 		{"en", 0, 0, 0, true, []string{"… 1 or more earlier messages may be missing here: they could not be read"}},
 		{"ja", 999, 2, 3, false, []string{"… これより前の 999 件は省略", "… ほか 2 チャンネルの記憶は省略", "… ほか 3 件のスレッドの要約は省略"}},
-		{"ja", chat.CountAtMost, 0, 0, false, []string{"… これより前の 1000 件以上は省略"}},
+		{"ja", chat.CountAtMost, 0, chat.CountAtMost, false, []string{"… これより前の 1000 件以上は省略", "… ほか 1000 件以上のスレッドの要約は省略"}},
 		{"ja", 12, 0, 0, true, []string{"… これより前の 12 件以上は省略（読み込めなかったものを含む）"}},
 		{"ja", 0, 0, 0, true, []string{"… これより前に 1 件以上あるかもしれないが、読み込めなかった"}},
 	} {
@@ -251,9 +251,11 @@ func TestChannelsThatAreNotListed(t *testing.T) {
 		language string
 		omitted  int
 	}{
-		"… 1 further channel is not listed here":     {"en", 1},
-		"… 900 further channels are not listed here": {"en", 900},
-		"… ほか 900 チャンネルの名前は省略":                       {"ja", 900},
+		"… 1 further channel is not listed here":              {"en", 1},
+		"… 900 further channels are not listed here":          {"en", 900},
+		"… 1000 or more further channels are not listed here": {"en", chat.CountAtMost},
+		"… ほか 1000 以上のチャンネルの名前は省略":                            {"ja", chat.CountAtMost},
+		"… ほか 900 チャンネルの名前は省略":                                {"ja", 900},
 	} {
 		r := renderer(t, Config{Language: c.language})
 		known := seed001()

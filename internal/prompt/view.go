@@ -9,6 +9,11 @@ import (
 	"myao/internal/chat"
 )
 
+// count is how many are not shown; OrMore is set where nobody counted further.
+type count int
+
+func (n count) OrMore() bool { return n >= chat.CountAtMost }
+
 // view is what a template sees. Every text in it that did not come from the
 // operator has been through the guard.
 type view struct {
@@ -21,7 +26,7 @@ type view struct {
 	Summaries                 []summaryView
 	// ChannelsUnlisted is how many more channels there are than these, ChannelsUntold and
 	// ThreadsUntold how many more memories and summaries.
-	ChannelsUnlisted, ChannelsUntold, ThreadsUntold int
+	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
 	// Channel is the name of the channel that the conversation is in; Direct
 	// is set in a direct message, which has none.
 	Channel string
@@ -97,9 +102,9 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	n := newNames(c, o, r.direct)
 	v := view{
 		AgentPrompt:      o.AgentPrompt,
-		ChannelsUnlisted: max(c.ChannelsUnlisted, 0),
-		ChannelsUntold:   max(c.ChannelsUntold, 0),
-		ThreadsUntold:    max(c.ThreadsUntold, 0),
+		ChannelsUnlisted: count(max(c.ChannelsUnlisted, 0)),
+		ChannelsUntold:   count(max(c.ChannelsUntold, 0)),
+		ThreadsUntold:    count(max(c.ThreadsUntold, 0)),
 		Direct:           direct(c.Conversation.ChannelID),
 		Now:              o.Now.In(r.location).Format(timeLayout),
 		Zone:             zone(o.Now.In(r.location)),

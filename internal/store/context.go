@@ -60,7 +60,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", ofConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.recent(r, &said),
-		known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
+		s.known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		query{`
 			SELECT m.id, m.term, m.text, m.sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
 			WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = ''`, []any{c.Team}, &workspace},
@@ -78,7 +78,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: messages(said), Knowledge: knowledge(channels), Threads: make(map[string]string, len(threads))}
+	read := Context{Messages: messages(said), Knowledge: knowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
 	shown := 0
 	for _, m := range said {
 		if m.ThreadTS == c.Thread {
@@ -105,11 +105,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 // which is to plan it once, would take a parameter for a tenth of the channel.
 func (s *Store) recent(r Reading, into *[]messageRow) query {
 	c := r.Conversation
-	in := "IN (%s)"
-	if s.sqlite == "" {
-		in = "= ANY(ARRAY(%s))" // else it may go through all messages of a channel of which it believes that there are few
-	}
-	parents := fmt.Sprintf(in, "SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
+	parents := s.in("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
 		WITH around AS MATERIALIZED (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d),
@@ -118,4 +114,13 @@ func (s *Store) recent(r Reading, into *[]messageRow) query {
 		SELECT * FROM said
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
 		r.Around, ofConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
+}
+
+// in is the condition to be among the few rows of a subselect. Postgres looks each of them
+// up in an index then, where it would join them with all there is.
+func (s *Store) in(subselect string) string {
+	if s.sqlite != "" {
+		return "IN (" + subselect + ")"
+	}
+	return "= ANY(ARRAY(" + subselect + "))"
 }

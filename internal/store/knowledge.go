@@ -11,14 +11,18 @@ import (
 	"myao/internal/chat"
 )
 
+// public is the condition on the channels c that everybody may know what they hold and what
+// they are called: Slack has said that they are public. What Slack was never asked about
+// may be private.
+const public = "(c.refreshed_us > 0 AND NOT c.private)"
+
 // seenFrom is the one condition on the channels c that lets a reader in a channel, or
-// with here empty the workspace itself, know what they hold and what they are called:
-// a channel is seen from inside, and from everywhere if Slack has said that it is
-// public. What Slack was never asked about may be private.
+// with here empty the workspace itself, know of them: a channel is seen from inside, and
+// from everywhere if it is public.
 //
-// Whatever reads of one channel for another goes through here.
+// Whatever reads of one channel for another goes through here, or is of public ones itself.
 func seenFrom(here string) clause.Expr {
-	return clause.Expr{SQL: "(c.channel_id = ? OR c.refreshed_us > 0 AND NOT c.private)", Vars: []any{here}}
+	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + ")", Vars: []any{here}}
 }
 
 // present is the condition on the channels c that the bot takes part in them.
@@ -40,7 +44,8 @@ type Knowledge struct {
 	// archived ones are not among them, but for the reader's own. Beside the reader's own
 	// there are the first so many, and the memories of fewer.
 	Channels []ChannelKnowledge
-	// Unlisted is how many more channels there are, Untold how many have a memory that was left out.
+	// Unlisted is how many more channels there are, up to chat.CountAtMost; Untold is how
+	// many of Channels have a memory that was left out.
 	Unlisted, Untold int
 }
 
@@ -50,14 +55,14 @@ type Knowledge struct {
 // are that many channels at most, and the memories of the first most of them.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
 	var rows []knownRow
-	if err := together(s.db.WithContext(ctx), known(team, here, active, channels, most, &rows)); err != nil {
+	if err := together(s.db.WithContext(ctx), s.known(team, here, active, channels, most, &rows)); err != nil {
 		return Knowledge{}, fmt.Errorf("read what is known of channels: %w", err)
 	}
-	return knowledge(rows), nil
+	return knowledge(rows, here), nil
 }
 
-// knownRow is a channel of Knowledge; of memories that are not told there is the id alone.
-// Total is of how many it is one, and Untold how many of them have memories that are not told.
+// knownRow is a channel of Knowledge; Untold is set where it has a memory that was left out.
+// Others is how many channels there are besides the reader's own, as far as they are counted.
 type knownRow struct {
 	ChannelID string `json:"channel_id"`
 	Name      string `json:"name"`
@@ -66,44 +71,48 @@ type knownRow struct {
 	ShortID   int64  `json:"short_id"`
 	LongTerm  string `json:"long_term"`
 	ShortTerm string `json:"short_term"`
-	Total     int    `json:"total"`
 	Untold    int    `json:"untold"`
+	Others    int    `json:"others"`
 }
 
-// known asks for Knowledge: for that many channels, and the memories of the first most.
-// What is remembered of a channel is not told without its name.
-func known(team, here string, active time.Time, channels, most int, into *[]knownRow) query {
+// known asks for Knowledge: for that many channels, and the memories of the first most. It
+// walks along indexes, since there may be thousands of public channels. What is remembered
+// of a channel is not told without its name.
+func (s *Store) known(team, here string, active time.Time, channels, most int, into *[]knownRow) query {
+	channels = max(channels, most)
 	remembered, lost := "", []any(nil)
 	if here == "" {
 		remembered = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND f.channel_id = '')"
 		lost = []any{team}
 	}
+	text := func(id string) string {
+		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + remembered + ") END"
+	}
+	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + present + " AND " + public
+	since := []any{team, max(1, stamp(active))}
 	return query{fmt.Sprintf(`
-		WITH k AS MATERIALIZED (
-			SELECT c.channel_id, c.name, c.active_us, s.long_id, s.short_id FROM channels c
-			LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-			WHERE c.team_id = ? AND (`+present+` AND c.active_us >= ? OR c.channel_id = ?) AND ?
-		), told AS (
-			SELECT * FROM (SELECT channel_id, long_id, short_id FROM k ORDER BY active_us DESC, channel_id LIMIT %[1]d) n
-			UNION SELECT channel_id, long_id, short_id FROM k WHERE channel_id = ?
+		WITH listed AS MATERIALIZED (
+			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
+				SELECT * FROM (SELECT c.channel_id, c.name, c.active_us %[5]s ORDER BY c.active_us DESC, c.channel_id LIMIT %[1]d) latest
+				UNION SELECT c.channel_id, c.name, c.active_us FROM channels c WHERE c.team_id = ? AND c.channel_id = ?
+			) n
+		), k AS MATERIALIZED (
+			SELECT s.channel_id, s.long_id, s.short_id FROM memory_scopes s
+			WHERE s.team_id = ? AND s.thread_ts = '' AND s.channel_id %[6]s
 		)
-		SELECT n.channel_id, n.name, n.active_us, n.long_id, n.short_id, t.long_term, t.short_term, (SELECT COUNT(*) FROM k) AS total,
-			(SELECT COUNT(*) FROM k WHERE COALESCE(long_id, short_id) IS NOT NULL AND channel_id NOT IN (SELECT channel_id FROM told)) AS untold
-		FROM (
-			SELECT * FROM (SELECT * FROM k ORDER BY active_us DESC, channel_id LIMIT %[3]d) n
-			UNION SELECT * FROM k WHERE channel_id = ?
-		) n LEFT JOIN (
-			SELECT t.channel_id, (SELECT m.text FROM memories m WHERE m.id = t.long_id%[2]s) AS long_term,
-				(SELECT m.text FROM memories m WHERE m.id = t.short_id%[2]s) AS short_term
-			FROM told t
-		) t ON t.channel_id = n.channel_id
-		ORDER BY n.active_us DESC, n.channel_id`, most, remembered, max(channels, most)),
-		slices.Concat([]any{team, max(1, stamp(active)), here, seenFrom(here), here, here}, lost, lost), into}
+		SELECT n.channel_id, n.name, n.active_us, k.long_id, k.short_id, %[3]s AS long_term, %[4]s AS short_term,
+			CASE WHEN NOT n.told AND COALESCE(k.long_id, k.short_id) IS NOT NULL THEN 1 END AS untold,
+			(SELECT COUNT(*) FROM (SELECT 1 %[5]s AND c.channel_id <> ? LIMIT %[7]d) o) AS others
+		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
+		ORDER BY n.active_us DESC, n.channel_id`,
+		channels, most, text("long_id"), text("short_id"), others, s.in("SELECT channel_id FROM listed"), channels+chat.CountAtMost),
+		slices.Concat([]any{here}, since, []any{team, here, team}, lost, lost, since, []any{here}), into}
 }
 
 // knowledge is what rows of known tell a reader.
-func knowledge(rows []knownRow) (k Knowledge) {
+func knowledge(rows []knownRow, here string) (k Knowledge) {
 	k.Channels = make([]ChannelKnowledge, len(rows))
+	listed := 0
 	for i, r := range rows {
 		c := &k.Channels[i]
 		c.ChannelMemory = chat.ChannelMemory{ChannelID: r.ChannelID, ChannelName: r.Name, LongTerm: r.LongTerm, ShortTerm: r.ShortTerm}
@@ -114,7 +123,11 @@ func knowledge(rows []knownRow) (k Knowledge) {
 		if r.ShortTerm != "" {
 			c.ShortID = r.ShortID
 		}
+		k.Untold += r.Untold
+		if r.ChannelID != here {
+			listed++
+		}
 	}
-	k.Unlisted, k.Untold = first(rows).Total-len(rows), first(rows).Untold
+	k.Unlisted = min(first(rows).Others-listed, chat.CountAtMost)
 	return k
 }

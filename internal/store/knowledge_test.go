@@ -164,10 +164,10 @@ func TestKnowledge(t *testing.T) {
 			unlisted int
 			untold   int
 		}{
-			{"", 2, "C3:in force C2:", 2, 2},
-			{"", 1, "C3:in force", 3, 2},
-			{"C4", 1, "C3:in force C4:short memory of channel C4", 2, 1},
-			{"C2", 2, "C3:in force C2:", 2, 2},
+			{"", 2, "C3:in force C2:", 2, 0},
+			{"", 1, "C3:in force", 3, 0},
+			{"C4", 1, "C3:in force C4:short memory of channel C4", 2, 0},
+			{"C2", 2, "C3:in force C2:", 2, 0},
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, after(0), test.most, test.most)
 			var got []string
