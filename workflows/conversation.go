@@ -182,14 +182,19 @@ func (t *talk) calledOff() bool {
 		// What waited without a decision yet has no row in the ledger: this explains it.
 		t.writeDown(order{conversation.Order{By: cancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(t.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
 	}
-	for t.state.Phase != conversation.Idle && !t.state.Posting {
-		t.apply(conversation.Drop{By: cancellation})
-	}
+	t.dropAll(cancellation)
 	if t.left { // a post: no other run takes it over
 		t.left = false
 		t.takeUp()
 	}
 	return t.state.Phase == conversation.Idle
+}
+
+// dropAll drops what waits, and what was to be attended to after it.
+func (t *talk) dropAll(by string) {
+	for t.state.Phase != conversation.Idle && !t.state.Posting {
+		t.apply(conversation.Drop{By: by})
+	}
 }
 
 // resting reports whether nothing is under way that would be lost with the run.

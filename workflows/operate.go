@@ -111,7 +111,7 @@ func (t *talk) silence(ctx workflow.Context, o order, until time.Time) error {
 		return err
 	}
 	if !until.IsZero() {
-		t.apply(conversation.Drop{By: o.By})
+		t.dropAll(o.By)
 	}
 	return nil
 }

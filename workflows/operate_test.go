@@ -175,6 +175,30 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 	)
 }
 
+// What came while a reply was composed waits no less than what the reply is to.
+func TestAMuteDropsWhatCameLater(t *testing.T) {
+	s := newScene(t, thread)
+	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(minute)
+	}
+	s.says(0, addressed(1))
+	s.says(second, addressed(2))
+	s.says(2*second, said(3))
+	s.order(3*second, conversation.UpdateMute, carol)
+	s.order(4*second, conversation.UpdateUnmute, carol)
+	s.run()
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"3s write down mute by carol, for ever",
+		"3s mute done: <nil>",
+		`3s settle dropped by "carol", /1`,
+		`3s settle dropped by "carol", /2`,
+		"4s write down unmute by carol",
+		"4s unmute done: <nil>",
+		"1h0m3s closed",
+	)
+}
+
 func TestAMuteThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
 	s := newScene(t, topLevel)
 	s.written = func() ending[any] { return ending[any]{err: errModel} }
