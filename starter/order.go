@@ -44,7 +44,8 @@ type dropCommand struct{ telling }
 // Help is kong's way to be told more.
 func (dropCommand) Help() string {
 	return `What is being waited for, judged, held back or composed comes to nothing; a reply that is
-being posted is not called back. What is said afterwards is attended to as ever.
+being posted is not called back. What is said afterwards is attended to as ever, and so is
+what has been said since that reply was begun.
 
   starter drop general
   starter drop C0123456789 1700000000.000100`

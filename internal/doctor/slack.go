@@ -85,9 +85,11 @@ func (e *examination) clock(context.Context) Finding {
 // pages bounds how much of a long list of channels is read: a check is not to take long.
 const pages = 10
 
-// channels counts what the bot is in, and looks for those that the configuration names.
+// channels counts what the bot is in, and looks for those that the configuration names,
+// and for those that it names twice.
 func (e *examination) channels(ctx context.Context) Finding {
 	named := maps.Clone(e.Config.Channels)
+	var unused []string
 	channels, direct, more := 0, 0, ""
 	for page, cursor := 0, ""; ; page++ {
 		if page == pages {
@@ -99,6 +101,9 @@ func (e *examination) channels(ctx context.Context) Finding {
 			return e.unslacked(err, "see slack scopes")
 		}
 		for _, c := range got.Channels {
+			if key := e.Config.Named("", c.Name); key != "" && e.Config.Named(c.ID, "") != "" {
+				unused = append(unused, key)
+			}
 			delete(named, c.ID)
 			delete(named, c.Name)
 			switch {
@@ -120,6 +125,8 @@ func (e *examination) channels(ctx context.Context) Finding {
 	case len(named) > 0:
 		return warn(invite+", or mend the name in the configuration",
 			"the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+	case len(unused) > 0:
+		return warn("put all that is to hold in a channel under its id", "the configuration has these by their ids, too, which win; what it says under the names is not used: %s", strings.Join(unused, ", "))
 	}
 	return ok("in %s%s and %s", more, count(channels, "channel"), count(direct, "direct message"))
 }
