@@ -201,6 +201,7 @@ func (l *library) fill(n int) {
 			SELECT 'T1', channel_id, thread_ts, MAX(id) FILTER (WHERE term = 'long'), MAX(id) FILTER (WHERE term = 'short'),
 				CASE WHEN thread_ts = '' THEN @noon - 86400000000 ELSE 0 END, 0, '', 0, 0, MAX(made_us)
 			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`,
+		`UPDATE memories SET sources = (SELECT JSON_AGG(c.channel_id || '/1') FROM channels c WHERE NOT c.private) WHERE channel_id = ''`,
 		"VACUUM ANALYZE",
 	} {
 		if _, err := l.db.ExecContext(l.b.Context(), numbers.Replace(statement)); err != nil {

@@ -10,7 +10,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/llm"
 	"myao/internal/prompt"
-	"myao/internal/recall"
 	"myao/internal/store"
 )
 
@@ -35,7 +34,7 @@ type Memory struct {
 	Question
 	Term chat.Term
 	// Sources are the ts of messages, and for the workspace channels' memories as
-	// recall.Source names them. Those of a long-term memory include what it has by way
+	// store.Source names them. Those of a long-term memory include what it has by way
 	// of the one that it replaces, as far as that may come before it again.
 	Sources []string
 	// shown are those of them that the question itself shows.
@@ -216,7 +215,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", most, "left_out", k.Unlisted)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
-	existing, _, err := m.Recall.Workspace(ctx, s.Team, "")
+	existing, _, err := m.Store.Workspace(ctx, s.Team, "")
 	if err != nil {
 		return plan{}, err
 	}
@@ -226,7 +225,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	if existing != nil {
 		merged.WorkspaceLongTerm = existing.Text
 		for _, source := range existing.Sources {
-			told[recall.SourceChannel(source)] = source
+			told[store.SourceChannel(source)] = source
 		}
 	}
 	lately := chat.Context{ChannelsUntold: k.Unlisted}
@@ -235,9 +234,9 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	for _, c := range k.Channels {
 		if c.ShortTerm != "" && !c.Active.Before(m.window(at)) {
 			lately.Channels = append(lately.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
-			sources = append(sources, recall.Source(c.ChannelID, c.ShortID))
+			sources = append(sources, store.Source(c.ChannelID, c.ShortID))
 		}
-		if source := recall.Source(c.ChannelID, c.LongID); c.LongTerm != "" && told[c.ChannelID] != source {
+		if source := store.Source(c.ChannelID, c.LongID); c.LongTerm != "" && told[c.ChannelID] != source {
 			merged.Channels = append(merged.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, LongTerm: c.LongTerm})
 			told[c.ChannelID] = source
 			fresh = append(fresh, source)

@@ -87,7 +87,7 @@ func rememberedIn(t *testing.T, url string) *bundle {
 		b.remember(channel(c.ID), noon, "long of "+c.ID, "short of "+c.ID)
 		b.remember(threadOf(c.ID, at(1)), noon, "", "thread of "+c.ID)
 	}
-	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "short of all", Source("C1", 1), Source("C0", 3))
+	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "short of all", store.Source("C1", 1), store.Source("C0", 3))
 	return b
 }
 
@@ -161,7 +161,7 @@ func TestWhatIsLongAgoIsLeftOut(t *testing.T) {
 func TestMemoryOfWhatIsPrivateNowIsNotTold(t *testing.T) {
 	t.Parallel()
 	b := remembered(t)
-	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "", Source("C1", 1), Source("C0", 3))
+	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "", store.Source("C1", 1), store.Source("C0", 3))
 	b.meet(slack.Channel{ID: "C0", Name: "zoo", Private: true})
 	for here, want := range map[string]string{"C1": "", "D1": "", "G1": "", "C0": "long of all"} {
 		if r := b.build(here, ""); r.WorkspaceLongTerm != want || r.WorkspaceShortTerm != "" {
@@ -306,7 +306,7 @@ func TestMemoriesThatCannotBeReadAreAnError(t *testing.T) {
 	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err == nil {
 		t.Error("material without a database")
 	}
-	if _, _, err := b.Workspace(t.Context(), "T1", ""); err == nil {
+	if _, _, err := b.Store.Workspace(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
 	b.Directory = &nobody{b.directory}

@@ -98,12 +98,12 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	for i, k := range held.Channels {
 		channels[i] = k.ChannelMemory
 	}
-	r, seen, err := b.recollect(ctx, c, own, held.Messages, channels, sources(held.Long, held.Short))
+	r, err := b.recollect(ctx, c, own, held.Messages, channels)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
 	r.Conversation.Omitted = held.Omitted
-	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(shown(held.Long, seen)), textOf(shown(held.Short, seen))
+	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(held.Long), textOf(held.Short)
 	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Unlisted, held.Untold, held.Threads, held.ThreadsUntold
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
@@ -132,7 +132,7 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, _, err := b.recollect(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here}, nil)
+	r, err := b.recollect(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
@@ -140,13 +140,12 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 	return r, nil
 }
 
-// recollect puts a context together, and the names into it. Of further channels it tells
-// the names that a reader in the conversation's channel may know.
-func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory, further []string) (r Recollection, seen map[string]string, err error) {
+// recollect puts a context together, and the names into it.
+func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
 	who, which := usersIn(messages, own), channelsIn(messages, c)
-	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, slices.Concat(which.list, further))
+	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
 	if err != nil {
-		return Recollection{}, nil, err
+		return Recollection{}, err
 	}
 	r.Names = b.users(ctx, c.Team, own, who, known.Users)
 	var label func(id string) bool
@@ -175,5 +174,13 @@ func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.
 	slices.SortFunc(r.Context.Channels, func(a, b chat.ChannelMemory) int {
 		return cmp.Or(strings.Compare(a.ChannelName, b.ChannelName), strings.Compare(a.ChannelID, b.ChannelID))
 	})
-	return r, known.Channels, nil
+	return r, nil
+}
+
+// textOf is a memory's text; empty where there is none.
+func textOf(m *store.Memory) string {
+	if m == nil {
+		return ""
+	}
+	return m.Text
 }

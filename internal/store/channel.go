@@ -24,6 +24,7 @@ type channelRow struct {
 	Member            bool
 	Archived          bool
 	ClosedUS          int64 `gorm:"column:closed_us"`
+	ConvertedUS       int64 `gorm:"column:converted_us"`
 	KnownSinceUS      int64 `gorm:"column:known_since_us"`
 	CaughtUpTo        string
 	ThreadsCaughtUpTo string
@@ -126,9 +127,10 @@ func describe(tx *gorm.DB, rows []channelRow) error {
 	}
 	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "known_since_us"})
 	update = append(update, clause.Assignments(map[string]any{
-		"name":      gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
-		"private":   gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
-		"closed_us": gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
+		"name":         gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
+		"private":      gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
+		"closed_us":    gorm.Expr("CASE WHEN excluded.closed_us > channels.closed_us THEN excluded.closed_us ELSE channels.closed_us END"),
+		"converted_us": gorm.Expr("CASE WHEN excluded.private AND NOT channels.private THEN excluded.refreshed_us ELSE channels.converted_us END"),
 	})...)
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}}, DoUpdates: update,
@@ -250,6 +252,7 @@ func saveTouched(tx *gorm.DB, rows []touchRow) error {
 		ON CONFLICT (team_id, channel_id) DO UPDATE SET
 			active_us = CASE WHEN excluded.active_us > channels.active_us THEN excluded.active_us ELSE channels.active_us END,
 			closed_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.closed_us END,
+			converted_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.converted_us END,
 			private = channels.private OR excluded.private`, set.arg).Error
 }
 

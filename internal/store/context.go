@@ -23,8 +23,8 @@ type Reading struct {
 	Channels, Threads, Named int
 }
 
-// Context is what the database holds for a conversation. It is what a reader in its
-// channel may know, but for Long and Short, whose sources are to be looked at first (Names).
+// Context is what the database holds for a conversation, as a reader in its channel may
+// know it.
 type Context struct {
 	// Messages are those of the conversation, those around it, and the parents of their
 	// threads, in no order; deleted ones are left out.
@@ -32,7 +32,8 @@ type Context struct {
 	// Omitted is how many earlier ones of the conversation there are, up to chat.CountAtMost.
 	Omitted int
 	Knowledge
-	// Long and Short are the memories of the workspace; nil where there is none.
+	// Long and Short are the memories of the workspace, without their sources; nil where
+	// there is none that the reader may know.
 	Long, Short *Memory
 	// Threads are the memories of the channel's threads, by their ts; ThreadsUntold is how
 	// many more there are, up to chat.CountAtMost.
@@ -61,9 +62,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.recent(r, &said),
 		s.known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
-		query{`
-			SELECT m.id, m.term, m.text, m.sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
-			WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = ''`, []any{c.Team}, &workspace},
+		ofWorkspace(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and the index knows it. Of many threads those are looked
 		// at that were updated last.
 		query{fmt.Sprintf(`
@@ -86,14 +85,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 		}
 	}
 	read.Omitted = min(max(0, first(counted).Count-shown), chat.CountAtMost)
-	for _, row := range workspace {
-		m := row.memory()
-		if m.Term == chat.LongTerm {
-			read.Long = &m
-		} else {
-			read.Short = &m
-		}
-	}
+	read.Long, read.Short = longAndShort(workspace)
 	for _, t := range threads {
 		read.Threads[t.ThreadTS] = t.Text
 		read.ThreadsUntold = min(t.Total-len(threads), chat.CountAtMost)

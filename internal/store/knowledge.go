@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -130,4 +132,50 @@ func knowledge(rows []knownRow, here string) (k Knowledge) {
 	}
 	k.Unlisted = min(first(rows).Others-listed, chat.CountAtMost)
 	return k
+}
+
+// Source names a channel's memory among the sources of one of the workspace, as in
+// "C1/57". SourceChannel is its inverse as far as the channel goes.
+func Source(channel string, id int64) string { return channel + "/" + strconv.FormatInt(id, 10) }
+
+// SourceChannel is the channel of a source made by Source.
+func SourceChannel(source string) string {
+	channel, _, _ := strings.Cut(source, "/")
+	return channel
+}
+
+// Workspace is the memories of the workspace as a reader in a channel, or with here empty
+// everybody, may know them; nil where there is none. A memory that was made when a channel
+// was public is not told any more, but in that channel, once it is private.
+func (s *Store) Workspace(ctx context.Context, team, here string) (long, short *Memory, err error) {
+	var rows []memoryRow
+	if err := together(s.db.WithContext(ctx), ofWorkspace(team, here, "m.sources", &rows)); err != nil {
+		return nil, nil, fmt.Errorf("read memory of workspace %s: %w", team, err)
+	}
+	long, short = longAndShort(rows)
+	return long, short, nil
+}
+
+// ofWorkspace asks for the memories of Workspace, with an expression for their sources: of
+// a large workspace they are thousands, of which a context needs none. Only a channel that
+// was public once can be among them, and of those that are no more there are few.
+func ofWorkspace(team, here, sources string, into *[]memoryRow) query {
+	return query{`
+		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
+		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND NOT EXISTS (
+			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
+		)`, []any{team, team, seenFrom(here)}, into}
+}
+
+// longAndShort tells two memories of one scope apart; nil where there is none.
+func longAndShort(rows []memoryRow) (long, short *Memory) {
+	for _, r := range rows {
+		m := r.memory()
+		if m.Term == chat.LongTerm {
+			long = &m
+		} else {
+			short = &m
+		}
+	}
+	return long, short
 }

@@ -264,3 +264,61 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 		active("at once", 2000+20*19+7)
 	})
 }
+
+// What the workspace remembers of a channel is not told any more, but in that channel, once
+// that is private, in whatever way that was learnt.
+func TestWorkspaceIsNotToldOfWhatWasClosed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		closed := map[string]func(id string){
+			"CLISTED": func(id string) {
+				db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: id, Name: "secret", Private: true})
+			},
+			"CASKED": func(id string) {
+				db.saveChannel(t, Channel{ID: id, Name: "secret", Private: true, Refreshed: db.clock.now()})
+			},
+			"CTOLD":  func(id string) { db.closeChannel(t, id) },
+			"CEVENT": func(id string) { m := in(id, said(at(9), "")); db.record(t, m, closing(&m)) },
+		}
+		tell := func(here string) string {
+			t.Helper()
+			long, short, err := db.Workspace(t.Context(), team, here)
+			read, contextErr := db.Context(t.Context(), Reading{Conversation: chat.Conversation{Team: team, Channel: here}, Named: 1})
+			if err != nil || contextErr != nil || (long == nil) != (read.Long == nil) || (short == nil) != (read.Short == nil) {
+				t.Fatalf("in %q: %v, %v, %v, %v, %v, %v", here, long, short, err, read.Long, read.Short, contextErr)
+			}
+			var told []string
+			for _, m := range []*Memory{long, short} {
+				if m != nil {
+					told = append(told, m.Text)
+				}
+			}
+			return strings.Join(told, " ")
+		}
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "G1", Name: "always", Private: true})
+		for _, id := range slices.Sorted(maps.Keys(closed)) {
+			db.saveChannel(t, Channel{ID: id, Name: "public", Member: true, Refreshed: db.clock.now()})
+			db.make(t, workspace, chat.LongTerm, "long", "C1/7", id+"/8")
+			db.make(t, workspace, chat.ShortTerm, "short", "C1/9")
+			// A channel whose id begins alike is another one.
+			db.saveChannel(t, Channel{ID: id + "2", Name: "like it", Refreshed: db.clock.now()})
+			db.closeChannel(t, id+"2")
+			for _, here := range []string{"", "C1", "G1", id} {
+				if got := tell(here); got != "long short" {
+					t.Errorf("%s, while it is public, in %q: %q", id, here, got)
+				}
+			}
+			db.clock.advance(time.Minute)
+			closed[id](id)
+			for here, want := range map[string]string{"": "short", "C1": "short", "G1": "short", id: "long short"} {
+				if got := tell(here); got != want {
+					t.Errorf("%s, once it is private, in %q: %q, want %q", id, here, got, want)
+				}
+			}
+			db.clock.advance(time.Minute)
+			db.saveChannel(t, Channel{ID: id, Name: "public again", Refreshed: db.clock.now()})
+			if got := tell("C1"); got != "long short" {
+				t.Errorf("%s, public again: %q", id, got)
+			}
+		}
+	})
+}

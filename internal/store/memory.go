@@ -30,7 +30,7 @@ type memoryRow struct {
 	LatencyUS int64  `gorm:"column:latency_us"`
 	Sources   string `json:"sources"`
 	Cursor    string
-	MadeUS    int64 `gorm:"column:made_us"`
+	MadeUS    int64 `gorm:"column:made_us" json:"made_us"`
 	OrderedBy string
 	// ForgottenBy had the text emptied at ForgottenUS.
 	ForgottenBy string
@@ -130,14 +130,7 @@ func (s *Store) Standing(ctx context.Context, scope chat.Scope) (Standing, error
 	if err := db.Where("id IN ?", pointers(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
 		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
-	for _, r := range inForce {
-		m := r.memory()
-		if m.Term == chat.LongTerm {
-			standing.Long = &m
-		} else {
-			standing.Short = &m
-		}
-	}
+	standing.Long, standing.Short = longAndShort(inForce)
 	return standing, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/recall"
 	"myao/internal/store"
 )
 
@@ -43,16 +42,12 @@ func (w *Window) memories(ctx context.Context, db *store.Store, c chat.Conversat
 	if err != nil {
 		return nil, err
 	}
-	long, short, err := (&recall.Builder{Store: db}).Workspace(ctx, c.Team, c.Channel)
-	if err != nil {
-		return nil, err
-	}
 	made, err := memoriesMade(ctx, db, c)
 	if err != nil {
 		return nil, err
 	}
 	all := []memory{}
-	for _, m := range []*store.Memory{long, short} {
+	for _, m := range []*store.Memory{held.Long, held.Short} {
 		if m != nil {
 			all = append(all, memory{Scope: "workspace", Term: m.Term, Text: m.Text, At: m.Made})
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/recall"
 	"myao/internal/store"
 )
 
@@ -64,7 +63,7 @@ func TestMemoriesStayWhereTheyBelong(t *testing.T) {
 		w.remembers(chat.Scope{Team: "T1", Channel: p.ID, Thread: ts}, "thread of "+p.ID)
 		ids := w.remembers(chat.Scope{Team: "T1", Channel: p.ID}, "memory of "+p.ID)
 		if p.ID == "C1" || p.ID == "C2" {
-			sources = append(sources, recall.Source(p.ID, ids[chat.LongTerm]))
+			sources = append(sources, store.Source(p.ID, ids[chat.LongTerm]))
 		}
 	}
 	w.remembers(chat.Scope{Team: "T1"}, "memory of all", sources...)
