@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// An empty word stands for a variable of the shell that is not set: it must never do what
+// the argument left out would do.
+func TestWhatIsGivenAndEmptyIsRefused(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&commands{}, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(says string, args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		if status := run(t.Context(), args, &out, &out); status != 2 || !strings.Contains(out.String(), says) {
+			t.Errorf("%q: status %d, want 2 and %q: %s", args, status, says, &out)
+		}
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		name := strings.Fields(command.Path())
+		for _, group := range command.AllFlags(false) {
+			for _, flag := range group {
+				says := "--" + flag.Name + " is given and empty"
+				switch {
+				case flag.IsBool():
+					continue
+				case flag.Target.CanInt():
+					says = "--" + flag.Name + ": expected" // a number, or a duration: kong says so itself
+				}
+				refused(says, slices.Concat(name, []string{"--" + flag.Name, ""})...)
+				refused(says, slices.Concat(name, []string{"--" + flag.Name + "="})...)
+			}
+		}
+		for i, arg := range command.Positional {
+			before := slices.Repeat([]string{"1700000000.000100"}, i)
+			refused("<"+arg.Name+"> is given and empty", slices.Concat(name, before, []string{""})...)
+		}
+	}
+	refused("--message is given and empty", "memory", "forget", "random", "--message", "", "--message", "1700000000.000100")
+	refused("<thread> is given and empty", "memory", "forget", "--", "random", "")
+
+	var out bytes.Buffer
+	if status := run(t.Context(), []string{"mute", "", "--help"}, &out, &out); status != 0 || !strings.Contains(out.String(), "starter mute general") {
+		t.Errorf("help: status %d, %s", status, &out)
+	}
+}
