@@ -55,7 +55,7 @@ func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout
 	defer cancel()
 	all, err := d.operator.Conversations(waiting, filter)
 	if err != nil {
-		return c.explain(err)
+		return c.explain(ctx, err)
 	}
 	return c.print(stdout, append([]operator.Listed{}, all...), func(w io.Writer) error {
 		return c.table(w, all, p.Config.Location(), time.Now())

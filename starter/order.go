@@ -127,7 +127,7 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	if err := d.operator.Order(waiting, d.conversation, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
-		return c.explain(err)
+		return c.explain(ctx, err)
 	}
 	silenced, err := d.store.Silenced(ctx, d.conversation)
 	if err != nil {
@@ -144,8 +144,8 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 }
 
 // explain is reaching's, of an order.
-func (c telling) explain(err error) error {
-	told := c.reaching.explain(err)
+func (c telling) explain(ctx context.Context, err error) error {
+	told := c.reaching.explain(ctx, err)
 	if errors.Is(err, operator.ErrNoWorker) {
 		return fmt.Errorf("%w What was ordered may yet be carried out by the next one", told)
 	}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"time"
+
+	"go.temporal.io/api/serviceerror"
 
 	"myao/internal/chat"
 	"myao/internal/launch"
@@ -72,7 +76,7 @@ func (r reaching) reach(ctx context.Context, p launch.Program, t talk) (d reache
 	defer cancel()
 	if d.operator, err = operator.Open(ctx, c, temporal.Namespace(), db); err != nil {
 		c.Close()
-		return reached{}, nil, r.explain(err)
+		return reached{}, nil, r.explain(ctx, err)
 	}
 	return d, func() error {
 		c.Close()
@@ -86,14 +90,34 @@ func slackClient(p launch.Program) *slack.Client {
 }
 
 // explain says what can be done about it.
-func (r reaching) explain(err error) error {
+func (r reaching) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, operator.ErrNoServer):
-		return fmt.Errorf("temporal did not answer within %s: is it running, and do TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE name it?", r.Timeout)
+		return fmt.Errorf("temporal at %s did not answer%s. Is it running, and do TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it?",
+			temporal.Address(), r.unanswered(ctx, err))
 	case errors.Is(err, operator.ErrNoWorker):
 		return fmt.Errorf("no worker answered within %s: is one running, in the namespace %s?", r.Timeout, temporal.Namespace())
 	}
 	return err
+}
+
+// unanswered is why Temporal did not answer, or in what time.
+func (r reaching) unanswered(ctx context.Context, err error) string {
+	var unavailable *serviceerror.Unavailable
+	if !errors.As(err, &unavailable) {
+		return fmt.Sprintf(" within %s", r.Timeout)
+	}
+	// So gRPC says it of an address that leads nowhere, and not why.
+	if strings.Contains(unavailable.Message, "no children to pick from") {
+		host, _, wrong := net.SplitHostPort(temporal.Address())
+		if wrong == nil {
+			_, wrong = net.DefaultResolver.LookupHost(ctx, host)
+		}
+		if wrong != nil {
+			return ": " + wrong.Error()
+		}
+	}
+	return ": " + unavailable.Message
 }
 
 // called is what people call a conversation.

@@ -57,7 +57,7 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	if out.State, out.Run, err = d.operator.Show(waiting, d.conversation); err != nil {
-		return c.explain(err)
+		return c.explain(ctx, err)
 	}
 	silenced, err := d.store.Silenced(ctx, d.conversation)
 	if err != nil {

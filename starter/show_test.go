@@ -112,14 +112,15 @@ func TestShownForPeople(t *testing.T) {
 func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	nobody := fmt.Errorf("x: %w", operator.ErrNoWorker)
-	asking, ordering := reaching{Timeout: time.Second}.explain(nobody).Error(), telling{reaching: reaching{Timeout: time.Second}}.explain(nobody).Error()
+	second := reaching{Timeout: time.Second}
+	asking, ordering := second.explain(t.Context(), nobody).Error(), telling{reaching: second}.explain(t.Context(), nobody).Error()
 	if !strings.HasPrefix(asking, "no worker answered within 1s") || strings.Contains(asking, "ordered") {
 		t.Errorf("asking: %s", asking)
 	}
 	if want := asking + " What was ordered may yet be carried out by the next one"; ordering != want {
 		t.Errorf("ordering: %s, want %s", ordering, want)
 	}
-	if err := errors.New("broken"); (telling{}).explain(err) != err {
+	if err := errors.New("broken"); (telling{}).explain(t.Context(), err) != err {
 		t.Error("anything else is no longer what it was")
 	}
 }

@@ -153,7 +153,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 	s.worker.stop()
 	s.refuses("no worker answered within 2s", "mute", s.general, "--timeout", "2s")
 	s.env = append(s.env, "TEMPORAL_ADDRESS=127.0.0.1:1")
-	s.refuses("temporal did not answer within 2s", "conversations", "--timeout", "2s")
+	s.refuses("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
 	s.refuses("not known", "show", "#nowhere")
 }
 

@@ -34,7 +34,8 @@ var (
 	// ErrNoWorker is returned when no worker answered within the context's time. What was
 	// ordered may yet be carried out, by the next one that comes.
 	ErrNoWorker = errors.New("no worker answers")
-	// ErrNoServer is returned when Temporal did not answer within the context's time.
+	// ErrNoServer is returned when Temporal did not answer within the context's time, or
+	// could not be reached: then with a *serviceerror.Unavailable, which says why.
 	ErrNoServer = errors.New("temporal does not answer")
 )
 

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Why Temporal cannot be reached is said; of the time only where it has passed.
+func TestWhatIsSaidWithoutTemporal(t *testing.T) {
+	o := newOffice(t, "")
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mute.Close() })
+	for _, test := range []struct{ name, address, tls, why string }{
+		{"refused", nowhere, "false", "connection refused"},
+		{"an unknown host", "temporal.invalid:7233", "false", "lookup temporal.invalid"},
+		{"no address", "notanaddress", "false", "missing port in address"},
+		{"TLS against plain text", plain.Listener.Addr().String(), "true", "first record does not look like a TLS handshake"},
+		{"silence", mute.Addr().String(), "false", " did not answer within 500ms. Is it running"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("TEMPORAL_ADDRESS", test.address)
+			t.Setenv("TEMPORAL_TLS", test.tls)
+			status, _, said := o.command("mute", "general", "--timeout", "500ms")
+			if status != 1 || !strings.Contains(said, "temporal at "+test.address+" did not answer") || !strings.Contains(said, test.why) {
+				t.Errorf("status %d, want 1 and %q: %s", status, test.why, said)
+			}
+			if test.name != "silence" && strings.Contains(said, "within") {
+				t.Errorf("no time has passed: %s", said)
+			}
+		})
+	}
+}
