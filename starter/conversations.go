@@ -38,7 +38,7 @@ func (c *conversationsCommand) Validate() error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
 	}
-	return nil
+	return c.check()
 }
 
 func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {

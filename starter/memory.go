@@ -112,6 +112,14 @@ func (memoryList) Help() string {
 	return "Examples:\n  starter memory list\n  starter memory list general --limit 20"
 }
 
+// Validate is kong's way to be told what cannot be.
+func (c *memoryList) Validate() error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	}
+	return nil
+}
+
 func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, memoryOf{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
 		listed, err := c.list(ctx, db, scope)

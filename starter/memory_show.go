@@ -123,6 +123,14 @@ type memoryHistory struct {
 // Help is shown below the usage.
 func (memoryHistory) Help() string { return "Examples:\n  starter memory history general" }
 
+// Validate is kong's way to be told what cannot be.
+func (c *memoryHistory) Validate() error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	}
+	return nil
+}
+
 func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
 		standing, err := db.Standing(ctx, scope)

@@ -24,6 +24,14 @@ type telling struct {
 	output
 }
 
+// Validate is kong's way to be told what cannot be.
+func (c *telling) Validate() error {
+	if err := c.talk.Validate(); err != nil {
+		return err
+	}
+	return c.reaching.check()
+}
+
 type answerNowCommand struct{ telling }
 
 // Help is kong's way to be told more.

@@ -37,6 +37,14 @@ type reaching struct {
 	Timeout time.Duration `default:"10s" help:"How long to wait for Temporal, and for a worker (${default})."`
 }
 
+// check reports a time in which nothing can answer.
+func (r reaching) check() error {
+	if r.Timeout <= 0 {
+		return fmt.Errorf("--timeout %s: want a time above 0, as 10s", r.Timeout)
+	}
+	return nil
+}
+
 // reached is what a command has in hand once it has got through.
 type reached struct {
 	store        *store.Store

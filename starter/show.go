@@ -32,6 +32,14 @@ and until when it is silent. Of one that is closed it tells how it ended.
   starter show '#general' 1700000000.000100 --json | jq .state.due_at`
 }
 
+// Validate is kong's way to be told what cannot be.
+func (c *showCommand) Validate() error {
+	if err := c.talk.Validate(); err != nil {
+		return err
+	}
+	return c.check()
+}
+
 // shown is a conversation as it is printed.
 type shown struct {
 	Conversation chat.Conversation `json:"conversation"`
