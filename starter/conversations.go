@@ -70,7 +70,7 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	rows := [][]string{{"PHASE", "DUE", "PENDING", "SINCE", "SILENT UNTIL", "CONVERSATION"}}
 	for _, l := range all {
 		rows = append(rows, []string{
-			string(l.Phase), clock(l.DueAt, zone), strconv.Itoa(l.Pending), clock(l.Since, zone), silent(l.Silenced, zone, now),
+			string(l.Phase), clock(l.DueAt, zone), pending(l.Pending), clock(l.Since, zone), silent(l.Silenced, zone, now),
 			called(l.Conversation, l.Name),
 		})
 	}
@@ -86,6 +86,14 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 		_, err = fmt.Fprintln(w, "\nThere may be more: --limit")
 	}
 	return err
+}
+
+// pending is how many messages wait, where that is known.
+func pending(n *int) string {
+	if n == nil {
+		return "–"
+	}
+	return strconv.Itoa(*n)
 }
 
 // silent is the end of a mute or snooze that is not over; a mute has none.

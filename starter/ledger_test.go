@@ -170,6 +170,7 @@ func TestWhyCommand(t *testing.T) {
 	o.prints([]string{"why", "general", first.TS}, []string{"decided to answer", "together with " + second.TS, "in Slack as"}, []string{second.TS + ": Ada", "herald", "mute"})
 	o.prints([]string{"why", "general", own.TS}, []string{"the bot's own message"}, nil)
 	o.prints([]string{"why", "random"}, []string{"nothing was said"}, nil)
+	o.prints([]string{"why", "random", "--json"}, []string{`"entries": []`}, nil)
 
 	var story ledger.Story
 	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
@@ -236,6 +237,7 @@ total 5 1 500000 50000 1.20 and more`,
 		t.Errorf("as JSON: %+v", report)
 	}
 	o.prints([]string{"usage", "--since", "1d"}, []string{"total"}, []string{"2026-04-0", "not in the cost"})
+	o.prints([]string{"usage", "--since", "1d", "--json"}, []string{`"rows": []`}, nil)
 	o.fails(2, []string{"usage", "--by", "hour"}, "day")
 	o.fails(1, []string{"usage", "--since", "2026-04-03", "--until", "2026-04-03"}, "is not before")
 }

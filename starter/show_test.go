@@ -129,7 +129,7 @@ func TestConversationsForPeople(t *testing.T) {
 	t.Parallel()
 	waiting := operator.Listed{
 		Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366400.000100"}, Name: "general", Phase: conversation.Waiting,
-		DueAt: noon.Add(time.Minute), Since: noon, Pending: 2, Silenced: noon.Add(time.Hour),
+		DueAt: noon.Add(time.Minute), Since: noon, Pending: new(2), Silenced: noon.Add(time.Hour),
 	}
 	unknown := operator.Listed{Conversation: chat.Conversation{Team: "T1", Channel: "D1"}, Phase: operator.Unknown, Since: noon}
 	for _, test := range []struct {
@@ -142,7 +142,7 @@ func TestConversationsForPeople(t *testing.T) {
 		{"some", 50, []operator.Listed{waiting, unknown}, `
 PHASE    DUE                      PENDING  SINCE                    SILENT UNTIL             CONVERSATION
 waiting  2026-03-01 12:01:00 UTC  2        2026-03-01 12:00:00 UTC  2026-03-01 13:00:00 UTC  #general, thread 1772366400.000100
-unknown  –                        0        2026-03-01 12:00:00 UTC  –                        D1
+unknown  –                        –        2026-03-01 12:00:00 UTC  –                        D1
 `},
 		{"as many as there may be", 1, []operator.Listed{waiting}, `
 PHASE    DUE                      PENDING  SINCE                    SILENT UNTIL             CONVERSATION
@@ -152,7 +152,7 @@ There may be more: --limit
 `},
 		{"without a worker", 50, []operator.Listed{unknown}, `
 PHASE    DUE  PENDING  SINCE                    SILENT UNTIL  CONVERSATION
-unknown  –    0        2026-03-01 12:00:00 UTC  –             D1
+unknown  –    –        2026-03-01 12:00:00 UTC  –             D1
 
 No worker answered: what they wait for is not known.
 `},

@@ -65,7 +65,7 @@ type usageReport struct {
 
 func (c *usageCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
 	zone, now := p.Config.Location(), time.Now()
-	report := usageReport{Until: now, By: c.By}
+	report := usageReport{Until: now, By: c.By, Rows: []usage{}}
 	if report.Since, err = c.Since.time(now, zone); err != nil {
 		return err
 	}

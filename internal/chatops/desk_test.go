@@ -234,8 +234,8 @@ func TestStatus(t *testing.T) {
 	thread := here
 	thread.Thread = "1772366400.000100"
 	b.crew.waiting = []operator.Listed{
-		{Conversation: here, Phase: conversation.Waiting, DueAt: noon.Add(time.Minute), Since: noon, Pending: 3},
-		{Conversation: thread, Phase: conversation.Delaying, DueAt: noon.Add(time.Hour), Since: noon, Pending: 1},
+		{Conversation: here, Phase: conversation.Waiting, DueAt: noon.Add(time.Minute), Since: noon, Pending: new(3)},
+		{Conversation: thread, Phase: conversation.Delaying, DueAt: noon.Add(time.Hour), Since: noon, Pending: new(1)},
 		{Conversation: thread, Phase: operator.Unknown},
 	}
 	b.rooms.settings.Mode, b.rooms.settings.DailyCalls = config.ModeMention, 2

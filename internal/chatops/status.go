@@ -100,8 +100,8 @@ func phase(l operator.Listed, zone *time.Location) string {
 	default:
 		return "does not tell where it stands"
 	}
-	if l.Pending > 1 {
-		what += fmt.Sprintf(" (%d messages)", l.Pending)
+	if l.Pending != nil && *l.Pending > 1 {
+		what += fmt.Sprintf(" (%d messages)", *l.Pending)
 	}
 	return what + ", since " + moment(l.Since, zone)
 }

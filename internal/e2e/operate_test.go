@@ -92,7 +92,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 	s.workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.workspace.Say(attic, s.alice.ID, "and where is the ladder?")
 	for _, channel := range []string{s.general, attic} {
-		if l := held(channel); time.Until(l.DueAt) < 5*time.Minute || l.Pending != 1 || !l.Running {
+		if l := held(channel); time.Until(l.DueAt) < 5*time.Minute || l.Pending == nil || *l.Pending != 1 || !l.Running {
 			t.Errorf("listed as %+v", l)
 		}
 	}

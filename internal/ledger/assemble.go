@@ -13,7 +13,7 @@ import (
 
 // story puts the rows together. It is pure.
 func (r rows) story() Story {
-	s := Story{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier}
+	s := Story{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
 	told := map[string]*Decision{}
 	for _, d := range r.decisions {
 		told[d.Key] = r.decision(d)

@@ -41,8 +41,8 @@ type Listed struct {
 	DueAt time.Time `json:"due_at,omitzero"`
 	// Since is when the phase began, or, where that is not known, the run.
 	Since time.Time `json:"since,omitzero"`
-	// Pending is how many messages want a judgment or an answer.
-	Pending int  `json:"pending"`
+	// Pending is how many messages want a judgment or an answer; nil: not known.
+	Pending *int `json:"pending,omitempty"`
 	Running bool `json:"running"`
 	// Silenced is the end of a mute or snooze, of its own or its channel's.
 	Silenced time.Time `json:"silenced_until,omitzero"`
@@ -223,7 +223,7 @@ func (o *Operator) ask(ctx context.Context, all []Listed) {
 			defer cancel()
 			if s, err := o.query(ctx, all[i].ID); err == nil {
 				all[i].Phase, all[i].DueAt, all[i].Since = s.Phase, s.DueAt, s.Since
-				all[i].Pending = len(s.Pending) + len(s.Answering) + len(s.Later)
+				all[i].Pending = new(len(s.Pending) + len(s.Answering) + len(s.Later))
 			}
 			return nil
 		})

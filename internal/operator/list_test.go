@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,12 +63,12 @@ func testConversations(w *world) {
 		}
 	}
 	for _, l := range list(Filter{Limit: 2}) {
-		if l.Name != "general" || !l.Running || l.Pending != 1 || l.ID != l.Conversation.ID() || !l.Silenced.Equal(until) ||
+		if l.Name != "general" || !l.Running || l.Pending == nil || *l.Pending != 1 || l.ID != l.Conversation.ID() || !l.Silenced.Equal(until) ||
 			time.Until(l.DueAt) < time.Minute || time.Since(l.Since) > time.Hour {
 			t.Errorf("%+v", l)
 		}
 	}
-	if l := list(Filter{Channel: "C2"}); l[0].Name != "" || !l[0].DueAt.IsZero() || !l[0].Silenced.IsZero() || l[0].Pending != 0 {
+	if l := list(Filter{Channel: "C2"}); l[0].Name != "" || !l[0].DueAt.IsZero() || !l[0].Silenced.IsZero() || l[0].Pending == nil || *l[0].Pending != 0 {
 		t.Errorf("%+v", l[0])
 	}
 
@@ -78,7 +79,7 @@ func testConversations(w *world) {
 		t.Fatalf("%v, %v after %s", all, err, time.Since(began))
 	}
 	for _, l := range all {
-		if l.Phase != Unknown || l.Since.IsZero() || !l.Running {
+		if l.Phase != Unknown || l.Pending != nil || l.Since.IsZero() || !l.Running {
 			t.Errorf("without a worker: %+v", l)
 		}
 	}
@@ -107,6 +108,15 @@ func told(all []Listed) string {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s/%s", l.Phase, l.Conversation.Channel, l.Conversation.Thread), "/"))
 	}
 	return strings.Join(out, ", ")
+}
+
+func TestPendingAsJSON(t *testing.T) {
+	t.Parallel()
+	for want, l := range map[string]Listed{`"pending":0,`: {Pending: new(0)}, `"phase":"unknown","running":true`: {Phase: Unknown, Running: true}} {
+		if got, err := json.Marshal(l); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
 }
 
 func TestByDue(t *testing.T) {

@@ -212,9 +212,6 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	if story.Entries == nil {
-		story.Entries = []ledger.Entry{}
-	}
 	l.view.Story, l.view.Silenced, l.view.Memories = story, silenced, memories
 	return nil
 }
