@@ -311,7 +311,7 @@ func TestMemoryCommand(t *testing.T) {
 	o.fails(1, []string{"memory", "show", "nowhere"}, `channel "nowhere" is not known`)
 	o.fails(1, []string{"memory", "show", "general", o.ts(9)}, "is not known")
 	o.fails(1, []string{"memory", "show", "general", reply.TS}, "is a reply in the thread "+root.TS)
-	o.fails(1, []string{"memory", "show", "general", "first"}, "1700000000.000100")
+	o.fails(2, []string{"memory", "show", "general", "first"}, "1700000000.000100")
 	o.fails(1, []string{"memory", "forget", "general", "--message", o.ts(9), "--by", "ann"}, "the bot has never heard of it")
 	for part, args := range map[string][]string{
 		"say --workspace": {"forget", "--by", "ann"}, "--term is needed": {"rollback", "general", "--to", "1", "--by", "ann"},

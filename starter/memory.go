@@ -117,7 +117,7 @@ func (c *memoryList) Validate() error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
 	}
-	return nil
+	return checkThread(c.Thread)
 }
 
 func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"myao/internal/chat"
 	"myao/internal/launch"
@@ -17,10 +20,24 @@ import (
 
 // ordering says who gives an order.
 type ordering struct {
-	By string `env:"USER" placeholder:"NAME" help:"Who orders it, for the record ($$USER, else the name of the account)."`
+	By person `env:"USER" placeholder:"NAME" help:"Who orders it, for the record ($$USER, else the name of the account)."`
 }
 
-func (o ordering) by() string { return "cli:" + cmp.Or(o.By, account(user.Current)) }
+func (o ordering) by() string { return "cli:" + cmp.Or(string(o.By), account(user.Current)) }
+
+// person is a name as the record takes it.
+type person string
+
+// longestName is in characters.
+const longestName = 200
+
+// Validate is kong's way to be told what is no name.
+func (p person) Validate() error {
+	if name := string(p); utf8.RuneCountInString(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("want a name of at most %d characters, without control characters", longestName)
+	}
+	return nil
+}
 
 // account is the name of the account that the program runs as, or its number where it
 // has no name, as in a container.
@@ -61,7 +78,7 @@ func (c *memoryRollback) Validate() error {
 	case c.Term == string(chat.LongTerm) && c.Thread != "":
 		return errors.New("--term long: a thread has none")
 	}
-	return nil
+	return checkThread(c.Thread)
 }
 
 func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -121,7 +138,7 @@ func (c *memoryForget) Validate() error {
 	case len(c.Message) > 0 && c.Thread != "":
 		return errors.New("--message goes without a thread: the ts names the message in its channel")
 	}
-	return nil
+	return checkThread(c.Thread)
 }
 
 func (c *memoryForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {

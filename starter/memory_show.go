@@ -34,7 +34,7 @@ func (c *memoryShow) Validate() error {
 	case c.Version > 0 && c.Term == "" && c.Thread == "":
 		return errors.New("--version needs --term long or --term short")
 	}
-	return nil
+	return checkThread(c.Thread)
 }
 
 func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
@@ -128,7 +128,7 @@ func (c *memoryHistory) Validate() error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
 	}
-	return nil
+	return checkThread(c.Thread)
 }
 
 func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {

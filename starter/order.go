@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/chatops"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/ledger"
 	"myao/internal/operator"
 )
 
@@ -64,7 +64,7 @@ func (c *dropCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 }
 
 type snoozeCommand struct {
-	For length `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d; a year at the most."`
+	For length `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d12h; a year at the most."`
 	telling
 }
 
@@ -163,7 +163,7 @@ func (c telling) explain(ctx context.Context, err error) error {
 // text is the order for people: name is the conversation's, channel what the command
 // line calls its channel.
 func (o carriedOut) text(name, channel string, zone *time.Location, now time.Time) string {
-	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, o.By)
+	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, ledger.Plain(o.By))
 	switch {
 	case o.Order == conversation.UpdateSnooze:
 		line += ", until " + clock(o.Silenced, zone)
@@ -174,24 +174,16 @@ func (o carriedOut) text(name, channel string, zone *time.Location, now time.Tim
 	return line
 }
 
-// length is a time as a command line names it: 90m, 2h, 1d.
+// length is a time as a command line names it: as people say it in Slack (90m, 2h, 1d12h), or to the second.
 type length string
 
-var days = regexp.MustCompile(`^([0-9]{1,4})d$`)
-
 func (l length) duration() (time.Duration, error) {
-	var d time.Duration
-	if parts := days.FindStringSubmatch(string(l)); parts != nil {
-		n, err := strconv.Atoi(parts[1])
-		if err != nil {
-			return 0, err
-		}
-		d = time.Duration(n) * 24 * time.Hour
-	} else if d, _ = time.ParseDuration(string(l)); d%time.Second != 0 {
-		d = 0
+	if d, ok := chatops.Span(string(l)); ok {
+		return d, nil
 	}
-	if d < time.Second || d > conversation.LongestSnooze {
-		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d, from a second to a year", string(l))
+	d, err := time.ParseDuration(string(l))
+	if err != nil || d < time.Second || d > conversation.LongestSnooze || d%time.Second != 0 {
+		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d12h, from a second to a year", string(l))
 	}
 	return d, nil
 }

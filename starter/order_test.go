@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,8 +15,8 @@ import (
 func TestLength(t *testing.T) {
 	t.Parallel()
 	for l, want := range map[length]time.Duration{
-		"90m": 90 * time.Minute, "2h": 2 * time.Hour, "1d": 24 * time.Hour, "1h30m": 90 * time.Minute, "1s": time.Second, "366d": 366 * 24 * time.Hour,
-		"367d": 0, "9999d": 0, "8785h": 0, "0d": 0, "0s": 0, "-1h": 0, "1.5d": 0, "1d2h": 0, "500ms": 0, "1.5s": 0, "2": 0, "2 h": 0, "soon": 0, "": 0,
+		"90m": 90 * time.Minute, "2h": 2 * time.Hour, "1d": 24 * time.Hour, "1h30m": 90 * time.Minute, "1s": time.Second, "1d12h": 36 * time.Hour, "1d2h30m": 26*time.Hour + 30*time.Minute, "1m30s": 90 * time.Second, "366d": 366 * 24 * time.Hour,
+		"367d": 0, "9999d": 0, "8785h": 0, "0d": 0, "0s": 0, "-1h": 0, "1.5d": 0, "365d25h": 0, "1h1d": 0, "500ms": 0, "1.5s": 0, "2": 0, "2 h": 0, "soon": 0, "": 0,
 	} {
 		got, err := l.duration()
 		if got != want || (err == nil) != (want > 0) {
@@ -43,8 +44,9 @@ func TestOrderForPeople(t *testing.T) {
 			"The thread stays silent with its channel until 2026-03-01 13:00:00 UTC: starter unmute general ends that"},
 		{"unmute in a channel that is muted", carriedOut{Order: "unmute", ChannelSilenced: mute}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
 			"The thread stays silent with its channel until it is unmuted: starter unmute general ends that"},
+		{"by a name from the environment", carriedOut{Order: "drop", By: "cli:car\x1b[2Jol"}, `drop: done in #general, thread 1.2, by cli:car\x1b[2Jol`},
 	} {
-		test.order.By = "cli:carol"
+		test.order.By = cmp.Or(test.order.By, "cli:carol")
 		if got := test.order.text("#general, thread 1.2", "#general", time.UTC, noon); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
@@ -57,30 +59,45 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		status int
 		says   string
 	}{
-		"answer-now --help":                          {0, "starter answer-now '#general' 1700000000.000100"},
-		"snooze --help":                              {0, "starter snooze --for 2h general"},
-		"conversations --help":                       {0, "starter conversations --phase waiting,delaying"},
-		"mute --by carol":                            {2, "<channel>"},
-		"snooze general --by carol":                  {2, "--for"},
-		"snooze general --by carol --for soon":       {2, "want a time such as 90m, 2h or 1d"},
-		"drop general yesterday --by carol":          {2, "want the ts of a message"},
-		"show general 1700000000.000100 and":         {2, "and"},
-		"conversations --phase asleep":               {2, "waiting"},
-		"conversations --limit 0":                    {2, "want 1 or more"},
-		"conversations --limit=-1":                   {2, "want 1 or more"},
-		"memory list --limit 0":                      {2, "--limit 0: want 1 or more"},
-		"memory list general --limit=-1":             {2, "--limit -1: want 1 or more"},
-		"memory history --limit 0":                   {2, "--limit 0: want 1 or more"},
-		"memory history general --limit=-1":          {2, "--limit -1: want 1 or more"},
-		"why general --limit=-1":                     {2, "--limit -1: want 1 or more"},
-		"unmute general --by carol --timeout soon":   {2, "--timeout"},
-		"unmute general --by carol --timeout 0":      {2, "--timeout 0s: want a time above 0"},
-		"snooze general --for 1h --timeout=-5s":      {2, "--timeout -5s: want a time above 0"},
-		"answer-now general then --timeout 0":        {2, "want the ts of a message"},
-		"show general --timeout 0s":                  {2, "--timeout 0s: want a time above 0"},
-		"show general yesterday":                     {2, "want the ts of a message"},
-		"conversations --timeout=-5s":                {2, "--timeout -5s: want a time above 0"},
-		"unmute general --by carol --config no.yaml": {1, "no.yaml"},
+		"answer-now --help":                                              {0, "starter answer-now '#general' 1700000000.000100"},
+		"snooze --help":                                                  {0, "starter snooze --for 2h general"},
+		"conversations --help":                                           {0, "starter conversations --phase waiting,delaying"},
+		"mute --by carol":                                                {2, "<channel>"},
+		"snooze general --by carol":                                      {2, "--for"},
+		"snooze general --by carol --for soon":                           {2, "want a time such as 90m, 2h or 1d"},
+		"drop general yesterday --by carol":                              {2, "want the ts of a message"},
+		"show general 1700000000.000100 and":                             {2, "and"},
+		"conversations --phase asleep":                                   {2, "waiting"},
+		"conversations --limit 0":                                        {2, "want 1 or more"},
+		"conversations --limit=-1":                                       {2, "want 1 or more"},
+		"memory list --limit 0":                                          {2, "--limit 0: want 1 or more"},
+		"memory list general --limit=-1":                                 {2, "--limit -1: want 1 or more"},
+		"memory history --limit 0":                                       {2, "--limit 0: want 1 or more"},
+		"memory history general --limit=-1":                              {2, "--limit -1: want 1 or more"},
+		"why general --limit=-1":                                         {2, "--limit -1: want 1 or more"},
+		"unmute general --by carol --timeout soon":                       {2, "--timeout"},
+		"unmute general --by carol --timeout 0":                          {2, "--timeout 0s: want a time above 0"},
+		"snooze general --for 1h --timeout=-5s":                          {2, "--timeout -5s: want a time above 0"},
+		"answer-now general then --timeout 0":                            {2, "want the ts of a message"},
+		"show general --timeout 0s":                                      {2, "--timeout 0s: want a time above 0"},
+		"show general yesterday":                                         {2, "want the ts of a message"},
+		"memory list general abc":                                        {2, "want the ts of a message"},
+		"memory show general abc":                                        {2, "want the ts of a message"},
+		"memory history general abc":                                     {2, "want the ts of a message"},
+		"memory rollback general abc --to 1":                             {2, "want the ts of a message"},
+		"memory forget general abc":                                      {2, "want the ts of a message"},
+		"usage --since 0001-01-01":                                       {2, "want a time from 1970 to 2099"},
+		"usage --since 999999d":                                          {2, "want a time from 1970 to 2099"},
+		"usage --until 9999-12-31":                                       {2, "want a time from 1970 to 2099"},
+		"mute general --by car\x1b[2Jol":                                 {2, "without control characters"},
+		"unmute general --by car\u007fol":                                {2, "without control characters"},
+		"memory forget general --by car\aol":                             {2, "want a name"},
+		"memory rollback general --term long --to 1 --by car\x00ol":      {2, "want a name"},
+		"mute general --by " + strings.Repeat("é", 201):                  {2, "at most 200 characters"},
+		"mute general --config no.yaml --by " + strings.Repeat("é", 200): {1, "no.yaml"},
+		"snooze general --for 1d12h --config no.yaml":                    {1, "no.yaml"},
+		"conversations --timeout=-5s":                                    {2, "--timeout -5s: want a time above 0"},
+		"unmute general --by carol --config no.yaml":                     {1, "no.yaml"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()

@@ -25,9 +25,12 @@ type talk struct {
 }
 
 // Validate is kong's way to be told what cannot be.
-func (t talk) Validate() error {
-	if t.Thread != "" && !chat.ValidTS(t.Thread) {
-		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", t.Thread)
+func (t talk) Validate() error { return checkThread(t.Thread) }
+
+// checkThread reports what cannot be a thread; there may be none.
+func checkThread(ts string) error {
+	if ts != "" && !chat.ValidTS(ts) {
+		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", ts)
 	}
 	return nil
 }

@@ -17,15 +17,24 @@ var ago = regexp.MustCompile(`^([0-9]{1,6})([mhdw])$`)
 
 // Validate is kong's way to be told what is no instant.
 func (i instant) Validate() error {
-	if _, err := i.time(time.Time{}, time.UTC); i != "" && err != nil {
+	if _, err := i.time(time.Now(), time.UTC); i != "" && err != nil {
 		return err
 	}
 	return nil
 }
 
 // time is the instant as seen now: a day begins at midnight in a zone, and so does what
-// is so many days or weeks ago.
+// is so many days or weeks ago. Before 1970 there was nothing to tell of, nor is there
+// from 2100 on: what sums up day by day would take minutes to find none.
 func (i instant) time(now time.Time, zone *time.Location) (time.Time, error) {
+	at, err := i.parse(now, zone)
+	if err == nil && (at.Year() < 1970 || at.Year() >= 2100) {
+		err = fmt.Errorf("%q: want a time from 1970 to 2099", string(i))
+	}
+	return at, err
+}
+
+func (i instant) parse(now time.Time, zone *time.Location) (time.Time, error) {
 	now = now.In(zone)
 	if parts := ago.FindStringSubmatch(string(i)); parts != nil {
 		n, err := strconv.Atoi(parts[1])

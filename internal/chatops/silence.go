@@ -27,7 +27,7 @@ func (d *Desk) snooze(ctx context.Context, r request) (text, result string) {
 	length := snoozeFor
 	if len(r.args) > 0 {
 		var ok bool
-		if length, ok = span(r.args[0]); !ok || len(r.args) > 1 {
+		if length, ok = Span(r.args[0]); !ok || len(r.args) > 1 {
 			return "I do not know how long that is. A snooze is from `1m` to `366d` long, as in `" + word(r.Name) +
 				" snooze 30m`, `2h`, `1d12h`; without a time it is an hour.", refused
 		}
@@ -78,8 +78,8 @@ func (d *Desk) tell(ctx context.Context, r request, update string, seconds int) 
 
 var spanPattern = regexp.MustCompile(`^(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?$`)
 
-// span reads how long something lasts, as 1d12h or 30m.
-func span(s string) (time.Duration, bool) {
+// Span reads how long a snooze lasts, as 1d12h or 30m: from a minute to the longest that there is.
+func Span(s string) (time.Duration, bool) {
 	parts := spanPattern.FindStringSubmatch(s)
 	if s == "" || parts == nil {
 		return 0, false
