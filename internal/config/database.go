@@ -2,7 +2,12 @@ package config
 
 import (
 	"net/url"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Database says where everything is kept.
@@ -31,14 +36,14 @@ func (d Database) String() string { return d.Redacted() }
 func (d Database) GoString() string { return d.Redacted() }
 
 // redactURL returns what of a URL may be printed. What cannot be parsed may hide
-// a password anywhere, and is hidden whole.
+// a password anywhere, and is hidden whole; so is what has an @ out of its place.
 func redactURL(raw string) string {
 	if strings.HasPrefix(raw, "sqlite:") {
 		return raw
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil:
+	case err != nil, strayAt(raw):
 		return hidden
 	case u.Scheme == "" || u.Opaque != "":
 		if strings.ContainsAny(raw, "@=") {
@@ -61,4 +66,45 @@ func urlSecret(raw string) string {
 	}
 	password, _ := u.User.Password()
 	return password
+}
+
+// strayAt reports whether a URL has an @ elsewhere than before its host, or more than one.
+// Then a part of a password that was not encoded may stand anywhere behind the first one,
+// and libpq's rules, which Postgres's driver goes by, differ from net/url's on where.
+func strayAt(raw string) bool {
+	_, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		return false
+	}
+	before, behind, ok := strings.Cut(rest, "@")
+	return ok && (strings.ContainsAny(before, "/?#") || strings.Contains(behind, "@"))
+}
+
+// refused returns why Postgres's driver would not connect to a URL whatever answers there,
+// or "". It looks at the environment and at the files that the options name, too.
+func refused(raw string) string {
+	_, err := pgx.ParseConfig(raw)
+	if err == nil {
+		return ""
+	}
+	// The driver's own text begins with the URL, of which it hides what it can.
+	why, _ := strings.CutPrefix(err.Error(), pgconn.NewParseConfigError(raw, "", nil).Error())
+	if unparsed := "failed to parse as URL"; strings.HasPrefix(why, unparsed) {
+		why = unparsed // what follows may quote a password that an & has cut in two
+	}
+	if names := driverVariables(os.Environ()); len(names) > 0 {
+		why += " (the environment has " + strings.Join(names, ", ") + ")"
+	}
+	return why
+}
+
+// driverVariables are the names, in their order, of the variables that may be Postgres's.
+func driverVariables(environ []string) (names []string) {
+	for _, entry := range environ {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "PG") && value != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

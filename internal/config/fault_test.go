@@ -50,6 +50,11 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"database scheme", "database: {url: 'mysql://me:hunter22@db/x'}", `database.url = mysql://me:xxxxx@db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database DSN", "database: {url: 'host=db password=hunter22'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database port", "database: {url: 'postgres://me:hunter22@db:port/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"database port too big", "database: {url: 'postgres://me:hunter22@db:99999/x'}", `database.url = postgres://me:xxxxx@db:99999/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: invalid port`},
+		{"database option", "database: {url: 'postgres://me:hunter22@db/x?sslmode=banana'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to configure TLS (sslmode is invalid)`},
+		{"database option of pgx", "database: {url: 'postgres://me:hunter22@db/x?default_query_exec_mode=slow'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: invalid default_query_exec_mode (unknown value "slow")`},
+		{"database certificate", "database: {url: 'postgres://me:hunter22@db/x?sslrootcert=/does/not/exist'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to configure TLS (unable to read CA file: open /does/not/exist: no such file or directory)`},
+		{"database password cut by an &", "database: {url: 'postgres://db/x?password=part1&hunter22'}", `database.url = postgres://db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to parse as URL`},
 		{"database empty", "database: {url: ''}", `database.url: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"SQLite without path", "database: {url: 'sqlite:'}", `database.url = sqlite:: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"SQLite in memory", "database: {url: 'sqlite::memory:'}", `database.url = sqlite::memory:: must name a file, which two programs share, without options`},
@@ -192,6 +197,32 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// An @ that is not encoded puts a part of a password where it is not looked for: into the
+// host's name, the database's, an option.
+func TestNoPartOfAPasswordIsTold(t *testing.T) {
+	want := `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME with no @ but the one before HOST: elsewhere, as in a password, @ is %40, / is %2F, ? is %3F, # is %23`
+	for _, address := range []string{
+		"u:part1@part2@h:99999/x", "u:part1@part2@h:5432/x", "u:12/part2@h/x", "u:12?part2@h/x", "u:12#part2@h/x",
+		"u:part1@12/part2@h/x", "u:part1@12?part2@h/x", "u:part1@12#part2@h/x", "h/x?password=part1@part2",
+	} {
+		got := faultsOf(t, over("database: {url: 'postgres://"+address+"'}"), nil)
+		if len(got) != 1 || got[0].String() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", address, got, want)
+		}
+	}
+}
+
+// Postgres's driver goes by the environment, too: of which a fault tells the names.
+func TestTheEnvironmentOfADatabase(t *testing.T) {
+	t.Setenv("PGSSLMODE", "banana")
+	t.Setenv("PGPASSWORD", "hunter22")
+	want := `database.url = postgres://db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: ` +
+		`failed to configure TLS (sslmode is invalid) (the environment has PGPASSWORD, PGSSLMODE)`
+	if got := faultsOf(t, over("database: {url: 'postgres://db/x'}"), nil); len(got) != 1 || got[0].String() != want {
+		t.Errorf("got  %v\nwant %s", got, want)
 	}
 }
 

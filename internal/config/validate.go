@@ -143,8 +143,16 @@ func (d Database) validate(f *faults) {
 		}
 		return
 	}
-	if u, err := url.Parse(d.URL); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" {
+	u, err := url.Parse(d.URL)
+	switch {
+	case err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "":
 		f.add("database.url", d.Redacted(), "%s", allowed)
+	case strayAt(d.URL):
+		f.add("database.url", d.Redacted(), "%s with no @ but the one before HOST: elsewhere, as in a password, @ is %%40, / is %%2F, ? is %%3F, # is %%23", allowed)
+	default:
+		if why := refused(d.URL); why != "" {
+			f.add("database.url", d.Redacted(), "%s that can be connected to: %s", allowed, why)
+		}
 	}
 }
 

@@ -279,6 +279,17 @@ func TestOpenGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
+// What Postgres's driver says of a URL that it does not take holds what it knows for no
+// part of a password.
+func TestOpenTellsNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://u:part1@part2@h:99999/x", "postgres://u:part1@h/x?password=part1&part2"} {
+		if _, err := Open(t.Context(), url); err == nil || strings.Contains(err.Error(), "part") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 // Contexts that end in the middle of whatever is under way leave no lock and no
 // half of an entry behind.
 func TestCancelledWritersLeaveNothingBehind(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/ncruces/go-sqlite3/gormlite"
@@ -74,6 +75,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
 	})
+	if unusable := (*pgconn.ParseConfigError)(nil); errors.As(err, &unusable) {
+		// Its text holds the URL, and parts of a password that it does not take for one.
+		err = errors.New("the URL, with the options of the environment, cannot be used")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", s.location, err)
 	}
