@@ -19,7 +19,7 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Interactions))
 		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Commands))
 	}
-	web.Probes(mux, s.metrics, s.missing)
+	web.Probes(mux, s.metrics, s.hasDatabase, s.hasTemporal, s.hasSlack)
 	return mux
 }
 
@@ -36,23 +36,34 @@ func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 	})
 }
 
-// missing is what the starter needs and has not.
-func (s *starter) missing(ctx context.Context) (missing []error) {
-	if db := s.store.Load(); db == nil {
-		missing = append(missing, errors.New("database: not open yet"))
-	} else if err := db.Ping(ctx); err != nil {
-		missing = append(missing, fmt.Errorf("database: %w", err))
+func (s *starter) hasDatabase(ctx context.Context) error {
+	db := s.store.Load()
+	if db == nil {
+		return errors.New("database: not open yet")
 	}
+	if err := db.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+func (s *starter) hasTemporal(ctx context.Context) error {
 	if _, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		missing = append(missing, fmt.Errorf("temporal: %w", err))
-	} else if !s.registered.Load() {
-		missing = append(missing, errors.New("temporal: search attributes not registered yet"))
+		return fmt.Errorf("temporal: %w", err)
 	}
+	if !s.registered.Load() {
+		return errors.New("temporal: search attributes not registered yet")
+	}
+	return nil
+}
+
+func (s *starter) hasSlack(ctx context.Context) error {
+	var unknown, unconnected error
 	if _, err := s.slack.Identity(ctx); err != nil {
-		missing = append(missing, fmt.Errorf("slack: %w", err))
+		unknown = fmt.Errorf("slack: %w", err)
 	}
 	if s.socket != nil && !s.socket.Connected() {
-		missing = append(missing, errors.New("slack: Socket Mode is not connected"))
+		unconnected = errors.New("slack: Socket Mode is not connected")
 	}
-	return missing
+	return errors.Join(unknown, unconnected)
 }

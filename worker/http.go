@@ -50,26 +50,37 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.Probes(mux, h.Telemetry.Registry, h.missing)
+	web.Probes(mux, h.Telemetry.Registry, h.hasDatabase, h.hasTemporal, h.hasSlack)
 	return web.Serve(ctx, web.NewServer(mux, web.Usual(), h.Logger), listener)
 }
 
-// missing is what the worker needs and has not.
-func (h *health) missing(ctx context.Context) (missing []error) {
-	if db := h.store.Load(); db == nil {
-		missing = append(missing, errors.New("database: not open yet"))
-	} else if err := db.Ping(ctx); err != nil {
-		missing = append(missing, fmt.Errorf("database: %w", err))
+func (h *health) hasDatabase(ctx context.Context) error {
+	db := h.store.Load()
+	if db == nil {
+		return errors.New("database: not open yet")
 	}
+	if err := db.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+func (h *health) hasTemporal(ctx context.Context) error {
 	if why := h.fatal.Load(); why != nil {
-		missing = append(missing, fmt.Errorf("temporal: worker stopped polling: %s", *why))
-	} else if _, err := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		missing = append(missing, fmt.Errorf("temporal: %w", err))
-	} else if !h.polling.Load() {
-		missing = append(missing, errors.New("temporal: the worker does not poll yet"))
+		return fmt.Errorf("temporal: worker stopped polling: %s", *why)
 	}
+	if _, err := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fmt.Errorf("temporal: %w", err)
+	}
+	if !h.polling.Load() {
+		return errors.New("temporal: the worker does not poll yet")
+	}
+	return nil
+}
+
+func (h *health) hasSlack(ctx context.Context) error {
 	if _, err := h.slack.Identity(ctx); err != nil {
-		missing = append(missing, fmt.Errorf("slack: %w", err))
+		return fmt.Errorf("slack: %w", err)
 	}
-	return missing
+	return nil
 }
