@@ -59,7 +59,7 @@ func (h *health) hasDatabase(ctx context.Context) error {
 	if db == nil {
 		return errors.New("database: not open yet")
 	}
-	if err := db.Ping(ctx); err != nil {
+	if err := db.Writable(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
 	return nil

@@ -37,6 +37,22 @@ func (e *examination) database(ctx context.Context) Finding {
 	return ok("%s answers", e.Config.Database.Redacted())
 }
 
+// writes looks whether the database can be written to now: without that every event is
+// refused. The other checks only read.
+func (e *examination) writes(ctx context.Context) Finding {
+	if e.db == nil {
+		return skip("there is no database yet")
+	}
+	if err := e.db.Writable(ctx); err != nil {
+		mend := "let database.url name a Postgres that takes writes: the primary, without default_transaction_read_only"
+		if _, file := e.Config.Database.SQLitePath(); file {
+			mend = "end what holds the file, such as a backup, or a shell in the middle of a transaction"
+		}
+		return fail(mend, "%v", err)
+	}
+	return ok("it takes them")
+}
+
 // absent is a SQLite database that has yet to be made: by the starter or the worker, if
 // they may.
 func (e *examination) absent(path string) Finding {
@@ -58,7 +74,7 @@ func (e *examination) absent(path string) Finding {
 	}
 }
 
-// file looks at who can read what people said, and whether it can be written.
+// file looks at who can read what people said, and whether this account may write it.
 func (e *examination) file(context.Context) Finding {
 	if e.db == nil {
 		return skip("there is no database yet")
@@ -80,7 +96,7 @@ func (e *examination) file(context.Context) Finding {
 	if !writable(dir) {
 		return fail("let the account that runs the programs write there: SQLite's log stands beside the file", "%s cannot be written to", dir)
 	}
-	return ok("%s is its owner's alone, and can be written", path)
+	return ok("%s is its owner's alone, and this account may write it", path)
 }
 
 // migrations compares the tables with what this program knows.

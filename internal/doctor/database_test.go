@@ -40,7 +40,7 @@ func keep(t *testing.T, change func(s *store.Store, path string, exec func(strin
 	return look(t, "sqlite:"+path, time.Now)
 }
 
-// look is what the checks of a database find: database, file, migrations, backlog.
+// look is what the checks of a database find: database, file, migrations, backlog, writes.
 func look(t *testing.T, url string, clock func() time.Time) []Finding {
 	t.Helper()
 	c := config.Default()
@@ -50,6 +50,7 @@ func look(t *testing.T, url string, clock func() time.Time) []Finding {
 	return examine(t.Context(), []check{
 		{name: "database", look: e.database}, {name: "database file", needs: "database", look: e.file},
 		{name: "migrations", needs: "database", look: e.migrations}, {name: "backlog", needs: "migrations", look: e.backlog},
+		{name: "database writes", needs: "database", look: e.writes},
 	})
 }
 
@@ -61,27 +62,27 @@ func TestDatabase(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		change   func(*store.Store, string, func(string))
-		statuses [4]Status
-		says     [4]string
+		statuses [5]Status
+		says     [5]string
 	}{
-		{"as it should be", migrate, [4]Status{OK, OK, OK, OK}, [4]string{"answers", "owner's alone", "all", "nothing waits"}},
-		{"not there yet", nil, [4]Status{Warn, Skip, Skip, Skip}, [4]string{"is not there yet"}},
-		{"without tables", func(*store.Store, string, func(string)) {}, [4]Status{OK, OK, Warn, Skip}, [4]string{"", "", "no tables yet"}},
+		{"as it should be", migrate, [5]Status{OK, OK, OK, OK, OK}, [5]string{"answers", "owner's alone", "all", "nothing waits", "takes them"}},
+		{"not there yet", nil, [5]Status{Warn, Skip, Skip, Skip, Skip}, [5]string{"is not there yet"}},
+		{"without tables", func(*store.Store, string, func(string)) {}, [5]Status{OK, OK, Warn, Skip, OK}, [5]string{"", "", "no tables yet"}},
 		{"one to go", func(s *store.Store, path string, exec func(string)) {
 			migrate(s, path, exec)
 			exec("DELETE FROM " + version + " WHERE version_id = (SELECT MAX(version_id) FROM " + version + ")")
-		}, [4]Status{OK, OK, Warn, OK}, [4]string{"", "", "pending: 0000"}},
+		}, [5]Status{OK, OK, Warn, OK, OK}, [5]string{"", "", "pending: 0000"}},
 		{"of a newer program", func(s *store.Store, path string, exec func(string)) {
 			migrate(s, path, exec)
 			exec("INSERT INTO " + version + " (version_id, is_applied) VALUES (9999, true)")
-		}, [4]Status{OK, OK, Fail, Skip}, [4]string{"", "", "newer than this program, by 1 migration"}},
+		}, [5]Status{OK, OK, Fail, Skip, OK}, [5]string{"", "", "newer than this program, by 1 migration"}},
 		{"open to everybody", func(s *store.Store, path string, exec func(string)) {
 			migrate(s, path, exec)
 			_ = os.Chmod(path, 0o644)
-		}, [4]Status{OK, Warn, OK, OK}, [4]string{"", "chmod 600"}},
+		}, [5]Status{OK, Warn, OK, OK, OK}, [5]string{"", "chmod 600"}},
 		{"no database", func(_ *store.Store, path string, _ func(string)) {
 			_ = os.WriteFile(path, []byte("these are my holiday pictures, and no database at all"), 0o600)
-		}, [4]Status{Fail, Skip, Skip, Skip}, [4]string{"let database.url name another"}},
+		}, [5]Status{Fail, Skip, Skip, Skip, Skip}, [5]string{"let database.url name another"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,6 +105,26 @@ func TestDatabaseIsNotMade(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the directory holds %v, %v; want the obstacle alone", entries, err)
+	}
+}
+
+// A file that another program has locked can be read, and nothing more.
+func TestLockedDatabase(t *testing.T) {
+	t.Parallel()
+	for i, f := range keep(t, func(s *store.Store, path string, exec func(string)) {
+		migrate(s, path, exec)
+		db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		lock, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = lock.Rollback() })
+	}) {
+		expect(t, f, [5]Status{OK, OK, OK, OK, Fail}[i], [5]string{"answers", "", "", "", "locked → end what holds the file"}[i])
 	}
 }
 

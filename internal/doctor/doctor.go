@@ -126,7 +126,8 @@ func (e *examination) checks() []check {
 		check{name: "workers", needs: "namespace", look: e.workers},
 		check{name: "schedules", needs: "namespace", look: e.schedules},
 		check{name: "memory", needs: "schedules", look: e.memory},
-		check{name: "database", look: e.database})
+		check{name: "database", look: e.database},
+		check{name: "database writes", needs: "database", look: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {
 		checks = append(checks, check{name: "database file", needs: "database", look: e.file})
 	}

@@ -21,8 +21,9 @@ func calls(s *Store) map[string]func(context.Context) error {
 	m := said(at(1), "")
 	c := of(m)
 	return map[string]func(context.Context) error{
-		"Ping":    s.Ping,
-		"Migrate": func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
+		"Ping":     s.Ping,
+		"Writable": s.Writable,
+		"Migrate":  func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
 		"Record": func(ctx context.Context) error {
 			_, err := s.Record(ctx, m, keep(m, conversation.Said))
 			return err

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// lockWithin is how long Writable waits for SQLite's write lock: beyond what our own
+// programs hold it for, and well within what a probe has.
+const lockWithin = time.Second
+
+// Writable reports whether the database answers and takes writes; it writes nothing. A
+// SQLite file may be locked by another program, and a Postgres a standby.
+func (s *Store) Writable(ctx context.Context) error {
+	pool, err := s.db.DB()
+	if err != nil {
+		return fmt.Errorf("write to database: %w", err)
+	}
+	if s.sqlite == "" {
+		var readOnly string
+		if err := pool.QueryRowContext(ctx, "SHOW transaction_read_only").Scan(&readOnly); err != nil {
+			return fmt.Errorf("reach database: %w", err)
+		}
+		if readOnly == "on" {
+			return errors.New("write to database: it is read-only, as a standby is")
+		}
+		return nil
+	}
+	// The wait for the lock, ten seconds by the file's busy_timeout, ends with the context.
+	ctx, cancel := context.WithTimeout(ctx, lockWithin)
+	defer cancel()
+	tx, err := pool.BeginTx(ctx, nil) // takes the lock
+	if err != nil {
+		return fmt.Errorf("write to database: %w", err)
+	}
+	_ = tx.Rollback() // nothing is lost
+	return nil
+}
