@@ -120,6 +120,10 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	if want := asking + " What was ordered may yet be carried out by the next one"; ordering != want {
 		t.Errorf("ordering: %s, want %s", ordering, want)
 	}
+	locked := reaching{Timeout: time.Second}.explain(t.Context(), fmt.Errorf("%w, and %w", operator.ErrNoWorker, operator.ErrUnwritable)).Error()
+	if want := "no worker answered within 1s, and the database takes no writes"; !strings.HasPrefix(locked, want) || strings.Contains(locked, "is one running") {
+		t.Errorf("a database that is locked: %s, want %s", locked, want)
+	}
 	if err := errors.New("broken"); (telling{}).explain(t.Context(), err) != err {
 		t.Error("anything else is no longer what it was")
 	}

@@ -34,6 +34,9 @@ var (
 	// ErrNoWorker is returned when no worker answered within the context's time. What was
 	// ordered may yet be carried out, by the next one that comes.
 	ErrNoWorker = errors.New("no worker answers")
+	// ErrUnwritable comes with ErrNoWorker where the database takes no writes, either, without
+	// which a worker carries nothing out.
+	ErrUnwritable = errors.New("the database takes no writes")
 	// ErrNoServer is returned when Temporal did not answer within the context's time, or
 	// could not be reached: then with a *serviceerror.Unavailable, which says why.
 	ErrNoServer = errors.New("temporal does not answer")
@@ -117,6 +120,9 @@ func (o *Operator) explain(ctx context.Context, err error) error {
 		if !o.answers(ctx) {
 			return fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
+		if why := o.unwritable(ctx); why != nil {
+			return fmt.Errorf("%w, and %w (%w): %w", ErrNoWorker, ErrUnwritable, why, err)
+		}
 		return fmt.Errorf("%w: %w", ErrNoWorker, err)
 	}
 	return err
@@ -128,4 +134,11 @@ func (o *Operator) answers(ctx context.Context) bool {
 	defer cancel()
 	_, err := o.Client.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err == nil
+}
+
+// unwritable is why the database takes no writes, or nil, once the context's time is up.
+func (o *Operator) unwritable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return o.Store.Writable(ctx)
 }

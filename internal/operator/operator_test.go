@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -41,6 +42,7 @@ type world struct {
 	*Operator
 	namespace  string
 	attributes bool
+	database   string // the file
 	stop       func() // the workers
 
 	mu     sync.Mutex
@@ -63,7 +65,8 @@ func newWorld(t *testing.T, attributes bool) *world {
 		t.Fatal(err)
 	}
 	c := dial(t, address, w.namespace)
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	w.database = filepath.Join(t.TempDir(), "myao.db")
+	db, err := store.Open(t.Context(), "sqlite:"+w.database)
 	if err == nil {
 		_, err = db.Migrate(t.Context())
 	}
@@ -259,9 +262,22 @@ func TestOrderThatNobodyHears(t *testing.T) {
 	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("no worker: %v", err)
 	}
-	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoWorker) {
+	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoWorker) || errors.Is(err, ErrUnwritable) {
 		t.Errorf("no worker: %v", err)
 	}
+	other, err := sql.Open("sqlite3", "file:"+w.database+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	lock, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) || !errors.Is(err, ErrUnwritable) {
+		t.Errorf("a database that is locked: %v", err)
+	}
+	_ = lock.Rollback()
 	w.Client = dial(t, "127.0.0.1:1", "default")
 	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoServer) {
 		t.Errorf("no server: %v", err)
