@@ -163,3 +163,13 @@ func TestChannels(t *testing.T) {
 	delete(e.Config.Channels, general)
 	expect(t, e.channels(t.Context()), OK, "in 2 channels")
 }
+
+func TestTemporalOfAnUnknownName(t *testing.T) {
+	t.Parallel()
+	e := &examination{Doctor: Doctor{Address: "nope.invalid:7233"}}
+	e.Dial = func() (client.Client, error) { return client.NewLazyClient(client.Options{HostPort: e.Address}) }
+	defer e.close()
+	ctx, cancel := context.WithTimeout(t.Context(), lookFor)
+	defer cancel()
+	expect(t, e.server(ctx), Fail, "nope.invalid:7233: lookup nope.invalid")
+}

@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -32,11 +34,23 @@ func (e *examination) server(ctx context.Context) Finding {
 		return fail(mend, "%v", err)
 	}
 	e.temporal = c
+	unknown := e.resolve(ctx)
 	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
-		return fail(mend, "%s: %v", e.Address, err)
+		return fail(mend, "%s: %v", e.Address, cmp.Or(unknown, err))
 	}
 	return ok("%s, version %s", e.Address, info.GetServerVersion())
+}
+
+// resolve looks the server's name up, since gRPC does not tell that there is no such name.
+// Not every server needs that: a proxy may look it up by itself.
+func (e *examination) resolve(ctx context.Context) error {
+	host, _, err := net.SplitHostPort(e.Address)
+	if err != nil || host == "" {
+		return nil // an address of gRPC's own kind, or of this machine
+	}
+	_, err = net.DefaultResolver.LookupHost(ctx, host)
+	return err
 }
 
 // namespace looks for the namespace, and for how long it keeps what has ended.
