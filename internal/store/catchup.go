@@ -17,21 +17,79 @@ type Synced struct {
 	Joined, Left, Renamed, Archived int
 }
 
+const (
+	// syncTogether is how many channels of a listing are written at once: whoever has something
+	// of one of them to write waits for that, and not for the whole listing.
+	syncTogether = 200
+	// saidAgain is how often it is written down when Slack says of a channel what it said before.
+	saidAgain = time.Hour
+)
+
 // SyncChannels takes in a complete listing of the channels that the bot is in. What is
 // not among them is left: its row stays, and its memories. A channel that is new, or
 // was left and is joined again, is known since it was listed; one that is new, also
 // since the first of its messages that an event brought, if that is earlier, or if it
 // is a direct message, as long as any other channel is.
-// Listed is when Slack was asked (Refreshed), or now.
-func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (Synced, error) {
+// Listed is when Slack was asked (Refreshed), or now. Of most channels there is nothing new:
+// they are only read. The others are written some at a time, so that an error may leave a
+// part of the listing taken in.
+func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (synced Synced, err error) {
 	fresh := make(map[string]channelRow, len(listed)) // a page may repeat what the one before had
 	for _, c := range listed {
 		c.Member = true
 		fresh[c.ID] = s.refreshed(team, c)
 	}
+	failed := func(err error) (Synced, error) {
+		return Synced{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
+	}
+	var rows []channelRow
+	if err := s.db.WithContext(ctx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {
+		return failed(err)
+	}
+	known := make(map[string]channelRow, len(rows))
+	var met, others, left []string
+	first := int64(0)
+	for _, old := range rows {
+		known[old.ChannelID] = old
+		if _, there := fresh[old.ChannelID]; old.Member && !there {
+			left = append(left, old.ChannelID)
+		}
+		if since := old.KnownSinceUS; since > 0 && (first == 0 || since < first) {
+			first = since
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(fresh)) { // one order for all who write
+		switch old := known[id]; {
+		case old.RefreshedUS == 0:
+			met = append(met, id)
+		case fresh[id].news(old):
+			others = append(others, id)
+		}
+	}
+	for _, ids := range [][]string{met, others, left} {
+		for some := range slices.Chunk(ids, syncTogether) {
+			if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	return synced, nil
+}
+
+// news reports whether what Slack says of a channel must be written down, being known as old. Of
+// a private channel it always must, since what Slack said before does not open it; a direct
+// message is never open.
+func (r channelRow) news(old channelRow) bool {
+	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
+	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived ||
+		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= saidAgain.Microseconds()
+}
+
+// takeIn writes down what a listing says of some channels, of which it decides by what is
+// known of them now. What it does not say anything of is left. first is as in meet.
+func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map[string]channelRow, first int64, all *Synced) error {
 	var synced Synced
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		synced = Synced{}
 		if s.sqlite == "" {
 			// One at a time. The rows that are there are locked in order; but two that meet
 			// new channels side by side may each hold what the other wants next.
@@ -40,22 +98,24 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 			}
 		}
 		var rows []channelRow
-		if err := s.locked(tx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {
+		if err := s.locked(tx).Where("team_id = ? AND ?", team, s.among("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {
 			return err
 		}
 		known := make(map[string]channelRow, len(rows))
-		var left []string
 		for _, old := range rows {
 			known[old.ChannelID] = old
-			if _, there := fresh[old.ChannelID]; old.Member && !there {
-				left = append(left, old.ChannelID)
-			}
 		}
-		synced.Left = len(left)
 		var met, others []channelRow
-		for _, id := range slices.Sorted(maps.Keys(fresh)) { // one order for all who write
-			row, old := fresh[id], known[id]
+		var left []string
+		for _, id := range ids {
+			row, listed := fresh[id]
+			old := known[id]
 			switch {
+			case !listed:
+				if old.Member {
+					left = append(left, id)
+				}
+				continue
 			case old.RefreshedUS == 0:
 				synced.Joined++
 				met = append(met, row)
@@ -73,19 +133,21 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 			}
 			others = append(others, row)
 		}
-		// First those that are new: of the others, some may be known since now.
-		if err := meet(tx, met); err != nil {
+		synced.Left = len(left)
+		if err := s.meet(tx, met, first); err != nil {
 			return err
 		}
 		if err := describe(tx, others); err != nil || len(left) == 0 {
 			return err
 		}
-		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id IN ?", team, left).Update("member", false).Error
+		return tx.Model(&channelRow{}).Where("team_id = ? AND ?", team, s.among("channel_id", left)).Update("member", false).Error
 	})
 	if err != nil {
-		return Synced{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
+		return err
 	}
-	return synced, nil
+	all.Joined, all.Left = all.Joined+synced.Joined, all.Left+synced.Left
+	all.Renamed, all.Archived = all.Renamed+synced.Renamed, all.Archived+synced.Archived
+	return nil
 }
 
 // Memberships is the channels that the bot is in and that are not archived, the most

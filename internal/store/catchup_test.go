@@ -1,13 +1,19 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"myao/internal/chat"
+	"myao/internal/testserver"
 )
 
 func (db database) sync(t *testing.T, listed ...Channel) Synced {
@@ -135,6 +141,138 @@ func TestSyncsAtOnce(t *testing.T) {
 			t.Errorf("afterwards %+v is left to do", got)
 		}
 	})
+}
+
+// many is channels of a listing, all of them called alike.
+func many(n int, name string) []Channel {
+	listed := make([]Channel, n)
+	for i := range listed {
+		listed[i] = Channel{ID: fmt.Sprintf("C%06d", i), Name: name}
+	}
+	return listed
+}
+
+// More channels than a statement has room for in either database are listed, and left.
+func TestSyncOfMoreThanAStatementHolds(t *testing.T) {
+	db := migrated(t, sqliteURL(t))
+	const n = 33_000
+	if got := db.sync(t, many(n, "some")...); got != (Synced{Joined: n}) {
+		t.Errorf("listed: %+v", got)
+	}
+	if got := db.sync(t); got != (Synced{Left: n}) {
+		t.Errorf("left: %+v", got)
+	}
+}
+
+// A listing that says what the one before said writes nothing for an hour, but of private
+// channels: what Slack said before it must not open them.
+func TestSyncWritesWhatIsNew(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		listed := []Channel{{ID: "C1", Name: "one"}, {ID: "C2", Name: "two", Archived: true}, {ID: "D1", Private: true}}
+		db.sync(t, listed...)
+		db.sync(t, listed[:2]...)
+		db.sync(t, listed...)
+		db.clock.advance(59 * time.Minute)
+		db.untouched(t, func(ctx context.Context) error {
+			_, err := db.SyncChannels(ctx, team, append(listed[1:], Channel{ID: "C1"}))
+			return err
+		})
+		db.sync(t, append(listed, Channel{ID: "C3", Private: true})...)
+		db.clock.advance(time.Minute)
+		asked := db.clock.now().Add(-time.Second)
+		db.sync(t, append(listed, Channel{ID: "C3", Private: true})...)
+		db.saveChannel(t, Channel{ID: "C3", Refreshed: asked})
+		if got := db.channel(t, "C3"); !got.Private {
+			t.Error("what Slack said before the listing has opened a channel")
+		}
+		for _, id := range []string{"C1", "C2", "D1"} {
+			if got, want := db.channel(t, id).Refreshed, noon.Add(time.Hour); got != want {
+				t.Errorf("%s was asked about at %v, want %v", id, got, want)
+			}
+		}
+	})
+}
+
+// What an event says while a listing is taken in holds against the listing, which is older.
+func TestAnEventClosesAChannelDuringASync(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two", Private: true})
+		s := open(t, db.url)
+		db.clock.advance(time.Minute)
+		asked := db.clock.now()
+		s.now = db.clock.now
+		read := sync.OnceFunc(func() {
+			db.clock.advance(time.Second)
+			for _, id := range []string{"C1", "C3"} {
+				db.closeChannel(t, id)
+			}
+			db.saveChannel(t, Channel{ID: "C2", Private: true, Member: true})
+		})
+		if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { read() }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SyncChannels(t.Context(), team, []Channel{
+			{ID: "C1", Name: "renamed", Refreshed: asked}, {ID: "C2", Name: "two", Refreshed: asked}, {ID: "C3", Refreshed: asked},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"C1", "C2", "C3"} {
+			if got := db.channel(t, id); !got.Private || !got.Member {
+				t.Errorf("got %+v", got)
+			}
+		}
+	})
+}
+
+// Whoever writes a channel waits for those that are written together with it, and for no others.
+func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
+	db := migrated(t, testserver.Postgres(t))
+	const n = syncTogether + 1
+	db.sync(t, many(n, "some")...)
+	tx := db.db.WithContext(t.Context()).Begin()
+	defer tx.Rollback()
+	if err := tx.Exec("SELECT 1 FROM channels WHERE channel_id = ? FOR UPDATE", fmt.Sprintf("C%06d", n-1)).Error; err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := db.SyncChannels(t.Context(), team, many(n, "others"))
+		done <- err
+	}()
+	for end := time.Now().Add(20 * time.Second); db.count(t, "channels", "name = 'others'") < syncTogether; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the others wait for a channel that is held")
+		}
+	}
+	if err := tx.Rollback().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := db.count(t, "channels", "name = 'others'"); got != n {
+		t.Errorf("%d channels are taken in, want %d", got, n)
+	}
+}
+
+// That Slack was asked about a channel is written often, and no index is to be written with it.
+func TestNoIndexTellsWhenSlackWasAsked(t *testing.T) {
+	db := migrated(t, testserver.Postgres(t))
+	db.sync(t, many(10, "some")...)
+	err := db.db.Transaction(func(tx *gorm.DB) error {
+		var hot [2]int
+		count := func(into *int) error {
+			return tx.Raw("SELECT pg_stat_get_xact_tuples_hot_updated('channels'::regclass)").Scan(into).Error
+		}
+		err := errors.Join(count(&hot[0]), tx.Exec("UPDATE channels SET refreshed_us = refreshed_us + 1").Error, count(&hot[1]))
+		if got := hot[1] - hot[0]; got != 10 {
+			t.Errorf("%d of 10 rows are written without their indexes", got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestUnwatched(t *testing.T) {

@@ -40,7 +40,8 @@ type Channel struct {
 	ID      string
 	Name    string
 	Private bool
-	// Refreshed is the zero time for a channel that Slack was never asked about.
+	// Refreshed is when that was, or up to an hour earlier if a listing said the same again.
+	// The zero time for a channel that Slack was never asked about.
 	Refreshed time.Time
 	// Member is set while the bot is in it, as Slack said last.
 	Member, Archived bool
@@ -95,7 +96,12 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 			row.KnownSinceUS = known[0].KnownSinceUS
 			return describe(tx, []channelRow{row})
 		}
-		return meet(tx, []channelRow{row})
+		var first int64
+		if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us > 0", team).
+			Scan(&first).Error; err != nil {
+			return err
+		}
+		return s.meet(tx, []channelRow{row}, first)
 	})
 	if err != nil {
 		return fmt.Errorf("save channel %s: %w", c.ID, err)
@@ -139,16 +145,12 @@ func describe(tx *gorm.DB, rows []channelRow) error {
 
 // meet is describe for channels of one team that are new: they are known since the
 // first of their messages that an event brought, if that was earlier. A direct message
-// is known as long as any channel is: nothing was said in it before the bot was there,
-// and who begins one while the programs are down shall be answered.
-func meet(tx *gorm.DB, rows []channelRow) error {
+// is known as long as any channel is, which is since first (0: there is none): nothing was
+// said in it before the bot was there, and who begins one while the programs are down
+// shall be answered.
+func (s *Store) meet(tx *gorm.DB, rows []channelRow, first int64) error {
 	if len(rows) == 0 {
 		return nil
-	}
-	var first int64
-	if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us > 0", rows[0].TeamID).
-		Scan(&first).Error; err != nil {
-		return err
 	}
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -165,7 +167,7 @@ func meet(tx *gorm.DB, rows []channelRow) error {
 			SELECT MIN(m.sent_us) FROM messages m
 			WHERE m.team_id = channels.team_id AND m.channel_id = channels.channel_id AND m.handled AND NOT m.deleted
 				AND m.sent_us < channels.known_since_us
-		), known_since_us) WHERE team_id = ? AND channel_id IN ?`, rows[0].TeamID, ids).Error
+		), known_since_us) WHERE team_id = ? AND ?`, rows[0].TeamID, s.among("channel_id", ids)).Error
 }
 
 // activeWithin is how exactly it is kept when a channel was active. A busy channel's row
