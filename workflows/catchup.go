@@ -44,6 +44,9 @@ const (
 	channelsTogether = 20
 	// channelsInPart is how many channels one part of a run holds.
 	channelsInPart = 500
+	// listFor is enough to list a hundred thousand channels, be it by 200 a call: Slack allows
+	// about fifty calls a minute, and the activity waits for the next ones.
+	listFor = 15 * time.Minute
 )
 
 // CatchUp reads what was said while the door was closed, in the channels that were
@@ -108,6 +111,6 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 
 // ChannelSync takes in which channels the bot is in, and what they are called.
 func ChannelSync(ctx workflow.Context) (out activities.SyncOutput, err error) {
-	err = workflow.ExecuteActivity(background(ctx, 5*time.Minute, "list channels at Slack"), do.SyncChannels).Get(ctx, &out)
+	err = workflow.ExecuteActivity(background(ctx, listFor, "list channels at Slack"), do.SyncChannels).Get(ctx, &out)
 	return out, err
 }

@@ -204,7 +204,7 @@ func TestChannelSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("0s sync")
-	if want := map[string]limits{"SyncChannels": {5 * minute, time.Hour, 10 * second, conversation.TaskQueue}}; !reflect.DeepEqual(c.limits, want) {
+	if want := map[string]limits{"SyncChannels": {15 * minute, time.Hour, 10 * second, conversation.TaskQueue}}; !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
 	c = newChore(t, workspace{fails: refuses("sync")})

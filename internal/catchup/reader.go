@@ -1,6 +1,7 @@
 package catchup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,8 +65,10 @@ const (
 	overlap = 2 * time.Minute
 	// threadsEvery is how often threads of which the newest history tells nothing are looked at.
 	threadsEvery = time.Hour
-	// listPages bounds a listing: a hundred thousand channels.
-	listPages = 500
+	// listPages bounds a listing: a hundred thousand channels, should Slack give 200 of them a
+	// page. limitPause is left where it does not say how long it refuses more.
+	listPages  = 500
+	limitPause = time.Second
 	// lookEvery is how often Slack is asked about a public channel that the bot is not in,
 	// lookAtMost about how many after one listing, and lookFor how long for each.
 	lookEvery  = time.Hour
@@ -75,6 +78,8 @@ const (
 
 // Sync lists the channels the bot is in, and takes the listing in when it is complete.
 // One that breaks off changes nothing: a channel that it did not come to would look left.
+// It would begin at the first page again, too: where Slack's limit comes between, Sync
+// waits as long as the context allows.
 // Then it looks whether channels that the bot is not in are still public.
 func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 	own, err := r.Slack.Identity(ctx)
@@ -85,7 +90,7 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 	var listed []store.Channel
 	var c cursor
 	for range listPages {
-		page, err := r.Slack.Conversations(ctx, c.at)
+		page, err := r.page(ctx, c.at)
 		if err != nil {
 			return store.Synced{}, fmt.Errorf("list channels: %w", err)
 		}
@@ -108,6 +113,30 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 		}
 	}
 	return store.Synced{}, fmt.Errorf("list channels: %w", errEndless)
+}
+
+// page asks for a page of the listing, any but the first until it is not over Slack's limit.
+func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error) {
+	for {
+		page, err := r.Slack.Conversations(ctx, at)
+		var refused *slack.Error
+		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !wait(ctx, cmp.Or(refused.RetryAfter, limitPause)) {
+			return page, err
+		}
+	}
+}
+
+// wait lets time pass, and reports false, at once, if the context would end before.
+func wait(ctx context.Context, d time.Duration) bool {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
+		return false
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // look asks Slack about public channels that the bot is not in: it lists them no more, and

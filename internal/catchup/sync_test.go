@@ -1,6 +1,7 @@
 package catchup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -75,7 +76,7 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"at once":                {Error: "missing_scope"},
-		"429 on the second page": {When: sandbox.LaterPage, Status: 429, RetryAfter: "3"},
+		"429 on the second page": {When: sandbox.LaterPage, Status: 429, RetryAfter: "30"},
 		"lost":                   {When: sandbox.LaterPage, Lose: true},
 		"no list":                {When: sandbox.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
 		"a channel without id": {When: sandbox.LaterPage, Alter: func(a map[string]any) {
@@ -96,7 +97,9 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 			before := b.channels()
 			b.w.Rename(before[0], "renamed")
 			b.w.Faults().Add(fault)
-			_, err := b.Sync(t.Context())
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // for less than the limit is said to last
+			defer cancel()
+			_, err := b.Sync(ctx)
 			var e *slack.Error
 			if err == nil || !errors.As(err, &e) && !errors.Is(err, errLoop) {
 				t.Errorf("got %v", err)
@@ -109,6 +112,24 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 				t.Errorf("a part of the listing was taken in: %+v, %v", known, err)
 			}
 		})
+	}
+}
+
+// Slack allows some fifty calls a minute: a listing of more pages goes on where it was refused.
+func TestAListingGoesOnAfterALimit(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
+	for i := range 2 {
+		b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.w.Bot().UserID)
+	}
+	limit := sandbox.Fault{Method: "users.conversations", When: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "1"}
+	b.w.Faults().Add(limit)
+	began := time.Now()
+	if got, want := b.sync(), (store.Synced{Joined: 3}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if took, calls := time.Since(began), b.calls("users.conversations"); took < 2*time.Second || calls != 5 {
+		t.Errorf("it took %v and %d calls, want two seconds and five calls", took, calls)
 	}
 }
 

@@ -50,6 +50,10 @@ type ChannelPage struct {
 	Next string
 }
 
+// listSize is the most that Slack allows, and more than it recommends (pageSize): tens of
+// thousands of conversations are to be listed within the calls that it allows a minute.
+const listSize = 999
+
 // Conversations reads a page of the channels and direct messages that the bot is in, archived
 // ones among them (docs.slack.dev/reference/methods/users.conversations); the cursor of the
 // first page is "". A page with an entry that names no channel is an error as a whole: to pass
@@ -58,7 +62,7 @@ func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage,
 	const method = "users.conversations"
 	ctx, answer := withAnswer(ctx)
 	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
-		Cursor: cursor, Limit: pageSize, Types: []string{"public_channel", "private_channel", "im"},
+		Cursor: cursor, Limit: listSize, Types: []string{"public_channel", "private_channel", "im"},
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)

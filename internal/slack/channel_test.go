@@ -80,7 +80,7 @@ func TestConversations(t *testing.T) {
 	}
 	calls := f.seen()
 	form := calls[0].form
-	if calls[0].method != "users.conversations" || form.Get("types") != "public_channel,private_channel,im" || form.Get("limit") != "200" ||
+	if calls[0].method != "users.conversations" || form.Get("types") != "public_channel,private_channel,im" || form.Get("limit") != "999" ||
 		form.Has("exclude_archived") || form.Has("user") || form.Has("cursor") {
 		t.Errorf("first call %v", calls[0])
 	}
