@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+
+	"myao/internal/slack"
 )
 
 // SyncOutput counts what a listing of channels changed.
@@ -66,14 +68,22 @@ type CatchUpOutput struct {
 
 // CatchUp reads what was said in some channels while the door was closed. One of
 // several that cannot be read stops no other, and is told of; one by itself is a failure.
+// At Slack's limit it leaves the others alone for as long as Slack says, or fails if that is
+// longer than it has.
 func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out CatchUpOutput
 	for _, channel := range in.Channels {
 		result, err := a.Missed.Channel(ctx, channel, in.Threads)
+		left := time.Duration(in.PauseSeconds) * time.Second
+		var refused *slack.Error
+		if errors.As(err, &refused) {
+			left = max(left, refused.RetryAfter)
+		}
+		end, limited := ctx.Deadline()
 		switch {
-		case err != nil && (len(in.Channels) == 1 || ctx.Err() != nil):
+		case err != nil && (len(in.Channels) == 1 || ctx.Err() != nil || limited && time.Until(end) <= left):
 			return CatchUpOutput{}, classify(fmt.Errorf("catch up with %s: %w", channel, err))
 		case err != nil:
 			a.Logger.WarnContext(ctx, "not caught up", "channel", channel, "error", err)
@@ -82,7 +92,7 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
 		}
 		out.Read, out.New, out.Taken = out.Read+result.Read, out.New+result.New, out.Taken+result.Taken
-		if err := rest(ctx, time.Duration(in.PauseSeconds)*time.Second); err != nil {
+		if err := rest(ctx, left); err != nil {
 			return CatchUpOutput{}, err
 		}
 	}

@@ -170,6 +170,31 @@ func TestCatchUpWithSeveralChannels(t *testing.T) {
 	}
 }
 
+// Slack's limit is of the whole workspace: the other channels wait as long as it says.
+func TestCatchUpWaitsAtSlacksLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
+	b.sync()
+	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
+	in := CatchUpInput{Channels: []string{b.general, other}}
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
+	began := time.Now()
+	got, err := attempt[CatchUpOutput](b.CatchUp, in)
+	if err != nil || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
+		t.Errorf("got %+v, %v; want one taken, and %s failed", got, err, b.general)
+	}
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("it took %v, and Slack wants to be left alone for two seconds", took)
+	}
+	before := len(b.workspace.Calls("conversations.history"))
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
+	_, err = attempt[CatchUpOutput](b.CatchUp, in)
+	if err == nil || applicationError(t, err).NextRetryDelay() != 2*time.Hour || len(b.workspace.Calls("conversations.history")) != before+1 {
+		t.Errorf("to be left alone for hours: %v, after %d calls", err, len(b.workspace.Calls("conversations.history"))-before)
+	}
+}
+
 // A worker that is told to stop does not sit out the pauses.
 func TestCatchUpEndsWithItsWorker(t *testing.T) {
 	t.Parallel()
