@@ -115,25 +115,54 @@ func (s *Store) Look(ctx context.Context, scope chat.Scope, since time.Time) (Cu
 // remembered, or if it was itself remembered since recalled.
 func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadLooks)
-	// They are sorted before they are looked at: those beyond the limit never are.
+	if s.sqlite != "" {
+		// They are sorted before they are looked at: those beyond the limit never are.
+		return s.changed(ctx, "threads", `
+			SELECT t.team_id AS team, t.channel_id AS channel, t.thread_ts AS thread FROM (
+				SELECT t.team_id, t.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
+					SELECT c.team_id, c.channel_id, m.thread_ts FROM channels c
+					LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+					CROSS JOIN messages m ON `+replyIn+` AND m.sent_us >= COALESCE(s.since_us, ?)
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+`
+					UNION SELECT c.team_id, c.channel_id, r.thread_ts FROM channels c
+					JOIN memory_scopes r ON `+threadIn+`
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` AND r.updated_us >= ?
+				) t LEFT JOIN memory_scopes s ON s.team_id = t.team_id AND s.channel_id = t.channel_id AND s.thread_ts = t.thread_ts
+				WHERE (t.channel_id, t.thread_ts) > (?, ?)
+				ORDER BY t.channel_id, t.thread_ts
+			) t
+			WHERE `+looked("t")+` <> (`+now+`)
+			ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
+			stamp(window), team, after.Channel, team, after.Channel, stamp(recalled), after.Channel, after.Thread, limit)
+	}
+	// The channels one after the other, in their order, and the threads of each in theirs: once
+	// there are enough, the rest of the workspace is not read. Postgres has to be told so. Where
+	// the condition depends on the channel, it takes it for true of a third of all messages.
 	return s.changed(ctx, "threads", `
-		SELECT t.team_id AS team, t.channel_id AS channel, t.thread_ts AS thread FROM (
-			SELECT t.team_id, t.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
-				SELECT c.team_id, c.channel_id, m.thread_ts FROM channels c
-				LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-				`+s.threadsOfEach("m.sent_us >= COALESCE(s.since_us, ?)")+`
-				WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+`
-				UNION SELECT c.team_id, c.channel_id, r.thread_ts FROM channels c
-				JOIN memory_scopes r ON r.team_id = c.team_id AND r.channel_id = c.channel_id
-				WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` AND r.thread_ts <> '' AND r.updated_us >= ?
-			) t LEFT JOIN memory_scopes s ON s.team_id = t.team_id AND s.channel_id = t.channel_id AND s.thread_ts = t.thread_ts
-			WHERE (t.channel_id, t.thread_ts) > (?, ?)
-			ORDER BY t.channel_id, t.thread_ts
-		) t
-		WHERE `+looked("t")+` <> (`+now+`)
-		ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
-		stamp(window), team, after.Channel, team, after.Channel, stamp(recalled), after.Channel, after.Thread, limit)
+		SELECT c.team_id AS team, c.channel_id AS channel, t.thread_ts AS thread FROM (
+			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` ORDER BY c.channel_id
+		) c CROSS JOIN LATERAL (
+			SELECT t.thread_ts FROM (
+				SELECT c.team_id, c.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
+					SELECT m.thread_ts FROM messages m WHERE `+replyIn+` AND m.sent_us >= COALESCE((
+						SELECT s.since_us FROM memory_scopes s WHERE s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
+					), ?)
+					UNION SELECT r.thread_ts FROM memory_scopes r WHERE `+threadIn+` AND r.updated_us >= ?
+				) t LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = t.thread_ts
+				WHERE (c.channel_id, t.thread_ts) > (?, ?)
+				ORDER BY t.thread_ts
+			) t
+			WHERE `+looked("t")+` <> (`+now+`)
+			ORDER BY t.thread_ts
+		) t LIMIT ?`,
+		team, after.Channel, stamp(window), stamp(recalled), after.Channel, after.Thread, limit)
 }
+
+// What is a reply m, or a thread r that was remembered, in a channel c.
+const (
+	replyIn  = "m.team_id = c.team_id AND m.channel_id = c.channel_id AND m.thread_ts <> '' AND NOT m.deleted"
+	threadIn = "r.team_id = c.team_id AND r.channel_id = c.channel_id AND r.thread_ts <> ''"
+)
 
 // ChangedChannels is ChangedThreads of channels.
 func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
@@ -164,18 +193,6 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 		return nil, fmt.Errorf("look for changed %s: %w", what, err)
 	}
 	return scopes, nil
-}
-
-// threadsOfEach joins the channels c with the threads m of those of their replies that
-// a condition chooses, channel by channel along the index. Postgres has to be told so: where
-// the condition depends on the channel, it takes it for true of a third of all messages,
-// and reads the whole table.
-func (s *Store) threadsOfEach(condition string) string {
-	replies := "m.team_id = c.team_id AND m.channel_id = c.channel_id AND m.thread_ts <> '' AND NOT m.deleted AND " + condition
-	if s.sqlite != "" {
-		return "CROSS JOIN messages m ON " + replies
-	}
-	return "CROSS JOIN LATERAL (SELECT m.thread_ts FROM messages m WHERE " + replies + " GROUP BY m.thread_ts) m"
 }
 
 // Said is a message, and when the newest news of it was stored.

@@ -256,6 +256,18 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					t.Errorf("%s asks %d times for the channel, want %d", name, written, want)
 				}
 			}
+			for _, st := range db.statements(t, func(ctx context.Context, s *Store) error {
+				found, err := s.ChangedThreads(ctx, team, time.Time{}, time.Time{}, chat.Scope{}, 20)
+				if len(found) != 20 {
+					t.Errorf("%d threads have changed", len(found))
+				}
+				return err
+			}) {
+				// SQLite lists all threads, and tells nothing of how often it does what.
+				if plan := db.explain(t, st.sql, st.vars); regexp.MustCompile(`on messages m(_\d)? .*loops=\d{2}`).MatchString(plan) {
+					t.Errorf("a page of changed threads is looked for in all channels:\n%s", plan)
+				}
+			}
 			for name, run := range map[string]func(ctx context.Context, s *Store) error{
 				"Context": reads(top),
 				"Knowledge of the workspace": func(ctx context.Context, s *Store) error {
