@@ -179,45 +179,34 @@ func (f forgetting) empty(tx *gorm.DB, of, made func(*gorm.DB) *gorm.DB, done *F
 
 // withdraw takes out of force what is empty. A long-term memory that is not, older than
 // that, comes in its place. The scope looks like none that could ever be, so that the
-// next run makes its memories anew, from what was sent since read on.
+// next run makes its memories anew, from what was sent since read on. All scopes go
+// together, however many threads a channel has: whoever writes there waits meanwhile.
 func (f forgetting) withdraw(tx *gorm.DB, of func(*gorm.DB) *gorm.DB, read int64, done *ForgetResult) error {
 	emptied := of(tx.Model(&memoryRow{})).Where("forgotten_us = ?", f.until).Select("id")
+	holding := func() *gorm.DB {
+		return of(tx.Model(&scopeRow{})).Where("long_id IN (?) OR short_id IN (?)", emptied, emptied)
+	}
 	var rows []scopeRow
-	if err := of(tx).Where("long_id IN (?) OR short_id IN (?)", emptied, emptied).Order("thread_ts").Find(&rows).Error; err != nil {
+	if err := holding().Order("thread_ts").Find(&rows).Error; err != nil || len(rows) == 0 {
 		return err
 	}
 	for _, r := range rows {
-		scope := chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}
-		done.Scopes = append(done.Scopes, scope)
-		for term, id := range map[chat.Term]**int64{chat.LongTerm: &r.LongID, chat.ShortTerm: &r.ShortID} {
-			if *id == nil {
-				continue
-			}
-			var there []memoryRow
-			query := tx.Select("id").Where("id = ? AND forgotten_us = 0", **id)
-			if term == chat.LongTerm {
-				query = ofScope(tx.Select("id"), scope).Where("term = ? AND version > 0 AND forgotten_us = 0 AND id <= ?", string(term), **id).
-					Order("version DESC").Limit(1)
-			}
-			if err := query.Find(&there).Error; err != nil {
-				return err
-			}
-			if *id = nil; len(there) > 0 {
-				*id = &there[0].ID
-			}
-		}
-		since := read
-		if !f.from.IsZero() {
-			since = min(read, r.SinceUS)
-		}
-		if err := ofScope(tx.Model(&scopeRow{}), scope).Updates(map[string]any{
-			"long_id": r.LongID, "short_id": r.ShortID, "since_us": since, "newest_us": 0, "revision": "", "count": neverSeen,
-			"read_us": 0, "updated_us": max(f.until, r.UpdatedUS),
-		}).Error; err != nil {
-			return err
-		}
+		done.Scopes = append(done.Scopes, chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS})
 	}
-	return nil
+	since := gorm.Expr("?", read)
+	if !f.from.IsZero() {
+		since = gorm.Expr("CASE WHEN since_us < ? THEN since_us ELSE ? END", read, read)
+	}
+	return holding().Updates(map[string]any{
+		"long_id": gorm.Expr(`(
+			SELECT m.id FROM memories m
+			WHERE m.team_id = memory_scopes.team_id AND m.channel_id = memory_scopes.channel_id AND m.thread_ts = memory_scopes.thread_ts
+			AND m.term = ? AND m.version > 0 AND m.forgotten_us = 0 AND m.id <= memory_scopes.long_id
+			ORDER BY m.version DESC LIMIT 1)`, string(chat.LongTerm)),
+		"short_id": gorm.Expr("(SELECT m.id FROM memories m WHERE m.id = memory_scopes.short_id AND m.forgotten_us = 0)"),
+		"since_us": since, "newest_us": 0, "revision": "", "count": neverSeen,
+		"read_us": 0, "updated_us": gorm.Expr("CASE WHEN updated_us < ? THEN ? ELSE updated_us END", f.until, f.until),
+	}).Error
 }
 
 // neverSeen is the count of a scope that is to be remembered anew, whatever it looks like.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -152,6 +153,28 @@ func TestForgetAChannel(t *testing.T) {
 		}
 		if n := db.standing(t, theChannel).Long.Version; n != 3 {
 			t.Errorf("the new version is %d, want 3", n)
+		}
+	})
+}
+
+// Whoever writes in the channel waits: for a channel of many threads no longer than for one of few.
+func TestForgettingAsksNoMoreOfManyThreads(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		asked := map[string]int{}
+		for id, n := range map[string]int{"C1": 2, "C2": 20} {
+			for i := range n {
+				db.make(t, chat.Scope{Team: team, Channel: id, Thread: at(i)}, chat.ShortTerm, "thread")
+			}
+			asked[id] = len(db.statements(t, func(ctx context.Context, s *Store) error {
+				got, err := s.Forget(ctx, chat.Scope{Team: team, Channel: id}, operator, "o"+id)
+				if got.Versions != n || len(got.Scopes) != n {
+					t.Errorf("%s: %+v", id, got)
+				}
+				return err
+			}))
+		}
+		if asked["C1"] != asked["C2"] {
+			t.Errorf("statements: %v", asked)
 		}
 	})
 }
