@@ -194,7 +194,8 @@ func (p pruning) conversations() error {
 	}, micros(p.now.Add(-leaseLeft)))
 }
 
-// messages goes from channel to channel.
+// messages goes from channel to channel, and stays where there is a message from before the
+// horizon. ts sorts as what it names.
 func (p pruning) messages(horizon time.Time) error {
 	if horizon.IsZero() {
 		return nil
@@ -203,28 +204,37 @@ func (p pruning) messages(horizon time.Time) error {
 	if err := p.db.Model(&changeRow{}).Where("relayed_us IS NULL").Select("MIN(sent_us)").Scan(&waiting).Error; err != nil {
 		return err
 	}
-	for after := (channelRow{}); ; {
-		var channels []channelRow
-		if err := p.db.Select("team_id", "channel_id").Where("(team_id, channel_id) > (?, ?)", after.TeamID, after.ChannelID).
-			Order("team_id, channel_id").Limit(pruneAtOnce).Find(&channels).Error; err != nil {
+	for after := (chat.Scope{}); ; {
+		var channels []struct {
+			Team, Channel string
+			Aged          bool
+		}
+		if err := p.db.Model(&channelRow{}).Where("(team_id, channel_id) > (?, ?)", after.Team, after.Channel).
+			Select(`team_id AS team, channel_id AS channel, COALESCE((
+				SELECT MIN(m.ts) FROM messages m WHERE m.team_id = channels.team_id AND m.channel_id = channels.channel_id
+			) < ?, FALSE) AS aged`, chat.TS(horizon)).
+			Order("team_id, channel_id").Limit(pruneAtOnce).Scan(&channels).Error; err != nil {
 			return err
 		}
 		for _, c := range channels {
-			before, err := p.takenIn(chat.Scope{Team: c.TeamID, Channel: c.ChannelID}, horizon)
+			after = chat.Scope{Team: c.Team, Channel: c.Channel}
+			if !c.Aged {
+				continue
+			}
+			before, err := p.takenIn(after, horizon)
 			if err != nil {
 				return err
 			}
 			if waiting != nil {
 				before = min(before, *waiting)
 			}
-			if err := p.channel(c, before, horizon); err != nil {
+			if err := p.channel(after, before, horizon); err != nil {
 				return err
 			}
 		}
 		if len(channels) < pruneAtOnce {
 			return nil
 		}
-		after = channels[len(channels)-1]
 	}
 }
 
@@ -254,11 +264,11 @@ const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages
 
 // channel deletes a channel's messages that were sent before a time: a thread, its parent
 // included, when all of it was, and its memory was not made since the horizon, which
-// would take notice as if people had deleted it. ts sorts as what it names.
-func (p pruning) channel(c channelRow, before int64, horizon time.Time) error {
+// would take notice as if people had deleted it.
+func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
 	return walk[string](p, pruned{
-		table: "messages", along: "ts", age: "sent_us", within: where("team_id = ? AND channel_id = ?", c.TeamID, c.ChannelID),
+		table: "messages", along: "ts", age: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
 		over: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
 	}, before)

@@ -551,6 +551,24 @@ func TestHeardSince(t *testing.T) {
 	})
 }
 
+// Most nights there is nothing to delete in most channels.
+func TestPruneAsksNothingOfAYoungChannel(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		var asked []int
+		for _, days := range []string{"39 1", "39:38 2", "41"} {
+			for i := range 5 {
+				db.tells(t, fmt.Sprint("C", len(asked), i), days)
+			}
+			asked = append(asked, len(db.statements(t, func(ctx context.Context, s *Store) error {
+				return s.Prune(ctx, Horizons{Messages: day(keptDays)}, func(string, int) error { return nil })
+			})))
+		}
+		if asked[1] != asked[0] || asked[2] < asked[1]+5 {
+			t.Errorf("statements: %v", asked)
+		}
+	})
+}
+
 // readsAll is of plans that read all of a large table, or sort it.
 var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations)|Sort|TEMP B-TREE`)
 
