@@ -59,7 +59,7 @@ func (c *channelsCommand) run(ctx context.Context, p launch.Program, stdout io.W
 	if err != nil {
 		return err
 	}
-	r := channelReader{config: p.Config, store: db, team: team, now: time.Now()}
+	r := channelReader{config: p.Config, store: db, team: team, now: time.Now(), spent: map[int64]map[string]store.Spending{}}
 	if c.Channel == "" {
 		all, err := r.all(ctx)
 		if err != nil {
@@ -79,6 +79,9 @@ type channelReader struct {
 	store  *store.Store
 	team   string
 	now    time.Time
+	// spent is what channels have cost since their day began, by when that was (microseconds):
+	// of all time zones there are few such times.
+	spent map[int64]map[string]store.Spending
 }
 
 // all is the channels that the bot is in, and those besides that the configuration names.
@@ -147,9 +150,17 @@ func (r channelReader) report(ctx context.Context, c store.Channel, known bool) 
 		report.Name = ""
 		return report, nil
 	}
-	var err error
-	report.CallsToday, report.TokensToday, err = r.store.Spent(ctx, r.team, c.ID, s.Day(r.now))
-	return report, err
+	day := s.Day(r.now)
+	if r.spent[day.UnixMicro()] == nil {
+		spent, err := r.store.SpentByChannel(ctx, r.team, day)
+		if err != nil {
+			return report, err
+		}
+		r.spent[day.UnixMicro()] = spent
+	}
+	today := r.spent[day.UnixMicro()][c.ID]
+	report.CallsToday, report.TokensToday = today.Calls, today.Tokens
+	return report, nil
 }
 
 func listChannels(w io.Writer, all []channelReport) error {

@@ -62,6 +62,10 @@ channels:
 			t.Fatal(err)
 		}
 	}
+	// Its day began at another time.
+	if err := db.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
+		t.Fatal(err)
+	}
 	for _, ended := range []time.Time{{}, time.Now().AddDate(0, 0, -2)} {
 		if err := db.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
 			t.Fatal(err)
@@ -72,7 +76,7 @@ channels:
 	want := [][]string{
 		{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
 		{"C00000001", "general", "public", "judge", "–", "1 of 5", "77"},
-		{"C00000002", `sec\x1bret`, "private", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
+		{"C00000002", `sec\x1bret`, "private", "mention", "22:00-07:00 Asia/Tokyo", "1 of 5", "5"},
 		{"C00000003", "old", "left", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
 		{"nowhere", "–", "unknown", "all", "–", "0 of 5", "0"},
 	}

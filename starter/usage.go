@@ -108,8 +108,10 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 		}
 		rows := map[usageKey]*usage{}
 		for _, s := range sums {
-			if err := learnName(ctx, db, names, s); err != nil {
-				return err
+			if slices.Contains(r.By, "channel") {
+				if err := learnName(ctx, db, names, s); err != nil {
+					return err
+				}
 			}
 			key := r.key(s)
 			if rows[key] == nil {

@@ -64,21 +64,40 @@ func (s *Store) PutCall(ctx context.Context, c Call) error {
 // and their tokens, in and out. A call that failed and cost no token is none: else an
 // outage of the provider, in which every attempt fails, would leave nothing for the rest of the day.
 func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
-	var rows []spentRow
+	var rows []Spending
 	if err := together(s.db.WithContext(ctx), spent(team, channel, since, &rows)); err != nil {
 		return 0, 0, fmt.Errorf("read what channel %s has cost: %w", channel, err)
 	}
 	return rows[0].Calls, rows[0].Tokens, nil
 }
 
-type spentRow struct {
+// SpentByChannel is Spent of each channel for which there were calls, by their ids.
+func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time) (map[string]Spending, error) {
+	var rows []struct {
+		ChannelID string
+		Spending
+	}
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("team_id = ? AND called_us >= ?", team, micros(since)).
+		Select("channel_id, " + spending).Group("channel_id").Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read what channels have cost: %w", err)
+	}
+	spent := make(map[string]Spending, len(rows))
+	for _, r := range rows {
+		spent[r.ChannelID] = r.Spending
+	}
+	return spent, nil
+}
+
+// Spending is what some calls have cost: how many they were, and their tokens.
+type Spending struct {
 	Calls  int `json:"calls"`
 	Tokens int `json:"tokens"`
 }
 
+// spending is the columns of Spending.
+const spending = `COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 1 END) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens`
+
 // spent asks for Spent, in one row.
-func spent(team, channel string, since time.Time, into *[]spentRow) query {
-	return query{`
-		SELECT COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 1 END) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens
-		FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ?`, []any{team, channel, micros(since)}, into}
+func spent(team, channel string, since time.Time, into *[]Spending) query {
+	return query{"SELECT " + spending + " FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ?", []any{team, channel, micros(since)}, into}
 }

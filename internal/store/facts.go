@@ -53,7 +53,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 		Decision string `json:"decision"`
 	}
 	var silent []silenceRow
-	var cost []spentRow
+	var cost []Spending
 	var ending []remarkRow
 	var trigger []messageRow
 	var saw []struct {

@@ -205,6 +205,10 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, _, err := s.Spent(ctx, team, channel, chat.Time(at(n-n/5)))
 					return err
 				}},
+				{name: "SpentByChannel", run: func(ctx context.Context, s *Store) error {
+					_, err := s.SpentByChannel(ctx, team, chat.Time(at(n-n/100)))
+					return err
+				}},
 				{name: "Usage", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Usage(ctx, lately, lately.Add(time.Minute))
 					return err

@@ -173,6 +173,9 @@ func TestCallsAndUsage(t *testing.T) {
 		if calls, tokens, err := db.Spent(t.Context(), team, channel, minute(1)); err != nil || calls != 3 || tokens != 84 {
 			t.Errorf("spent %d calls, %d tokens, %v", calls, tokens, err)
 		}
+		if got, err := db.SpentByChannel(t.Context(), team, minute(1)); err != nil || !reflect.DeepEqual(got, map[string]Spending{channel: {3, 84}, "": {1, 55}}) {
+			t.Errorf("spent by channel: %+v, %v", got, err)
+		}
 	})
 }
 
