@@ -84,6 +84,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	for name, fault := range map[string]sandbox.Fault{
 		"503":             {Status: 503},
 		"500":             {Status: 500},
+		"a proxy's 403":   {Status: 403},
 		"connection lost": lost,
 		"internal_error":  {Error: "internal_error"},
 		"fatal_error":     {Error: "fatal_error"},
@@ -132,7 +133,8 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Status: 503})
-		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 2, Status: 503})
+		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 503})
+		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 403})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
 		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
 		b.postedOnce(task, got, errs, 4)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (e *examination) token(ctx context.Context) Finding {
 func (e *examination) unslacked(err error, refused string) Finding {
 	mend := refused
 	var failed *slack.Error
-	if errors.As(err, &failed) && (failed.Kind != slack.Final || failed.Status != http.StatusOK) {
+	if errors.As(err, &failed) && failed.Kind != slack.Final {
 		mend = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", e.Config.Slack.APIURL)
 	}
 	return fail(mend, "%v", err)

@@ -254,7 +254,7 @@ func TestPostErrors(t *testing.T) {
 			_, _ = w.Write([]byte(`{"ok":true`))
 		}, Ambiguous, "connection_failed", 0},
 		{"dropped", drops, Ambiguous, "connection_failed", 0},
-		{"403", status(403), Final, "http_403", 0},
+		{"403", status(403), Ambiguous, "http_403", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -317,7 +317,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	defer other.Close()
 	_, c := newFake(t, status(307, "Location", other.URL))
 	_, err := c.Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"})
-	if e := asError(t, err); e.Kind != Final || followed.Load() != 0 {
+	if e := asError(t, err); e.Kind != Ambiguous || followed.Load() != 0 {
 		t.Errorf("got %+v, followed %d times", e, followed.Load())
 	}
 }

@@ -125,16 +125,14 @@ func Classify(method string, err error) *Error {
 }
 
 // statusError is an answer with another HTTP status than 200
-// (docs.slack.dev/apis/web-api/rate-limits).
+// (docs.slack.dev/apis/web-api/rate-limits). But for 429 it is no word of Slack's, which
+// refuses with 200 and a code: what a proxy or an edge says tells nothing of what was done.
 func statusError(method string, status int, retryAfter time.Duration) *Error {
-	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Final}
-	switch {
-	case status == http.StatusTooManyRequests:
+	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Ambiguous}
+	if status == http.StatusTooManyRequests {
 		e.Code, e.Kind = "ratelimited", RateLimited
 		// socketmode looks for this one, to wait as long as it says.
 		e.cause = &slackapi.RateLimitedError{RetryAfter: retryAfter}
-	case status >= 500, status == http.StatusRequestTimeout, status < 300:
-		e.Kind = Ambiguous
 	}
 	return e
 }
@@ -151,7 +149,7 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout":
 		// "It's possible some aspect of the operation succeeded before the error was raised."
 		e.Kind = Ambiguous
-	case "team_added_to_org", "external_channel_migrating":
+	case "team_added_to_org", "org_login_required", "external_channel_migrating":
 		e.Kind = Transient
 	case "":
 		e.Code, e.Kind = codeUnreadable, Ambiguous

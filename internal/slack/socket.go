@@ -168,8 +168,8 @@ func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) er
 			return nil
 		}
 		e := Classify(openMethod, failed.ErrorObj)
-		if e != nil && e.Kind == Final && e.Status == http.StatusOK {
-			return e // Slack itself has refused; another status may be a proxy's
+		if e != nil && e.Kind == Final {
+			return e // Slack itself has refused
 		}
 		s.log.Warn("socket mode connection failed", "error", e, "next_try_in", failed.Backoff)
 	case socketmode.EventTypeErrorWriteFailed:
