@@ -325,6 +325,23 @@ func TestWhyOfAThreadWithoutItsParent(t *testing.T) {
 	}
 }
 
+// An edit of what the bot never heard of asks for nothing, and never will.
+func TestWhyOfAnEditAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	edited := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(noon.Add(-time.Hour)), UserID: "U1", Text: "hello?", Revision: chat.TS(noon)}
+	change := store.Change{Conversation: here, Change: conversation.Change{TS: edited.TS, Kind: conversation.Edited, Revision: edited.Revision}}
+	if _, err := b.Store.Record(t.Context(), edited, func(store.Known) store.Entry {
+		return store.Entry{Message: &edited, Changes: []store.Change{change}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	answer, result := b.say(t, "U1", "why "+edited.TS)
+	if want := "only of an edit of it"; result != done || !strings.Contains(answer, want) {
+		t.Errorf("%s, %q, want %q", result, answer, want)
+	}
+}
+
 // Forgetting is asked for twice, and is for operators unless the configuration says otherwise.
 func TestForget(t *testing.T) {
 	t.Parallel()

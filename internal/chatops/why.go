@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"myao/internal/chat"
@@ -20,6 +21,7 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		Threads: true, Settings: d.Channels.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices,
 		LedgerSince: d.Config.Retention.LedgerSince(d.Clock()),
 	}
+	var about string // ts
 	if len(r.args) > 0 {
 		channel, ts, ok := message(strings.Join(r.args, " "))
 		switch {
@@ -28,7 +30,7 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		case channel != "" && channel != r.here.Channel:
 			return "That message is in another channel. Ask me there.", refused
 		}
-		options.MessageTS = ts
+		about, options.MessageTS = ts, ts
 	}
 	story, err := ledger.Tell(ctx, d.Store, r.here, options)
 	if errors.Is(err, store.ErrNotFound) {
@@ -43,6 +45,8 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
 		return "That is so long ago that I do not know any more.", done
+	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Said != nil && e.Said.TS == about && e.Said.OnlyEdited() }):
+		return "I have not heard of that message, only of an edit of it, which alone asks nothing of me.", done
 	}
 	return "I have decided nothing about that yet.", done
 }

@@ -85,10 +85,11 @@ func (r rows) final(d store.Decision, m store.Kept) bool {
 }
 
 // heard is when the message was first heard of as something to decide about; the zero
-// time for never. relayed is set once its conversation has been told.
+// time for never, as where only an edit of it was heard of: its conversation knows nothing
+// that the edit could be of. relayed is set once its conversation has been told.
 func (r rows) heard(m store.Kept) (at time.Time, relayed bool) {
 	for _, p := range r.passed {
-		if p.TS != m.TS || !r.at(p.WorkflowID, m) || p.Kind == conversation.Deleted || p.Kind == conversation.Hushed {
+		if p.TS != m.TS || !r.at(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
 			continue
 		}
 		if at.IsZero() || p.Stored.Before(at) {
@@ -170,6 +171,8 @@ func (r rows) unheard(m store.Kept) string {
 		return "not heard: a bot's message, and the channel's bots setting is ignore"
 	case m.Handled:
 		return "not heard: it came without anything to decide about"
+	case r.said(m).OnlyEdited():
+		return "not heard: the bot heard of an edit of it alone, which asks for nothing"
 	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
 		return "not heard: said before the bot knew the channel"
 	case age > 0 && m.Stored.Sub(m.Time()) > age:

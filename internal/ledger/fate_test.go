@@ -156,6 +156,8 @@ func TestFateOfAMessage(t *testing.T) {
 		"in a channel never listed": {read(m, 5), rows{}, nil, "before the bot knew the channel"},
 		"found too late":            {read(m, 61), rows{channel: known, options: Options{Settings: settings}}, nil, "max_message_age_seconds (60)"},
 		"not caught up with":        {read(m, 59), rows{channel: known, options: Options{Settings: settings}}, nil, "not heard yet"},
+		"only an edit was heard":    {read(m, 5), rows{channel: known, passed: []store.Passed{passed(m, conversation.Edited, 15)}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "an edit of it alone"},
+		"heard after its edit":      {m, rows{passed: []store.Passed{passed(m, conversation.Edited, 10), passed(m, conversation.Said, 11)}}, nil, "nothing decided yet"},
 		"deleted unheard":           {deleted(m), rows{channel: known}, nil, "deleted before the bot could hear"},
 		"of no consequence":         {m, rows{channel: known}, nil, "anything to decide about"},
 		"kept no longer":            {m, rows{channel: known, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},

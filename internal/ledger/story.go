@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/store"
 )
 
@@ -65,6 +67,15 @@ type Said struct {
 	Passed []Passed `json:"passed,omitempty"`
 	// Note says why nothing was decided about it, or with what other message it was.
 	Note string `json:"note,omitempty"`
+}
+
+// OnlyEdited reports whether the bot has heard of an edit of the message, and not of the
+// message: an edit alone asks for nothing.
+func (s Said) OnlyEdited() bool {
+	passed := func(k conversation.Kind) bool {
+		return slices.ContainsFunc(s.Passed, func(p Passed) bool { return p.Kind == string(k) })
+	}
+	return passed(conversation.Edited) && !passed(conversation.Said) && !passed(conversation.Addressed)
 }
 
 // Passed is a change on its way to the conversation's workflow.
