@@ -368,7 +368,7 @@ func TestTheBotSpokeLastButHadNotReadTheMessage(t *testing.T) {
 	}
 	meanwhile := atTopLevel(b.say("and can you help?"))
 	meanwhile.Decision = "run/2"
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: meanwhile, MaxDelay: 600})

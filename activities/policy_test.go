@@ -84,7 +84,7 @@ func TestAChannelThatIsOverItsBudget(t *testing.T) {
 			if parts := b.outbox(mention); len(parts) != 1 || parts[0].Text != b.Mind.Prompts.Notice(prompt.OverBudget) || parts[0].Text == "" {
 				t.Errorf("a mention: the outbox has %+v, want the notice", parts)
 			}
-			if _, err := attempt[ReplyOutput](b.Post, PostInput{mention}); err != nil {
+			if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: mention}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/telemetry"
@@ -45,7 +46,12 @@ const (
 // PostInput asks for a composed reply to be posted.
 type PostInput struct {
 	Task
+	// Addressed has a note posted in place of a reply that Slack refuses.
+	Addressed bool `json:"addressed,omitempty"`
 }
+
+// refusedReason is the ledger's reason for a note in place of a reply that Slack refused.
+const refusedReason = "Slack refused the answer, and was given a short note instead"
 
 // Post brings a composed reply to Slack: each of its parts, in order, once. It
 // may be tried again after anything, a crash included: what is not known to have
@@ -54,10 +60,33 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	result, err := a.postReply(ctx, in.Task)
+	if in.Addressed && (result == conversation.Failed || refused(err)) {
+		result, err = a.postNote(ctx, in.Task, result, err)
+	}
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post: %w", err))
 	}
 	return ReplyOutput{Result: result}, nil
+}
+
+// refused reports whether Slack has said no for good.
+func refused(err error) bool {
+	var e *slack.Error
+	return errors.As(err, &e) && e.Kind == slack.Final
+}
+
+// postNote posts, in place of a reply that ended in result and cause, that there is no
+// answer: it may be the text that Slack refuses. Where nothing can be posted the note is
+// refused as well, and that is the end. Of a reply that is there in part nothing is said.
+func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
+	excused, err := a.Store.Excuse(ctx, t.reply(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
+	if err != nil {
+		return "", err
+	}
+	if !excused {
+		return result, cause
+	}
+	return a.postReply(ctx, t)
 }
 
 func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result, error) {

@@ -43,7 +43,7 @@ func TestPost(t *testing.T) {
 			task := place(b)
 			task.Decision = "run/" + name
 			b.compose(task, "Hello **alice**.")
-			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Done {
 				t.Fatalf("%s: got %+v, %v", name, got, err)
 			}
@@ -64,7 +64,7 @@ func TestPost(t *testing.T) {
 			}
 			// A workflow that is reset comes here again.
 			calls := len(b.workspace.Calls())
-			if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+			if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 				t.Errorf("%s, again: got %+v, %v", name, got, err)
 			}
 			if len(b.workspace.Calls()) != calls {
@@ -100,7 +100,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 					fault := fault
 					fault.Method, fault.Times, fault.After = postMessage, 1, effect
 					b.workspace.Faults().Add(fault)
-					got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 					b.postedOnce(task, got, errs, 1)
 				})
 			}
@@ -115,7 +115,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 			fault.Method, fault.Times = postMessage, 1
 			b.workspace.Faults().Add(fault)
 		}
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.postedOnce(task, got, errs, 4)
 	})
 	t.Run("the message is hidden for a while", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Lose: true, Hide: 1500 * time.Millisecond})
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.postedOnce(task, got, errs, 1)
 	})
 	t.Run("nor can it be looked for", func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 503})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 403})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.postedOnce(task, got, errs, 4)
 	})
 }
@@ -191,7 +191,7 @@ func TestAPostThatTakesEffectAfterItsTimeout(t *testing.T) {
 	})
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 	group.Wait()
 	b.postedOnce(task, got, errs, 1)
 }
@@ -202,7 +202,7 @@ func TestSlackIsLeftAloneForAsLongAsItSays(t *testing.T) {
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
-	_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 	app := applicationError(t, err)
 	if app.NextRetryDelay() != 30*time.Second || app.NonRetryable() || app.Type() != typeRateLimited {
 		t.Errorf("got %v after %s", app, app.NextRetryDelay())
@@ -221,7 +221,7 @@ func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
 			task := inThread(b.say("hello?"))
 			b.compose(task, "Hello.")
 			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: code})
-			_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 			if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), code) {
 				t.Errorf("got %v", app)
 			}
@@ -229,7 +229,7 @@ func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
 				t.Errorf("the outbox has %+v", row)
 			}
 			// A workflow that is reset does not try again.
-			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Failed {
 				t.Errorf("again: got %+v, %v", got, err)
 			}
@@ -243,6 +243,85 @@ func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
 	}
 }
 
+// Somebody who addressed the bot is told that there is no answer, once, where Slack takes that.
+func TestWhatSlackRefusesIsExcused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault     sandbox.Fault
+		parts     []string
+		addressed bool
+		posts     []string // parts of what stands in Slack
+		calls     int
+		outcome   string
+	}{
+		"the text":               {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, true, []string{"sorry"}, 2, "posted"},
+		"the first of two parts": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},
+		"the second of two parts": {sandbox.Fault{Error: "msg_too_long", When: func(c sandbox.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
+			[]string{"Hello,", "alice."}, true, []string{"hello"}, 2, "pending"},
+		"everything":            {sandbox.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
+		"what nobody waits for": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			task := inThread(b.say("hello?"))
+			b.compose(task, c.parts...)
+			c.fault.Method = postMessage
+			b.workspace.Faults().Add(c.fault)
+			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task, Addressed: c.addressed})
+			if c.outcome == "posted" {
+				if err != nil || got.Result != conversation.Done {
+					t.Errorf("got %+v, %v", got, err)
+				}
+			} else if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), c.fault.Error) {
+				t.Errorf("got %v", app)
+			}
+			posts := b.workspace.Posts()
+			if len(posts) != len(c.posts) {
+				t.Fatalf("%d posts: %+v", len(posts), posts)
+			}
+			for i, want := range c.posts {
+				if !strings.Contains(strings.ToLower(posts[i].Text), want) {
+					t.Errorf("posted %q, want %q", posts[i].Text, want)
+				}
+			}
+			calls := 0
+			for _, call := range b.workspace.Calls() {
+				if call.Method == postMessage {
+					calls++
+				}
+			}
+			if calls != c.calls {
+				t.Errorf("posted %d times, want %d", calls, c.calls)
+			}
+			d := b.decision(task)
+			if told := strings.Contains(d.Reason, "refused") && strings.Contains(d.Reason, c.fault.Error); d.Outcome != c.outcome || c.outcome == "posted" && !told {
+				t.Errorf("the ledger has %+v", d)
+			}
+		})
+	}
+}
+
+// The worker dies when it has written down that Slack refuses: the next attempt excuses.
+func TestARefusalIsExcusedAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	task := inThread(b.say("hello?"))
+	b.compose(task, "Hello.")
+	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+		t.Fatal("not refused")
+	}
+	for range 2 { // and once only
+		if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	if posts := b.workspace.Posts(); len(posts) != 1 || b.decision(task).Outcome != "posted" {
+		t.Errorf("%+v; the ledger has %+v", posts, b.decision(task))
+	}
+}
+
 // An error that passes and has left nothing behind is tried again without a look.
 func TestADefiniteErrorThatPasses(t *testing.T) {
 	t.Parallel()
@@ -250,14 +329,14 @@ func TestADefiniteErrorThatPasses(t *testing.T) {
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "team_added_to_org"})
-	_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Fatalf("got %v", app)
 	}
 	if row := b.outbox(task)[0]; row.State != store.Composed {
 		t.Errorf("the outbox has %+v", row)
 	}
-	if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+	if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 	for _, c := range b.workspace.Calls() {
@@ -270,7 +349,7 @@ func TestADefiniteErrorThatPasses(t *testing.T) {
 func TestAReplyThatIsNotInTheOutbox(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := attempt[ReplyOutput](b.Post, PostInput{inThread(b.say("hello?"))})
+	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: inThread(b.say("hello?"))})
 	if app := applicationError(t, err); !app.NonRetryable() {
 		t.Errorf("got %v", app)
 	}
@@ -332,7 +411,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 			b.compose(task, "First.", "Second.")
 			began := time.Now()
 			c.dies(b, task)
-			got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Done {
 				t.Fatalf("got %+v, %v", got, err)
 			}
@@ -414,7 +493,7 @@ func TestACanceledAttempt(t *testing.T) {
 				t.Errorf("the outbox has %+v, Slack %d posts; want %s, held %v, %d", row, len(b.workspace.Posts()), c.state, !held, c.posts)
 			}
 			s.before, s.after = nil, nil
-			got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+			got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 			b.postedOnce(task, got, errs, 0)
 		})
 	}
@@ -429,7 +508,7 @@ func TestAnAttemptEndsBeforeItsLease(t *testing.T) {
 	b.compose(task, "Hello.")
 	s := &deadlined{Client: b.Slack.(*slack.Client), held: func() time.Time { return b.outbox(task)[0].LeasedUntil }}
 	b.Slack = s
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
 	if left := s.leased.Sub(s.deadline); s.deadline.IsZero() || left < settling {
@@ -476,7 +555,7 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 				for _, offset := range offsets {
 					group.Go(func() {
 						<-time.After(offset)
-						if got, errs := tries[ReplyOutput](t, b.Post, PostInput{task}); got.Result != conversation.Done {
+						if got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Done {
 							t.Errorf("got %+v after %v", got, errs)
 						}
 					})
@@ -508,7 +587,7 @@ func TestAFrozenWorkerDoesNotPostWhenItThaws(t *testing.T) {
 		}
 	})
 	<-begun
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 	close(thaw)
 	group.Wait()
 	b.postedOnce(task, got, errs, 0)
@@ -529,7 +608,7 @@ func TestTheLedgerAfterAReset(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if got, err := attempt[ReplyOutput](b.Post, PostInput{again}); err != nil || got.Result != conversation.Done {
+		if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: again}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
@@ -548,7 +627,7 @@ func TestADeletionBeforeThePost(t *testing.T) {
 	task := inThread(m)
 	b.compose(task, "First.", "Second.")
 	b.remove(m)
-	got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+	got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 	if err != nil || got.Result != conversation.Gone {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -570,7 +649,7 @@ func TestADeletionAfterAnAttemptOfUnknownEnd(t *testing.T) {
 	b.begin(b.outbox(task)[0], time.Millisecond)
 	b.remove(m)
 	for range 2 { // the second as when the first one's end was lost
-		got, err := attempt[ReplyOutput](b.Post, PostInput{task})
+		got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 		if err != nil || got.Result != conversation.Gone {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -590,11 +669,11 @@ func TestADeletionInTheMiddleOfAReply(t *testing.T) {
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
 		return strings.Contains(c.Args.Get("text"), "Second")
 	}})
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 		t.Fatal("no error")
 	}
 	b.remove(m)
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 	if want := []string{"First.", "Second."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) {
 		t.Errorf("got %+v after %v, posted %q", got, errs, b.posted())
 	}
@@ -612,7 +691,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 		task.Decision = fmt.Sprint("run/", n)
 		b.compose(task, "Hello.")
 		group.Go(func() {
-			got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+			got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 			if got.Result != conversation.Done {
 				t.Errorf("got %+v after %v", got, errs)
 			}
@@ -653,7 +732,7 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 	b.compose(task, "Hello.")
 	var waits []time.Duration
 	for range 2 {
-		_, err := attempt[ReplyOutput](b.Post, PostInput{task})
+		_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
 		app := applicationError(t, err)
 		if app.Type() != typeQueued || app.NonRetryable() || app.Category() != temporal.ApplicationErrorCategoryBenign {
 			t.Errorf("got %v", app)

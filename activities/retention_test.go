@@ -32,7 +32,7 @@ func TestPrune(t *testing.T) {
 		b.Metrics = NewMetrics(counters)
 		task := atTopLevel(b.say("how many dwarfs?"))
 		b.compose(task, "Seven.")
-		if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil {
+		if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 			t.Fatal(err)
 		}
 		prune := func(what string, want map[string]int) {
@@ -126,7 +126,7 @@ func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
 				t.Helper()
 				got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 				if err == nil && got.Result == conversation.Done {
-					got, err = attempt[ReplyOutput](b.Post, PostInput{task})
+					got, err = attempt[ReplyOutput](b.Post, PostInput{Task: task})
 				}
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)

@@ -106,7 +106,7 @@ func TestWhatAReplyCosts(t *testing.T) {
 	w.take()
 	b.compose(task, "Hello.")
 	composed := w.take()
-	if got, err := attempt[ReplyOutput](b.Post, PostInput{task}); err != nil || got.Result != conversation.Done {
+	if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	for _, c := range []struct {

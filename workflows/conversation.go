@@ -318,7 +318,7 @@ func (t *talk) post(e conversation.Post) {
 	}
 	o := patience(10*time.Minute, whole, "post reply to "+e.Trigger.TS)
 	o.Priority = urgency(e.Addressed)
-	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger)}
+	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed}
 	t.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
 		if err := f.Get(t.ctx, &out); err != nil {

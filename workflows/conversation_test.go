@@ -323,6 +323,9 @@ func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 func TestAPostThatFailsIsWrittenDown(t *testing.T) {
 	s := newScene(t, thread)
 	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
+		if !in.Addressed {
+			t.Errorf("not told that somebody waits for it: %+v", in)
+		}
 		if in.Trigger == ts(1) {
 			return ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("not_in_channel", "Final", nil)}
 		}

@@ -17,7 +17,7 @@ import (
 //
 //	composed → sending → sent
 //	              ↓ ↑      a definite error: back to composed, or failed
-//	            failed
+//	            failed   which an excuse makes composed again, of another text
 //
 // A row found in sending is ambiguous: an attempt began and nobody wrote down
 // its end. Slack is asked before anything is tried again.
@@ -172,6 +172,32 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 		return fmt.Errorf("end attempt to send %s: %w", p.Key, err)
 	}
 	return nil
+}
+
+// Excuse puts a note in the place of a reply whose first part was refused: that part is
+// composed again, as the note, and the others go. The decision's reason becomes reason, with
+// why the reply was refused. It reports whether it did: not where nothing was refused, or
+// the note was.
+func (s *Store) Excuse(ctx context.Context, reply, note, reason string) (excused bool, err error) {
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var refused []outboxRow
+		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND text <> ?", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
+			return err
+		}
+		first := refused[0]
+		if err := tx.Model(&outboxRow{}).Where("key = ?", first.Key).Updates(map[string]any{"state": Composed, "text": note}).Error; err != nil {
+			return err
+		}
+		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {
+			return err
+		}
+		excused = true
+		return tx.Model(&Decision{}).Where("key = ?", first.Decision).Update("reason", reason+": "+first.Error).Error
+	})
+	if err != nil {
+		return false, fmt.Errorf("excuse reply %s: %w", reply, err)
+	}
+	return excused, nil
 }
 
 // Posted writes down, in one transaction, that a part is in Slack: the outbox

@@ -315,6 +315,41 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 	})
 }
 
+func TestExcuseStandsForWhatWasRefused(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		excuse := func(when string, want bool) {
+			t.Helper()
+			if got, err := db.Excuse(t.Context(), "r", "sorry", "refused"); err != nil || got != want {
+				t.Errorf("%s: excused %v, %v; want %v", when, got, err, want)
+			}
+		}
+		refuse := func(p Part) {
+			t.Helper()
+			db.begin(t, p, time.Minute, true, p.Text)
+			if err := db.EndSend(t.Context(), p, Failed, time.Time{}, "msg_too_long"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := db.compose(t, parts("r", "one", "two"))
+		other := db.compose(t, parts("other", "stays", "too"))
+		excuse("composed", false)
+		refuse(p[0])
+		excuse("refused", true)
+		got := db.parts(t, "r")
+		if len(got) != 1 || got[0].Key != p[0].Key || got[0].Text != "sorry" || got[0].State != Composed || got[0].Attempts != 1 {
+			t.Fatalf("the reply became %+v", got)
+		}
+		if d, err := db.Decision(t.Context(), p[0].Decision); err != nil || d.Reason != "refused: msg_too_long" {
+			t.Errorf("decision %+v, %v", d, err)
+		}
+		refuse(got[0])
+		excuse("refused as well", false)
+		if got := db.parts(t, "other"); !reflect.DeepEqual(got, other) {
+			t.Errorf("the other reply became %+v", got)
+		}
+	})
+}
+
 func TestPostedIsRememberedOnce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.compose(t, parts("r", "one", "two"))
