@@ -135,7 +135,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = strings.TrimSpace(answer.Text)
 	var cut *llm.Error
-	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && strings.TrimSpace(cut.Text) != "" {
+	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}

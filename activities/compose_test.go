@@ -186,7 +186,9 @@ func TestErrorsOfTheModelWhenComposing(t *testing.T) {
 	}{
 		"empty":                      {llmtest.Reply{}, typeUnavailable, 0},
 		"blank":                      {llmtest.Text(" \n "), typeUnavailable, 0},
+		"not to be seen":             {llmtest.Text("\u200b\u202e"), typeUnavailable, 0},
 		"cut before the first word":  {llmtest.Reply{Cut: true}, typeFinal, 0},
+		"cut before one to be seen":  {llmtest.Reply{Text: "\u200b", Cut: true}, typeFinal, 0},
 		"blocked":                    {llmtest.Reply{Blocked: true}, typeFinal, 0},
 		"unavailable":                {llmtest.Fail(503), typeUnavailable, 0},
 		"rate limited, a time named": {llmtest.Reply{Status: 429, RetryInfo: 9 * time.Second}, typeRateLimited, 9 * time.Second},

@@ -13,6 +13,7 @@ import (
 	"myao/internal/llm/demo"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/openai"
+	"myao/internal/prompt"
 )
 
 // Agent is one use of a model.
@@ -27,11 +28,11 @@ func (a Agent) request(r llm.Request) llm.Request {
 	return r
 }
 
-// ask makes one attempt. An answer without a text is llm.ErrEmpty.
+// ask makes one attempt. An answer of which nothing could be seen is llm.ErrEmpty.
 func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	answer, err := a.Model.Generate(ctx, r)
 	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none
-	if err == nil && strings.TrimSpace(answer.Text) == "" {
+	if err == nil && !prompt.Visible(answer.Text) {
 		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
 	}
 	return answer, err

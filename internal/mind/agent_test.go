@@ -106,7 +106,10 @@ func TestAnswersWithoutATextAreErrors(t *testing.T) {
 		err  error
 		want error
 		kept string
-	}{{"yes", nil, nil, "yes"}, {" ", nil, llm.ErrEmpty, " "}, {"\x00", nil, llm.ErrEmpty, ""}, {"a\x00b", nil, nil, "ab"}, {"", down, llm.ErrUnavailable, ""}} {
+	}{
+		{"yes", nil, nil, "yes"}, {" ", nil, llm.ErrEmpty, " "}, {"\x00", nil, llm.ErrEmpty, ""}, {"a\x00b", nil, nil, "ab"}, {"", down, llm.ErrUnavailable, ""},
+		{"\u200b\ufeff", nil, llm.ErrEmpty, "\u200b\ufeff"}, {" \u202e\n", nil, llm.ErrEmpty, " \u202e\n"}, {"\u200bhm", nil, nil, "\u200bhm"}, {"❤️", nil, nil, "❤️"},
+	} {
 		answer, err := Agent{Model: scripted{llm.Response{Text: c.text}, c.err}}.ask(t.Context(), llm.Request{})
 		if !errors.Is(err, c.want) || answer.Text != c.kept {
 			t.Errorf("%q: %q, %v; want %v", c.text, answer.Text, err, c.want)

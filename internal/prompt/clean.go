@@ -73,6 +73,11 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
+// Visible reports whether there is anything to be seen of a text.
+func Visible(s string) bool {
+	return strings.ContainsFunc(clean(s), func(r rune) bool { return !blank(r) })
+}
+
 // cleanLine is s as one line of at most most characters.
 func cleanLine(s string, most int) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
