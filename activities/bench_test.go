@@ -18,6 +18,7 @@ import (
 	"myao/internal/catchup"
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/ingest"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
@@ -227,6 +228,15 @@ func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
 	}
 	t.Errorf("no end after %d tries: %v", len(errs), errs)
 	return out, errs
+}
+
+// mute silences a conversation for some time from now on.
+func (b *bench) mute(c chat.Conversation, d time.Duration) {
+	b.t.Helper()
+	until := time.Now().Add(d)
+	if err := b.Store.Obey(b.t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // compose writes a reply into the outbox without a model.

@@ -301,13 +301,6 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 	task := inThread(parent)
 	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the message that the thread hangs on
 	other := inThread(b.say("hello?"))
-	mute := func(c chat.Conversation, d time.Duration) {
-		t.Helper()
-		until := time.Now().Add(d)
-		if err := b.Store.Obey(t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	top := chat.Conversation{Team: "T1", Channel: b.general}
 	for _, c := range []struct {
 		what            string
@@ -320,8 +313,8 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 		{"the channel", -time.Hour, time.Hour, conversation.RuleSilenced, conversation.RuleSilenced},
 		{"both", time.Hour, 2 * time.Hour, conversation.RuleSilenced, conversation.RuleSilenced},
 	} {
-		mute(task.Conversation, c.thread)
-		mute(top, c.channel)
+		b.mute(task.Conversation, c.thread)
+		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
 			known, err := b.look(t.Context(), task)
 			if err != nil {

@@ -108,11 +108,8 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 		case err != nil:
 			return "", err
 		case result != conversation.Done:
-			why := p.Error
-			if result == conversation.Gone {
-				why = t.Trigger
-			}
-			return result, a.settle(ctx, t, p.Decision, outcome(result), why)
+			outcome, why := ending(result, t, p)
+			return result, a.settle(ctx, t, p.Decision, outcome, why)
 		}
 	}
 	return conversation.Done, a.finish(ctx, t, last)
@@ -151,11 +148,16 @@ func (a *Activities) settle(ctx context.Context, t Task, by, outcome, why string
 	return a.Store.Settle(ctx, t.decision(), outcome, why)
 }
 
-func outcome(r conversation.Result) string {
-	if r == conversation.Gone {
-		return string(conversation.Withdrawn)
+// ending is what the ledger has of a reply that was not posted, or not to its end, and by what.
+func ending(r conversation.Result, t Task, p store.Part) (outcome, by string) {
+	switch r {
+	case conversation.Gone:
+		return string(conversation.Withdrawn), t.Trigger
+	case conversation.Silenced:
+		return "silent", string(conversation.RuleSilenced)
+	default:
+		return string(conversation.Unsent), p.Error
 	}
-	return string(conversation.Unsent)
 }
 
 // postPart brings one part from whatever state it is found in to sent, and with the
@@ -177,7 +179,9 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (con
 	send, done, err := a.begin(ctx, p)
 	switch {
 	case errors.Is(err, store.ErrDeleted):
-		return conversation.Gone, a.giveUp(ctx, p)
+		return conversation.Gone, a.giveUp(ctx, p, store.ErrDeleted)
+	case errors.Is(err, store.ErrSilenced):
+		return conversation.Silenced, a.giveUp(ctx, p, store.ErrSilenced)
 	case err != nil:
 		return "", err
 	}
@@ -229,12 +233,12 @@ func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Cont
 }
 
 // giveUp ends a part that was tried and is not in Slack, and shall not come there any more.
-func (a *Activities) giveUp(ctx context.Context, p store.Part) error {
+func (a *Activities) giveUp(ctx context.Context, p store.Part, why error) error {
 	if p.State != store.Sending {
 		return nil
 	}
 	p.Attempts-- // as it was before the attempt that is now known to have had no effect
-	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: what it answers was deleted")
+	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: "+why.Error())
 }
 
 // lookFor asks Slack for a part whose last attempt ended nobody knows how. What is

@@ -746,3 +746,59 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 		t.Errorf("the outbox has %+v", row)
 	}
 }
+
+// A mute stops what is composed already, however far it has come, and nobody is told.
+func TestAMuteBeforeThePost(t *testing.T) {
+	t.Parallel()
+	for name, muted := range map[string]func(Task) chat.Conversation{
+		"of the thread":  func(task Task) chat.Conversation { return task.Conversation },
+		"of the channel": func(task Task) chat.Conversation { return task.Conversation.Top() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for found, c := range map[string]struct {
+				before func(b *bench, task Task)
+				said   []string
+			}{
+				"not tried": {},
+				"rate limited": {before: func(b *bench, task Task) {
+					b.begin(b.outbox(task)[0], time.Minute)
+					if err := b.Store.EndSend(t.Context(), b.outbox(task)[0], store.Composed, time.Time{}, "rate limited"); err != nil {
+						t.Fatal(err)
+					}
+				}},
+				"tried, with an end that is not known": {before: func(b *bench, task Task) { b.begin(b.outbox(task)[0], time.Millisecond) }},
+				"posted in part": {said: []string{"First."}, before: func(b *bench, task Task) {
+					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
+						return strings.Contains(c.Args.Get("text"), "Second")
+					}})
+					if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+						t.Fatal("no error")
+					}
+				}},
+			} {
+				b := newBench(t)
+				task := inThread(b.say("hello?"))
+				b.compose(task, "First.", "Second.")
+				if c.before != nil {
+					c.before(b, task)
+				}
+				b.mute(muted(task), time.Hour)
+				for range 2 { // the second as when the first one's end was lost
+					got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+					if got.Result != conversation.Silenced || !slices.Equal(b.posted(), c.said) {
+						t.Errorf("%s: got %+v after %v, posted %q", found, got, errs, b.posted())
+					}
+				}
+				if d := b.decision(task); d.Outcome != "silent" || d.OutcomeBy != string(conversation.RuleSilenced) {
+					t.Errorf("%s: the ledger has %+v", found, d)
+				}
+				for _, p := range b.outbox(task)[len(c.said):] {
+					if p.State != store.Composed {
+						t.Errorf("%s: the outbox has %+v", found, p)
+					}
+				}
+			}
+		})
+	}
+}

@@ -13,12 +13,16 @@ import (
 // ErrDeleted says that a reply is not begun, since what it answers was deleted.
 var ErrDeleted = errors.New("what it answers was deleted")
 
+// ErrSilenced says that a part of a reply is not begun, since its conversation is muted or snoozed.
+var ErrSilenced = errors.New("the conversation is muted or snoozed")
+
 // BeginSend takes a part in hand for one attempt, as the caller saw it (its state, the
 // number of attempts, its text), if it is the part's turn in its channel. Else it returns
 // how long that is away, and whoever comes back then begins. Of two workers that race one
 // begins, the other gets ErrUnderWay. The first part of a reply to a message that is
-// deleted is not begun: ErrDeleted. The attempt holds the part until the lease ends, and
-// has used its turn.
+// deleted is not begun: ErrDeleted; nor is any part where the conversation, or its
+// channel's top level, is silent: ErrSilenced. The attempt holds the part until the lease
+// ends, and has used its turn.
 //
 // The turns in a channel lie a pace apart, whoever posts there. A part keeps its turn
 // until an attempt begins with it, so that who comes too early may go away and come back;
@@ -62,14 +66,24 @@ func untried(reply string) clause.Expr {
 	return gorm.Expr("reply = ? AND part = 0 AND state = ? AND attempts = 0", reply, Composed)
 }
 
-// wanted is the condition that the first part of a reply answers something that is still there.
-const wanted = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
-	WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
+const (
+	// wanted is the condition that a part may be posted @now.
+	wanted = standing + " AND " + audible
+
+	// standing is the condition that the first part of a reply answers something that is still there.
+	standing = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
+		WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
+
+	// audible is the condition that a part's conversation is not silent, by itself or with the
+	// top level of its channel (Silences.Until).
+	audible = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
+		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id))`
+)
 
 // beginAtOnce is BeginSend, in one statement, of the part of which a condition holds, if
 // nothing has to be waited for: it is the last of its reply, all turns in its channel are
-// over, and nobody else has a hand on either. So it sees what is deleted at this moment. It
-// returns the part if it is begun; where it is not, nothing has happened.
+// over, and nobody else has a hand on either. So it sees what is deleted, and silent, at this
+// moment. It returns the part if it is begun; where it is not, nothing has happened.
 func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
 	if s.sqlite != "" {
 		return nil, nil // a transaction goes no further than this process there
@@ -120,16 +134,29 @@ func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Durati
 			wait = instant(at).Sub(now)
 			return nil
 		}
-		// Last, when there is nothing more to wait for: it sees what is deleted at this moment.
-		begun := tx.Model(&outboxRow{}).Where("key = ? AND "+wanted, p.Key).Updates(map[string]any{
+		// Last, when there is nothing more to wait for: it sees what is deleted, and silent, at this moment.
+		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+wanted, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
 			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
 		})
 		if begun.Error == nil && begun.RowsAffected == 0 {
-			return ErrDeleted // nor is a turn used
+			return unwanted(tx, p) // nor is a turn used
 		}
 		return begun.Error
 	})
 	return wait, err
+}
+
+// unwanted says why a part is not wanted. A deletion is asked for, since that lasts: what
+// was silent a moment ago may have been told to speak.
+func unwanted(tx *gorm.DB, p Part) error {
+	var stands bool
+	if err := tx.Raw("SELECT "+standing+" FROM outbox WHERE key = ?", p.Key).Scan(&stands).Error; err != nil {
+		return err
+	}
+	if !stands {
+		return ErrDeleted
+	}
+	return ErrSilenced
 }
 
 // free reports whether a part is as p has it, and nobody may be sending it.

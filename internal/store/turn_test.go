@@ -14,6 +14,7 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"myao/internal/chat"
 	"myao/internal/testserver"
 )
 
@@ -270,6 +271,56 @@ func TestADeletedMessageIsNotAnswered(t *testing.T) {
 	})
 }
 
+// In a conversation that is silent no part is posted, with none of its channel or of its own.
+func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		own := chat.Conversation{Team: team, Channel: channel, Thread: at(1)} // as the parts have it
+		p := db.compose(t, parts("r", "one", "two"))
+		topLevel := parts("top", "text")
+		topLevel[0].Thread = ""
+		top := db.compose(t, topLevel)[0]
+		hour := db.clock.now().Add(time.Hour)
+		for n, c := range []struct {
+			silent       chat.Conversation
+			until        time.Time
+			thread, here error // in the thread, at the top level
+		}{
+			{own, hour, ErrSilenced, nil},
+			{own, time.Time{}, nil, nil},
+			{own.Top(), hour, ErrSilenced, ErrSilenced},
+			{own.Top(), db.clock.now(), nil, nil}, // it ends now
+			{chat.Conversation{Team: team, Channel: channel, Thread: at(2)}, hour, nil, nil},
+			{chat.Conversation{Team: team, Channel: "C2"}, hour, nil, nil},
+		} {
+			if err := db.Obey(t.Context(), Order{ID: fmt.Sprint(n), Scope: chat.Scope(c.silent), Kind: "snooze", Until: c.until}); err != nil {
+				t.Fatal(err)
+			}
+			for _, test := range []struct {
+				part *Part
+				want error
+			}{{&p[0], c.thread}, {&p[1], c.thread}, {&top, c.here}} {
+				_, err := db.BeginSend(t.Context(), *test.part, atOncePace, time.Minute)
+				if !errors.Is(err, test.want) {
+					t.Errorf("%s until %s, part %s: %v, want %v", c.silent.ID(), c.until, test.part.Key, err, test.want)
+				}
+				row := db.row(t, test.part.Key)
+				if begun := row.Attempts > test.part.Attempts; begun != (test.want == nil) || row.TurnUS != 0 {
+					t.Errorf("%s until %s: the outbox has %+v", c.silent.ID(), c.until, row)
+				}
+				if err == nil {
+					if err := db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"); err != nil {
+						t.Fatal(err)
+					}
+					test.part.Attempts++
+				}
+			}
+		}
+		if p := db.parts(t, "r"); p[0].Attempts != 4 || p[1].Attempts != 4 {
+			t.Errorf("the outbox has %+v", p)
+		}
+	})
+}
+
 // A deletion that is committed while an attempt waits for its channel comes before it.
 func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -380,7 +431,16 @@ func TestAReplyBeginsInOneStatement(t *testing.T) {
 	gone.Deleted = true
 	db.store(t, gone)
 	db.compose(t, parts("answer", "text"))
-	for why, reply := range map[string]string{"what was tried": "r", "what answers nothing any more": "answer", "what is not there": "none"} {
+	silent := parts("silent", "text")
+	silent[0].Channel, silent[0].Thread, silent[0].Trigger = "C2", at(3), at(4)
+	db.compose(t, silent)
+	muted := Order{ID: "1", Scope: chat.Scope{Team: team, Channel: "C2"}, Kind: "mute", Until: db.clock.now().Add(time.Hour)}
+	if err := db.Obey(t.Context(), muted); err != nil {
+		t.Fatal(err)
+	}
+	for why, reply := range map[string]string{
+		"what was tried": "r", "what answers nothing any more": "answer", "what is silent": "silent", "what is not there": "none",
+	} {
 		if begun, err := db.BeginReply(t.Context(), reply, time.Second, time.Minute); err != nil || begun != nil {
 			t.Errorf("%s: begun %+v, %v", why, begun, err)
 		}
