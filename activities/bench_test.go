@@ -158,8 +158,8 @@ func (b *bench) sayIn(channel, text string, options ...sandbox.SayOption) chat.M
 	return b.keep(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.alice.ID, Text: text})
 }
 
-// keep stores a message, in the thread where the workspace has it.
-func (b *bench) keep(m chat.Message) chat.Message {
+// keep stores a message, in the thread where the workspace has it, and changes of it.
+func (b *bench) keep(m chat.Message, kinds ...conversation.Kind) chat.Message {
 	b.t.Helper()
 	for _, held := range b.workspace.Messages(m.Channel) {
 		if held.TS == m.TS && held.Reply() {
@@ -167,7 +167,13 @@ func (b *bench) keep(m chat.Message) chat.Message {
 		}
 	}
 	if _, err := b.Store.Record(b.t.Context(), m, func(store.Known) store.Entry {
-		return store.Entry{Message: &m, Handled: true}
+		entry := store.Entry{Message: &m, Handled: true}
+		for _, kind := range kinds {
+			entry.Changes = append(entry.Changes, store.Change{
+				Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}, Change: conversation.Change{TS: m.TS, Kind: kind},
+			})
+		}
+		return entry
 	}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -177,8 +183,8 @@ func (b *bench) keep(m chat.Message) chat.Message {
 func (b *bench) remove(m chat.Message) {
 	b.t.Helper()
 	b.workspace.Delete(m.Channel, m.TS)
-	m.Deleted = true
-	b.keep(m)
+	m.Deleted, m.Text = true, ""
+	b.keep(m, conversation.Deleted)
 }
 
 // inThread is a task about a message in the thread under it.
@@ -244,7 +250,7 @@ func (b *bench) compose(task Task, texts ...string) {
 	b.t.Helper()
 	var parts []store.Part
 	for i, text := range texts {
-		p := b.parts(task, text, time.Now())
+		p := b.parts(task, text, time.Now(), time.Now())
 		p[0].Number, p[0].Key = i, p[0].Key[:len(p[0].Key)-1]+string(rune('0'+i))
 		parts = append(parts, p[0])
 	}

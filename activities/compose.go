@@ -89,7 +89,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	if composed {
 		return conversation.Done, nil
 	}
-	text, saw := "", a.Clock()
+	text, read := "", a.Clock()
+	saw := read
 	switch {
 	case in.Notice:
 		text = a.Mind.Prompts.Notice(prompt.Unanswered)
@@ -103,7 +104,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	}
 	failpoint.Here("compose: model answered")
 	// A judged reply has its row in the ledger since the judgment; this leaves it alone.
-	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
+	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw, read), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return "", err
 	}
 	failpoint.Here("compose: written")
@@ -142,14 +143,14 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 	return text, q.Saw, err
 }
 
-// parts cuts a reply into messages that Slack takes.
-func (a *Activities) parts(t Task, text string, saw time.Time) []store.Part {
+// parts cuts a reply into messages that Slack takes. Its author read up to saw, beginning at read.
+func (a *Activities) parts(t Task, text string, saw, read time.Time) []store.Part {
 	var parts []store.Part
 	for i, piece := range slack.Split(text, slack.DefaultLimit) {
 		parts = append(parts, store.Part{
 			Key: t.reply() + "/" + strconv.Itoa(i), Reply: t.reply(), Number: i,
 			Team: t.Conversation.Team, Channel: t.Conversation.Channel, Thread: t.Conversation.Thread,
-			Trigger: t.Trigger, Text: piece, Saw: saw, Decision: t.decision(), Epoch: t.Epoch,
+			Trigger: t.Trigger, Text: piece, Saw: saw, Read: read, Decision: t.decision(), Epoch: t.Epoch,
 		})
 	}
 	return parts

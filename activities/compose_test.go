@@ -30,7 +30,7 @@ func TestComposeAnAnswer(t *testing.T) {
 		}
 		want := store.Part{
 			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.reply(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
-			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Decision: task.decision(),
+			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Read: parts[0].Read, Decision: task.decision(),
 		}
 		if parts[0] != want {
 			t.Errorf("the outbox has\n%+v, want\n%+v", parts[0], want)

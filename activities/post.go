@@ -104,12 +104,11 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 	}
 	last := parts[len(parts)-1]
 	for _, p := range parts {
-		switch result, err := a.postPart(ctx, p, p.Number == last.Number); {
+		switch result, by, err := a.postPart(ctx, p, p.Number == last.Number); {
 		case err != nil:
 			return "", err
 		case result != conversation.Done:
-			outcome, why := ending(result, t, p)
-			return result, a.settle(ctx, t, p.Decision, outcome, why)
+			return result, a.settle(ctx, t, p.Decision, outcome(result), by)
 		}
 	}
 	return conversation.Done, a.finish(ctx, t, last)
@@ -148,45 +147,48 @@ func (a *Activities) settle(ctx context.Context, t Task, by, outcome, why string
 	return a.Store.Settle(ctx, t.decision(), outcome, why)
 }
 
-// ending is what the ledger has of a reply that was not posted, or not to its end, and by what.
-func ending(r conversation.Result, t Task, p store.Part) (outcome, by string) {
+// outcome is what the ledger has of a reply that was not posted, or not to its end.
+func outcome(r conversation.Result) string {
 	switch r {
-	case conversation.Gone:
-		return string(conversation.Withdrawn), t.Trigger
+	case conversation.Gone, conversation.Outdated:
+		return string(conversation.Withdrawn)
 	case conversation.Silenced:
-		return "silent", string(conversation.RuleSilenced)
+		return "silent"
 	default:
-		return string(conversation.Unsent), p.Error
+		return string(conversation.Unsent)
 	}
 }
 
 // postPart brings one part from whatever state it is found in to sent, and with the
-// last one the reply to its end.
-func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (conversation.Result, error) {
+// last one the reply to its end. What is not sent comes back with what that is due to.
+func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (result conversation.Result, by string, err error) {
 	switch p.State {
 	case store.Sent:
-		return conversation.Done, nil
+		return conversation.Done, "", nil
 	case store.Failed:
-		return conversation.Failed, nil
+		return conversation.Failed, p.Error, nil
 	case store.Sending:
 		if ts, found, err := a.lookFor(ctx, p); err != nil {
-			return "", err
+			return "", "", err
 		} else if found {
-			return conversation.Done, a.sent(ctx, p, ts, last)
+			return conversation.Done, "", a.sent(ctx, p, ts, last)
 		}
 	case store.Composed:
 	}
 	send, done, err := a.begin(ctx, p)
+	var outdated store.OutdatedError
 	switch {
 	case errors.Is(err, store.ErrDeleted):
-		return conversation.Gone, a.giveUp(ctx, p, store.ErrDeleted)
+		return conversation.Gone, p.Trigger, a.giveUp(ctx, p, store.ErrDeleted)
+	case errors.As(err, &outdated):
+		return conversation.Outdated, outdated.Deleted, a.giveUp(ctx, p, outdated)
 	case errors.Is(err, store.ErrSilenced):
-		return conversation.Silenced, a.giveUp(ctx, p, store.ErrSilenced)
+		return conversation.Silenced, string(conversation.RuleSilenced), a.giveUp(ctx, p, store.ErrSilenced)
 	case err != nil:
-		return "", err
+		return "", "", err
 	}
 	defer done()
-	return conversation.Done, a.send(ctx, send, p, last)
+	return conversation.Done, "", a.send(ctx, send, p, last)
 }
 
 // send posts a part of which an attempt has begun, and writes down what came of it. Slack

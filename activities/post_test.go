@@ -19,6 +19,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
+	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -745,6 +746,49 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 	if row := b.outbox(task)[0]; row.State != store.Composed || row.Attempts != 0 {
 		t.Errorf("the outbox has %+v", row)
 	}
+}
+
+// A reply answers two messages; one of them, not the one that it is about, is deleted while
+// it waits: it is composed anew, without what that said, though an attempt to post it was made.
+func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+			if strings.Contains(c.System, "hunter2") {
+				return llmtest.Text("You said hunter2.")
+			}
+			return llmtest.Text("Hello.")
+		}))
+		root := b.say("shall we have a party?")
+		secret := b.say("my password is hunter2", sandbox.InThread(root.TS))
+		task := inThread(root)
+		task.Trigger, task.Epoch = b.say("and you?", sandbox.InThread(root.TS)).TS, 1
+		if got := b.reply(task, true); got != conversation.Done {
+			t.Fatal(got)
+		}
+		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1"})
+		if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+			t.Fatal("no error")
+		}
+		b.remove(secret)
+		for range 2 { // the second as when the first one's end was lost
+			if got, errs := tries[ReplyOutput](t, b.Post, PostInput{task}); got.Result != conversation.Outdated {
+				t.Fatalf("got %+v after %v", got, errs)
+			}
+		}
+		if d := b.decision(task); d.Outcome != "withdrawn" || d.OutcomeBy != secret.TS {
+			t.Errorf("the ledger has %+v", d)
+		}
+		task.Decision, task.Epoch = "run/2", 2
+		for range 2 {
+			if got := b.reply(task, true); got != conversation.Done {
+				t.Fatal(got)
+			}
+		}
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		if want := []string{"Hello."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) || len(b.model.Calls()) != 2 {
+			t.Errorf("got %+v after %v, posted %q, %d calls", got, errs, b.posted(), len(b.model.Calls()))
+		}
+	})
 }
 
 // A mute stops what is composed already, however far it has come, and nobody is told.

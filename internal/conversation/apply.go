@@ -360,6 +360,11 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 	switch r {
 	case Gone:
 		return s.gone(now)
+	case Outdated:
+		if ts := s.trigger().TS; s.deleted(ts) || s.hushed(ts) { // while the post was under way
+			return s.gone(now)
+		}
+		return s.anew(now)
 	case Failed:
 		return s.unsent(now)
 	default:
@@ -371,9 +376,14 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 // the reply was posted, and before the deletion was heard of here.
 func (s *State) gone(now time.Time) []Effect {
 	trigger := s.trigger().TS
+	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
+	return s.anew(now)
+}
+
+// anew turns once more to what a reply was to answer, which shall not be posted as it is.
+func (s *State) anew(now time.Time) []Effect {
 	ordered := s.Ordered
 	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
-	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)
 	switch {
 	case len(s.Answering) > 0:
 		return []Effect{s.compose(now)}

@@ -41,8 +41,11 @@ const (
 	// Silenced: a rule forbids the reply (mode off, muted).
 	Silenced Result = "silenced"
 	// Gone: the message that the reply answers was deleted before anything was posted.
-	Gone   Result = "gone"
-	Failed Result = "failed"
+	Gone Result = "gone"
+	// Outdated: another message of the conversation was deleted after the reply was
+	// composed, and before anything was posted.
+	Outdated Result = "outdated"
+	Failed   Result = "failed"
 )
 
 // AnswerNow is an operator's order to answer at once what is being waited for.

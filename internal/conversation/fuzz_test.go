@@ -174,7 +174,7 @@ func (d *driver) do(op, arg byte) {
 	case opComposed:
 		d.finish(composed(d.s.Epoch, results[arg%4]), func() { d.m.composed(results[arg%4]) })
 	case opPosted:
-		d.finish(posted(d.s.Epoch, results[arg%4]), func() { d.m.posted(results[arg%4]) })
+		d.finish(posted(d.s.Epoch, postResults[arg%5]), func() { d.m.posted(postResults[arg%5]) })
 	case opAnswerNow:
 		d.apply(AnswerNow{}, d.m.answerNow)
 	case opDrop:
@@ -191,7 +191,10 @@ func (d *driver) do(op, arg byte) {
 	}
 }
 
-var results = []Result{Done, Silenced, Gone, Failed}
+var (
+	results     = []Result{Done, Silenced, Gone, Failed}
+	postResults = append(slices.Clone(results), Outdated)
+)
 
 // change makes a change that Slack could tell of: nothing happens to a deleted
 // message, and only its first change says that it was said.

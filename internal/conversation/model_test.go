@@ -241,11 +241,18 @@ func (m *model) composed(r Result) {
 }
 
 func (m *model) posted(r Result) {
-	if r == Gone {
+	switch r {
+	case Gone:
 		m.gone(m.trigger)
-		return
+	case Outdated:
+		if m.hushed[m.trigger] || m.known[Change{TS: m.trigger, Kind: Deleted}.ID()] {
+			m.gone(m.trigger)
+			return
+		}
+		m.anew()
+	default:
+		m.turn()
 	}
-	m.turn()
 }
 
 func (m *model) replyTo() string {
@@ -259,6 +266,10 @@ func (m *model) gone(ts string) {
 	for _, s := range []set{m.pending, m.answering, m.said, m.mentions} {
 		delete(s, ts)
 	}
+	m.anew()
+}
+
+func (m *model) anew() {
 	switch {
 	case len(m.answering) > 0:
 		m.stage, m.notice, m.firm = mCompos, false, false

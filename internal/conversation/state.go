@@ -114,6 +114,11 @@ func (s *State) hushed(ts string) bool {
 	return false
 }
 
+// deleted reports whether a message is known to be deleted, as far as the ring goes back.
+func (s *State) deleted(ts string) bool {
+	return slices.Contains(s.Seen, Change{TS: ts, Kind: Deleted}.ID())
+}
+
 // quiet is the quiet time after a message: MinWait ± jitter, or the follow-up
 // wait where that is shorter. The jitter is drawn from the conversation and the
 // ts, so that a replay draws the same.

@@ -23,7 +23,8 @@ type Matter struct {
 type Facts struct {
 	// Decision is nil where nothing was decided yet.
 	Decision *Decision
-	// Begun is set once an attempt to post the reply has begun.
+	// Begun is set once an attempt to post the reply has begun, unless it is to be composed
+	// anew (OutdatedError).
 	Begun bool
 	// ComposedBy is the key of the decision that the reply in the outbox carries out; empty: there is none.
 	ComposedBy string
@@ -49,8 +50,10 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	c := m.Conversation
 	var decisions []Decision
 	var parts []struct {
-		Attempts int    `json:"attempts"`
-		Decision string `json:"decision"`
+		Attempts int      `json:"attempts"`
+		State    Delivery `json:"state"`
+		Outdated bool     `json:"outdated"`
+		Decision string   `json:"decision"`
 	}
 	var silent []silenceRow
 	var cost []Spending
@@ -64,7 +67,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	}
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
-		{"SELECT attempts, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
+		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
 		silenced([]chat.Conversation{c}, &silent),
 		tail(c, &ending),
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
@@ -88,7 +91,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	f.Saw, f.ChannelName = moment(first(saw).SawUS), first(names).Name
 	f.ComposedBy = first(parts).Decision
 	for _, p := range parts {
-		f.Begun = f.Begun || p.Attempts > 0
+		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated
 	}
 	if len(decisions) > 0 {
 		f.Decision = &decisions[0]

@@ -51,6 +51,9 @@ type Part struct {
 	Error       string
 	// Saw is the newest message that the author had read.
 	Saw time.Time
+	// Read is when the author read it; zero: when Compose is told. What is deleted later
+	// may be said in the text.
+	Read time.Time
 	// Decision is the key of the decision that it carries out, Epoch its number:
 	// what an older decision composed does not replace what a newer one has.
 	Decision string
@@ -82,7 +85,7 @@ type outboxRow struct {
 	SawUS     int64 `gorm:"column:saw_us"`
 	Decision  string
 	Epoch     int
-	StoredUS  int64 `gorm:"column:stored_us"`
+	StoredUS  int64 `gorm:"column:stored_us"` // Part.Read
 }
 
 func (outboxRow) TableName() string { return "outbox" }
@@ -91,7 +94,7 @@ func (r outboxRow) part() Part {
 	return Part{
 		Key: r.Key, Reply: r.Reply, Number: r.Part, Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS,
 		Trigger: r.TriggerTS, Text: r.Text, State: r.State, Attempts: r.Attempts, LeasedUntil: instant(r.LeasedUS),
-		SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Decision: r.Decision, Epoch: r.Epoch,
+		SentTS: r.SentTS, Error: r.Error, Saw: instant(r.SawUS), Read: instant(r.StoredUS), Decision: r.Decision, Epoch: r.Epoch,
 	}
 }
 
@@ -102,22 +105,36 @@ var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 // Compose writes the parts of one reply, in place of what may have been composed
 // for it before, together with the decision that they carry out (Decide). Once an
 // attempt to post one of them has begun, or a newer decision has composed it,
-// nothing is written and the error is ErrUnderWay.
+// nothing is written and the error is ErrUnderWay; but for one that BeginSend calls
+// outdated, and of which nothing is in Slack, nor may be.
 func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var rows []outboxRow
 		if err := s.locked(tx).Where("reply = ?", parts[0].Reply).Order("part").Find(&rows).Error; err != nil {
 			return err
 		}
+		attempts := make(map[string]int, len(rows))
+		var tried, away bool
 		for _, r := range rows {
-			if r.Attempts > 0 || r.part().newer(parts[0]) {
+			if r.part().newer(parts[0]) {
+				return ErrUnderWay
+			}
+			attempts[r.Key] = r.Attempts
+			tried, away = tried || r.Attempts > 0, away || r.State != Composed
+		}
+		if tried {
+			var old bool
+			if err := tx.Raw("SELECT "+outdated+" FROM outbox WHERE key = ?", rows[0].Key).Scan(&old).Error; err != nil {
+				return err
+			}
+			if away || !old {
 				return ErrUnderWay
 			}
 		}
 		// A row that another worker has written since the look above stays, and the new row
 		// of the same key meets it.
 		if len(rows) > 0 {
-			if err := tx.Where("reply = ? AND attempts = 0", parts[0].Reply).Delete(&outboxRow{}).Error; err != nil {
+			if err := tx.Where("reply = ? AND state = ?", parts[0].Reply, Composed).Delete(&outboxRow{}).Error; err != nil {
 				return err
 			}
 		}
@@ -126,7 +143,11 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
-				StoredUS: s.nowMicros(),
+				Attempts: attempts[p.Key], // counted on: an attempt at the old text has no say in the new one's
+				StoredUS: stamp(p.Read),
+			}
+			if p.Read.IsZero() {
+				composed[i].StoredUS = s.nowMicros()
 			}
 		}
 		if err := tx.Create(&composed).Error; err != nil {

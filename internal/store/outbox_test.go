@@ -27,8 +27,12 @@ func parts(reply string, texts ...string) []Part {
 	return out
 }
 
+// compose writes a reply to the outbox that was composed just now.
 func (db database) compose(t *testing.T, p []Part) []Part {
 	t.Helper()
+	for i := range p {
+		p[i].Read = db.clock.now()
+	}
 	if err := db.Compose(t.Context(), p, Decision{Key: "run/1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +110,51 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("sent")
+	})
+}
+
+// What may say what was deleted since is composed anew once nothing of it can be in Slack
+// any more, and the attempts at it are not forgotten.
+func TestWhatIsOutdatedIsComposedAnew(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		matter := Matter{Conversation: of(said(at(2), at(1))), Trigger: at(2), Decision: "run/2", Reply: "r"}
+		anew := func(when string, want error) {
+			t.Helper()
+			f, err := db.Facts(t.Context(), matter)
+			if begun := want != nil; err != nil || f.Begun != begun {
+				t.Errorf("%s: begun %v, %v; want %v", when, f.Begun, err, begun)
+			}
+			if err := db.Compose(t.Context(), parts("r", "new"), Decision{Key: "run/1"}); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", when, err, want)
+			}
+		}
+		p := db.compose(t, parts("r", "old", "and more"))[0]
+		db.begin(t, p, time.Minute, true, "the first part")
+		db.clock.advance(time.Second)
+		db.delete(t, said(at(3), at(1)))
+		anew("sending", ErrUnderWay)
+		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
+			t.Fatal(err)
+		}
+		anew("rate limited", nil)
+		got := db.parts(t, "r")
+		if len(got) != 1 || got[0].Text != "new" || got[0].Attempts != 1 || got[0].State != Composed || !got[0].Read.Equal(db.clock.now()) {
+			t.Fatalf("the reply became %+v", got)
+		}
+		anew("composed anew", ErrUnderWay)
+		db.begin(t, got[0], time.Minute, true, "the new one")
+		if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "late news of the old one"); err != nil {
+			t.Fatal(err)
+		}
+		if row := db.row(t, p.Key); row.State != Sending || row.Attempts != 2 {
+			t.Errorf("the outbox has %+v", row)
+		}
+		if err := db.Posted(t.Context(), got[0], said(at(5), at(1))); err != nil {
+			t.Fatal(err)
+		}
+		db.clock.advance(time.Second)
+		db.delete(t, said(at(4), at(1)))
+		anew("sent", ErrUnderWay)
 	})
 }
 

@@ -323,6 +323,10 @@ func (db database) seed(t *testing.T, n int) {
 				c.RelayedUS = nil
 			}
 			changes = append(changes, c)
+			if i%10 == 1 { // long before what is composed
+				c.Kind, c.RelayedUS = "deleted", &relayed
+				changes = append(changes, c)
+			}
 			conversations[c.WorkflowID] = conversationRow{WorkflowID: c.WorkflowID}
 		}
 		var all []conversationRow
@@ -407,6 +411,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 		reply := fmt.Sprint("r", i/2)
 		rows[i] = outboxRow{
 			Key: fmt.Sprint(reply, "/", i%2), Reply: reply, Part: i % 2, TeamID: team, ChannelID: channel, TriggerTS: at(i / 2), State: Sent, SentTS: at(i), Text: "text",
+			StoredUS: 1,
 		}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {

@@ -13,6 +13,16 @@ import (
 // ErrDeleted says that a reply is not begun, since what it answers was deleted.
 var ErrDeleted = errors.New("what it answers was deleted")
 
+// OutdatedError says that a reply is not begun, since a message of its conversation was
+// deleted after what the reply was composed of had been read.
+type OutdatedError struct {
+	Deleted string // ts of the newest of them
+}
+
+func (e OutdatedError) Error() string {
+	return "message " + e.Deleted + " was deleted after it was composed"
+}
+
 // ErrSilenced says that a part of a reply is not begun, since its conversation is muted or snoozed.
 var ErrSilenced = errors.New("the conversation is muted or snoozed")
 
@@ -20,9 +30,10 @@ var ErrSilenced = errors.New("the conversation is muted or snoozed")
 // number of attempts, its text), if it is the part's turn in its channel. Else it returns
 // how long that is away, and whoever comes back then begins. Of two workers that race one
 // begins, the other gets ErrUnderWay. The first part of a reply to a message that is
-// deleted is not begun: ErrDeleted; nor is any part where the conversation, or its
-// channel's top level, is silent: ErrSilenced. The attempt holds the part until the lease
-// ends, and has used its turn.
+// deleted is not begun: ErrDeleted; nor is that of one which may say what was deleted
+// elsewhere in the conversation: OutdatedError, and then Compose may replace it. No part is
+// begun where the conversation, or its channel's top level, is silent: ErrSilenced. The
+// attempt holds the part until the lease ends, and has used its turn.
 //
 // The turns in a channel lie a pace apart, whoever posts there. A part keeps its turn
 // until an attempt begins with it, so that who comes too early may go away and come back;
@@ -68,11 +79,19 @@ func untried(reply string) clause.Expr {
 
 const (
 	// wanted is the condition that a part may be posted @now.
-	wanted = standing + " AND " + audible
+	wanted = standing + " AND NOT " + outdated + " AND " + audible
 
 	// standing is the condition that the first part of a reply answers something that is still there.
 	standing = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
 		WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
+
+	// outdated is the condition that the first part of a reply may say what was deleted since.
+	outdated = "(outbox.part = 0 AND EXISTS (SELECT 1 " + deletedSince + "))"
+
+	// deletedSince is the end of a query of the deletions d in a reply's conversation since it was composed.
+	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.stored_us AND d.workflow_id = CASE outbox.thread_ts
+		WHEN '' THEN 'channel/' || outbox.team_id || '/' || outbox.channel_id
+		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END`
 
 	// audible is the condition that a part's conversation is not silent, by itself or with the
 	// top level of its channel (Silences.Until).
@@ -146,15 +165,22 @@ func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Durati
 	return wait, err
 }
 
-// unwanted says why a part is not wanted. A deletion is asked for, since that lasts: what
+// unwanted says why a part is not wanted. Deletions are asked for, since they last: what
 // was silent a moment ago may have been told to speak.
 func unwanted(tx *gorm.DB, p Part) error {
-	var stands bool
-	if err := tx.Raw("SELECT "+standing+" FROM outbox WHERE key = ?", p.Key).Scan(&stands).Error; err != nil {
+	var why struct {
+		Standing, Outdated bool
+		Deleted            string
+	}
+	if err := tx.Raw("SELECT "+standing+" AS standing, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
+		" ORDER BY d.stored_us DESC LIMIT 1), '') AS deleted FROM outbox WHERE key = ?", p.Key).Scan(&why).Error; err != nil {
 		return err
 	}
-	if !stands {
+	switch {
+	case !why.Standing:
 		return ErrDeleted
+	case why.Outdated:
+		return OutdatedError{why.Deleted}
 	}
 	return ErrSilenced
 }

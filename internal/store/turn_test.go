@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/testserver"
 )
 
@@ -271,6 +272,56 @@ func TestADeletedMessageIsNotAnswered(t *testing.T) {
 	})
 }
 
+// delete tells of a message and of its deletion.
+func (db database) delete(t *testing.T, m chat.Message) {
+	t.Helper()
+	db.record(t, m, keep(m, conversation.Said))
+	m.Deleted, m.Text = true, ""
+	db.record(t, m, keep(m, conversation.Deleted))
+}
+
+// What was deleted in a conversation after a reply was composed there may be said in it.
+func TestADeletionOutdatesAReply(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.delete(t, said(at(3), at(1)))
+		db.clock.advance(time.Second)
+		p := db.compose(t, parts("r", "one", "two"))
+		top := parts("top", "text")
+		top[0].Thread = ""
+		db.compose(t, top)
+		check := func(when string, thread, here error) {
+			t.Helper()
+			for _, test := range []struct {
+				part *Part
+				want error
+			}{{&p[0], thread}, {&p[1], nil}, {&top[0], here}} { // a reply that has begun is brought to its end
+				_, err := db.BeginSend(t.Context(), *test.part, atOncePace, time.Minute)
+				if !errors.Is(err, test.want) {
+					t.Errorf("%s, part %s: %v, want %v", when, test.part.Key, err, test.want)
+				}
+				if err != nil {
+					continue
+				}
+				if err := db.EndSend(t.Context(), *test.part, Composed, time.Time{}, "rate limited"); err != nil {
+					t.Fatal(err)
+				}
+				test.part.Attempts++
+			}
+		}
+		check("deleted before", nil, nil)
+		db.clock.advance(time.Second)
+		db.delete(t, said(at(4), at(7)))
+		check("deleted in another thread", nil, nil)
+		db.delete(t, said(at(5), at(1)))
+		check("deleted in the thread", OutdatedError{at(5)}, nil)
+		db.delete(t, said(at(6), ""))
+		check("deleted at the top level", OutdatedError{at(5)}, OutdatedError{at(6)})
+		db.clock.advance(time.Second)
+		db.delete(t, said(at(2), "")) // what they answer
+		check("deleted altogether", ErrDeleted, ErrDeleted)
+	})
+}
+
 // In a conversation that is silent no part is posted, with none of its channel or of its own.
 func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
@@ -431,6 +482,9 @@ func TestAReplyBeginsInOneStatement(t *testing.T) {
 	gone.Deleted = true
 	db.store(t, gone)
 	db.compose(t, parts("answer", "text"))
+	outdated := parts("outdated", "text")
+	outdated[0].Channel, outdated[0].Thread, outdated[0].Trigger = "C3", at(3), at(4)
+	db.compose(t, outdated)
 	silent := parts("silent", "text")
 	silent[0].Channel, silent[0].Thread, silent[0].Trigger = "C2", at(3), at(4)
 	db.compose(t, silent)
@@ -438,8 +492,13 @@ func TestAReplyBeginsInOneStatement(t *testing.T) {
 	if err := db.Obey(t.Context(), muted); err != nil {
 		t.Fatal(err)
 	}
+	db.clock.advance(time.Second)
+	elsewhere := said(at(5), at(3))
+	elsewhere.Channel = "C3"
+	db.delete(t, elsewhere)
 	for why, reply := range map[string]string{
-		"what was tried": "r", "what answers nothing any more": "answer", "what is silent": "silent", "what is not there": "none",
+		"what was tried": "r", "what answers nothing any more": "answer", "what is outdated": "outdated", "what is silent": "silent",
+		"what is not there": "none",
 	} {
 		if begun, err := db.BeginReply(t.Context(), reply, time.Second, time.Minute); err != nil || begun != nil {
 			t.Errorf("%s: begun %+v, %v", why, begun, err)
