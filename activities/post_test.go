@@ -766,12 +766,12 @@ func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
 			t.Fatal(got)
 		}
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1"})
-		if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+		if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 			t.Fatal("no error")
 		}
 		b.remove(secret)
 		for range 2 { // the second as when the first one's end was lost
-			if got, errs := tries[ReplyOutput](t, b.Post, PostInput{task}); got.Result != conversation.Outdated {
+			if got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Outdated {
 				t.Fatalf("got %+v after %v", got, errs)
 			}
 		}
@@ -784,7 +784,7 @@ func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 		if want := []string{"Hello."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) || len(b.model.Calls()) != 2 {
 			t.Errorf("got %+v after %v, posted %q, %d calls", got, errs, b.posted(), len(b.model.Calls()))
 		}
@@ -816,7 +816,7 @@ func TestAMuteBeforeThePost(t *testing.T) {
 					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
 						return strings.Contains(c.Args.Get("text"), "Second")
 					}})
-					if _, err := attempt[ReplyOutput](b.Post, PostInput{task}); err == nil {
+					if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 						t.Fatal("no error")
 					}
 				}},
@@ -829,7 +829,7 @@ func TestAMuteBeforeThePost(t *testing.T) {
 				}
 				b.mute(muted(task), time.Hour)
 				for range 2 { // the second as when the first one's end was lost
-					got, errs := tries[ReplyOutput](t, b.Post, PostInput{task})
+					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 					if got.Result != conversation.Silenced || !slices.Equal(b.posted(), c.said) {
 						t.Errorf("%s: got %+v after %v, posted %q", found, got, errs, b.posted())
 					}
