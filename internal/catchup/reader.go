@@ -1,7 +1,6 @@
 package catchup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,22 +119,9 @@ func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error)
 	for {
 		page, err := r.Slack.Conversations(ctx, at)
 		var refused *slack.Error
-		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !wait(ctx, cmp.Or(refused.RetryAfter, limitPause)) {
+		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, limitPause) {
 			return page, err
 		}
-	}
-}
-
-// wait lets time pass, and reports false, at once, if the context would end before.
-func wait(ctx context.Context, d time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
-		return false
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

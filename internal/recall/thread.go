@@ -188,21 +188,8 @@ func (r *reading) page(ctx context.Context, at slack.Range) (slack.Page, error) 
 		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.own)
 		var refused *slack.Error
 		if err == nil || try == pageTries || !errors.As(err, &refused) || !refused.Retryable() ||
-			!wait(ctx, cmp.Or(refused.RetryAfter, pagePause)) {
+			!refused.Wait(ctx, pagePause) {
 			return page, err
 		}
-	}
-}
-
-// wait lets time pass, and reports false, at once, if the context would end before.
-func wait(ctx context.Context, d time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
-		return false
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,6 +97,21 @@ func reads(method string) bool {
 		return true
 	}
 	return method == "users.conversations" || method == openMethod
+}
+
+// Wait lets as much time pass as Slack wants before another try, or else pause, and reports
+// false, at once, if the context would end before.
+func (e *Error) Wait(ctx context.Context, pause time.Duration) bool {
+	d := cmp.Or(e.RetryAfter, pause)
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
+		return false
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Classify says what a failed call of method means. It takes the errors of this

@@ -93,8 +93,8 @@ func calls(s *Store) map[string]func(context.Context) error {
 			_, err := s.Memories(ctx, theChannel, chat.ShortTerm, 5)
 			return err
 		},
-		"Workspace": func(ctx context.Context) error { _, _, err := s.Workspace(ctx, team, channel); return err },
-		"Knowledge": func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5, 5); return err },
+		"Workspace":      func(ctx context.Context) error { _, _, err := s.Workspace(ctx, team, channel); return err },
+		"Knowledge":      func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5, 5); return err },
 		"SpentByChannel": func(ctx context.Context) error { _, err := s.SpentByChannel(ctx, team, noon); return err },
 	}
 }
