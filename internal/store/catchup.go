@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -47,30 +46,26 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		return failed(err)
 	}
 	known := make(map[string]channelRow, len(rows))
-	var met, others, left []string
+	var ids []string // of which there is something to write down
 	first := int64(0)
 	for _, old := range rows {
 		known[old.ChannelID] = old
 		if _, there := fresh[old.ChannelID]; old.Member && !there {
-			left = append(left, old.ChannelID)
+			ids = append(ids, old.ChannelID)
 		}
 		if since := old.KnownSinceUS; since > 0 && (first == 0 || since < first) {
 			first = since
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(fresh)) { // one order for all who write
-		switch old := known[id]; {
-		case old.RefreshedUS == 0:
-			met = append(met, id)
-		case fresh[id].news(old):
-			others = append(others, id)
+	for id, c := range fresh {
+		if old := known[id]; old.RefreshedUS == 0 || c.news(old) {
+			ids = append(ids, id)
 		}
 	}
-	for _, ids := range [][]string{met, others, left} {
-		for some := range slices.Chunk(ids, syncTogether) {
-			if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
-				return failed(err)
-			}
+	slices.Sort(ids) // one order for all who write
+	for some := range slices.Chunk(ids, syncTogether) {
+		if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
+			return failed(err)
 		}
 	}
 	return synced, nil
