@@ -50,19 +50,8 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.Probes(mux, h.Telemetry.Registry, h.hasDatabase, h.hasTemporal, h.hasSlack)
+	web.Probes(mux, h.Telemetry.Registry, launch.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
 	return web.Serve(ctx, web.NewServer(mux, web.Usual(), h.Logger), listener)
-}
-
-func (h *health) hasDatabase(ctx context.Context) error {
-	db := h.store.Load()
-	if db == nil {
-		return errors.New("database: not open yet")
-	}
-	if err := db.Writable(ctx); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	return nil
 }
 
 func (h *health) hasTemporal(ctx context.Context) error {
@@ -74,13 +63,6 @@ func (h *health) hasTemporal(ctx context.Context) error {
 	}
 	if !h.polling.Load() {
 		return errors.New("temporal: the worker does not poll yet")
-	}
-	return nil
-}
-
-func (h *health) hasSlack(ctx context.Context) error {
-	if _, err := h.slack.Identity(ctx); err != nil {
-		return fmt.Errorf("slack: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,36 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/web"
+)
+
+// HasDatabase checks that the database has been opened, and takes writes.
+func HasDatabase(opened *atomic.Pointer[store.Store]) web.Check {
+	return func(ctx context.Context) error {
+		db := opened.Load()
+		if db == nil {
+			return errors.New("database: not open yet")
+		}
+		if err := db.Writable(ctx); err != nil {
+			return fmt.Errorf("database: %w", err)
+		}
+		return nil
+	}
+}
+
+// HasSlack checks that Slack knows the bot.
+func HasSlack(client *slack.Client) web.Check {
+	return func(ctx context.Context) error {
+		if _, err := client.Identity(ctx); err != nil {
+			return fmt.Errorf("slack: %w", err)
+		}
+		return nil
+	}
+}
