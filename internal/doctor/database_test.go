@@ -12,6 +12,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 // keep is an examination of a SQLite file, after change has been at it; exec runs SQL on it.
@@ -113,16 +114,8 @@ func TestLockedDatabase(t *testing.T) {
 	t.Parallel()
 	for i, f := range keep(t, func(s *store.Store, path string, exec func(string)) {
 		migrate(s, path, exec)
-		db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		lock, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = lock.Rollback() })
+		unlock := testserver.LockSQLite(t, path)
+		t.Cleanup(func() { _ = unlock() })
 	}) {
 		expect(t, f, [5]Status{OK, OK, OK, OK, Fail}[i], [5]string{"answers", "", "", "", "locked → end what holds the file"}[i])
 	}

@@ -1,16 +1,12 @@
 package e2e
 
 import (
-	"database/sql"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	// The driver that myao itself uses.
-	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
@@ -37,11 +33,11 @@ func TestDatabaseAway(t *testing.T) {
 		t.Parallel()
 		url := sqlite(t)
 		s := start(t, url, answers(answerAfter(time.Second)))
-		var locker *sql.Tx
+		var unlock func() error
 		lock := away{
-			func() { locker = lockFile(t, strings.TrimPrefix(url, "sqlite:")) },
+			func() { unlock = testserver.LockSQLite(t, strings.TrimPrefix(url, "sqlite:")) },
 			func() {
-				if err := locker.Rollback(); err != nil {
+				if err := unlock(); err != nil {
 					t.Error(err)
 				}
 			},
@@ -53,21 +49,6 @@ func TestDatabaseAway(t *testing.T) {
 
 func answerAfter(d time.Duration) llmtest.Handler {
 	return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "answer", Delay: d} }
-}
-
-// lockFile holds the write lock of a database, as another program does that is slow.
-func lockFile(t *testing.T, path string) *sql.Tx {
-	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tx
 }
 
 // withoutDatabase says something while the database is away.

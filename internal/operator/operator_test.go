@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -265,19 +264,11 @@ func TestOrderThatNobodyHears(t *testing.T) {
 	if _, _, err := w.State(within(t, time.Second), thread); !errors.Is(err, ErrNoWorker) || errors.Is(err, ErrUnwritable) {
 		t.Errorf("no worker: %v", err)
 	}
-	other, err := sql.Open("sqlite3", "file:"+w.database+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close() }()
-	lock, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testserver.LockSQLite(t, w.database)
 	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) || !errors.Is(err, ErrUnwritable) {
 		t.Errorf("a database that is locked: %v", err)
 	}
-	_ = lock.Rollback()
+	_ = unlock()
 	w.Client = dial(t, "127.0.0.1:1", "default")
 	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoServer) {
 		t.Errorf("no server: %v", err)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -21,15 +20,7 @@ func TestWritable(t *testing.T) {
 func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, sqliteURL(t))
-	other, err := sql.Open("sqlite3", fileURI(db.sqlite)+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close() }()
-	lock, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := testserver.LockSQLite(t, db.sqlite)
 	began := time.Now()
 	if err := db.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "write to database: sqlite3: database is locked") {
 		t.Errorf("locked: %v", err)
@@ -37,17 +28,13 @@ func TestWritableWhileLocked(t *testing.T) {
 	if took := time.Since(began); took < lockWithin/2 || took > 2*lockWithin {
 		t.Errorf("it waits for %v, want about %v", took, lockWithin)
 	}
-	soon := time.AfterFunc(lockWithin/5, func() { _ = lock.Rollback() })
+	soon := time.AfterFunc(lockWithin/5, func() { _ = unlock() })
 	defer soon.Stop()
 	if err := db.Writable(t.Context()); err != nil {
 		t.Errorf("locked for a moment: %v", err)
 	}
 	// Nothing of the lock that it had is left.
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = tx.Rollback()
+	_ = testserver.LockSQLite(t, db.sqlite)()
 }
 
 func TestWritableOfAStandby(t *testing.T) {
