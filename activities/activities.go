@@ -81,12 +81,14 @@ type knowledge struct {
 
 // look reads what the database knows of a task. The channel's cost is read with the rest as
 // its settings under its id want it; only where those under its name, which is read with
-// the rest, want it otherwise is that one more question.
-func (a *Activities) look(ctx context.Context, t Task) (knowledge, error) {
+// the rest, want it otherwise is that one more question. What was said aside is read with an
+// oldest message (store.Matter).
+func (a *Activities) look(ctx context.Context, t Task, oldest string) (knowledge, error) {
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
 	matter := store.Matter{
-		Conversation: t.Conversation, Trigger: t.Trigger, Decision: t.decision(), Reply: t.reply(), Since: budgeted(a.Mind.Channel(channel, ""), k.now),
+		Conversation: t.Conversation, Trigger: t.Trigger, Decision: t.decision(), Reply: t.reply(), Oldest: oldest,
+		Since: budgeted(a.Mind.Channel(channel, ""), k.now),
 	}
 	var err error
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {

@@ -24,6 +24,10 @@ type ComposeInput struct {
 	Notice bool `json:"notice,omitempty"`
 	// Ordered is set where an operator wants the reply.
 	Ordered bool `json:"ordered,omitempty"`
+	// Oldest is the ts of the oldest message that the reply is about: it is outdated where
+	// somebody has answered in a thread under that or a later one since the judgment.
+	// Empty: that does not matter.
+	Oldest string `json:"oldest,omitempty"`
 }
 
 // addressedReason is the ledger's reason for a reply that needs no judgment.
@@ -35,6 +39,8 @@ const noticeReason = "no answer could be had, and the bot says so"
 // ReplyOutput says how composing or posting a reply ended.
 type ReplyOutput struct {
 	Result conversation.Result `json:"result"`
+	// By is the ts of the message by which a reply that was not composed yet is outdated.
+	By string `json:"by,omitempty"`
 }
 
 // Compose writes a reply to the outbox, from a context that it reads itself. A
@@ -43,24 +49,24 @@ type ReplyOutput struct {
 func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	result, err := a.composeReply(ctx, in)
+	result, by, err := a.composeReply(ctx, in)
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("compose: %w", err))
 	}
-	return ReplyOutput{Result: result}, nil
+	return ReplyOutput{Result: result, By: by}, nil
 }
 
-func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (conversation.Result, error) {
-	known, err := a.look(ctx, in.Task)
+func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result conversation.Result, by string, err error) {
+	known, err := a.look(ctx, in.Task, in.Oldest)
 	if err != nil || known.Begun {
-		return conversation.Done, err
+		return conversation.Done, "", err
 	}
 	facts, err := a.facts(ctx, known)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if facts.Lapsed, err = a.lapsed(ctx, in.Task); err != nil {
-		return "", err
+		return "", "", err
 	}
 	d := store.Decision{
 		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
@@ -73,7 +79,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		d.Reason = noticeReason
 	}
 	if known.Trigger != nil && known.Trigger.Deleted {
-		return conversation.Gone, nil
+		return conversation.Gone, "", nil
 	}
 	composed := known.ComposedBy == d.Key
 	if composed {
@@ -82,12 +88,15 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 	if rule := in.silence(facts); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
 		if err := a.Store.Decide(ctx, d); err != nil {
-			return "", err
+			return "", "", err
 		}
-		return conversation.Silenced, a.Store.Settle(ctx, d.Key, "silent", string(rule))
+		return conversation.Silenced, "", a.Store.Settle(ctx, d.Key, "silent", string(rule))
 	}
 	if composed {
-		return conversation.Done, nil
+		return conversation.Done, "", nil
+	}
+	if known.Aside != "" {
+		return conversation.Outdated, known.Aside, nil
 	}
 	text, read := "", a.Clock()
 	saw := read
@@ -99,16 +108,16 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (convers
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
 	default:
 		if text, saw, err = a.write(ctx, in, &d); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	failpoint.Here("compose: model answered")
 	// A judged reply has its row in the ledger since the judgment; this leaves it alone.
 	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw, read), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
-		return "", err
+		return "", "", err
 	}
 	failpoint.Here("compose: written")
-	return conversation.Done, nil
+	return conversation.Done, "", nil
 }
 
 // silence is the rule by which nothing is said. Somebody who addresses the bot is

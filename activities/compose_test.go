@@ -11,6 +11,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
+	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -63,6 +64,32 @@ func TestComposeAJudgedReplyLeavesTheJudgmentInTheLedger(t *testing.T) {
 	}
 	if p := b.outbox(task); len(p) != 1 || p[0].Thread != "" || p[0].Text != "Seven." {
 		t.Errorf("the outbox has %+v, want one message at the top level", p)
+	}
+}
+
+// Somebody has answered in the thread under a question meanwhile: no reply is composed,
+// nor paid for.
+func TestWhatIsSaidAsideOutdatesAJudgedReply(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))))
+	asked := b.say("how many dwarfs?")
+	task := atTopLevel(asked)
+	b.judge(task)
+	in := ComposeInput{Task: task, Oldest: asked.TS}
+	answer := b.say("seven", sandbox.InThread(asked.TS))
+	got, err := attempt[ReplyOutput](b.Compose, in)
+	if err != nil || got != (ReplyOutput{conversation.Outdated, answer.TS}) {
+		t.Fatalf("got %+v, %v; want it outdated by %s", got, err, answer.TS)
+	}
+	if n := len(b.model.Calls()); n != 1 || len(b.outbox(task)) != 0 {
+		t.Errorf("%d calls, and the outbox has %+v; want the judgment alone", n, b.outbox(task))
+	}
+	b.remove(answer)
+	for range 2 { // what is composed stays so, if the attempt's end is lost
+		if got, err := attempt[ReplyOutput](b.Compose, in); err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		b.say("eight", sandbox.InThread(asked.TS))
 	}
 }
 

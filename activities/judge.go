@@ -34,7 +34,7 @@ type JudgeOutput struct {
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	known, err := a.look(ctx, in.Task)
+	known, err := a.look(ctx, in.Task, "")
 	if err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}

@@ -291,7 +291,7 @@ func (t *talk) judge(e conversation.Judge) {
 }
 
 func (t *talk) compose(e conversation.Compose) {
-	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered}
+	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered, Oldest: e.Oldest}
 	o := asking("compose reply to " + e.Trigger.TS)
 	if e.Notice { // which asks no model, and is the last word
 		o = patience(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
@@ -304,7 +304,7 @@ func (t *talk) compose(e conversation.Compose) {
 			t.why = reason(err)
 			return conversation.Composed{Epoch: e.Epoch, Result: conversation.Failed}
 		}
-		return conversation.Composed{Epoch: e.Epoch, Result: out.Result}
+		return conversation.Composed{Epoch: e.Epoch, Result: out.Result, By: out.By}
 	})
 }
 

@@ -20,7 +20,7 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 		}
 	case Composed:
 		if s.Phase == Replying && !s.Posting && e.Epoch == s.Epoch {
-			return s.composed(e.Result, now)
+			return s.composed(e, now)
 		}
 	case Posted:
 		if s.Phase == Replying && s.Posting && e.Epoch == s.Epoch {
@@ -311,7 +311,11 @@ func (s *State) compose(now time.Time) Effect {
 }
 
 func (s *State) composeEffect() Effect {
-	return Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice, Ordered: s.Ordered}
+	e := Compose{Epoch: s.Epoch, Trigger: s.trigger(), Addressed: len(s.Answering) > 0, Notice: s.Notice, Ordered: s.Ordered}
+	if !e.Addressed && !s.Capped && s.Conversation.Thread == "" {
+		e.Oldest = s.Pending[0].TS
+	}
+	return e
 }
 
 func (s *State) postEffect() Effect {
@@ -326,8 +330,8 @@ func (s *State) trigger() Item {
 	return newest(s.Pending)
 }
 
-func (s *State) composed(r Result, now time.Time) []Effect {
-	switch {
+func (s *State) composed(e Composed, now time.Time) []Effect {
+	switch r := e.Result; {
 	case r == Done:
 		s.Posting = true
 		return []Effect{s.postEffect()}
@@ -340,6 +344,9 @@ func (s *State) composed(r Result, now time.Time) []Effect {
 	case r == Gone:
 		effects := []Effect{s.settle(Withdrawn, s.trigger().TS)}
 		return append(effects, s.gone(now)...)
+	case r == Outdated:
+		effects := []Effect{s.settle(Withdrawn, e.By)}
+		return append(effects, s.anew(now)...)
 	default:
 		return s.next(now)
 	}

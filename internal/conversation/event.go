@@ -25,6 +25,8 @@ type Judged struct {
 type Composed struct {
 	Epoch  int
 	Result Result
+	// By is the ts of the message that made the reply outdated.
+	By string
 }
 
 // Posted is the end of a Post effect.
@@ -43,7 +45,8 @@ const (
 	// Gone: the message that the reply answers was deleted before anything was posted.
 	Gone Result = "gone"
 	// Outdated: another message of the conversation was deleted after the reply was
-	// composed, and before anything was posted.
+	// composed, and before anything was posted; or somebody has answered in a thread
+	// after a judgment was for a reply at the top level, and before it was composed.
 	Outdated Result = "outdated"
 	Failed   Result = "failed"
 )
@@ -81,6 +84,9 @@ type Compose struct {
 	Notice bool
 	// Ordered is set where an operator wants the reply.
 	Ordered bool
+	// Oldest is the ts of the oldest message that a judged reply is about, where what was
+	// said in the threads under them after the judgment makes it outdated; else empty.
+	Oldest string
 }
 
 // Post asks for the composed reply to be posted. It is never called back.

@@ -172,9 +172,13 @@ func (d *driver) do(op, arg byte) {
 	case opYes, opNo:
 		d.judge(op, arg)
 	case opComposed:
-		d.finish(composed(d.s.Epoch, results[arg%4]), func() { d.m.composed(results[arg%4]) })
+		r := results[arg%5]
+		if c, ok := d.work.(Compose); ok && c.Oldest == "" && r == Outdated {
+			r = Done
+		}
+		d.finish(Composed{Epoch: d.s.Epoch, Result: r, By: ts(0)}, func() { d.m.composed(r) })
 	case opPosted:
-		d.finish(posted(d.s.Epoch, postResults[arg%5]), func() { d.m.posted(postResults[arg%5]) })
+		d.finish(posted(d.s.Epoch, results[arg%5]), func() { d.m.posted(results[arg%5]) })
 	case opAnswerNow:
 		d.apply(AnswerNow{}, d.m.answerNow)
 	case opDrop:
@@ -191,10 +195,7 @@ func (d *driver) do(op, arg byte) {
 	}
 }
 
-var (
-	results     = []Result{Done, Silenced, Gone, Failed}
-	postResults = append(slices.Clone(results), Outdated)
-)
+var results = []Result{Done, Silenced, Gone, Failed, Outdated}
 
 // change makes a change that Slack could tell of: nothing happens to a deleted
 // message, and only its first change says that it was said.
@@ -474,7 +475,11 @@ func (d *driver) check() {
 	case mJudging:
 		want = Judge{s.Epoch, trigger}
 	case mCompos:
-		want = Compose{s.Epoch, trigger, addressed, s.Notice, d.m.ordered}
+		oldest := ""
+		if !addressed && !d.m.firm && s.Conversation.Thread == "" {
+			oldest = s.Pending[0].TS
+		}
+		want = Compose{s.Epoch, trigger, addressed, s.Notice, d.m.ordered, oldest}
 	case mPosts:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {

@@ -235,6 +235,8 @@ func (m *model) composed(r Result) {
 		m.notice = true
 	case r == Gone:
 		m.gone(m.replyTo())
+	case r == Outdated:
+		m.anew()
 	default:
 		m.turn()
 	}

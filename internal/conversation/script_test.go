@@ -143,7 +143,11 @@ func show(effects []Effect) string {
 		case Judge:
 			parts = append(parts, fmt.Sprintf("judge#%d %s", e.Epoch, showItem(e.Trigger)))
 		case Compose:
-			parts = append(parts, fmt.Sprintf("compose%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger)))
+			part := fmt.Sprintf("compose%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger))
+			if e.Oldest != "" {
+				part += " since " + showTS(e.Oldest)
+			}
+			parts = append(parts, part)
 		case Post:
 			parts = append(parts, fmt.Sprintf("post%s#%d %s", kindOfReply(e.Addressed, e.Notice, e.Trigger), e.Epoch, showItem(e.Trigger)))
 		case Cancel:

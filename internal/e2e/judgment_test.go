@@ -71,6 +71,29 @@ func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 	})
 }
 
+func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+		switch {
+		case !c.Judgment():
+			return llmtest.Text("too late")
+		case strings.Contains(c.System, "I have"):
+			return llmtest.No("answered by bob")
+		default:
+			return llmtest.Yes("wait and see", 0.6, 6)
+		}
+	}))
+	asked := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
+	top := "channel/T0E2E/" + s.general
+	s.await("the first judgment", 20*time.Second, func() bool { return len(s.decisions(top)) == 1 })
+	answer := s.workspace.Say(s.general, s.bob.ID, "I have", sandbox.InThread(asked))
+	s.await("a judgment that knows of it", 30*time.Second, func() bool {
+		rows := s.decisions(top)
+		return len(rows) == 2 && rows[0].Outcome == "withdrawn" && rows[0].OutcomeBy == answer && rows[1].Outcome == "silent"
+	})
+	s.never("the withdrawn reply", 3*time.Second, func() bool { return len(s.posts()) > 0 })
+}
+
 func TestDelayIsKept(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(1), answers(speaking("here you are", llmtest.Yes("hold back", 0.7, 4))))

@@ -17,6 +17,9 @@ type Matter struct {
 	Decision, Reply string
 	// Since is from when on the channel's cost is summed; the zero time: it does not matter.
 	Since time.Time
+	// Oldest is the ts of the first of the messages that the decision is about, the trigger
+	// being the last, where it matters what is said in the threads under them; else empty.
+	Oldest string
 }
 
 // Facts are what is known of a matter before a model is asked.
@@ -41,6 +44,9 @@ type Facts struct {
 	// Saw is what the author of the newest message had read when it was composed, if it is
 	// the bot's: the instant of the newest message; the zero time if the outbox does not know it.
 	Saw time.Time
+	// Aside is the ts of a message that a person has said, in a thread under one of the
+	// messages that the decision is about, after the model had read for it; if there is one.
+	Aside string
 	// ChannelName is empty for a direct message, and where Slack was never asked.
 	ChannelName string
 }
@@ -65,6 +71,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	var names []struct {
 		Name string `json:"name"`
 	}
+	var aside []remarkRow
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
@@ -79,6 +86,13 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	if !m.Since.IsZero() {
 		queries = append(queries, spent(c.Team, c.Channel, m.Since, &cost))
 	}
+	if m.Oldest != "" {
+		queries = append(queries, query{`
+			SELECT ts, thread_ts, bot_id, own FROM messages
+			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
+				AND stored_us > (SELECT decided_us - latency_us FROM decisions WHERE key = ?)
+			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`, []any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision}, &aside})
+	}
 	if err := together(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
@@ -89,7 +103,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
 	f.Saw, f.ChannelName = moment(first(saw).SawUS), first(names).Name
-	f.ComposedBy = first(parts).Decision
+	f.ComposedBy, f.Aside = first(parts).Decision, first(aside).TS
 	for _, p := range parts {
 		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated
 	}

@@ -85,6 +85,51 @@ func TestFacts(t *testing.T) {
 	})
 }
 
+// What people say in a thread under what a decision is about, after the model has read.
+func TestFactsOfWhatIsSaidAside(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		before, first, asked, after := said(at(10), ""), said(at(20), ""), said(at(30), ""), said(at(40), "")
+		db.store(t, before, first, asked, after, said(at(50), first.TS))
+		db.clock.advance(time.Minute)
+		const judging = 5 * time.Second
+		db.clock.advance(judging)
+		d := Decision{Key: "run/1", WorkflowID: of(asked).ID(), TriggerTS: asked.TS, Source: "judgment", Outcome: "pending", LatencyUS: judging.Microseconds()}
+		if err := db.Decide(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		aside := func(oldest string) string {
+			t.Helper()
+			f, err := db.Facts(t.Context(), Matter{Conversation: of(asked), Trigger: asked.TS, Decision: "run/1", Oldest: oldest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f.Aside
+		}
+		own, bot, gone := said(at(60), first.TS), said(at(61), first.TS), said(at(62), first.TS)
+		own.Own, bot.BotID, gone.Deleted = true, "B1", true
+		db.store(t, own, bot, gone, said(at(63), before.TS), said(at(64), after.TS), said(at(65), ""))
+		if got := aside(first.TS); got != "" {
+			t.Errorf("%s makes the decision outdated, which is no person's, or under another message", got)
+		}
+		db.clock.advance(-judging / 2)
+		answer := said(at(66), first.TS) // while the model is asked
+		db.store(t, answer)
+		if got := aside(first.TS); got != answer.TS {
+			t.Errorf("%q was said aside, want %s", got, answer.TS)
+		}
+		if got := aside(asked.TS); got != "" {
+			t.Errorf("of the last message %q was said aside, want nothing", got)
+		}
+		if got := aside(""); got != "" {
+			t.Errorf("%q was said aside, which nobody has asked for", got)
+		}
+		db.store(t, said(at(67), asked.TS))
+		if got := aside(first.TS); got != at(67) {
+			t.Errorf("%q was said aside, want %s", got, at(67))
+		}
+	})
+}
+
 // A conversation is silent by itself, and with the top level of its channel.
 func TestFactsOfSilence(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
