@@ -23,6 +23,7 @@ import (
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
+	Channel(ctx context.Context, id string) (slack.Channel, error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
 }
 
@@ -35,8 +36,11 @@ type Activities struct {
 	Missed *catchup.Reader
 	// Retention is for how long the database keeps what is over; the zero value: for ever.
 	Retention config.Retention
-	Clock     func() time.Time
-	Logger    *slog.Logger
+	// NamesChannels is set where settings stand under the name of a channel: then nothing is
+	// decided as long as Slack may yet tell it.
+	NamesChannels bool
+	Clock         func() time.Time
+	Logger        *slog.Logger
 	// Metrics counts what comes of it; nil: nobody does.
 	Metrics *Metrics
 }
@@ -94,11 +98,32 @@ func (a *Activities) look(ctx context.Context, t Task, oldest string) (knowledge
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
 		return knowledge{}, err
 	}
+	if k.ChannelName == "" && a.NamesChannels && !t.Conversation.Direct() {
+		if k.ChannelName, err = a.nameOf(ctx, channel); err != nil {
+			return knowledge{}, err
+		}
+	}
 	k.settings = a.Mind.Channel(channel, k.ChannelName)
 	if since := budgeted(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
 		k.Calls, k.Tokens, err = a.Store.Spent(ctx, team, channel, since)
 	}
 	return k, err
+}
+
+// naming is how long Slack is given to tell a channel's name.
+const naming = 5 * time.Second
+
+// nameOf asks Slack for a channel's name, which the context then keeps; empty where Slack
+// does not tell it for good.
+func (a *Activities) nameOf(ctx context.Context, channel string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, naming)
+	defer cancel()
+	said, err := a.Slack.Channel(ctx, channel)
+	if refused(err) {
+		a.Logger.WarnContext(ctx, "settings under the channel's name do not hold, Slack does not tell it", "channel", channel, "error", err)
+		return "", nil
+	}
+	return said.Name, err
 }
 
 // budgeted is when the day began whose calls of models count; the zero time if none do.

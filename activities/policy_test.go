@@ -327,6 +327,42 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 	}
 }
 
+// The channel is off under a name that Slack was not yet able to tell: nothing is decided
+// before that, and goes on without it only where Slack will never tell it.
+func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	off := b.settings
+	off.Mode = config.ModeOff
+	b.NamesChannels = true
+	b.Mind.Channel = func(_, name string) config.ChannelSettings {
+		if name == "general" {
+			return off
+		}
+		return b.settings
+	}
+	mention := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	clear := b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
+	_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
+	if app := applicationError(t, err); app.NonRetryable() {
+		t.Errorf("judged without the name: %v, want an error that passes", err)
+	}
+	_, err = attempt[ReplyOutput](b.Compose, ComposeInput{Task: mention, Addressed: true})
+	if app := applicationError(t, err); app.NonRetryable() {
+		t.Errorf("composed without the name: %v, want an error that passes", err)
+	}
+	clear()
+	if got := b.reply(mention, true); got != conversation.Silenced {
+		t.Errorf("%s with the name, want silence", got)
+	}
+	b.silent("mode off under a name", mention, conversation.RuleModeOff, 0)
+
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
+	if got := b.reply(inThread(b.say("<@"+b.workspace.Bot().UserID+"> and hills?")), true); got != conversation.Done {
+		t.Errorf("%s where Slack does not tell the name for good, want a reply", got)
+	}
+}
+
 // What a budget leaves no memory of today is remembered tomorrow.
 func TestRememberingIsPutOff(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url benchOption) {

@@ -115,7 +115,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Retention: p.Config.Retention,
-		Clock:     time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
+		Retention: p.Config.Retention, NamesChannels: p.Config.NamesChannels(),
+		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }
