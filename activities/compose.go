@@ -140,7 +140,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		return "", time.Time{}, err
 	}
 	began := a.Clock()
-	answer, err := ask(ctx, q.For(in.decision()))
+	answer, err := a.ask(ctx, in.Task, q.Question)
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = strings.TrimSpace(answer.Text)

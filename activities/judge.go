@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"go.temporal.io/sdk/activity"
-
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/llm"
-	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -100,7 +97,7 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 		if err != nil {
 			return chat.Verdict{}, err
 		}
-		answer, err := ask(ctx, q.For(in.decision()))
+		answer, err := a.ask(ctx, in.Task, q)
 		d.TokensIn += answer.Usage.Input
 		d.TokensOut += answer.Usage.Output
 		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
@@ -122,21 +119,3 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 // anyDelay takes what a model insists on, when it is asked again, for the longest
 // delay that is allowed: that it wants to speak is clear enough.
 const anyDelay = math.MaxInt32
-
-// ask puts a question to its model.
-func ask(ctx context.Context, q mind.Question) (llm.Response, error) {
-	answer, err := q.Ask(ctx)
-	return answer, tired(ctx, err)
-}
-
-// tired makes one empty answer too many a final error.
-func tired(ctx context.Context, err error) error {
-	if errors.Is(err, llm.ErrEmpty) && activity.GetInfo(ctx).Attempt >= emptyAtMost {
-		return final(err)
-	}
-	return err
-}
-
-// emptyAtMost is how often an empty answer is taken for an accident. Each costs
-// what a full one does.
-const emptyAtMost = 3

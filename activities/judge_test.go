@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/store"
@@ -252,6 +254,75 @@ func TestErrorsOfTheModelWhenJudging(t *testing.T) {
 				t.Errorf("the ledger has %+v, want nothing yet", d)
 			}
 		})
+	}
+}
+
+// A model is given up after so many failures, or so long a time of them, and not for what
+// else fails.
+func TestAModelIsGivenUp(t *testing.T) {
+	t.Parallel()
+	many := func(n int, c store.Call) (calls []store.Call) {
+		for range n {
+			calls = append(calls, c)
+		}
+		return calls
+	}
+	for name, c := range map[string]struct {
+		reply  llmtest.Reply
+		before []store.Call
+		final  bool
+	}{
+		"failed 44 times before":      {llmtest.Fail(503), many(44, store.Call{Error: "unavailable"}), true},
+		"failed 43 times before":      {llmtest.Fail(503), many(43, store.Call{Error: "unavailable"}), false},
+		"in several ways":             {llmtest.Fail(503), append(many(22, store.Call{Error: "unavailable"}), many(22, store.Call{Error: "rate_limited"})...), true},
+		"called off 44 times before":  {llmtest.Fail(503), many(44, store.Call{Error: "canceled"}), false},
+		"for another decision":        {llmtest.Fail(503), many(44, store.Call{Error: "unavailable", Decision: "run/2"}), false},
+		"hung for nine minutes":       {llmtest.Fail(503), many(5, store.Call{Error: "timeout", Latency: 115 * time.Second}), true},
+		"hung for less":               {llmtest.Fail(503), many(4, store.Call{Error: "timeout", Latency: 115 * time.Second}), false},
+		"answered for a long time":    {llmtest.Fail(503), many(5, store.Call{Latency: 115 * time.Second}), false},
+		"empty twice before":          {llmtest.Reply{}, many(2, store.Call{Error: "empty"}), true},
+		"empty once before":           {llmtest.Reply{}, many(1, store.Call{Error: "empty"}), false},
+		"empty after other failures":  {llmtest.Reply{}, many(9, store.Call{Error: "unavailable"}), false},
+		"another failure after empty": {llmtest.Fail(503), many(2, store.Call{Error: "empty"}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, answers(llmtest.Script(c.reply)))
+			task := atTopLevel(b.say("does anybody know?"))
+			for _, call := range c.before {
+				call.Scope, call.Decision = chat.Scope(task.Conversation), cmp.Or(call.Decision, task.decision())
+				for _, call.Purpose = range []string{llm.PurposeJudgment, llm.PurposeResponse} {
+					if err := b.Store.PutCall(t.Context(), call); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			if app := applicationError(t, err); app.NonRetryable() != c.final {
+				t.Errorf("%v; want a final error: %v", app, c.final)
+			}
+			_, err = attempt[ReplyOutput](b.Compose, ComposeInput{Task: task})
+			if app := applicationError(t, err); app.NonRetryable() != c.final {
+				t.Errorf("composing: %v; want a final error: %v", app, c.final)
+			}
+		})
+	}
+}
+
+// A model that does not answer is given up before its attempt is, which so has the time to
+// write that down.
+func TestAModelThatHangsIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Delay: time.Hour})))
+	task := inThread(b.say("hello?"))
+	ctx, cancel := context.WithTimeout(t.Context(), writing+time.Second)
+	defer cancel()
+	_, _, err := b.composeReply(ctx, ComposeInput{Task: task, Addressed: true})
+	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
+		t.Errorf("ended with %v, and the attempt with %v", err, ctx.Err())
+	}
+	if got, err := b.Store.Failures(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Kind != "timeout" {
+		t.Errorf("the account has %v, %v; want one timeout", got, err)
 	}
 }
 

@@ -241,14 +241,12 @@ func patience(attempt, whole time.Duration, summary string) workflow.ActivityOpt
 	}
 }
 
-// asking is how a model is asked: in a queue of its own. It is given up after 45
-// failures: about ten minutes, or longer where the provider asks for longer pauses.
-// Attempts are counted and not the time: that no worker was there to ask is not the
+// asking is how a model is asked: in a queue of its own. The activity knows when a model
+// has failed often enough. That there was no worker to ask it, or no database, is not the
 // model's failure, and no reason for silence.
 func asking(summary string) workflow.ActivityOptions {
 	o := patience(2*time.Minute, 24*time.Hour, summary)
 	o.TaskQueue = conversation.ModelTaskQueue
-	o.RetryPolicy.MaximumAttempts = 45
 	return o
 }
 

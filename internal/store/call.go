@@ -60,6 +60,31 @@ func (s *Store) PutCall(ctx context.Context, c Call) error {
 	return nil
 }
 
+// Failure is how many calls have failed in one way, and how long they took together.
+type Failure struct {
+	Kind  string // Call.Error
+	Calls int
+	Took  time.Duration
+}
+
+// Failures is how the calls of a purpose for a decision have failed, each kind once.
+func (s *Store) Failures(ctx context.Context, decision, purpose string) ([]Failure, error) {
+	var rows []struct {
+		Error     string
+		Calls     int
+		LatencyUS int64 `gorm:"column:latency_us"`
+	}
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ? AND error <> ''", decision, purpose).
+		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read how calls for decision %s have failed: %w", decision, err)
+	}
+	failures := make([]Failure, len(rows))
+	for i, r := range rows {
+		failures[i] = Failure{Kind: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
+	}
+	return failures, nil
+}
+
 // Spent is what the calls for a channel have cost since a time: how many they were,
 // and their tokens, in and out. A call that failed and cost no token is none: else an
 // outage of the provider, in which every attempt fails, would leave nothing for the rest of the day.

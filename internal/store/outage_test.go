@@ -33,6 +33,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		},
 		"Message":       func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
 		"Context":       func(ctx context.Context) error { _, err := s.Context(ctx, Reading{Conversation: c}); return err },
+		"Failures":      func(ctx context.Context) error { _, err := s.Failures(ctx, "k", "judgment"); return err },
 		"Facts":         func(ctx context.Context) error { _, err := s.Facts(ctx, Matter{Conversation: c}); return err },
 		"Tail":          func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
 		"Take":          func(ctx context.Context) error { _, err := s.Take(ctx, c.ID(), "a", noon, 5); return err },

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+func TestFailures(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		scope := chat.Scope{Team: team, Channel: channel}
+		for _, c := range []Call{
+			{Decision: "d", Error: "unavailable", Latency: time.Second}, {Decision: "d", Error: "unavailable", Latency: 2 * time.Second},
+			{Decision: "d", Error: "empty", Latency: 5 * time.Microsecond}, {Decision: "d", Latency: time.Hour},
+			{Decision: "d", Purpose: "response", Error: "empty"}, {Decision: "e", Error: "empty"}, {Error: "timeout"},
+		} {
+			c.Scope, c.Purpose = scope, cmp.Or(c.Purpose, "judgment")
+			if err := db.PutCall(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for decision, want := range map[string][]Failure{
+			"d": {{"empty", 1, 5 * time.Microsecond}, {"unavailable", 2, 3 * time.Second}}, "e": {{"empty", 1, 0}}, "": {}, "f": {},
+		} {
+			if got, err := db.Failures(t.Context(), decision, "judgment"); err != nil || !slices.Equal(got, want) {
+				t.Errorf("of %q: %v, %v; want %v", decision, got, err, want)
+			}
+		}
+	})
+}
