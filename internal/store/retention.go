@@ -150,10 +150,12 @@ func (p pruning) ledger(h Horizons) error {
 		return err
 	}
 	// A reply is over when all of its parts are sent, or one has failed for good: the others
-	// are not tried then. A part that was left alone would look like the whole of it.
+	// are not tried then; and when its decision is, which was given up. A part that was left
+	// alone would look like the whole of it.
 	if err := walk[int64](p, pruned{
 		table: "outbox", along: "stored_us", age: "stored_us", together: "reply",
-		over: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1", Sent, Failed),
+		over: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
+			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed),
 	}, before); err != nil {
 		return err
 	}

@@ -89,9 +89,14 @@ func TestWhatStaysInTheLedger(t *testing.T) {
 		for reply, states := range map[string][]Delivery{
 			"gone": {Sent}, "gone, of two": {Sent, Sent}, "gone, failed": {Failed, Composed}, "gone, failed later": {Sent, Failed, Composed},
 			"composed": {Composed}, "begun": {Sent, Sending}, "half": {Sent, Composed},
+			"gone, given up": {Composed}, "gone, of unknown end": {Sending},
 		} {
+			decision := "pending"
+			if reply == "gone, given up" || reply == "gone, of unknown end" {
+				decision = "young" // and settled
+			}
 			for i, state := range states {
-				db.insert(t, &outboxRow{Key: fmt.Sprint(reply, "/", i), Reply: reply, Part: i, State: state, StoredUS: dayUS(50) + int64(i)})
+				db.insert(t, &outboxRow{Key: fmt.Sprint(reply, "/", i), Reply: reply, Part: i, State: state, Decision: decision, StoredUS: dayUS(50) + int64(i)})
 			}
 		}
 		db.insert(t, &outboxRow{Key: "young/0", Reply: "young", State: Sent, StoredUS: dayUS(39)})
@@ -100,7 +105,7 @@ func TestWhatStaysInTheLedger(t *testing.T) {
 		}
 		db.insert(t, &orderRow{ID: "carried out", Kind: "mute", OrderedUS: dayUS(60)})
 
-		want := map[string]int{"changes": 3, "decisions": 2, "outbox": 1 + 2 + 2 + 3, "model_calls": 1, "orders": 1}
+		want := map[string]int{"changes": 3, "decisions": 2, "outbox": 1 + 2 + 2 + 3 + 1 + 1, "model_calls": 1, "orders": 1}
 		if got := db.prune(t, all); !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
