@@ -8,39 +8,68 @@ import (
 	"myao/internal/chat"
 )
 
-// said is what a message says, as mrkdwn: its text, and what its attachments add to that.
-// Apps often leave the text empty and write into blocks; for them those are the text. A
-// person's attachments are previews of links, and say nothing; but a message that somebody
-// forwards is one, too. None of what is attached mentions the bot: a forward brings others'
-// words, which were not said to it here.
-func (r reader) said(o object, bot bool) string {
+// maxComposed bounds, in characters, what is taken from the blocks of a message, and what
+// from its attachments: Slack cuts a text there, too
+// (docs.slack.dev/reference/methods/chat.postMessage#truncating).
+const maxComposed = 40_000
+
+// said is what a message says, as mrkdwn: its text, and what its blocks and attachments add
+// to that. Apps often leave the text empty and write into blocks; for them those are the text.
+// A person's attachments are previews of links, and say nothing; but a message that somebody
+// forwards is one, too, and so are cells that somebody pastes. A table is never in the text,
+// but for one of our own: that text is what its blocks were made of. None of what is attached
+// mentions the bot: a forward brings others' words, which were not said to it here.
+func (r reader) said(o object, by chat.Message) string {
 	text := o.text("text")
-	if bot && strings.TrimSpace(text) == "" {
-		text = blocksText(o)
-	}
 	var lines []string
+	add := func(line string) {
+		if !strings.Contains("\n"+text+"\n", "\n"+line+"\n") { // the text is often the same, for notifications
+			lines = append(lines, line)
+		}
+	}
+	switch {
+	case by.ByBot() && strings.TrimSpace(text) == "":
+		text = bounded(blocksText(o))
+	case !by.Own:
+		for _, table := range tables(o) {
+			add(table)
+		}
+	}
 	for _, raw := range o.list("attachments") {
 		a, ok := parseObject(raw)
 		switch {
 		case !ok:
 		case a.flag("is_share"):
 			lines = append(lines, forwarded(a))
-		case bot && !unfurled(a):
+		case unfurled(a):
+		case by.ByBot():
 			for _, line := range composed(a) {
-				if !strings.Contains("\n"+text+"\n", "\n"+line+"\n") { // the text is often the same, for notifications
-					lines = append(lines, line)
-				}
+				add(line)
+			}
+		default:
+			for _, table := range tables(a) {
+				add(table)
 			}
 		}
 	}
 	if len(lines) == 0 {
 		return text
 	}
-	attached := chat.Unmention(strings.Join(lines, "\n"), r.id.UserID, Escape(cmp.Or(r.id.Name, "bot")))
+	attached := chat.Unmention(bounded(strings.Join(lines, "\n")), r.id.UserID, Escape(cmp.Or(r.id.Name, "bot")))
 	if strings.TrimSpace(text) == "" {
 		return attached
 	}
 	return text + "\n" + attached
+}
+
+func bounded(s string) string {
+	if len(s) <= maxComposed { // in bytes, of which a character has one at least
+		return s
+	}
+	if runes := []rune(s); len(runes) > maxComposed {
+		return string(runes[:maxComposed]) + "…"
+	}
+	return s
 }
 
 // forwarded is a message that somebody chose to show here, under a line that tells it from
@@ -68,9 +97,10 @@ func forwarded(a object) string {
 	return strings.TrimSpace(head + "\n" + body)
 }
 
-// unfurled reports whether Slack made an attachment of a link. It comes after the message.
+// unfurled reports whether Slack, or the app that a link leads to, made an attachment of a
+// link. It comes after the message.
 func unfurled(a object) bool {
-	return a.flag("is_msg_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
+	return a.flag("is_msg_unfurl") || a.flag("is_app_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
 }
 
 // composed is what an attachment says, part by part
@@ -103,6 +133,23 @@ func blocksText(o object) string {
 	return strings.Join(lines, "\n")
 }
 
+// tables is what the tables among the blocks of a message or an attachment say. What somebody
+// pastes from a spreadsheet is a block of an attachment, and nowhere else
+// (seen in github.com/vercel/chat/issues/803).
+func tables(o object) []string {
+	var found []string
+	for _, raw := range o.list("blocks") {
+		block, _ := parseObject(raw)
+		if block["rows"] == nil {
+			continue
+		}
+		if s := strings.TrimSpace(elementText(raw, maxNesting)); s != "" {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
 // maxNesting bounds the descent into blocks; Slack's own nest four deep.
 const maxNesting = 10
 
@@ -125,8 +172,12 @@ func elementText(raw json.RawMessage, depth int) string {
 			return "<" + o.text("url") + ">"
 		}
 		return "<" + o.text("url") + "|" + Escape(o.text("text")) + ">"
-	case "text", "plain_text":
+	case "text", "plain_text", "raw_text":
 		return Escape(o.text("text"))
+	case "raw_number":
+		var value json.Number
+		o.decode("value", &value)
+		return cmp.Or(Escape(o.text("text")), value.String())
 	}
 	var parts []string
 	add := func(s string) {
@@ -136,6 +187,10 @@ func elementText(raw json.RawMessage, depth int) string {
 	}
 	add(o.text("text"))
 	add(elementText(o["text"], depth-1))
+	add(Escape(o.text("caption")))
+	for _, cells := range o.list("rows") {
+		add(row(cells, depth-1))
+	}
 	for _, key := range []string{"fields", "elements"} {
 		for _, e := range o.list(key) {
 			add(elementText(e, depth-1))
@@ -146,4 +201,22 @@ func elementText(raw json.RawMessage, depth int) string {
 		separator = "" // the runs of one paragraph
 	}
 	return strings.Join(parts, separator)
+}
+
+// row is one row of a table, on one line; empty if no cell says anything
+// (docs.slack.dev/reference/block-kit/blocks/table-block,
+// docs.slack.dev/reference/block-kit/blocks/data-table-block).
+func row(raw json.RawMessage, depth int) string {
+	var cells []json.RawMessage
+	if json.Unmarshal(raw, &cells) != nil {
+		return ""
+	}
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = strings.Join(strings.Fields(elementText(cell, depth)), " ")
+	}
+	if strings.Join(texts, "") == "" {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join(texts, " | "))
 }

@@ -194,7 +194,7 @@ func (r reader) changed(o object) (Event, error) {
 	}
 	event := Event{Kind: Edited}
 	if known {
-		content := r.content(before, m.ByBot())
+		content := r.content(before, m)
 		same := content.Text == m.Text && slices.Equal(content.Files, m.Files)
 		if same && (m.Revision == "" || m.Revision == content.Revision) {
 			return Event{}, ignored("no change of text")
@@ -243,7 +243,7 @@ func (r reader) removed(o object, key string, before object) (Event, error) {
 		if a, err := r.author(before, nil); err == nil {
 			m.UserID, m.BotID, m.Own, m.Name = a.UserID, a.BotID, a.Own, a.Name
 		}
-		content := r.content(before, m.ByBot())
+		content := r.content(before, m)
 		m.Revision = content.Revision
 		event.Previous, event.HasPrevious = content.Text, true
 	}

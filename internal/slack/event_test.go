@@ -140,6 +140,29 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"
 			})}},
+		{"table that somebody pastes", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> which is down?","ts":"1700000000.000100","attachments":[{"id":1,"fallback":"[no preview available]","blocks":[
+			{"type":"section","text":{"type":"mrkdwn","text":"no table"}},
+			{"type":"table","rows":[[{"type":"raw_text","text":""},{"type":"raw_text","text":"a < b"},{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"two\nlines"}]}]}],
+			[{"type":"raw_text","text":"db-7 <@UBOT>"},{"type":"raw_number","value":1200,"text":"1,200"},{"type":"raw_number","value":3.5}],
+			[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" "},{"type":"link","url":"https://e.org","text":"e"}]}]},null,{"type":"raw_text","text":"down"}],
+			[{"type":"raw_text","text":" "},7],7,[]]},{"type":"table","rows":7}]}]}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+				m.Text = "<@UBOT> which is down?\n| a &lt; b | two lines\ndb-7 &lt;@UBOT&gt; | 1,200 | 3.5\n@myao <https://e.org|e> |  | down"
+			})}},
+		{"table and nothing else", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"blocks":[
+			{"type":"data_table","caption":"Load & co","rows":[[{"type":"raw_text","text":"host"}],[{"type":"raw_text","text":"db-7"}]]}]}]}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text = "D1", "Load &amp; co\nhost\ndb-7" })}},
+		{"table beside the words", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hello"}]}]},
+			{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\na | b" })}},
+		{"table of a preview is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
+			{"from_url":"https://e.org","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"}]]}]},{"is_app_unfurl":true,"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"b"}]]}]}]}`,
+			Event{Kind: Posted, Message: message(nil)}},
+		{"bot with a text and a table", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","blocks":[{"type":"header","text":{"type":"plain_text","text":"Load of today"}},
+			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
+		{"own table, which the text has", `{"type":"message","channel":"C1","user":"UBOT","bot_id":"BBOT","text":"| a | b |","ts":"1700000000.000100","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own, m.Text = "UBOT", "BBOT", true, "| a | b |" })}},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
 			Event{Kind: Posted, Message: message(nil)}},
 		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
@@ -201,6 +224,10 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Own, m.Revision = "UBOT", "BBOT", true, "1700000009.000000"
 			})}},
+		{"edit of a table alone", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
+			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"up"}]]}]}]},
+			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"down"}]]}]}]}}`,
+			Event{Kind: Edited, HasPrevious: true, Previous: "hello\ndown", Message: message(func(m *chat.Message) { m.Text, m.Revision = "hello\nup", "1700000009.000000" })}},
 		{"edit of what is said to a forward", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"is_share":true,"text":"ask <@UBOT>"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"ask <@UBOT>"}]}}`,
@@ -235,6 +262,24 @@ func TestNormalise(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, tc.want)
 			}
 		})
+	}
+}
+
+// What blocks and attachments say may be no longer than a text.
+func TestWhatIsComposedIsBounded(t *testing.T) {
+	t.Parallel()
+	cell := strings.Repeat("é", 1000)
+	table := `[{"type":"table","rows":[` + strings.Repeat(`[{"type":"raw_text","text":"`+cell+`"},{"type":"raw_text","text":"`+cell+`"}],`, 100) + `[]]}]`
+	for name, fields := range map[string]string{
+		"a person's table": `"user":"U1","text":"hello","attachments":[{"blocks":` + table + `}]`,
+		"a bot's table":    `"bot_id":"B9","text":"hello","attachments":[{"blocks":` + table + `}]`,
+		"a bot's blocks":   `"bot_id":"B9","blocks":` + table,
+	} {
+		e, err := normalise(t, envelope(`{"type":"message","channel":"C1","ts":"1700000000.000100",`+fields+`}`))
+		text := strings.TrimPrefix(e.Message.Text, "hello\n")
+		if want := cell + " | " + cell + "\n" + cell; err != nil || len([]rune(text)) != maxComposed+1 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "é…") {
+			t.Errorf("%s: %d characters, %v", name, len([]rune(text)), err)
+		}
 	}
 }
 
@@ -322,6 +367,7 @@ func FuzzNormalise(f *testing.F) {
 		`{"type":"message","subtype":"channel_convert_to_private","channel":"C1","channel_type":"group","user":"U1","ts":"1700000000.000100"}`,
 		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
 		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"<@UBOT>"},{"is_share":true,"message_blocks":[{"message":{"blocks":[{"text":"y"}]}}]}]}`,
+		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"<@UBOT>"},{"type":"raw_number","value":1}],[]]}]}]}`,
 		`null`, `[]`, `{"type":7}`,
 	} {
 		f.Add([]byte(envelope(seed)))

@@ -61,7 +61,7 @@ func (r reader) message(o, before object) (chat.Message, error) {
 	if err != nil {
 		return chat.Message{}, err
 	}
-	content := r.content(o, m.ByBot())
+	content := r.content(o, m)
 	m.Team, m.Channel, m.TS, m.ThreadTS = r.id.TeamID, r.channel, ts, thread
 	m.Text, m.Files, m.Revision = content.Text, content.Files, content.Revision
 	return m, nil
@@ -102,9 +102,9 @@ func (r reader) author(o, before object) (chat.Message, error) {
 
 func is(id, own string) bool { return id != "" && id == own }
 
-// content reads what a message says: Text, Files and Revision.
-func (r reader) content(o object, bot bool) chat.Message {
-	m := chat.Message{Text: r.said(o, bot)}
+// content reads what a message says, which depends on its author: Text, Files and Revision.
+func (r reader) content(o object, by chat.Message) chat.Message {
+	m := chat.Message{Text: r.said(o, by)}
 	for _, raw := range o.list("files") {
 		f, ok := parseObject(raw)
 		// A tombstone stands for a file that has been deleted.
