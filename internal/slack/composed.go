@@ -88,7 +88,7 @@ func forwarded(a object) string {
 		body = strings.TrimSpace(strings.Join(lines, "\n"))
 	}
 	if body == "" {
-		body = strings.TrimSpace(a.text("fallback"))
+		body = fallback(a)
 	}
 	head := "[forwarded message]"
 	if author := label(a.text("author_name")); author != "" {
@@ -116,11 +116,28 @@ func composed(a object) []string {
 	for _, key := range []string{"pretext", "title", "text"} {
 		add(a.text(key))
 	}
+	for _, raw := range a.list("fields") {
+		field, _ := parseObject(raw)
+		title, value := strings.TrimSpace(field.text("title")), strings.TrimSpace(field.text("value"))
+		if title != "" && value != "" {
+			title += ": "
+		}
+		add(title + value)
+	}
 	add(blocksText(a))
 	if len(lines) == 0 {
-		add(a.text("fallback"))
+		add(fallback(a))
 	}
 	return lines
+}
+
+// fallback is what an attachment says where it cannot be shown. Slack's own words for one
+// without it say nothing.
+func fallback(a object) string {
+	if s := strings.TrimSpace(a.text("fallback")); s != "[no preview available]" {
+		return s
+	}
+	return ""
 }
 
 func blocksText(o object) string {
@@ -187,7 +204,10 @@ func elementText(raw json.RawMessage, depth int) string {
 	}
 	add(o.text("text"))
 	add(elementText(o["text"], depth-1))
-	add(Escape(o.text("caption")))
+	add(elementText(o["title"], depth-1))
+	for _, key := range []string{"caption", "alt_text"} {
+		add(Escape(o.text(key)))
+	}
 	for _, cells := range o.list("rows") {
 		add(row(cells, depth-1))
 	}

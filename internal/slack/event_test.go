@@ -136,7 +136,7 @@ func TestNormalise(t *testing.T) {
 		{"forward of blocks", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"","fallback":"f","message_blocks":[7,{},
 			{"team":"T1","channel":"C2","ts":"1699999999.000100","message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" a < b"}]}]}]}}]}]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
-		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true}]}`,
+		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true,"fallback":"[no preview available]"}]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"
 			})}},
@@ -169,6 +169,22 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Build\nfailed\non main\nonly this"
 			})}},
+		{"bot with fields", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[
+			{"title":"Alert","fields":[{"title":"Summary","value":"disk full on <https://e.org|db-7>","short":true},{"title":"","value":"since noon"},{"title":"Who?","value":" "},{"title":7},8],"fallback":"[FIRING] disk full on db-7"},
+			{"fields":[{"title":"Load","value":"42"}],"fallback":"f"},{"fallback":"[no preview available]"},{"fields":[],"fallback":"only this"}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nSummary: disk full on <https://e.org|db-7>\nsince noon\nWho?\nLoad: 42\nonly this"
+			})}},
+		{"bot with images", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
+			{"type":"image","image_url":"https://e.org/1.png","alt_text":"CPU <90%","title":{"type":"plain_text","text":"db-7 & co"}},
+			{"type":"context","elements":[{"type":"image","image_url":"https://e.org/2.png","alt_text":"red"},{"type":"mrkdwn","text":"*down*"}]}],
+			"attachments":[{"fallback":"[no preview available]","blocks":[{"type":"image","image_url":"https://e.org/3.png","alt_text":"memory"}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID, m.Text = "", "B9", "db-7 &amp; co\nCPU &lt;90%\nred\n*down*\nmemory"
+			})}},
+		{"bot with a table attached", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","attachments":[{"fallback":"[no preview available]","blocks":[
+			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
 		{"bot with text and attachments", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"Alert\nCPU","ts":"1700000000.000100","attachments":[
 			{"fallback":"Alert","title":"CPU","text":"the DB is down"},{"fallback":"Alert"},{"from_url":"https://e.org","title":"E"},{"original_url":"https://e.org","title":"E"},{"is_msg_unfurl":true,"text":"x"},
 			{"is_share":true,"author_name":"Bob","text":"Alert"},{"text":"<@UBOT>"}]}`,
@@ -274,6 +290,8 @@ func TestWhatIsComposedIsBounded(t *testing.T) {
 		"a person's table": `"user":"U1","text":"hello","attachments":[{"blocks":` + table + `}]`,
 		"a bot's table":    `"bot_id":"B9","text":"hello","attachments":[{"blocks":` + table + `}]`,
 		"a bot's blocks":   `"bot_id":"B9","blocks":` + table,
+		"a bot's fields": `"bot_id":"B9","text":"hello","attachments":[{"fields":[{"title":"` + cell + ` | ` + cell + `"},` +
+			strings.Repeat(`{"value":"`+strings.Repeat("é", 3000)+`"},`, 20) + `{}]}]`,
 	} {
 		e, err := normalise(t, envelope(`{"type":"message","channel":"C1","ts":"1700000000.000100",`+fields+`}`))
 		text := strings.TrimPrefix(e.Message.Text, "hello\n")
