@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"myao/internal/chat"
@@ -182,6 +183,12 @@ func elementText(raw json.RawMessage, depth int) string {
 		return "<@" + o.text("user_id") + ">"
 	case "channel":
 		return "<#" + o.text("channel_id") + ">"
+	case "usergroup":
+		return "<!subteam^" + o.text("usergroup_id") + ">"
+	case "broadcast":
+		return "<!" + o.text("range") + ">"
+	case "date":
+		return date(o)
 	case "emoji":
 		return ":" + o.text("name") + ":"
 	case "link":
@@ -221,6 +228,18 @@ func elementText(raw json.RawMessage, depth int) string {
 		separator = "" // the runs of one paragraph
 	}
 	return strings.Join(parts, separator)
+}
+
+// date is a moment in Slack's markup, where a bar ends the format
+// (docs.slack.dev/reference/block-kit/block-elements/date-element).
+func date(o object) string {
+	fallback := Escape(label(o.text("fallback")))
+	at := o.unix("timestamp")
+	if at.IsZero() {
+		return fallback
+	}
+	format := Escape(label(strings.ReplaceAll(o.text("format"), "|", " ")))
+	return "<!date^" + strconv.FormatInt(at.Unix(), 10) + "^" + format + "|" + fallback + ">"
 }
 
 // row is one row of a table, on one line; empty if no cell says anything

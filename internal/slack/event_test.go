@@ -175,6 +175,14 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nSummary: disk full on <https://e.org|db-7>\nsince noon\nWho?\nLoad: 42\nonly this"
 			})}},
+		{"bot with dates and groups", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[
+			{"type":"broadcast","range":"here"},{"type":"text","text":" "},{"type":"usergroup","usergroup_id":"S1"},{"type":"text","text":": until "},
+			{"type":"date","timestamp":1720710212,"format":"{date_num} | {time}","fallback":"July\n<11"},{"type":"text","text":", "},
+			{"type":"date","timestamp":1720710212,"format":"{date}"},{"type":"text","text":", "},{"type":"date","timestamp":"soon","format":"{date}","fallback":"soon"}]}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.UserID, m.BotID = "", "B9"
+				m.Text = "<!here> <!subteam^S1>: until <!date^1720710212^{date_num} {time}|July &lt;11>, <!date^1720710212^{date}|>, soon"
+			})}},
 		{"bot with images", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
 			{"type":"image","image_url":"https://e.org/1.png","alt_text":"CPU <90%","title":{"type":"plain_text","text":"db-7 & co"}},
 			{"type":"context","elements":[{"type":"image","image_url":"https://e.org/2.png","alt_text":"red"},{"type":"mrkdwn","text":"*down*"}]}],
