@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slack-go/slack/slackevents"
 	"go.opentelemetry.io/otel/trace"
 
 	"myao/internal/failpoint"
@@ -84,6 +85,10 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	if err != nil {
 		return err
 	}
+	if env.Type == slackevents.AppRateLimited {
+		d.limited(ctx, env, own)
+		return nil
+	}
 	if env.Reacted() {
 		return d.hushed(ctx, env, own)
 	}
@@ -122,6 +127,17 @@ func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
 	}
 	return own, nil
+}
+
+// limited tells that Slack drops events of this workspace, more of which happen than it
+// brings to one app. Catch-up finds the messages among them.
+func (d *Door) limited(ctx context.Context, env slack.Envelope, own slack.Identity) {
+	if err := env.Of(own); err != nil {
+		d.leaveOut(ctx, env.EventID, env.Type, err)
+		return
+	}
+	d.Metrics.event("rate_limited")
+	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", env.Type, "minute_rate_limited", env.RateLimited)
 }
 
 // leaveOut tells of an event or a request of which nothing is stored.

@@ -208,6 +208,9 @@ func callback(event string) string {
 
 const hello = `{"type":"message","channel":"C1","user":"U1","ts":"100.000001","text":"hello","channel_type":"channel"}`
 
+// As docs.slack.dev/reference/events/app_rate_limited shows it.
+const dropped = `{"token":"Jhj5dZrVaK7ZwHHjRyZWjbDl","type":"app_rate_limited","team_id":"T1","minute_rate_limited":1518467820,"api_app_id":"A1"}`
+
 func (b *bundle) stored(t testing.TB, ts string) bool {
 	t.Helper()
 	_, err := b.Store.Message(t.Context(), "T1", "C1", ts)
@@ -239,10 +242,13 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 		callback(`{"type":"reaction_removed","user":"U1"}`):                                           "ignored",
 		callback(`{"type":"reaction_added","user":"U1"}`):                                             "unusable",
 		callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`): "ignored",
-		`{"type":"app_rate_limited","minute_rate_limited":1}`:                                         "ignored",
-		`{"type":"something_new"}`:                                                                    "ignored",
-		strings.Replace(callback(hello), `"T1"`, `"T2"`, 1):                                           "foreign",
-		strings.Replace(callback(hello), `"team_id"`, `"api_app_id":"A2","team_id"`, 1):               "foreign",
+		dropped: "rate_limited",
+		strings.Replace(dropped, `"T1"`, `"T2"`, 1):                                     "foreign",
+		strings.Replace(dropped, `"A1"`, `"A2"`, 1):                                     "foreign",
+		`{"type":"app_rate_limited","team_id":"T1"}`:                                    "rate_limited",
+		`{"type":"something_new"}`:                                                      "ignored",
+		strings.Replace(callback(hello), `"T1"`, `"T2"`, 1):                             "foreign",
+		strings.Replace(callback(hello), `"team_id"`, `"api_app_id":"A2","team_id"`, 1): "foreign",
 		callback(`null`): "unusable",
 		callback(`"x"`):  "unusable",
 		callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`):                                "unusable",
@@ -260,6 +266,19 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 	}
 	if n, _, err := b.Store.BacklogSize(t.Context()); n != 0 || err != nil || len(b.kicks.told()) != 0 {
 		t.Errorf("%d changes, %v, told %v", n, err, b.kicks.told())
+	}
+}
+
+func TestDoorTellsOfEventsThatSlackDrops(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var log bytes.Buffer
+	b.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	if status := b.deliver(t, dropped); status != 200 {
+		t.Errorf("status %d, want 200", status)
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "minute_rate_limited=2018-02-12T20:37:00.000Z") {
+		t.Errorf("it says %s", got)
 	}
 }
 

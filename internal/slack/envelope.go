@@ -26,6 +26,9 @@ type Envelope struct {
 	EventID string
 	// At is event_time, to the second, UTC.
 	At time.Time
+	// RateLimited is the minute from which on app_rate_limited says that Slack drops events,
+	// UTC; zero where that is not told (docs.slack.dev/reference/events/app_rate_limited).
+	RateLimited time.Time
 	// EventType and Subtype are those of the event, for logs and counters.
 	EventType string
 	Subtype   string
@@ -44,11 +47,12 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		return Envelope{}, ErrNotObject
 	}
 	env := Envelope{
-		Type:      o.text("type"),
-		Challenge: o.text("challenge"),
-		TeamID:    o.text("team_id"),
-		AppID:     o.text("api_app_id"),
-		At:        o.unix("event_time"),
+		Type:        o.text("type"),
+		Challenge:   o.text("challenge"),
+		TeamID:      o.text("team_id"),
+		AppID:       o.text("api_app_id"),
+		At:          o.unix("event_time"),
+		RateLimited: o.unix("minute_rate_limited"),
 	}
 	env.origin = origin{app: env.AppID, teams: []string{env.TeamID, o.text("context_team_id")}}
 	for _, raw := range o.list("authorizations") {
