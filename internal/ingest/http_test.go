@@ -291,6 +291,35 @@ func TestDoorBearsReplays(t *testing.T) {
 	}
 }
 
+// Slack checks the certificate of the address of a slash command from time to time, and
+// must be told that all is well, whoever the bot is.
+func TestDoorAnswersTheCertificateCheck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.directory.fail(errors.New("no Slack yet"))
+	const check = "ssl_check=1&token=gIkuvaNzQIHg97ATvDxqgjtO"
+	for _, test := range []struct {
+		name, path, body, secret string
+		want                     int
+	}{
+		{"signed", commands, check, secret, 200},
+		{"forged", commands, check, "other", 401},
+		{"no check", commands, "ssl_check=0&token=gIkuvaNzQIHg97ATvDxqgjtO", secret, 400},
+		{"elsewhere", interactions, check, secret, 400},
+		{"with a command", commands, check + "&command=%2Fmyao", secret, 503},
+	} {
+		refused := func() float64 { return b.counted(t, "myao_requests_refused_total", test.path) }
+		before := refused()
+		status, answer := b.postTo(t, test.path, test.body, sign(test.body, test.secret, noon), false)
+		if status != test.want || status == 200 && answer != "" {
+			t.Errorf("%s: status %d, %q, want %d", test.name, status, answer, test.want)
+		}
+		if got, want := refused() != before, test.want == 400 || test.want == 401; got != want {
+			t.Errorf("%s: counted as refused: %v", test.name, got)
+		}
+	}
+}
+
 // What nothing answers to is acknowledged, and other workspaces' requests are told from ours.
 func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,13 @@ import (
 	"myao/internal/chat"
 )
 
-// ErrNotForm means that a body is no form with the fields of a slash command.
-var ErrNotForm = errors.New("not the form of a slash command")
+var (
+	// ErrNotForm means that a body is no form with the fields of a slash command.
+	ErrNotForm = errors.New("not the form of a slash command")
+	// ErrCertificateCheck means that nobody has typed a command: Slack looks whether the
+	// certificate of the address is good, and wants to be answered.
+	ErrCertificateCheck = errors.New("a check of the certificate")
+)
 
 // Request is what somebody asked of the app by a button, a shortcut or a slash command.
 type Request struct {
@@ -98,11 +103,15 @@ func (i Interaction) Message(id Identity) (chat.Message, error) {
 }
 
 // ParseCommand reads the body of a slash command
-// (docs.slack.dev/interactivity/implementing-slash-commands). Its only error is ErrNotForm.
+// (docs.slack.dev/interactivity/implementing-slash-commands). Its errors are ErrNotForm and
+// ErrCertificateCheck.
 func ParseCommand(body []byte) (Command, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return Command{}, ErrNotForm
+	}
+	if form.Get("ssl_check") == "1" && !form.Has("command") {
+		return Command{}, ErrCertificateCheck
 	}
 	return command(form.Get, body)
 }
