@@ -74,6 +74,9 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	r.restrict()
+	if err := r.readParent(ctx, s); err != nil {
+		return err
+	}
 	if err := r.readAbsent(ctx, s); err != nil {
 		return err
 	}
@@ -157,16 +160,15 @@ func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time
 	return from, err
 }
 
-// conversations is the ids of all that the story may be of.
+// conversations is the ids of all whose story is told from a time on.
 func (r *rows) conversations() []string {
 	c := r.conversation
-	ids := []string{c.Top().ID()}
+	ids := []string{c.ID()}
 	add := func(thread string) {
 		if id := (chat.Conversation{Team: c.Team, Channel: c.Channel, Thread: thread}).ID(); thread != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	add(c.Thread)
 	if r.options.Threads && c.TopLevel() {
 		for _, m := range r.messages {
 			add(cmp.Or(m.ThreadTS, m.TS))
@@ -175,15 +177,25 @@ func (r *rows) conversations() []string {
 	return ids
 }
 
-// restrict leaves out what is of the channel's top level and not about the thread's
-// parent, and orders for other threads.
+// readParent reads what happened to a thread's parent, here and at the channel's top
+// level, of which there may be too much to read from the parent on.
+func (r *rows) readParent(ctx context.Context, s *store.Store) error {
+	c := r.conversation
+	if c.TopLevel() || r.options.MessageTS != "" {
+		return nil
+	}
+	passed, decisions, err := s.About(ctx, []string{c.Top().ID(), c.ID()}, c.Thread)
+	if err != nil {
+		return err
+	}
+	r.passed = append(passed, slices.DeleteFunc(r.passed, func(p store.Passed) bool { return p.TS == c.Thread })...)
+	r.decisions = append(decisions, slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
+	return nil
+}
+
+// restrict leaves out orders for other threads.
 func (r *rows) restrict() {
 	c := r.conversation
-	if !c.TopLevel() {
-		top := c.Top().ID()
-		r.passed = slices.DeleteFunc(r.passed, func(p store.Passed) bool { return p.WorkflowID == top && p.TS != c.Thread })
-		r.decisions = slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == top && d.TriggerTS != c.Thread })
-	}
 	r.orders = slices.DeleteFunc(r.orders, func(o store.Order) bool {
 		return o.Scope.Thread != "" && o.Scope.Thread != c.Thread && !(r.options.Threads && c.TopLevel())
 	})

@@ -72,6 +72,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Unhandled":     func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
 		"ActiveThreads": func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
 		"Stored":        func(ctx context.Context) error { _, err := s.Stored(ctx, team, channel, []string{m.TS}); return err },
+		"About":         func(ctx context.Context) error { _, _, err := s.About(ctx, []string{c.ID()}, m.TS); return err },
 		"ChangedThreads": func(ctx context.Context) error {
 			_, err := s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5)
 			return err

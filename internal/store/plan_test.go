@@ -193,6 +193,10 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.DecisionsSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
 					return err
 				}},
+				{name: "About", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.About(ctx, []string{top.ID(), long.ID()}, at(n-300))
+					return err
+				}},
 				{name: "PartsFor", run: func(ctx context.Context, s *Store) error {
 					_, err := s.PartsFor(ctx, team, channel, []string{at(0), at(3)})
 					return err

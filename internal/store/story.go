@@ -84,14 +84,18 @@ func (s *Store) Passed(ctx context.Context, workflowIDs []string, since time.Tim
 		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
 	}
-	passed := make([]Passed, len(rows))
+	return passed(rows), nil
+}
+
+func passed(rows []changeRow) []Passed {
+	out := make([]Passed, len(rows))
 	for i, r := range rows {
-		passed[i] = Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
+		out[i] = Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
 		if r.RelayedUS != nil {
-			passed[i].Relayed = instant(*r.RelayedUS)
+			out[i].Relayed = instant(*r.RelayedUS)
 		}
 	}
-	return passed, nil
+	return out
 }
 
 // DecisionsSince is the decisions of some conversations since a time, oldest first, at most limit.
@@ -102,6 +106,22 @@ func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since 
 		return nil, fmt.Errorf("read decisions of %d conversations: %w", len(workflowIDs), err)
 	}
 	return rows, nil
+}
+
+// About is the changes of one message and the decisions about it, in some conversations,
+// in the order of Passed and DecisionsSince.
+func (s *Store) About(ctx context.Context, workflowIDs []string, ts string) ([]Passed, []Decision, error) {
+	var changes []changeRow
+	var decisions []Decision
+	if err := together(s.db.WithContext(ctx),
+		query{"SELECT * FROM changes WHERE workflow_id IN ? AND ts = ? ORDER BY id", []any{workflowIDs, ts}, &changes},
+		// None is older than its message: without a time, all of the conversations would be looked through.
+		query{"SELECT * FROM decisions WHERE workflow_id IN ? AND decided_us >= ? AND trigger_ts = ? ORDER BY decided_us, key",
+			[]any{workflowIDs, stamp(chat.Time(ts)), ts}, &decisions},
+	); err != nil {
+		return nil, nil, fmt.Errorf("read what became of message %s: %w", ts, err)
+	}
+	return passed(changes), decisions, nil
 }
 
 // PartsFor is the parts of all replies in a channel to messages, in order of the replies

@@ -103,6 +103,10 @@ func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
 		if got, want := keys(noon, 1), []string{"C1" + a.TS}; !slices.Equal(got, want) {
 			t.Errorf("one decision %v, want %v", got, want)
 		}
+		passed, decisions, err := db.About(t.Context(), ids, a.TS)
+		if err != nil || !reflect.DeepEqual(passed, all[:2]) || len(decisions) != 1 || decisions[0].Key != "C1"+a.TS {
+			t.Errorf("about one: %+v, %+v, %v", passed, decisions, err)
+		}
 	})
 }
 
