@@ -18,7 +18,7 @@ import (
 type conversationsCommand struct {
 	Channel string   `placeholder:"CHANNEL" help:"Only those of a channel: its id, or its name with or without #."`
 	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle; several with commas."`
-	Limit   int      `default:"50" placeholder:"N" help:"So many at the most (${default})."`
+	Limit   int      `default:"50" placeholder:"N" help:"So many at the most (${default}), up to 10000."`
 	reaching
 	output
 }
@@ -35,8 +35,8 @@ listed; one that did not answer is unknown.
 
 // Validate is kong's way to be told what cannot be.
 func (c *conversationsCommand) Validate() error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	if err := checkLimit(c.Limit, mostListed); err != nil {
+		return err
 	}
 	return c.check()
 }

@@ -103,7 +103,7 @@ var versionHeading = []string{"VERSION", "MADE", "TOKENS", "SOURCES", "BY", "STA
 type memoryList struct {
 	Channel string `arg:"" optional:"" help:"The channel: then it and its threads are listed."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of a thread's parent: then that alone is."`
-	Limit   int    `default:"100" placeholder:"N" help:"At most so many (${default})."`
+	Limit   int    `default:"100" placeholder:"N" help:"At most so many (${default}), up to 10000."`
 	output
 }
 
@@ -114,8 +114,8 @@ func (memoryList) Help() string {
 
 // Validate is kong's way to be told what cannot be.
 func (c *memoryList) Validate() error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	if err := checkLimit(c.Limit, mostListed); err != nil {
+		return err
 	}
 	return checkThread(c.Thread)
 }

@@ -116,7 +116,7 @@ func (r remembered) write(w io.Writer, zone *time.Location) error {
 
 type memoryHistory struct {
 	memoryOf
-	Limit int `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default})."`
+	Limit int `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default}), up to 10000."`
 	output
 }
 
@@ -125,8 +125,8 @@ func (memoryHistory) Help() string { return "Examples:\n  starter memory history
 
 // Validate is kong's way to be told what cannot be.
 func (c *memoryHistory) Validate() error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	if err := checkLimit(c.Limit, mostListed); err != nil {
+		return err
 	}
 	return checkThread(c.Thread)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"myao/internal/chat"
 )
 
 func TestLength(t *testing.T) {
@@ -68,13 +70,20 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"drop general yesterday --by carol":                              {2, "want the ts of a message"},
 		"show general 1700000000.000100 and":                             {2, "and"},
 		"conversations --phase asleep":                                   {2, "waiting"},
-		"conversations --limit 0":                                        {2, "want 1 or more"},
-		"conversations --limit=-1":                                       {2, "want 1 or more"},
-		"memory list --limit 0":                                          {2, "--limit 0: want 1 or more"},
-		"memory list general --limit=-1":                                 {2, "--limit -1: want 1 or more"},
-		"memory history --limit 0":                                       {2, "--limit 0: want 1 or more"},
-		"memory history general --limit=-1":                              {2, "--limit -1: want 1 or more"},
-		"why general --limit=-1":                                         {2, "--limit -1: want 1 or more"},
+		"conversations --limit 0":                                        {2, "want 1 to 10000"},
+		"conversations --limit=-1":                                       {2, "want 1 to 10000"},
+		"memory list --limit 0":                                          {2, "--limit 0: want 1 to 10000"},
+		"memory list general --limit=-1":                                 {2, "--limit -1: want 1 to 10000"},
+		"memory history --limit 0":                                       {2, "--limit 0: want 1 to 10000"},
+		"memory history general --limit=-1":                              {2, "--limit -1: want 1 to 10000"},
+		"why general --limit=-1":                                         {2, "--limit -1: want 1 to 1000"},
+		"why general --limit 1001":                                       {2, "--limit 1001: want 1 to 1000"},
+		"why general --limit 1000 --config no.yaml":                      {1, "no.yaml"},
+		"why --help":                                                     {0, "1000, which is the most"},
+		"conversations --limit 10001":                                    {2, "--limit 10001: want 1 to 10000"},
+		"conversations --limit 10000 --config no.yaml":                   {1, "no.yaml"},
+		"memory list --limit 10001":                                      {2, "--limit 10001: want 1 to 10000"},
+		"memory history general --limit 10001":                           {2, "--limit 10001: want 1 to 10000"},
 		"unmute general --by carol --timeout soon":                       {2, "--timeout"},
 		"unmute general --by carol --timeout 0":                          {2, "--timeout 0s: want a time above 0"},
 		"snooze general --for 1h --timeout=-5s":                          {2, "--timeout -5s: want a time above 0"},
@@ -107,6 +116,19 @@ func TestCommandLinesOfOperators(t *testing.T) {
 				t.Errorf("status %d, %q; want %d, %q", status, said, want.status, want.says)
 			}
 		})
+	}
+}
+
+// SQLite is asked for all of a list at once.
+func TestLongestList(t *testing.T) {
+	t.Parallel()
+	db, _ := migrated(t)
+	all := make([]chat.Conversation, mostListed)
+	for i := range all {
+		all[i] = chat.Conversation{Team: "T1", Channel: "C1", Thread: fmt.Sprintf("1700000000.%06d", i)}
+	}
+	if _, err := db.Silenced(t.Context(), all...); err != nil {
+		t.Error(err)
 	}
 }
 

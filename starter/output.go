@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,18 @@ import (
 // output is the flag of every command that prints something.
 type output struct {
 	JSON bool `help:"Print JSON, for programs."`
+}
+
+// mostListed is the most that a list has. All of it is asked for by name, some twice, and
+// SQLite takes 32,766 values at once.
+const mostListed = 10_000
+
+// checkLimit checks a --limit.
+func checkLimit(limit, most int) error {
+	if limit < 1 || limit > most {
+		return fmt.Errorf("--limit %d: want 1 to %d", limit, most)
+	}
+	return nil
 }
 
 // print writes v as indented JSON, or has text write it for people.

@@ -19,7 +19,7 @@ type whyCommand struct {
 	Channel string  `arg:"" help:"The channel: its id, or its name with or without #."`
 	Message string  `arg:"" optional:"" placeholder:"TS" help:"The ts of a message. One on which a thread hangs stands for the thread."`
 	Since   instant `placeholder:"WHEN" help:"Tell what came since then, such as 24h, 7d or 2026-03-01."`
-	Limit   int     `placeholder:"N" help:"Tell of so many messages, the newest (50; with --since 1000)."`
+	Limit   int     `placeholder:"N" help:"Tell of so many messages, the newest (50; with --since 1000, which is the most)."`
 	Text    bool    `help:"Tell what was said, too."`
 	output
 }
@@ -41,14 +41,15 @@ func (c *whyCommand) Validate() error {
 	switch {
 	case c.Message != "" && !chat.ValidTS(c.Message):
 		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", c.Message)
-	case c.Limit < 0:
-		return fmt.Errorf("--limit %d: want 1 or more", c.Limit)
+	case c.Limit != 0:
+		return checkLimit(c.Limit, mostTold)
 	}
 	return nil
 }
 
-// toldSince is how many messages are told of where --since says from when on.
-const toldSince = 1000
+// mostTold is the most messages that are told of, and as many are where --since says from
+// when on. What became of many more would not be read to its end (ledger.Tell).
+const mostTold = 1000
 
 func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
 	db, err := p.OpenStore(ctx)
@@ -73,7 +74,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 			return err
 		}
 		if o.Limit == 0 {
-			o.Limit = toldSince
+			o.Limit = mostTold
 		}
 	}
 	story, err := ledger.Tell(ctx, db, in, o)

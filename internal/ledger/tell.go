@@ -93,7 +93,8 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 	for _, m := range r.messages {
 		users = append(users, m.UserID)
 	}
-	r.users, err = s.Users(ctx, team, users)
+	slices.Sort(users)
+	r.users, err = s.Users(ctx, team, slices.Compact(users))
 	return err
 }
 
