@@ -105,7 +105,7 @@ func (c Config) Channel(id, name string) ChannelSettings {
 	_, own := c.channel(id, name)
 	s := c.Response.with(own)
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
-	s.Zone = zone(cmp.Or(own.TimeZone, c.TimeZone))
+	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
 	return s
 }
 

@@ -8,6 +8,27 @@ import (
 	"myao/internal/config"
 )
 
+// The settings are asked for at each event.
+func TestZonesAreReadOnce(t *testing.T) {
+	c := parse(t, least+"\ntime_zone: Europe/Berlin\nchannels: {C1: {time_zone: Asia/Tokyo}}\n", nil)
+	for id, want := range map[string]string{"C1": "Asia/Tokyo", "C2": "Europe/Berlin"} {
+		zone := c.Channel(id, "").Zone
+		if zone.String() != want {
+			t.Errorf("the zone of %s is %s, want %s", id, zone, want)
+		}
+		if again := c.Channel(id, "").Zone; again != zone {
+			t.Errorf("the zone of %s is read again", id)
+		}
+	}
+	if got := c.Location().String(); got != "Europe/Berlin" {
+		t.Errorf("the zone is %s", got)
+	}
+	c.TimeZone = "Asia/Kolkata"
+	if got := c.Channel("C2", "").Zone.String(); got != c.TimeZone {
+		t.Errorf("changed, the zone is %s", got)
+	}
+}
+
 func TestAChannelsSettingsInheritWhatTheyLack(t *testing.T) {
 	c := parse(t, over(`agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
 response: {min_wait_seconds: 10, jitter_ratio: 0.2, max_wait_seconds: 20, max_delay_seconds: 30,

@@ -34,6 +34,9 @@ type Config struct {
 	Channels map[string]Channel `mapstructure:"channels"`
 	// File is where all this stands.
 	File File `mapstructure:"-"`
+	// zones are the zones of all this by name: to read one takes its time, and they are
+	// asked for at each event and each judgment.
+	zones map[string]*time.Location `mapstructure:"-"`
 }
 
 // Slack says how the workspace is reached.
@@ -319,9 +322,13 @@ func horizon(now time.Time, kept int) time.Time {
 
 // Location returns the zone in which prompts write times. For a Config that Load
 // did not return it falls back to UTC.
-func (c Config) Location() *time.Location { return zone(c.TimeZone) }
+func (c Config) Location() *time.Location { return c.zone(c.TimeZone) }
 
-func zone(name string) *time.Location {
+// zone is the zone of a name; one that was put in after Load is read each time.
+func (c Config) zone(name string) *time.Location {
+	if loc, ok := c.zones[name]; ok {
+		return loc
+	}
 	if loc, err := time.LoadLocation(name); err == nil {
 		return loc
 	}

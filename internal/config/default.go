@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // Default returns what an empty file would mean. It lacks the secrets, which
 // have no default, and is therefore not valid by itself.
 func Default() Config {
@@ -71,6 +73,12 @@ func (c *Config) fillIn() {
 	}
 	if c.Persona.SystemPrompt == "" {
 		c.Persona.SystemPrompt = defaultPersona(c.Language)
+	}
+	c.zones = map[string]*time.Location{c.TimeZone: c.Location()}
+	for _, own := range c.Channels {
+		if own.TimeZone != "" {
+			c.zones[own.TimeZone] = c.zone(own.TimeZone)
+		}
 	}
 }
 
