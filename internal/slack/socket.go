@@ -48,7 +48,6 @@ type Socket struct {
 	config    SocketConfig
 	log       *slog.Logger
 	connected atomic.Bool
-	refused   atomic.Int64
 }
 
 // NewSocket makes a socket. It makes no connection.
@@ -65,10 +64,6 @@ func NewSocket(c SocketConfig) *Socket {
 
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
-
-// Refused counts what was acknowledged without being handed on, because it is no event
-// this package knows how to hand on.
-func (s *Socket) Refused() int64 { return s.refused.Load() }
 
 // Delivery is what came by the socket.
 type Delivery struct {
@@ -207,7 +202,6 @@ func (s *Socket) accept(ctx context.Context, l link, r request) {
 	case readable && (r.kind == DeliveredCommand || r.kind == DeliveredInteraction):
 		l.aside.Go(func() { s.take(ctx, l, r) })
 	default:
-		s.refused.Add(1)
 		s.log.Warn("socket mode request acknowledged without effect", "type", name(r.kind), "envelope", r.envelope)
 		s.acknowledge(ctx, l, r, nil)
 	}
