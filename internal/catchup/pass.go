@@ -146,9 +146,13 @@ func (p *pass) keep(ctx context.Context, page slack.Page) error {
 			fresh, ts = append(fresh, m), append(ts, m.TS)
 		}
 	}
-	known, err := p.Store.Stored(ctx, p.own.TeamID, p.channel.ID, ts)
+	kept, err := p.Store.Kept(ctx, p.own.TeamID, p.channel.ID, ts)
 	if err != nil {
 		return err
+	}
+	known := make(map[string]store.Kept, len(kept))
+	for _, k := range kept {
+		known[k.TS] = k
 	}
 	if err := p.Store.Remember(ctx, fresh); err != nil {
 		return err
@@ -160,7 +164,7 @@ func (p *pass) keep(ctx context.Context, page slack.Page) error {
 		switch {
 		case !ok:
 			p.result.New++
-		case k.Handled && missedEdit(*k.Message, m):
+		case k.Handled && missedEdit(k.Message, m):
 			p.edits = append(p.edits, m)
 		}
 	}

@@ -218,21 +218,3 @@ func (s *Store) ActiveThreads(ctx context.Context, team, channel string, since t
 	}
 	return threads, nil
 }
-
-// Stored is those of a channel's messages that are known, by ts, deleted ones among
-// them, and whether an event of theirs has been recorded. Nothing else of Known is told.
-func (s *Store) Stored(ctx context.Context, team, channel string, ts []string) (map[string]Known, error) {
-	stored := make(map[string]Known, len(ts))
-	if len(ts) == 0 {
-		return stored, nil
-	}
-	var rows []messageRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts IN ?", team, channel, ts).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read %d messages of %s: %w", len(ts), channel, err)
-	}
-	for _, r := range rows {
-		m := r.message()
-		stored[r.TS] = Known{Message: &m, Handled: r.Handled}
-	}
-	return stored, nil
-}

@@ -432,27 +432,3 @@ func TestActiveThreads(t *testing.T) {
 		}
 	})
 }
-
-func TestStored(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db database) {
-		gone := said(at(3), "")
-		gone.Deleted = true
-		db.store(t, said(at(1), ""), gone, in("C2", said(at(4), "")))
-		if err := db.Remember(t.Context(), []chat.Message{said(at(2), at(1))}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := db.Stored(t.Context(), team, channel, []string{at(1), at(2), at(3), at(4)})
-		if err != nil || len(got) != 3 {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		for n, want := range map[int]Known{1: {Handled: true}, 2: {}, 3: {Handled: true}} {
-			known := got[at(n)]
-			if known.Message == nil || known.Message.TS != at(n) || known.Handled != want.Handled || known.Message.Deleted != (n == 3) {
-				t.Errorf("of message %d is known %+v", n, known)
-			}
-		}
-		if got, err := db.Stored(t.Context(), team, channel, nil); err != nil || len(got) != 0 {
-			t.Errorf("of none: %v, %v", got, err)
-		}
-	})
-}

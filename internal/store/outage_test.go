@@ -71,7 +71,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Remember":      func(ctx context.Context) error { return s.Remember(ctx, []chat.Message{said(at(3), "")}) },
 		"Unhandled":     func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
 		"ActiveThreads": func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
-		"Stored":        func(ctx context.Context) error { _, err := s.Stored(ctx, team, channel, []string{m.TS}); return err },
+		"Kept":          func(ctx context.Context) error { _, err := s.Kept(ctx, team, channel, []string{m.TS}); return err },
 		"About":         func(ctx context.Context) error { _, _, err := s.About(ctx, []string{c.ID()}, m.TS); return err },
 		"ChangedThreads": func(ctx context.Context) error {
 			_, err := s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5)

@@ -149,10 +149,6 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.ActiveThreads(ctx, team, channel, lately)
 					return err
 				}},
-				{name: "Stored", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Stored(ctx, team, channel, []string{at(0), at(3)})
-					return err
-				}},
 				{name: "Failures", run: func(ctx context.Context, s *Store) error { _, err := s.Failures(ctx, "d7", "judgment"); return err }},
 				{name: "Parts", run: func(ctx context.Context, s *Store) error { _, err := s.Parts(ctx, "r7"); return err }},
 				{name: "BeginSend", run: func(ctx context.Context, s *Store) error {
