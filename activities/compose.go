@@ -70,7 +70,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	}
 	d := store.Decision{
 		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
-		Source: "operator", Outcome: "pending", ShouldRespond: true,
+		Source: "operator", Outcome: conversation.Pending, ShouldRespond: true,
 	}
 	if in.Addressed {
 		d.Source, d.Reason = "addressed", addressedReason
@@ -86,11 +86,11 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 		facts.OverBudget = false // it is paid for
 	}
 	if rule := in.silence(facts); rule != conversation.NoRule {
-		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), "silent"
+		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", "", err
 		}
-		return conversation.Silenced, "", a.Store.Settle(ctx, d.Key, "silent", string(rule))
+		return conversation.Silenced, "", a.Store.Settle(ctx, d.Key, conversation.Silent, string(rule))
 	}
 	if composed {
 		return conversation.Done, "", nil

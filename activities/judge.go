@@ -46,7 +46,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
 	}
 	if rule := facts.Rule(); rule != conversation.NoRule {
-		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), "silent"
+		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), conversation.Silent
 		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return JudgeOutput{}, classify(err)
@@ -59,9 +59,9 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}
 	d.Source, d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = "judgment", v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
-	d.Outcome = "silent"
+	d.Outcome = conversation.Silent
 	if v.ShouldRespond {
-		d.Outcome = "pending"
+		d.Outcome = conversation.Pending
 	}
 	failpoint.Here("judge: answered")
 	if err := a.Store.Decide(ctx, d); err != nil {

@@ -127,7 +127,7 @@ func TestJudgment(t *testing.T) {
 			name    string
 			reply   llmtest.Reply
 			want    chat.Verdict
-			outcome string
+			outcome conversation.Outcome
 		}{
 			{"yes", llmtest.Yes("nobody answered", 0.8, 90), chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &ninety}, "pending"},
 			{"yes at once", llmtest.Yes("urgent", 1, -1), chat.Verdict{ShouldRespond: true, Reason: "urgent", Confidence: 1}, "pending"},

@@ -119,7 +119,7 @@ func (a *Activities) finish(ctx context.Context, t Task, last store.Part) error 
 	if last.State != store.Sent && last.Decision == t.decision() {
 		return nil // settled when its last part was written down
 	}
-	return a.settle(ctx, t, last.Decision, "posted", t.reply())
+	return a.settle(ctx, t, last.Decision, conversation.Sent, t.reply())
 }
 
 // postAtOnce posts a reply, in one look at the database, that is as most are: short, not
@@ -137,25 +137,25 @@ func (a *Activities) postAtOnce(ctx context.Context, reply string) (*store.Part,
 // settle writes the outcome of a reply into the ledger: that of the decision that it
 // was composed by. That is not the task's where a workflow was reset and comes to the
 // same reply by another decision, which then had nothing to post.
-func (a *Activities) settle(ctx context.Context, t Task, by, outcome, why string) error {
+func (a *Activities) settle(ctx context.Context, t Task, by string, outcome conversation.Outcome, why string) error {
 	if err := a.Store.Settle(ctx, by, outcome, why); err != nil || by == t.decision() {
 		return err
 	}
-	if outcome == "posted" {
-		outcome = "silent"
+	if outcome == conversation.Sent {
+		outcome = conversation.Silent
 	}
 	return a.Store.Settle(ctx, t.decision(), outcome, why)
 }
 
 // outcome is what the ledger has of a reply that was not posted, or not to its end.
-func outcome(r conversation.Result) string {
+func outcome(r conversation.Result) conversation.Outcome {
 	switch r {
 	case conversation.Gone, conversation.Outdated:
-		return string(conversation.Withdrawn)
+		return conversation.Withdrawn
 	case conversation.Silenced:
-		return "silent"
+		return conversation.Silent
 	default:
-		return string(conversation.Unsent)
+		return conversation.Unsent
 	}
 }
 

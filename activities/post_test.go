@@ -253,7 +253,7 @@ func TestWhatSlackRefusesIsExcused(t *testing.T) {
 		addressed bool
 		posts     []string // parts of what stands in Slack
 		calls     int
-		outcome   string
+		outcome   conversation.Outcome
 	}{
 		"the text":               {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, true, []string{"sorry"}, 2, "posted"},
 		"the first of two parts": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},

@@ -11,9 +11,9 @@ import (
 // SettleInput says what became of a decision.
 type SettleInput struct {
 	Task
-	Addressed bool   `json:"addressed,omitempty"`
-	Outcome   string `json:"outcome"`
-	By        string `json:"by,omitempty"`
+	Addressed bool                 `json:"addressed,omitempty"`
+	Outcome   conversation.Outcome `json:"outcome"`
+	By        string               `json:"by,omitempty"`
 }
 
 // Settle writes the outcome of a decision into the ledger, and the decision
@@ -33,7 +33,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	if err := a.Store.Settle(ctx, d.Key, in.Outcome, in.By); err != nil {
 		return classify(err)
 	}
-	if in.Outcome == string(conversation.Unsent) && !in.Addressed {
+	if in.Outcome == conversation.Unsent && !in.Addressed {
 		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.Taken() {
 			a.Metrics.unjudged()
 		}

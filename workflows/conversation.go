@@ -341,7 +341,7 @@ func reason(err error) string {
 func (t *talk) settle(e conversation.Settle) {
 	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
-		Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: string(e.Outcome), By: e.By,
+		Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}
 	if e.Outcome == conversation.Unsent {
 		in.By = t.why

@@ -123,7 +123,7 @@ func (c *storyteller) ask(a *historypb.ActivityTaskScheduledEventAttributes) str
 	case "Settle":
 		var in activities.SettleInput
 		c.read(a.GetInput(), &in)
-		said += " " + in.Outcome
+		said += " " + string(in.Outcome)
 	}
 	return said
 }

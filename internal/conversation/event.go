@@ -114,6 +114,9 @@ type Settle struct {
 type Outcome string
 
 const (
+	Pending   Outcome = "pending" // nothing yet
+	Silent    Outcome = "silent"
+	Sent      Outcome = "posted"
 	Withdrawn Outcome = "withdrawn"
 	Dropped   Outcome = "dropped"
 	Overruled Outcome = "overruled" // by an operator who wants an answer now

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
@@ -120,7 +121,7 @@ func TestModelSaysNothing(t *testing.T) {
 }
 
 // outcome counts the decisions of all conversations that ended so.
-func (s *system) outcome(want string) int {
+func (s *system) outcome(want conversation.Outcome) int {
 	n := 0
 	for id := range s.conversations() {
 		for _, r := range s.decisions(id) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/conversation"
 	"myao/internal/failpoint"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
@@ -217,7 +218,7 @@ func (q *question) decisions(s *system) []store.Decision {
 	return s.decisions(id)
 }
 
-func (q *question) outcome() string {
+func (q *question) outcome() conversation.Outcome {
 	if q.hopeless {
 		return "failed"
 	}

@@ -269,7 +269,7 @@ func (m mindEvent) phase() conversation.Phase {
 }
 
 // decision is the newest one with an outcome, or nil.
-func (m mindEvent) decision(outcome string) *ledger.Decision {
+func (m mindEvent) decision(outcome conversation.Outcome) *ledger.Decision {
 	for _, e := range slices.Backward(m.Story.Entries) {
 		if e.Decision != nil && e.Decision.Outcome == outcome {
 			return e.Decision

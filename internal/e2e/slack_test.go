@@ -53,7 +53,7 @@ func (s *system) holds(text string, parts ...string) {
 func (s *system) outcomes(id string) (all []string) {
 	s.t.Helper()
 	for _, row := range s.decisions(id) {
-		all = append(all, strings.TrimSpace(row.Outcome+" "+row.OutcomeBy))
+		all = append(all, strings.TrimSpace(string(row.Outcome)+" "+row.OutcomeBy))
 	}
 	return all
 }

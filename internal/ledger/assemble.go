@@ -8,6 +8,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/store"
 )
 
@@ -108,7 +109,7 @@ func (r rows) decision(d store.Decision) *Decision {
 			told.Parts = append(told.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
 		}
 	}
-	if len(told.Parts) > 0 && told.Outcome == "posted" {
+	if len(told.Parts) > 0 && told.Outcome == conversation.Sent {
 		told.By = "" // the reply's own name, which says nothing to people
 	}
 	return told

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"myao/internal/conversation"
 )
 
 // Brief is the newest n decisions of the story in Slack's mrkdwn, one line each, the
@@ -20,16 +22,16 @@ func (s Story) Brief(n int, zone *time.Location) string {
 }
 
 // ends is each outcome in words.
-var ends = map[string]string{
-	"pending": "means to answer", "silent": "stayed silent", "posted": "answered", "withdrawn": "withdrew its answer",
-	"dropped": "was told to drop its answer", "overruled": "was told to answer at once", "failed": "could not answer",
+var ends = map[conversation.Outcome]string{
+	conversation.Pending: "means to answer", conversation.Silent: "stayed silent", conversation.Sent: "answered", conversation.Withdrawn: "withdrew its answer",
+	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.Unsent: "could not answer",
 }
 
 func brief(e Entry, zone *time.Location) string {
 	d := e.Decision
 	end := ends[d.Outcome]
 	if end == "" {
-		end = mrkdwn(d.Outcome)
+		end = mrkdwn(string(d.Outcome))
 	}
 	if e.Thread != "" {
 		end += " in a thread"

@@ -74,9 +74,9 @@ const lapsed = "what was decided about it is not kept any longer (retention.ledg
 // answer to one of them.
 func (r rows) final(d store.Decision, m store.Kept) bool {
 	switch d.Outcome {
-	case "withdrawn", "overruled":
+	case conversation.Withdrawn, conversation.Overruled:
 		return false
-	case "dropped":
+	case conversation.Dropped:
 		return !slices.ContainsFunc(r.passed, func(p store.Passed) bool {
 			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.TS != m.TS && !p.Stored.Before(m.Time())
 		})

@@ -50,7 +50,7 @@ func passed(m store.Kept, kind conversation.Kind, at int) store.Passed {
 }
 
 // decided is a decision about a message at the second at.
-func decided(key string, m store.Kept, at int, outcome string) store.Decision {
+func decided(key string, m store.Kept, at int, outcome conversation.Outcome) store.Decision {
 	us := second(at).UnixMicro()
 	return store.Decision{Key: key, WorkflowID: of(m), TriggerTS: m.TS, Source: "rule", Rule: "too_old", Outcome: outcome, DecidedUS: us, SettledUS: &us}
 }

@@ -108,9 +108,9 @@ type Decision struct {
 	Calls []Call `json:"calls,omitempty"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed; By is
 	// the message, the operator or the error that brought it about.
-	Outcome string    `json:"outcome"`
-	By      string    `json:"by,omitempty"`
-	Settled time.Time `json:"settled,omitzero"`
+	Outcome conversation.Outcome `json:"outcome"`
+	By      string               `json:"by,omitempty"`
+	Settled time.Time            `json:"settled,omitzero"`
 	// Parts are the messages of the reply.
 	Parts []Part `json:"parts,omitempty"`
 }

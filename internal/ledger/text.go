@@ -196,21 +196,23 @@ func Money(cost float64) string {
 }
 
 // causes is how an outcome is told of what brought it about.
-var causes = map[string]string{"withdrawn": " because of ", "dropped": " by ", "overruled": " by ", "failed": ": ", "silent": " after all, by rule "}
+var causes = map[conversation.Outcome]string{
+	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Silent: " after all, by rule ",
+}
 
 func (t *text) outcome(at time.Time, d Decision) {
-	line := d.Outcome
-	if d.Outcome == "posted" && len(d.Parts) == 0 {
+	line := string(d.Outcome)
+	if d.Outcome == conversation.Sent && len(d.Parts) == 0 {
 		line += ", it is not known as what"
 	}
 	switch {
 	case d.By == "":
-	case d.Outcome == "silent" && strings.Contains(d.By, "/"):
+	case d.Outcome == conversation.Silent && strings.Contains(d.By, "/"):
 		line += ": another decision's reply to the same message was there already"
 	case causes[d.Outcome] != "":
 		line += causes[d.Outcome] + d.By
 	}
-	if !d.Settled.IsZero() && d.Outcome != "silent" {
+	if !d.Settled.IsZero() && d.Outcome != conversation.Silent {
 		line += " at " + t.at(d.Settled, at)
 	}
 	t.further("→ %s", Plain(line))

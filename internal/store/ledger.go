@@ -7,6 +7,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"myao/internal/conversation"
 )
 
 // Decision is one row of the ledger: that the bot meant to speak or not, why,
@@ -27,7 +29,7 @@ type Decision struct {
 	TokensOut     int      `json:"tokens_out"`
 	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
-	Outcome string `json:"outcome"`
+	Outcome conversation.Outcome `json:"outcome"`
 	// OutcomeBy is the message, the operator or the error that brought it about.
 	OutcomeBy string `json:"outcome_by"`
 	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
@@ -54,7 +56,7 @@ func (s *Store) Decide(ctx context.Context, d Decision) error {
 
 func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	d.DecidedUS = s.nowMicros()
-	if d.Outcome != "pending" {
+	if d.Outcome != conversation.Pending {
 		d.SettledUS = &d.DecidedUS
 	}
 	there := clause.OnConflict{DoNothing: true}
@@ -84,15 +86,15 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 
 // Settle writes down what became of a decision that was pending. That it was posted
 // is a fact, and stands in the place of whatever was to become of it.
-func (s *Store) Settle(ctx context.Context, key, outcome, by string) error {
+func (s *Store) Settle(ctx context.Context, key string, outcome conversation.Outcome, by string) error {
 	_, err := s.settle(s.db.WithContext(ctx), key, outcome, by)
 	return err
 }
 
 // settle is Settle; the decision comes back, or nil where there was nothing to settle.
-func (s *Store) settle(tx *gorm.DB, key, outcome, by string) (*Decision, error) {
+func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by string) (*Decision, error) {
 	open := "outcome = 'pending'"
-	if outcome == "posted" {
+	if outcome == conversation.Sent {
 		open = "outcome <> 'posted'"
 	}
 	var settled []Decision

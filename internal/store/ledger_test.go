@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 func TestDecisionIsWrittenOnce(t *testing.T) {
@@ -50,10 +51,10 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 func TestAJudgmentThatWasGivenUpIsMadeAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		sure := 0.8
-		for _, test := range []struct{ was, comes, want string }{
+		for _, test := range []struct{ was, comes, want conversation.Outcome }{
 			{"failed", "pending", "failed"}, {"failed", "silent", "silent"}, {"withdrawn", "pending", "withdrawn"}, {"dropped", "silent", "dropped"},
 		} {
-			key := test.was + "/" + test.comes
+			key := string(test.was + "/" + test.comes)
 			given := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "no judgment was had", Outcome: test.was}
 			made := Decision{Key: key, WorkflowID: "w", Source: "judgment", Reason: "because", Confidence: &sure, ShouldRespond: true, Model: "m", Outcome: test.comes}
 			for _, d := range []Decision{given, given, made, given} {
@@ -81,7 +82,7 @@ func TestSettleOnlyWhatIsPending(t *testing.T) {
 		}
 		db.clock.advance(time.Minute)
 		for _, settle := range [][3]string{{"a", "posted", "key"}, {"a", "withdrawn", "late"}, {"b", "failed", "wrong"}, {"c", "posted", "fact"}, {"unknown", "posted", ""}} {
-			if err := db.Settle(t.Context(), settle[0], settle[1], settle[2]); err != nil {
+			if err := db.Settle(t.Context(), settle[0], conversation.Outcome(settle[1]), settle[2]); err != nil {
 				t.Fatal(err)
 			}
 			db.clock.advance(time.Minute)

@@ -7,10 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"gorm.io/gorm"
+
+	"myao/internal/conversation"
 )
 
 // outcomes are what becomes of decisions.
-var outcomes = []string{"silent", "posted", "withdrawn", "dropped", "overruled", "failed"}
+var outcomes = []conversation.Outcome{
+	conversation.Silent, conversation.Sent, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.Unsent,
+}
 
 // Metrics counts what a database is asked, and what becomes of decisions. A nil one
 // counts nothing.
@@ -33,7 +37,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {
-		m.settled.WithLabelValues(outcome)
+		m.settled.WithLabelValues(string(outcome))
 	}
 	for _, operation := range []string{"create", "query", "update", "raw"} {
 		m.statements.WithLabelValues(operation, "error") // zero, and not unknown
@@ -43,9 +47,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 }
 
 // settle counts a row of the ledger that has got its outcome.
-func (m *Metrics) settle(outcome string, rows int64) {
+func (m *Metrics) settle(outcome conversation.Outcome, rows int64) {
 	if m != nil {
-		m.settled.WithLabelValues(outcome).Add(float64(rows))
+		m.settled.WithLabelValues(string(outcome)).Add(float64(rows))
 	}
 }
 

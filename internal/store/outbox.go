@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // Delivery is how far a part of a reply has come on its way to Slack:
@@ -231,7 +232,7 @@ func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
 // it carries out is settled as posted. That comes back, and nil if it was so before.
 func (s *Store) Replied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
 	err = s.posted(ctx, p, m, func(tx *gorm.DB) (err error) {
-		settled, err = s.settle(tx, p.Decision, "posted", p.Reply)
+		settled, err = s.settle(tx, p.Decision, conversation.Sent, p.Reply)
 		return err
 	})
 	if err != nil {

@@ -449,7 +449,7 @@ func TestRepliedSettlesTheDecision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return got.Outcome + " " + got.OutcomeBy
+			return string(got.Outcome) + " " + got.OutcomeBy
 		}
 		if err := db.Posted(t.Context(), p[0], said(at(5), "")); err != nil || outcome() != "pending " {
 			t.Errorf("after the first part: %s, %v", outcome(), err)
