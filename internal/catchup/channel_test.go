@@ -381,6 +381,118 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 	b.wantTaken(strings.Join(append(want, "meanwhile"), ", "))
 }
 
+// What a pass was shown that broke off long ago may be gone, and is not answered for that.
+func TestAPassThatBrokeOffLongAgo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		other bool // another process has been through the channel since
+		taken string
+	}{
+		{"at once", 0, false, "@edited, @in a thread, @never mind, @still there"},
+		{"after minutes", fresh, false, "@edited, @in a thread, @never mind, @still there"},
+		{"after more", fresh + time.Second, false, "@edited, @in a thread, @still there"},
+		{"after hours", 5 * hours, false, "@edited, @in a thread, @still there"},
+		{"after another", 5 * hours, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
+			b.say(23*hours, "oldest")
+			root := b.say(22*hours, "root")
+			old := b.say(13*hours, "old")
+			young := b.say(4*hours, "young")
+			b.say(3*hours, b.mention("in a thread"), sandbox.InThread(root))
+			deleted := b.say(hours, b.mention("never mind"))
+			b.say(30*minutes, b.mention("still there"))
+			for _, ts := range []string{old, young} {
+				b.hear(b.standing(ts))
+				b.w.Edit(b.channel, ts, b.mention("edited"))
+			}
+			pages := 0
+			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", When: func(sandbox.Call) bool {
+				pages++
+				return pages > 2
+			}})
+			if got, err := b.Channel(t.Context(), b.channel, true); err == nil || got.Read != 4 {
+				t.Fatalf("got %+v, %v, want two pages read", got, err)
+			}
+			off()
+			b.wantTaken("")
+			b.w.Delete(b.channel, deleted) // nobody hears of it
+			if c.other {
+				if _, err := b.another().Channel(t.Context(), b.channel, true); err != nil {
+					t.Fatal(err)
+				}
+				b.recorder.taken()
+			}
+			b.clock.set(noon.Add(c.after))
+			b.catchUp(false)
+			b.wantTaken(c.taken)
+			if m, err := b.Store.Message(t.Context(), "T1", b.channel, old); err != nil || m.Text != b.mention("edited") {
+				t.Errorf("got %+v, %v, want the old one as edited", m, err)
+			}
+			read := noon // a resumed pass has read threads as of when it began
+			if c.after > fresh {
+				read = noon.Add(c.after)
+			}
+			if got := b.marks(); chat.Time(got.CaughtUpTo) != noon.Add(-30*minutes) || !got.ThreadsRead.Equal(read) {
+				t.Errorf("marks %+v, want all read", got)
+			}
+		})
+	}
+}
+
+func TestALongHistoryOfWhichCallsAreFarBetween(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	t.Parallel()
+	b := setup(t, options{Config: sandbox.Config{PageSize: 1}})
+	for i := range 2 * recentPages {
+		b.say(20*hours-time.Duration(i)*minutes, fmt.Sprint(i))
+	}
+	b.say(hours, b.mention("young"))
+	if got := b.catchUp(false); !got.Unfinished {
+		t.Fatalf("got %+v, want a part read", got)
+	}
+	b.clock.set(noon.Add(hours))
+	if got := b.catchUp(false); !got.Unfinished {
+		t.Fatalf("got %+v, want another", got)
+	}
+	b.wantTaken("")
+	b.clock.set(noon.Add(2 * hours))
+	if got := b.catchUp(false); got.Unfinished {
+		t.Errorf("got %+v, want the rest", got)
+	}
+	b.wantTaken("@young")
+}
+
+func TestAPassOfAChannelThatWasLeftIsForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	breakOff := func(channel string) {
+		t.Helper()
+		defer b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error"})()
+		if _, err := b.Channel(t.Context(), channel, false); err == nil {
+			t.Fatal("it did not break off")
+		}
+	}
+	other := b.w.AddChannel(sandbox.Public, "other", b.w.Bot().UserID, b.alice)
+	b.sync()
+	breakOff(b.channel)
+	b.clock.set(noon.Add(keptFor))
+	breakOff(other)
+	if len(b.unfinished) != 2 {
+		t.Errorf("%d passes are kept, want both", len(b.unfinished))
+	}
+	b.clock.set(noon.Add(keptFor + time.Second))
+	breakOff(other)
+	if len(b.unfinished) != 1 || b.unfinished[other] == nil {
+		t.Errorf("%d passes are kept, want the other channel's", len(b.unfinished))
+	}
+}
+
 func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 1, RepeatRoot: true}})

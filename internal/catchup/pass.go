@@ -26,6 +26,10 @@ type pass struct {
 	threadsFrom time.Time
 	// threadsDue is set when all active threads are to be read.
 	threadsDue bool
+	// stale is set when the pass began so long ago that what it was shown may be gone by
+	// now. Then it reads on, but takes nothing that may be answered, and its marks move no
+	// further than since: another pass lists all of that again.
+	stale bool
 
 	// recent is the top level since the mark, older what lies before it.
 	recent, older span
@@ -69,6 +73,7 @@ func (r *Reader) pass(ctx context.Context, channel string, threads bool) (p *pas
 	}
 	p.now, p.result = now, Result{}
 	p.since = later(now.Add(-r.Recorder.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
+	p.stale = now.Sub(p.began) > fresh
 	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadsEvery
 	return p, resumed, nil
 }
@@ -115,15 +120,27 @@ func (p *pass) run(ctx context.Context) error {
 	if nearErr != nil {
 		return p.long(nearErr)
 	}
-	mark := later(p.newest, p.recent.from)
-	if err := p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, chat.TS(mark), "", time.Time{}); err != nil {
+	if err := p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "", time.Time{}); err != nil {
 		return err
 	}
 	if farErr != nil || !p.threadsDue {
 		return p.long(farErr)
 	}
-	mark = later(p.asOf, p.threadsFrom)
-	return p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, "", chat.TS(mark), p.began)
+	read := p.began
+	if p.stale {
+		read = time.Time{} // they are yet to be read as they are now
+	}
+	return p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
+}
+
+// mark is the ts that a mark moves to, of a span that was read from an instant up to the
+// newest message in it.
+func (p *pass) mark(newest, from time.Time) string {
+	to := later(newest, from)
+	if p.stale {
+		to = earlier(to, p.since)
+	}
+	return chat.TS(to)
 }
 
 // long is nil for errLong, which leaves the pass unfinished and is no failure.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -43,8 +44,8 @@ type Reader struct {
 	Logger        *slog.Logger
 
 	mu sync.Mutex
-	// unfinished is the passes, by channel, that broke off. They are not worth a table:
-	// a process that does not know them begins anew.
+	// unfinished is the passes, by channel, that broke off lately. They are not worth a
+	// table: a process that does not know them begins anew.
 	unfinished map[string]*pass
 }
 
@@ -62,6 +63,12 @@ type Result struct {
 const (
 	// overlap is read again: Slack shows some messages a little late.
 	overlap = 2 * time.Minute
+	// fresh is how long what a pass has listed is believed: for three rounds, each of which
+	// reads as much as one call may.
+	fresh = 15 * time.Minute
+	// keptFor is how long a pass is kept that nobody goes on with: rounds come more often,
+	// but for a channel that was left.
+	keptFor = 6 * time.Hour
 	// threadsEvery is how often threads of which the newest history tells nothing are looked at.
 	threadsEvery = time.Hour
 	// listPages bounds a listing: a hundred thousand channels, should Slack give 200 of them a
@@ -186,22 +193,25 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 		if !resumed {
 			return all, nil
 		}
-		threads = false // what was said since that pass began
+		// What was said since that pass began, or is to be listed again.
+		threads = p.stale && p.threadsDue
 	}
 }
 
-// breakOff keeps a pass to be gone on with.
+// breakOff keeps a pass to be gone on with, and those that may still be.
 func (r *Reader) breakOff(p *pass) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unfinished == nil {
 		r.unfinished = map[string]*pass{}
 	}
+	maps.DeleteFunc(r.unfinished, func(_ string, left *pass) bool { return p.now.Sub(left.now) > keptFor })
 	r.unfinished[p.channel.ID] = p
 }
 
 // resume is the pass of a channel that broke off, or nil. It is the caller's now. That
-// others may have finished one since does no harm: no mark moves back.
+// others may have finished one since does no harm: no mark moves back, and what it has
+// listed is not believed for long.
 func (r *Reader) resume(channel string) *pass {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,11 +15,15 @@ const batch = 200
 
 // take records what was listed and is unhandled, and edits that were missed, the oldest
 // message first. The bot's own messages are recorded like all others: the planner knows
-// that they set nothing off, and then they are handled.
+// that they set nothing off, and then they are handled. A stale pass takes only edits of
+// what is too old to be answered.
 func (p *pass) take(ctx context.Context) error {
+	if p.stale {
+		p.edits = slices.DeleteFunc(p.edits, func(m chat.Message) bool { return !m.Time().Before(p.since) })
+	}
 	slices.SortFunc(p.edits, func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
 	err := p.unhandled(ctx, func(m chat.Message) error {
-		if !p.listed[m.TS] {
+		if p.stale || !p.listed[m.TS] {
 			return nil
 		}
 		for len(p.edits) > 0 && p.edits[0].Time().Before(m.Time()) {
