@@ -207,9 +207,22 @@ func namespace(t *testing.T) (client.Client, []string) {
 	return c, []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=" + name}
 }
 
+// program is a worker that runs as a process.
+type program struct {
+	*testing.T
+	cmd *exec.Cmd
+	log *bufio.Reader
+}
+
 // startWorker runs the program as a process until the test's end. What it returns
 // waits for a line in the log.
 func startWorker(t *testing.T, config string, env ...string) (until func(what string)) {
+	t.Helper()
+	return startProgram(t, config, env...).until
+}
+
+// startProgram is startWorker of one that the test may stop.
+func startProgram(t *testing.T, config string, env ...string) *program {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "--config", config)
 	cmd.Env = append(append(os.Environ(), "MYAO_TEST_MAIN=1"), env...)
@@ -220,24 +233,30 @@ func startWorker(t *testing.T, config string, env ...string) (until func(what st
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	log := bufio.NewReader(stderr)
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_, _ = io.Copy(io.Discard, log)
-		_ = cmd.Wait()
-	})
-	return func(what string) {
-		t.Helper()
-		var all strings.Builder
-		for {
-			line, err := log.ReadString('\n')
-			all.WriteString(line)
-			switch {
-			case strings.Contains(line, what):
-				return
-			case err != nil:
-				t.Fatalf("it ended without %q: %v\n%s", what, err, &all)
-			}
+	p := &program{T: t, cmd: cmd, log: bufio.NewReader(stderr)}
+	t.Cleanup(func() { _ = p.stop() })
+	return p
+}
+
+// stop has it end in order, and waits for that.
+func (p *program) stop() error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, p.log)
+	return p.cmd.Wait()
+}
+
+// until waits for a line in the log.
+func (p *program) until(what string) {
+	p.Helper()
+	var all strings.Builder
+	for {
+		line, err := p.log.ReadString('\n')
+		all.WriteString(line)
+		switch {
+		case strings.Contains(line, what):
+			return
+		case err != nil:
+			p.Fatalf("it ended without %q: %v\n%s", what, err, &all)
 		}
 	}
 }

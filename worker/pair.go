@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -18,8 +19,13 @@ import (
 
 const (
 	// stopFor is how long activities may take to end when the worker is told to
-	// stop; what has not ended is tried again by another worker.
-	stopFor = 20 * time.Second
+	// stop; what has not ended is called back, and tried again by another worker.
+	// With endFor, and five seconds for the last spans, that leaves some of the thirty
+	// that a program may take.
+	stopFor = 15 * time.Second
+	// endFor is how long those that were called back may take to write down how they
+	// ended: as long as they allow themselves.
+	endFor = 5 * time.Second
 	// mainAtOnce is how many activities of the main queue are under way: looks at the
 	// database and calls of Slack, most over in a moment, of which the database carries
 	// out sixteen side by side. More would not be quicker, and what a worker has taken
@@ -31,9 +37,10 @@ const (
 // queue to itself, with a rate of its own, and nothing else waits behind it.
 type pair struct{ main, model worker.Worker }
 
-func newPair(c client.Client, a *activities.Activities, settings config.Worker, version worker.DeploymentOptions, fatal func(error)) pair {
+func newPair(c client.Client, a *activities.Activities, u *underway, settings config.Worker, version worker.DeploymentOptions, fatal func(error)) pair {
 	options := worker.Options{
 		WorkerStopTimeout: stopFor, OnFatalError: fatal, DeploymentOptions: version,
+		Interceptors: []interceptor.WorkerInterceptor{u},
 		// The SDK would send a heartbeat every eight seconds: late for a limit of ten,
 		// and for an activity that is to learn that it is called back.
 		MaxHeartbeatThrottleInterval:       2 * time.Second,

@@ -73,10 +73,16 @@ func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err
 		return err
 	}
 	defer closeModels()
+	var u underway
+	defer func() { // before what they need is closed
+		if !u.end(endFor) {
+			p.Logger.Warn("activities have not ended; how they end may not be written down")
+		}
+	}()
 
 	fatal := make(chan error, 1)
 	w, err := start(ctx, p, func() pair {
-		return newPair(h.temporal, a, p.Config.Worker, version, func(err error) {
+		return newPair(h.temporal, a, &u, p.Config.Worker, version, func(err error) {
 			select {
 			case fatal <- err:
 			default:
