@@ -1,0 +1,43 @@
+package catchup
+
+import (
+	"testing"
+	"time"
+
+	"myao/internal/sandbox"
+)
+
+// TestAfterAnOlderCopyWasRestored is what docs/operations.md has an operator do: the
+// database knows nothing of what was answered since the copy was made, and what is younger
+// than the programs have been stopped for is all that may be answered.
+func TestAfterAnOlderCopyWasRestored(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		age  time.Duration // at the first start, half an hour after the stop
+		back time.Duration // after the stop the usual age is set again, which is twelve hours
+		want []string      // taken at the first start, and when the age is set back
+	}{
+		{"as it should be", 29 * minutes, 12*hours + minutes, []string{"since the stop", ""}},
+		{"longer than since the stop", 2 * hours, 12*hours + minutes, []string{"answered, @answered in the thread, since the stop", ""}},
+		{"set back too soon", 29 * minutes, hours, []string{"since the stop", "answered, @answered in the thread"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{})
+			stop := noon.Add(-30 * minutes)
+			root := b.say(2*days, "root")
+			b.say(hours, "answered")
+			b.say(31*minutes, b.mention("answered in the thread"), sandbox.InThread(root))
+			b.say(20*minutes, "since the stop")
+
+			b.recorder.Config.Response.MaxMessageAgeSeconds = int(test.age.Seconds())
+			b.catchUp(true)
+			b.wantTaken(test.want[0])
+			b.recorder.Config.Response.MaxMessageAgeSeconds = int((12 * hours).Seconds())
+			b.clock.set(stop.Add(test.back))
+			b.catchUp(true)
+			b.wantTaken(test.want[1])
+		})
+	}
+}
