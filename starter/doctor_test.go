@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
+	"myao/workflows"
 )
 
 // patient is what a doctor looks at, as a process of its own.
@@ -145,7 +147,8 @@ func TestDoctor(t *testing.T) {
 	}
 
 	p.serve(address)
-	attend(t, c)
+	var left atomic.Int64
+	attend(t, c, &left)
 	var last map[string]doctor.Finding
 	eventually(t, "all to be well", func() bool {
 		last, status = p.examine("--url", "http://"+address)
@@ -172,6 +175,23 @@ func TestDoctor(t *testing.T) {
 		return last["memory"].Status == doctor.Warn
 	})
 	p.expect(last, "memory", doctor.Warn, "seconds ago, is failed")
+	for _, run := range []struct {
+		left   int64
+		status doctor.Status
+		says   string
+	}{
+		{0, doctor.OK, "seconds ago: completed"},
+		{2, doctor.Warn, "failed in part: 2 left out"},
+	} {
+		left.Store(run.left)
+		if err := c.ScheduleClient().GetHandle(t.Context(), doctor.CatchUp).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "a run that has caught up", func() bool {
+			last, _ = p.examine()
+			return last["catch-up"].Status == run.status && strings.Contains(last["catch-up"].Message, run.says)
+		})
+	}
 	if err := memory.Pause(t.Context(), client.SchedulePauseOptions{Note: "on holiday"}); err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +237,16 @@ func (p *patient) serve(address string) {
 	})
 }
 
-// attend has both task queues polled, as a worker does; it remembers nothing.
-func attend(t *testing.T, c client.Client) {
+// attend has both task queues polled, as a worker does; it remembers nothing, and catches
+// up with all channels but so many.
+func attend(t *testing.T, c client.Client, left *atomic.Int64) {
 	t.Helper()
 	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue} {
 		w := worker.New(c, queue, worker.Options{})
-		for _, name := range []string{"CatchUp", "ChannelSync"} {
-			w.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: name})
-		}
+		w.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ChannelSync"})
+		w.RegisterWorkflowWithOptions(func(workflow.Context) (workflows.CatchUpOutput, error) {
+			return workflows.CatchUpOutput{Failed: int(left.Load())}, nil
+		}, workflow.RegisterOptions{Name: "CatchUp"})
 		w.RegisterWorkflowWithOptions(func(workflow.Context) error { return errors.New("out of luck") }, workflow.RegisterOptions{Name: "Memory"})
 		w.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "none"})
 		if err := w.Start(); err != nil {

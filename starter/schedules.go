@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
+	"myao/internal/doctor"
 	"myao/internal/launch"
 	"myao/internal/temporal"
 	"myao/workflows"
@@ -34,11 +35,11 @@ const (
 func (s *starter) schedules() []temporal.Schedule {
 	return []temporal.Schedule{
 		{
-			ID: "memory", Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
+			ID: doctor.Memory, Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
 			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{}}, Note: "remembers what was said since the last run",
 		},
 		{
-			ID: "catch-up", Every: catchUpEvery, CatchUp: catchUpEvery,
+			ID: doctor.CatchUp, Every: catchUpEvery, CatchUp: catchUpEvery,
 			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{

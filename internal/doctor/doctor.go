@@ -47,8 +47,13 @@ type Schedule struct {
 	Every time.Duration
 }
 
-// Memory is the id of the schedule whose runs write the summaries.
-const Memory = "memory"
+// The ids of schedules whose runs are looked at.
+const (
+	// Memory's runs write the summaries.
+	Memory = "memory"
+	// CatchUp's runs read what the door did not hear.
+	CatchUp = "catch-up"
+)
 
 // Doctor is what is to be looked at. Config, Slack, Dial and Clock are required.
 type Doctor struct {
@@ -125,7 +130,8 @@ func (e *examination) checks() []check {
 		check{name: "search attributes", needs: "namespace", look: e.attributes},
 		check{name: "workers", needs: "namespace", look: e.workers},
 		check{name: "schedules", needs: "namespace", look: e.schedules},
-		check{name: "memory", needs: "schedules", look: e.memory},
+		check{name: "memory", needs: "schedules", look: e.lastRun(Memory)},
+		check{name: "catch-up", needs: "schedules", look: e.lastRun(CatchUp)},
 		check{name: "database", look: e.database},
 		check{name: "database writes", needs: "database", look: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {

@@ -139,28 +139,34 @@ func (e *examination) schedules(ctx context.Context) Finding {
 	return ok("%d, none is paused", len(e.Schedules))
 }
 
-// memory looks at the newest run that wrote summaries.
-func (e *examination) memory(ctx context.Context) Finding {
-	at := slices.IndexFunc(e.Schedules, func(s Schedule) bool { return s.ID == Memory })
-	if at < 0 {
-		return skip("there is no such schedule")
+// lastRun looks at the newest run of a schedule.
+func (e *examination) lastRun(schedule string) func(context.Context) Finding {
+	return func(ctx context.Context) Finding {
+		at := slices.IndexFunc(e.Schedules, func(s Schedule) bool { return s.ID == schedule })
+		if at < 0 {
+			return skip("there is no such schedule")
+		}
+		d, err := e.temporal.ScheduleClient().GetHandle(ctx, schedule).Describe(ctx)
+		var nothing *serviceerror.NotFound
+		if errors.As(err, &nothing) {
+			return skip("there is no such schedule: see schedules")
+		}
+		if err != nil {
+			return fail("look at the Temporal server", "%v", err)
+		}
+		runs := d.Info.RecentActions
+		if len(runs) == 0 || runs[len(runs)-1].StartWorkflowResult == nil {
+			return ok("has yet to run for the first time")
+		}
+		last := runs[len(runs)-1]
+		return e.run(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime), e.Schedules[at].Every)
 	}
-	d, err := e.temporal.ScheduleClient().GetHandle(ctx, Memory).Describe(ctx)
-	var nothing *serviceerror.NotFound
-	if errors.As(err, &nothing) {
-		return skip("there is no such schedule: see schedules")
-	}
-	if err != nil {
-		return fail("look at the Temporal server", "%v", err)
-	}
-	runs := d.Info.RecentActions
-	if len(runs) == 0 || runs[len(runs)-1].StartWorkflowResult == nil {
-		return ok("has yet to run for the first time")
-	}
-	last := runs[len(runs)-1]
-	ago := e.Clock().Sub(last.ActualTime)
-	id := last.StartWorkflowResult.WorkflowID
+}
+
+// run looks at a run that began so long ago, and is made every so often.
+func (e *examination) run(ctx context.Context, id string, ago, every time.Duration) Finding {
 	run, err := e.temporal.DescribeWorkflowExecution(ctx, id, "")
+	var nothing *serviceerror.NotFound
 	if errors.As(err, &nothing) {
 		return ok("last run %s ago; it is not kept any more", span(ago))
 	}
@@ -171,10 +177,17 @@ func (e *examination) memory(ctx context.Context) Finding {
 	look := fmt.Sprintf("temporal workflow describe --namespace %s --workflow-id '%s'", e.Namespace, id)
 	switch run.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		if ago > 2*e.Schedules[at].Every && ago > time.Hour {
+		if ago > 2*every && ago > time.Hour {
 			return warn(look, "the last run began %s ago, and runs still", span(ago))
 		}
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		var done struct {
+			Failed int `json:"failed"`
+		}
+		// What cannot be read tells nothing of the run: see encryption.
+		if err := e.temporal.GetWorkflow(ctx, id, "").Get(ctx, &done); err == nil && done.Failed > 0 {
+			return warn("look at the workers' log; the next run tries again", "the last run, %s ago, failed in part: %d left out", span(ago), done.Failed)
+		}
 	default:
 		return warn(look, "the last run, %s ago, is %s", span(ago), state)
 	}
