@@ -301,6 +301,7 @@ func TestMemoryCommand(t *testing.T) {
 	o.prints([]string{"memory", "show", "general"}, []string{"long second\n", "short second\n", `\x1b[2J`, "made of " + root.TS + " " + reply.TS, "version 2", "in force"}, []string{"first"})
 	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"long first", "version 1", "old"}, []string{"short"})
 	o.prints([]string{"memory", "history", "general"}, []string{"in force", "old", "model m"}, []string{"second"})
+	o.prints([]string{"memory", "history", "general", "--term", "long"}, []string{"long", "in force", "old"}, []string{"short"})
 
 	o.prints([]string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, []string{"is version 3 now, with the text of version 1"}, nil)
 	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"long first", "version 3", "cli:ann"}, nil)

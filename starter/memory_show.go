@@ -116,12 +116,13 @@ func (r remembered) write(w io.Writer, zone *time.Location) error {
 
 type memoryHistory struct {
 	memoryOf
-	Limit int `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default}), up to 10000."`
+	Term  string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
+	Limit int    `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default}), up to 10000."`
 	output
 }
 
 // Help is shown below the usage.
-func (memoryHistory) Help() string { return "Examples:\n  starter memory history general" }
+func (memoryHistory) Help() string { return "Examples:\n  starter memory history general --term long" }
 
 // Validate is kong's way to be told what cannot be.
 func (c *memoryHistory) Validate() error {
@@ -145,6 +146,9 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 		}
 		versions := []remembered{}
 		for _, term := range scope.Terms() {
+			if c.Term != "" && c.Term != string(term) {
+				continue
+			}
 			memories, err := db.Memories(ctx, scope, term, c.Limit)
 			if err != nil {
 				return err
@@ -154,7 +158,7 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 			}
 		}
 		if len(versions) == 0 {
-			return fmt.Errorf("nothing was ever remembered of %s", scope)
+			return fmt.Errorf("nothing was ever remembered of %s", strings.TrimSpace(scope.String()+" "+c.Term))
 		}
 		return c.print(stdout, versions, func(w io.Writer) error {
 			rows := [][]string{append([]string{"TERM"}, versionHeading...)}
