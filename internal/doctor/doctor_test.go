@@ -157,8 +157,10 @@ func TestChannels(t *testing.T) {
 	if len(e.Config.Channels) != 3 {
 		t.Error("the look has changed the configuration")
 	}
-	delete(e.Config.Channels, "genral")
 	e.Config.Channels["general"] = config.Channel{}
+	expect(t, e.channels(t.Context()), Warn, "not in: genral")
+	expect(t, e.channels(t.Context()), Warn, "not used: general")
+	delete(e.Config.Channels, "genral")
 	expect(t, e.channels(t.Context()), Warn, "not used: general")
 	delete(e.Config.Channels, general)
 	expect(t, e.channels(t.Context()), OK, "in 2 channels")

@@ -118,14 +118,20 @@ func (e *examination) channels(ctx context.Context) Finding {
 		}
 	}
 	invite := "in a channel, /invite @" + e.own.Name
-	switch {
-	case channels == 0:
+	if channels == 0 {
 		return warn(invite, "the bot is in no channel")
-	case len(named) > 0:
-		return warn(invite+", or mend the name in the configuration",
-			"the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", "))
-	case len(unused) > 0:
-		return warn("put all that is to hold in a channel under its id", "the configuration has these by their ids, too, which win; what it says under the names is not used: %s", strings.Join(unused, ", "))
+	}
+	var wrong, mend []string
+	if len(unused) > 0 {
+		wrong = append(wrong, "the configuration has these by their ids, too, which win; what it says under the names is not used: "+strings.Join(unused, ", "))
+		mend = append(mend, "put all that is to hold in a channel under its id")
+	}
+	if len(named) > 0 {
+		wrong = append(wrong, fmt.Sprintf("the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
+		mend = append(mend, invite+", or mend the name in the configuration")
+	}
+	if len(wrong) > 0 {
+		return warn(strings.Join(mend, "; "), "%s", strings.Join(wrong, "; "))
 	}
 	return ok("in %s%s and %s", more, count(channels, "channel"), count(direct, "direct message"))
 }
