@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -163,6 +164,13 @@ func TestDoctor(t *testing.T) {
 	p.expect(last, "namespace", doctor.OK, ns+", keeps what has ended for 24 hours")
 	p.expect(last, "door", doctor.OK, "")
 	p.expect(last, "backlog", doctor.OK, "nothing waits")
+
+	for _, queue := range []string{"myao (workflows)", "myao (activities)", "myao-model (activities)"} {
+		asked := regexp.MustCompile(regexp.QuoteMeta(queue) + ` by 1 worker, \d+ seconds ago`)
+		if f := last["workers"]; f.Status != doctor.OK || !asked.MatchString(f.Message) {
+			t.Errorf("workers: %+v, want ok with %s", f, asked)
+		}
+	}
 
 	p.expect(last, "memory", doctor.OK, "has yet to run")
 

@@ -214,9 +214,10 @@ func (e *examination) workers(ctx context.Context) Finding {
 		if err != nil {
 			return fail("look at the Temporal server", "%s: %v", q.name, err)
 		}
-		found := map[string]bool{}
+		found, last := map[string]bool{}, polled
 		for _, p := range d.GetPollers() {
-			if e.Clock().Sub(p.GetLastAccessTime().AsTime()) < polled {
+			if ago := e.Clock().Sub(p.GetLastAccessTime().AsTime()); ago < polled {
+				last = min(last, ago)
 				found[p.GetIdentity()] = true
 				hosts[host(p.GetIdentity())] = true
 			}
@@ -224,7 +225,7 @@ func (e *examination) workers(ctx context.Context) Finding {
 		if len(found) == 0 {
 			idle = append(idle, q.name+" ("+q.what+")")
 		}
-		told = append(told, fmt.Sprintf("%s (%s) %d", q.name, q.what, len(found)))
+		told = append(told, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"), span(last)))
 	}
 	if len(idle) > 0 {
 		return fail(fmt.Sprintf("start a worker, with the same TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE (%s)", e.Namespace),
@@ -234,7 +235,7 @@ func (e *examination) workers(ctx context.Context) Finding {
 		return warn("use Postgres (database.url) for more than one machine",
 			"workers run on %s, and the database is a file of one machine", strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
 	}
-	return ok("%s", strings.Join(told, ", "))
+	return ok("tasks were last asked for: %s", strings.Join(told, "; "))
 }
 
 // host is the machine in the identity that the SDK gives a worker: PID@HOST@ and more.
