@@ -44,8 +44,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_rows_pruned_total", Help: "Rows that were deleted since the configuration does not have them kept any longer, by table.",
 		}, []string{"table"}),
 	}
+	verdicts := []string{"yes", "no", "failed"}
+	for _, rule := range conversation.Rules() {
+		verdicts = append(verdicts, verdictOf(rule))
+	}
 	for vec, values := range map[*prometheus.CounterVec][]string{
-		m.judgments: {"yes", "no", "failed", "rule:" + string(conversation.RuleOverBudget)}, m.replies: {"addressed", "judged", "operator", "notice"},
+		m.judgments: verdicts, m.replies: {"addressed", "judged", "operator", "notice"},
 		m.failures: {"rate_limited", "transient", "ambiguous", "final"}, m.ambiguous: {"found", "missing"},
 		m.scopes: {"changed", "unchanged", "failed"},
 		m.rows:   {"messages", "changes", "decisions", "outbox", "model_calls", "orders", "memories", "conversations"},
@@ -59,11 +63,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// verdictOf is the verdict of a rule, by which no model was asked.
+func verdictOf(rule conversation.Rule) string { return "rule:" + string(rule) }
+
 func (m *Metrics) judged(v chat.Verdict, rule conversation.Rule) {
 	switch {
 	case m == nil:
 	case rule != conversation.NoRule:
-		m.judgments.WithLabelValues("rule:" + string(rule)).Inc()
+		m.judgments.WithLabelValues(verdictOf(rule)).Inc()
 	case v.ShouldRespond:
 		m.judgments.WithLabelValues("yes").Inc()
 	default:

@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"myao/internal/chat"
@@ -47,6 +49,9 @@ var reasons = map[Rule]string{
 	RuleOverBudget:     "the channel's budget of today is used up",
 	RuleLapsed:         "it was heard of before what the ledger keeps, and may have been answered",
 }
+
+// Rules are all there are.
+func Rules() []Rule { return slices.Sorted(maps.Keys(reasons)) }
 
 // Reason is the rule in words.
 func (r Rule) Reason() string { return reasons[r] }

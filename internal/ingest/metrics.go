@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"net/http"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,8 +31,22 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, result := range []string{"posted", "edited", "deleted", "hushed", "ordered", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
-	m.requests.WithLabelValues("/slack/events", "401")
-	m.orders.WithLabelValues("status", "done")
+	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
+		for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge} {
+			m.requests.WithLabelValues(path, strconv.Itoa(status))
+		}
+	}
+	for order, results := range map[string][]string{
+		"help":   {"done", "unknown"},
+		"status": {"done", "refused", "failed"}, "why": {"done", "refused", "failed"},
+		"snooze": {"done", "refused", "failed"}, "mute": {"done", "refused", "failed"}, "unmute": {"done", "refused", "failed"},
+		"forget": {"done", "refused", "failed"}, "answer_now": {"done", "refused", "failed"},
+		"hush": {"done", "refused"},
+	} {
+		for _, result := range results {
+			m.orders.WithLabelValues(order, result)
+		}
+	}
 	r.MustRegister(m.events, m.requests, m.orders)
 	return m
 }

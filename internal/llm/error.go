@@ -118,25 +118,31 @@ func (e *Error) Refused() bool {
 	return false
 }
 
+// kinds are the names of failures for logs and metrics. The first that fits counts.
+var kinds = []struct {
+	kind error
+	name string
+}{
+	{context.Canceled, "canceled"}, {context.DeadlineExceeded, "timeout"},
+	{ErrRateLimited, "rate_limited"}, {ErrUnavailable, "unavailable"}, {ErrInvalid, "invalid"},
+	{ErrAuth, "auth"}, {ErrBlocked, "blocked"}, {ErrCut, "cut"}, {ErrEmpty, "empty"},
+}
+
+// otherKind is the name of what is none of kinds.
+const otherKind = "other"
+
 // KindOf is a stable short name of an error for logs and metrics: "" for nil,
 // "canceled" and "timeout" for a context that ended, "other" for what is not of this package.
 func KindOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, k := range []struct {
-		kind error
-		name string
-	}{
-		{context.Canceled, "canceled"}, {context.DeadlineExceeded, "timeout"},
-		{ErrRateLimited, "rate_limited"}, {ErrUnavailable, "unavailable"}, {ErrInvalid, "invalid"},
-		{ErrAuth, "auth"}, {ErrBlocked, "blocked"}, {ErrCut, "cut"}, {ErrEmpty, "empty"},
-	} {
+	for _, k := range kinds {
 		if errors.Is(err, k.kind) {
 			return k.name
 		}
 	}
-	return "other"
+	return otherKind
 }
 
 // kindOfStatus sorts an HTTP status that is not a success.

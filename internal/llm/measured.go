@@ -42,8 +42,9 @@ func (m *Metrics) Expect(purpose, provider, model string) {
 	m.calls.WithLabelValues(purpose, provider, model)
 	m.tokens.WithLabelValues(purpose, provider, model, "input")
 	m.tokens.WithLabelValues(purpose, provider, model, "output")
-	for _, kind := range []string{"rate_limited", "unavailable", "auth", "canceled"} {
-		m.errors.WithLabelValues(purpose, provider, model, kind)
+	m.errors.WithLabelValues(purpose, provider, model, otherKind)
+	for _, k := range kinds {
+		m.errors.WithLabelValues(purpose, provider, model, k.name)
 	}
 }
 

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +78,33 @@ func TestMeasured(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(said, counted), "zebrafish") {
 		t.Errorf("what was said stands in\n%s\n%v", said, counted)
+	}
+}
+
+// Every kind of failure is zero before it happens for the first time: Prometheus sees no
+// increase in a series that begins at one.
+func TestWhatIsExpectedIsZero(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	NewMetrics(registry).Expect(PurposeJudgment, "gemini", "test")
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if f.GetName() != "myao_model_errors_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "kind" {
+					got = append(got, l.GetValue())
+				}
+			}
+		}
+	}
+	if want := []string{"auth", "blocked", "canceled", "cut", "empty", "invalid", "other", "rate_limited", "timeout", "unavailable"}; !slices.Equal(got, want) {
+		t.Errorf("kinds\n got %v\nwant %v", got, want)
 	}
 }

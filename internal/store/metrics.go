@@ -39,7 +39,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, outcome := range outcomes {
 		m.settled.WithLabelValues(string(outcome))
 	}
-	for _, operation := range []string{"create", "query", "update", "raw"} {
+	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw"} {
 		m.statements.WithLabelValues(operation, "error") // zero, and not unknown
 	}
 	r.MustRegister(m.statements, m.settled)
