@@ -21,8 +21,10 @@ import (
 type child struct {
 	name, path string
 	args, env  []string
-	log        string
-	say        func(format string, args ...any)
+	// hidden is how variables of the user's environment begin that it does not see.
+	hidden []string
+	log    string
+	say    func(format string, args ...any)
 	// up reports whether the process does its work yet; nil: as soon as it runs.
 	up func(ctx context.Context, pid int) bool
 
@@ -101,9 +103,7 @@ func (c *child) run(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
-	// Whatever Temporal the user's environment and profile speak of, it is not this one.
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TEMPORAL_") }),
-		append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hides), append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A Ctrl-C at the terminal is for the sandbox, which asks its children to stop.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -121,6 +121,13 @@ func (c *child) run(ctx context.Context) error {
 	err = cmd.Wait()
 	stop()
 	return c.end(err)
+}
+
+// hides reports whether the child does not see a variable. Whatever Temporal the user's
+// environment and profile speak of, it is not this one.
+func (c *child) hides(variable string) bool {
+	return strings.HasPrefix(variable, "TEMPORAL_") ||
+		slices.ContainsFunc(c.hidden, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
 func (c *child) start(cmd *exec.Cmd) error {

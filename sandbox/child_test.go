@@ -277,3 +277,24 @@ func TestAChildThatCannotBeStarted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestWhatAChildSeesOfTheEnvironment(t *testing.T) {
+	t.Setenv("TEMPORAL_API_KEY", "theirs")
+	t.Setenv("OTEL_TRACES_EXPORTER", "console")
+	s := &system{dir: t.TempDir(), ports: ports{temporal: "127.0.0.1:7233", ui: "127.0.0.1:8233"}}
+	for _, test := range []struct {
+		child  *child
+		traces string
+	}{
+		{s.temporal("/bin/sh"), ""},
+		{s.child("worker", "/bin/sh"), "console"},
+	} {
+		test.child.args = []string{"-c", `echo "$OTEL_TRACES_EXPORTER $TEMPORAL_API_KEY $TEMPORAL_ADDRESS"`}
+		if err := test.child.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := test.child.tail(), test.traces+"  127.0.0.1:7233\n"; got != want {
+			t.Errorf("%s sees %q, want %q", test.child.name, got, want)
+		}
+	}
+}

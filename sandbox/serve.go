@@ -149,10 +149,13 @@ func (s *system) child(name, path string, args ...string) *child {
 func (s *system) temporal(path string) *child {
 	host, port, _ := net.SplitHostPort(s.ports.temporal)
 	_, uiPort, _ := net.SplitHostPort(s.ports.ui)
-	return s.child("temporal", path, "server", "start-dev", "--ip", host, "--port", port,
+	c := s.child("temporal", path, "server", "start-dev", "--ip", host, "--port", port,
 		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
 		"--namespace", namespace, "--db-filename", filepath.Join(s.dir, "temporal.db"),
 		"--dynamic-config-value", "matching.enableFairness=true")
+	// It knows fewer exporters of OpenTelemetry than our programs, and does not start with another.
+	c.hidden = []string{"OTEL_"}
+	return c
 }
 
 // open has the page look into the bot's head. It is for when the starter is ready, which
