@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestWhatIsGivenAndEmptyIsRefused(t *testing.T) {
 				switch {
 				case flag.IsBool():
 					continue
-				case flag.Target.CanInt():
+				case flag.Target.CanInt(), flag.Target.Type() == reflect.TypeFor[*int]():
 					says = "--" + flag.Name + ": expected" // a number, or a duration: kong says so itself
 				}
 				refused(says, slices.Concat(name, []string{"--" + flag.Name, ""})...)

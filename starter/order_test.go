@@ -76,6 +76,7 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"memory list general --limit=-1":                                 {2, "--limit -1: want 1 to 10000"},
 		"memory history --limit 0":                                       {2, "--limit 0: want 1 to 10000"},
 		"memory history general --limit=-1":                              {2, "--limit -1: want 1 to 10000"},
+		"why general --limit 0":                                          {2, "--limit 0: want 1 to 1000"},
 		"why general --limit=-1":                                         {2, "--limit -1: want 1 to 1000"},
 		"why general --limit 1001":                                       {2, "--limit 1001: want 1 to 1000"},
 		"why general --limit 1000 --config no.yaml":                      {1, "no.yaml"},

@@ -19,7 +19,7 @@ type whyCommand struct {
 	Channel string  `arg:"" help:"The channel: its id, or its name with or without #."`
 	Message string  `arg:"" optional:"" placeholder:"TS" help:"The ts of a message. One on which a thread hangs stands for the thread."`
 	Since   instant `placeholder:"WHEN" help:"Tell what came since then, such as 24h, 7d or 2026-03-01."`
-	Limit   int     `placeholder:"N" help:"Tell of so many messages, the newest (50; with --since 1000, which is the most)."`
+	Limit   *int    `placeholder:"N" help:"Tell of so many messages, the newest (50; with --since 1000, which is the most)."`
 	Text    bool    `help:"Tell what was said, too."`
 	output
 }
@@ -41,8 +41,8 @@ func (c *whyCommand) Validate() error {
 	switch {
 	case c.Message != "" && !chat.ValidTS(c.Message):
 		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", c.Message)
-	case c.Limit != 0:
-		return checkLimit(c.Limit, mostTold)
+	case c.Limit != nil:
+		return checkLimit(*c.Limit, mostTold)
 	}
 	return nil
 }
@@ -66,16 +66,17 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 		return err
 	}
 	o := ledger.Options{
-		MessageTS: c.Message, Limit: c.Limit, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
+		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
 		Settings: p.Config.Channel(in.Channel, known[in.Channel].Name),
 	}
 	if c.Since != "" {
 		if o.Since, err = c.Since.time(time.Now(), p.Config.Location()); err != nil {
 			return err
 		}
-		if o.Limit == 0 {
-			o.Limit = mostTold
-		}
+		o.Limit = mostTold
+	}
+	if c.Limit != nil {
+		o.Limit = *c.Limit
 	}
 	story, err := ledger.Tell(ctx, db, in, o)
 	if errors.Is(err, store.ErrNotFound) {
