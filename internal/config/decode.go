@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"sort"
@@ -171,6 +172,10 @@ func strict(from, to reflect.Value) (any, error) {
 		switch from.Kind() {
 		case reflect.Int, reflect.Int64:
 			return v, nil
+		case reflect.Float64: // such as 1e3
+			if x := from.Float(); x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+				return int(x), nil
+			}
 		}
 		return nil, wrongType{v, "a whole number"}
 	case reflect.Float64:

@@ -29,6 +29,8 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"number from a variable", slack("thread_history_limit: '${WORD}'"), `slack.thread_history_limit = "word" (from WORD): must be a whole number`},
 		{"range from a variable", slack("thread_history_limit: '${N:-500}'"), `slack.thread_history_limit = 500 (from N): must be a whole number from 1 to 100`},
 		{"fraction", slack("thread_history_limit: 2.5"), `slack.thread_history_limit = 2.5: must be a whole number`},
+		{"far too big with an exponent", slack("thread_history_limit: 1e300"), `slack.thread_history_limit = 1e+300: must be a whole number`},
+		{"infinite", slack("thread_history_limit: .inf"), `slack.thread_history_limit = +Inf: must be a whole number`},
 		{"far too big", slack("thread_history_limit: 18446744073709551615"), `slack.thread_history_limit = 18446744073709551615: must be a whole number`},
 
 		{"command without a slash", slack("command: myao"), `slack.command = "myao": must be a slash and up to 31 lower-case letters, digits and any of - _`},

@@ -300,6 +300,13 @@ func TestTheAPIAddressEndsWithASlash(t *testing.T) {
 	}
 }
 
+func TestAWholeNumberMayBeWrittenWithAnExponent(t *testing.T) {
+	c := parse(t, least+"response: {min_wait_seconds: 1e3, daily_calls: 2.0}", nil)
+	if got := [2]int{c.Response.MinWaitSeconds, c.Response.DailyCalls}; got != [2]int{1000, 2} {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestYAMLsOwnWordsAreText(t *testing.T) {
 	c := parse(t, least+"channels: {C0000001: {mode: off}}\npersona: {name: 2024-03-01}", nil)
 	if got := c.Channel("C0000001", "").Mode; got != config.ModeOff {
