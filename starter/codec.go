@@ -38,7 +38,11 @@ func (*codecCommand) Help() string {
 
   temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234
 
-With MYAO_CODEC_TOKEN set, every request needs that token (--codec-auth "Bearer TOKEN").`
+With MYAO_CODEC_TOKEN set, every request needs that token (--codec-auth "Bearer TOKEN").
+
+Examples:
+  starter codec
+  starter codec --origin https://temporal.example.com`
 }
 
 // Validate is kong's way to be told what cannot be.

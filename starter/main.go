@@ -27,7 +27,7 @@ func main() {
 type commands struct {
 	Config string `default:"config.yaml" placeholder:"FILE" help:"The configuration (${default})."`
 
-	Serve struct{} `cmd:"" default:"1" help:"Take in Slack's events and carry them on: what is done without a command."`
+	Serve serveCommand `cmd:"" default:"1" help:"Take in Slack's events and carry them on: what is done without a command."`
 
 	Conversations conversationsCommand `cmd:"" help:"List the conversations that run: where they stand, and when they are due."`
 	Show          showCommand          `cmd:"" help:"Show where a conversation stands."`

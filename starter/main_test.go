@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"myao/internal/sandbox"
 	"myao/internal/testserver"
@@ -369,5 +372,20 @@ func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	}
 	if err := <-w.stopped; err != nil {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// docs/configuration.md says that each command's help has examples.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&commands{}, kong.Name("starter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range parser.Model.Leaves(true) {
+		// In an image the program is /starter.
+		if example := regexp.MustCompile(`(?m)^ +/?` + c.FullPath() + `\b`); !example.MatchString(c.Detail) {
+			t.Errorf("%s --help has no example: %q", c.FullPath(), c.Detail)
+		}
 	}
 }

@@ -27,6 +27,14 @@ type promptCommand struct {
 	output
 }
 
+// Help is shown below the usage.
+func (promptCommand) Help() string {
+	return `Examples:
+  starter prompt --for judgment --channel '#general'
+  starter prompt --for response --channel general --thread 1700000000.000100 --ask
+  starter prompt --for memory                            the workspace's`
+}
+
 // Validate is kong's way to be told what does not go together.
 func (c *promptCommand) Validate() error {
 	switch {

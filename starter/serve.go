@@ -22,6 +22,18 @@ import (
 	"myao/internal/temporal"
 )
 
+// serveCommand is what is done without a command.
+type serveCommand struct{}
+
+// Help is shown below the usage.
+func (serveCommand) Help() string {
+	return `It ends within 30 seconds of a SIGTERM or Ctrl-C.
+
+Examples:
+  starter
+  starter serve --config /etc/myao/config.yaml`
+}
+
 // starter is the parts of the running program. The HTTP server comes first and
 // tells what is still missing; the rest is there once the database is.
 type starter struct {
