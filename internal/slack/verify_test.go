@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,4 +173,18 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 	})
+}
+
+// docs/operations.md tells what to do by the reason that the log gives.
+func TestTheReasonsAreExplained(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range []error{ErrUnsigned, ErrRepeated, ErrStale, ErrForged} {
+		if !strings.Contains(string(page), "`"+reason.Error()+"`") {
+			t.Errorf("the page does not name %q", reason)
+		}
+	}
 }
