@@ -169,7 +169,7 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 	change := conversation.Change{TS: m.TS, Kind: kind, Revision: m.Revision}
 	if p.event.Kind == slack.Posted {
 		change.Revision = "" // the message as first said, whatever is known of later edits
-		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known.Before, m.UserID)
+		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known, m.UserID)
 	}
 	return store.Change{Conversation: c, Change: change}
 }
@@ -179,14 +179,19 @@ func conversationOf(m chat.Message) chat.Conversation {
 }
 
 // followUp reports whether a person goes on talking with the bot: it spoke last
-// in the thread but for that person, and it had answered that person.
-func followUp(before []chat.Message, user string) bool {
+// in the thread but for that person, and it had answered that person. Where nobody
+// knows whom, it was who spoke before it.
+func followUp(known store.Known, user string) bool {
+	before := known.Before
 	i := len(before) - 1
 	for i >= 0 && before[i].UserID == user && !before[i].Own {
 		i--
 	}
 	if i < 0 || !before[i].Own {
 		return false
+	}
+	if known.Answered != "" {
+		return known.Answered == user
 	}
 	for i >= 0 && before[i].Own {
 		i--

@@ -93,6 +93,11 @@ func addressed(change ...func(*chat.Message)) store.Known {
 	return k
 }
 
+// answering is what is known where the outbox knows whom the bot answered last.
+func answering(user string, before ...chat.Message) store.Known {
+	return store.Known{Before: before, Answered: user}
+}
+
 func asking(k store.Known, before ...chat.Message) store.Known {
 	k.Before = before
 	return k
@@ -261,7 +266,11 @@ func TestPlan(t *testing.T) {
 		{"follow-up long after others spoke", posted(inThread), asking(nothing, u("U2"), u("U1"), bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
 		{"somebody else spoke since", posted(inThread), asking(nothing, u("U1"), bot, u("U2")), normal, keep(inThread), true, []string{thread + " said "}},
 		{"somebody else spoke between", posted(inThread), asking(nothing, u("U1"), bot, u("U1"), u("U2"), u("U1")), normal, keep(inThread), true, []string{thread + " said "}},
-		{"another was answered", posted(inThread), asking(nothing, u("U1"), u("U2"), bot), normal, keep(inThread), true, []string{thread + " said "}},
+		{"another spoke before the bot", posted(inThread), asking(nothing, u("U1"), u("U2"), bot), normal, keep(inThread), true, []string{thread + " said "}},
+		{"somebody spoke while the bot composed", posted(inThread), answering("U1", u("U1"), u("U2"), bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
+		{"another was answered, somebody spoke while the bot composed", posted(inThread), answering("U2", u("U2"), u("U1"), bot), normal, keep(inThread), true, []string{thread + " said "}},
+		{"somebody else spoke since the answer", posted(inThread), answering("U1", u("U1"), bot, u("U2")), normal, keep(inThread), true, []string{thread + " said "}},
+		{"under what the bot answered at the top level", posted(inThread), answering("U1", bot), normal, keep(inThread), true, []string{thread + " said follow-up "}},
 		{"the bot began", posted(inThread), asking(nothing, bot), normal, keep(inThread), true, []string{thread + " said "}},
 		{"the bot never spoke", posted(inThread), asking(nothing, u("U1"), u("U1")), normal, keep(inThread), true, []string{thread + " said "}},
 		{"another bot spoke last", posted(inThread), asking(nothing, u("U1"), chat.Message{BotID: "B2"}), normal, keep(inThread), true, []string{thread + " said "}},
@@ -325,7 +334,7 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 // and what was said before, as Store.Record demands.
 func TestPlanKeepsAnUnknownMessageWhateverStoodBefore(t *testing.T) {
 	t.Parallel()
-	before := store.Known{Hushed: "slack:U2", Before: []chat.Message{{UserID: "U1"}, {UserID: "UBOT", Own: true}}}
+	before := store.Known{Hushed: "slack:U2", Before: []chat.Message{{UserID: "U1"}, {UserID: "UBOT", Own: true}}, Answered: "U1"}
 	for _, e := range []slack.Event{
 		posted(), posted(inThread), posted(mentioning), posted(inDM), posted(byOwn), posted(byBot), posted(withFile), partial(posted(mentioning)),
 		edited("hello"), edited("hello", mentioning), blind(edited("", inThread)), removed("hello"), removed("", inThread), removed("<@UBOT> hello"),

@@ -47,9 +47,9 @@ type answer struct {
 	Tail string `json:"tail"`
 }
 
-// remark is a message of a thread, but for what it says: its ts, user, app, and "own" if
-// the bot made it.
-type remark [4]string
+// remark is a message of a thread, but for what it says: its ts, user, app, "own" if the
+// bot made it, and then who said what it answers, if the outbox knows.
+type remark [5]string
 
 // learn finds out what is known about the messages of news, all in one statement, and
 // lays down in each what is to be decided on. A subquery of at most one row, unlike a
@@ -68,6 +68,14 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 		}
 	}
 	const itself = "m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts"
+	// An app may have no user.
+	const answered = `COALESCE((
+		SELECT CASE WHEN t.user_id <> '' THEN t.user_id ELSE t.bot_id END FROM messages t
+		WHERE t.team_id = thread.team_id AND t.channel_id = thread.channel_id AND t.ts = (
+			SELECT o.trigger_ts FROM outbox o
+			WHERE o.team_id = thread.team_id AND o.channel_id = thread.channel_id AND o.sent_ts <> '' AND o.sent_ts = thread.ts LIMIT 1
+		)
+	), '')`
 	all, each, standing := "json_group_array", "json_array", "JOIN messages m ON "+itself
 	if s.sqlite == "" {
 		all, each, standing = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+itself+" LIMIT 1) m"
@@ -85,7 +93,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 		SELECT q.n, COALESCE((SELECT o.ordered_by FROM orders o WHERE o.id = q.hush), '') AS hushed_by,
 			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
 			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
-			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END)) AS TEXT) FROM (
+			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END, CASE WHEN own THEN %s ELSE '' END)) AS TEXT) FROM (
 				SELECT * FROM (
 					SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
 						AND m.thread_ts = q.thread_ts AND m.sent_us < q.sent_us AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d
@@ -94,7 +102,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
 					AND m.ts = q.thread_ts AND NOT m.deleted
 			) thread), '') AS tail
-		FROM %s`, all, each, before, set.sql), []any{set.arg}, &answers}}
+		FROM %s`, all, each, answered, before, set.sql), []any{set.arg}, &answers}}
 	if len(there) > 0 {
 		set, err := newRowset(tx, there)
 		if err != nil {
@@ -116,7 +124,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 		n := group[a.N]
 		n.stands, n.private, n.active = stands[n.key], a.Private, a.ActiveUS
 		n.known = Known{}
-		if n.known.Before, err = thread(n.message, a.Tail); err != nil {
+		if n.known.Before, n.known.Answered, err = thread(n.message, a.Tail); err != nil {
 			return err
 		}
 		if n.stands != nil {
@@ -133,21 +141,25 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	return nil
 }
 
-// thread is the newest of the remarks in the thread of a message, in order of time.
-func thread(m chat.Message, tail string) ([]chat.Message, error) {
+// thread is the newest of the remarks in the thread of a message, in order of time, and
+// Known.Answered.
+func thread(m chat.Message, tail string) (messages []chat.Message, answered string, err error) {
 	if tail == "" || m.ThreadTS == "" {
-		return nil, nil
+		return nil, "", nil
 	}
 	var remarks []remark
 	if err := json.Unmarshal([]byte(tail), &remarks); err != nil {
-		return nil, fmt.Errorf("read the thread before it: %w", err)
+		return nil, "", fmt.Errorf("read the thread before it: %w", err)
 	}
 	slices.Reverse(remarks) // most likely that is the order
 	slices.SortFunc(remarks, func(a, b remark) int { return chat.CompareTS(a[0], b[0]) })
 	remarks = remarks[max(0, len(remarks)-before):]
-	messages := make([]chat.Message, len(remarks))
+	messages = make([]chat.Message, len(remarks))
 	for i, r := range remarks {
 		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2], Own: r[3] != ""}
+		if messages[i].Own {
+			answered = r[4]
+		}
 	}
-	return messages, nil
+	return messages, answered, nil
 }

@@ -98,6 +98,52 @@ func TestRecordTellsWhatStoodBefore(t *testing.T) {
 	})
 }
 
+// Whom the bot answered last is known from what it posted, and not from who spoke before it.
+func TestRecordTellsWhomTheBotAnswered(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		by := func(user string, m chat.Message) chat.Message { m.UserID, m.Own = user, user == "UBOT"; return m }
+		app := said(at(8), at(1))
+		app.UserID, app.BotID = "", "B2"
+		answer := func(reply, trigger string, posted ...chat.Message) {
+			t.Helper()
+			p := parts(reply, make([]string, len(posted))...)
+			for i := range p {
+				p[i].Trigger = trigger
+			}
+			db.compose(t, p)
+			for i, m := range posted {
+				if err := db.Posted(t.Context(), p[i], by("UBOT", m)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		db.store(t, by("U1", said(at(1), "")), by("U2", said(at(2), at(1))), by("U1", said(at(5), at(1))), app, by("UBOT", said(at(11), at(1))))
+		answer("root", at(1), said(at(3), at(1)), said(at(4), at(1)))
+		answer("reply", at(2), said(at(6), at(1)))
+		answer("an app", at(8), said(at(9), at(1)))
+		answer("top", at(1), said(at(20), ""))
+		elsewhere := said(at(10), at(1))
+		elsewhere.Channel = "C2"
+		for _, test := range []struct {
+			of   chat.Message
+			want string
+		}{
+			{said(at(2), at(1)), ""}, // the bot has not spoken
+			{said(at(5), at(1)), "U1"},
+			{said(at(7), at(1)), "U2"},
+			{said(at(10), at(1)), "B2"},
+			{said(at(12), at(1)), ""}, // the outbox does not know what it said last
+			{said(at(21), at(20)), "U1"},
+			{said(at(21), ""), ""},
+			{elsewhere, ""},
+		} {
+			if got := db.known(t, test.of).Answered; got != test.want {
+				t.Errorf("%s in thread %q: the bot has answered %q, want %q", test.of.TS, test.of.ThreadTS, got, test.want)
+			}
+		}
+	})
+}
+
 func TestRecordAddsAChangeOnce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")

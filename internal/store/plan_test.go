@@ -312,6 +312,7 @@ func (db database) seed(t *testing.T, n int) {
 			default:
 				m.ThreadTS = at(i / 50 * 50)
 			}
+			m.Own = i%10 == 2
 			m.Channel = []string{channel, "C2", "C3"}[i%3]
 			row, err := newMessageRow(m, i%1000 > 2, 0)
 			if err != nil {

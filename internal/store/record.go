@@ -29,6 +29,9 @@ type Known struct {
 	// Before are the newest messages of its thread that are older than it, in
 	// order of time; empty at the top level. Who said them is told, and not what.
 	Before []chat.Message
+	// Answered is who said what the bot's own newest message among those answers; empty if
+	// there is none, or the outbox does not know it.
+	Answered string
 }
 
 // Entry is what the store shall hold of a message, and what is to be relayed.
@@ -90,7 +93,7 @@ type news struct {
 // recorded again. The conversations that have something new to be relayed come back.
 //
 // decide must depend on its argument alone, and what it keeps of a message that was
-// never seen neither on Before nor on Hushed. It may be called more than once, by other
+// never seen neither on Before and Answered nor on Hushed. It may be called more than once, by other
 // goroutines, and if ctx ends, after Record has returned.
 //
 // A message that is new costs four statements in Postgres at most, and so do all that come
