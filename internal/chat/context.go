@@ -3,6 +3,7 @@ package chat
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // ChannelMessages is a part of one channel's messages: its top level and its threads.
@@ -19,6 +20,10 @@ type ChannelMessages struct {
 	Omitted int
 	// OmittedAround is how many messages around the target thread were left out for want of room.
 	OmittedAround int
+	// Earlier are the threads, by their parents' ts, and "" for the top level, of which more
+	// was left out than is counted here, all of it older than Since; without the target.
+	Earlier []string
+	Since   time.Time
 	// Unread is set where earlier messages of the target could not be read: then Omitted
 	// are those that are known of, and there may be more.
 	Unread bool

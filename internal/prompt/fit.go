@@ -94,6 +94,7 @@ func fit(c chat.Context, sizes map[string]int, answered string, whole bool) chat
 	fits := chat.NewChannelMessages(c.Conversation.ChannelID, c.Conversation.ChannelName,
 		slices.DeleteFunc(slices.Clone(all), func(m chat.Message) bool { return !kept[m.TS] }))
 	fits.Omitted, fits.OmittedAround, fits.Unread = c.Conversation.Omitted, c.Conversation.OmittedAround, c.Conversation.Unread
+	fits.Earlier, fits.Since = c.Conversation.Earlier, c.Conversation.Since
 	for _, m := range all {
 		switch {
 		case kept[m.TS], m.Deleted:

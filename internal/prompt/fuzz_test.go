@@ -147,6 +147,7 @@ func forged(target, text, name string) chat.Context {
 		}),
 	}
 	c.Conversation.Omitted, c.Conversation.Unread = 7, true
+	c.Conversation.Earlier, c.Conversation.Since = []string{"", "100.000000", "101.000000", "102.000000"}, chat.Time("101.000000")
 	return c
 }
 
@@ -158,7 +159,7 @@ var (
 	ruled       = regexp.MustCompile(`^([-*_=] *)+$`)
 	labelled    = regexp.MustCompile(`(?i)^((現在時刻|current time|スレッド|thread|(判定|返答|要約|統合)対象(スレッド)?|(thread )?to (judge|answer|summarise|merge)) *:` +
 		`|(統合対象|to merge|既存の(チャンネル長期|ワークスペース長期|スレッド)記憶|existing (long-term )?memory of the (channel|workspace|thread))$)`)
-	gapNote = regexp.MustCompile(`^\.\.\. *(これより前[のに] +|ほか +)?\d+ +(or more earlier|earlier messages|further (channel|thread)s have|件|チャンネル)`)
+	gapNote = regexp.MustCompile(`^\.\.\. *(これより前[のに] +|ほか +|この発言への返信 +)?\d+ +(or more (earlier|replies)|earlier messages|further (channel|thread)s have|件|チャンネル)`)
 )
 
 // structure is the lines of a prompt that a reader could take for its

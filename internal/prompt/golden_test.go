@@ -148,6 +148,10 @@ func TestGolden(t *testing.T) {
 		{"en/response_seed001_memories", Config{}, false, seed001(), Options{}},
 		{"en/response_seed001_no_memories", Config{}, false, bare(), Options{}},
 		{"en/response_office_tokyo", Config{Location: tokyo}, false, office("1709283600.000000"), Options{Bare: true, AgentPrompt: "No puns."}},
+		{"en/judgment_earlier_top_level", Config{}, true, earlier(""), Options{MaxDelaySeconds: 600}},
+		{"en/judgment_earlier_thread", Config{}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
+		{"ja/judgment_earlier_top_level", Config{Language: "ja"}, true, earlier(""), Options{MaxDelaySeconds: 600}},
+		{"ja/judgment_earlier_thread", Config{Language: "ja"}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
 		{"en/response_direct", Config{}, false, inDirect(), Options{}},
 		{"en/response_unread", Config{}, false, unread(12), Options{}},
 		{"ja/response_unread", Config{Language: "ja"}, false, unread(12), Options{}},
@@ -175,6 +179,28 @@ func TestGolden(t *testing.T) {
 func unread(omitted int) chat.Context {
 	c := lone()
 	c.Conversation.Omitted, c.Conversation.Unread = omitted, true
+	return c
+}
+
+// earlier is a channel of which what was said before half past ten is not shown, but for the
+// parent of a thread, and where the top level is in question, for that.
+func earlier(target string) chat.Context {
+	c := bare()
+	said := []chat.Message{
+		{TS: at(9, 0), UserID: "U1", Name: "alice", Text: "Who has the key?"},
+		{TS: at(10, 40), ThreadTS: at(9, 0), UserID: "U2", Name: "bob", Text: "You do."},
+		{TS: at(10, 50), UserID: "U2", Name: "bob", Text: "Good morning."},
+		{TS: at(11, 0), UserID: "U1", Name: "alice", Text: "Is it so?"},
+		{TS: at(11, 10), ThreadTS: at(11, 0), UserID: "U2", Name: "bob", Text: "It is."},
+	}
+	gone := []string{"", at(9, 0)}
+	if target == "" {
+		said = append(said, chat.Message{TS: at(9, 30), UserID: "U2", Name: "bob", Text: "Where is the plan?"})
+		gone = []string{at(9, 0), at(9, 30)}
+	}
+	c.Conversation = chat.NewChannelMessages("C1", "general", said)
+	c.Conversation.Earlier, c.Conversation.Since = gone, chat.Time(at(10, 30))
+	c.TargetThread = target
 	return c
 }
 

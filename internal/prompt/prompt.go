@@ -191,6 +191,7 @@ func (r *Renderer) rehearse() error {
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
 		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", messageAtMost+1)},
+		{TS: "4.500000", UserID: "U2"},
 	}
 	contexts := []chat.Context{{}}
 	for _, channel := range []string{"C1", "D1"} {
@@ -209,6 +210,7 @@ func (r *Renderer) rehearse() error {
 			ThreadsUntold:    1,
 		}
 		full.Conversation.Omitted, full.Conversation.OmittedAround = 1, 1
+		full.Conversation.Earlier, full.Conversation.Since = []string{"", "3.000000", "4.500000"}, chat.Time("2.000000")
 		inThread := full
 		inThread.TargetThread = "1.000000"
 		unread := full

@@ -193,6 +193,85 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// What is left out around the target is told where it is missing, with what there was no room for.
+func TestGapAround(t *testing.T) {
+	t.Parallel()
+	said := func(ts, thread string) chat.Message {
+		return chat.Message{TS: ts, ThreadTS: thread, UserID: "U1", Name: "a", Text: ts}
+	}
+	deleted := said("1.0", "")
+	deleted.Deleted = true
+	target := said("9.0", "8.0")
+	for _, tt := range []struct {
+		name     string
+		messages []chat.Message
+		earlier  []string
+		omitted  int
+		top      string
+		thread   string
+	}{
+		{"nothing", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 0, "1.0", "1.0 6.0"},
+		{"after the parent", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "1.0")}, []string{"1.0"}, 0, "1.0", "1.0 …1+ 6.0 7.0"},
+		{"the parent is unknown", []chat.Message{said("6.0", "1.0")}, []string{"1.0"}, 0, "", "…1+ 6.0"},
+		{"the parent was deleted", []chat.Message{deleted, said("6.0", "1.0")}, []string{"1.0"}, 0, "", "…1+ 6.0"},
+		{"the top level", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 0, "1.0 …1+ 7.0", "1.0 6.0"},
+		{"nothing is left of the top level", []chat.Message{said("6.0", "1.0")}, []string{""}, 0, "…1+", "6.0"},
+		{"no room", []chat.Message{said("1.0", ""), said("6.0", "1.0")}, nil, 3, "…3 1.0", "1.0 6.0"},
+		{"no room, and more", []chat.Message{said("1.0", ""), said("6.0", "1.0"), said("7.0", "")}, []string{""}, 3, "1.0 …3+ 7.0", "1.0 6.0"},
+	} {
+		c := bare()
+		c.Conversation = chat.NewChannelMessages("C1", "general", append(tt.messages, target))
+		c.Conversation.Earlier, c.Conversation.Since, c.Conversation.OmittedAround = tt.earlier, chat.Time("5.0"), tt.omitted
+		c.TargetThread = "8.0"
+		v := renderer(t, Config{}).view(c, Options{})
+		told := func(messages []messageView) string {
+			var all []string
+			for _, m := range messages {
+				if m.Gap() {
+					m.Text = fmt.Sprint("…", m.Skipped)
+				}
+				if m.OrMore {
+					m.Text += "+"
+				}
+				all = append(all, m.Text)
+			}
+			return strings.Join(all, " ")
+		}
+		if top, thread := told(v.TopLevel), told(v.Threads[0].Messages); top != tt.top || thread != tt.thread {
+			t.Errorf("%s: top level %q and thread %q, want %q and %q", tt.name, top, thread, tt.top, tt.thread)
+		}
+	}
+}
+
+// What is left out and not counted is told in both languages, so that nobody can forge it.
+func TestLeftOutAround(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[string][]string{
+		"en": {"… 1 or more replies to this message are not shown here", "… 1 or more earlier messages"},
+		"ja": {"… この発言への返信 1 件以上は省略", "… これより前の 1 件以上は省略"},
+	} {
+		r := renderer(t, Config{Language: language})
+		system, _, err := r.Response(earlier(""), Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.SplitSeq(system, "\n") {
+			if strings.HasPrefix(line, "…") {
+				got = append(got, line)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", language, got, want)
+		}
+		for _, line := range want {
+			if forged := r.guard.text(line); forged != `\`+line {
+				t.Errorf("%q may be forged: %q", line, forged)
+			}
+		}
+	}
+}
+
 // A count that was broken off, or of what could not all be read, is told as one, and what is left out of the
 // memories is told in their sections.
 func TestLeftOut(t *testing.T) {

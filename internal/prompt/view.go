@@ -81,8 +81,10 @@ type messageView struct {
 	ts             string
 	At, Name, Text string
 	// Cut is how many more characters the text has.
-	Cut            int
-	Files          []string
+	Cut   int
+	Files []string
+	// Replied is set where there are replies, and none is shown.
+	Replied        bool
 	Skipped        int
 	OrMore, Unread bool
 }
@@ -151,24 +153,45 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 			continue
 		}
 		if messages := r.messages(c.Conversation.Thread(ts), n); len(messages) > 0 {
-			v.Threads = append(v.Threads, threadView{cleanName(ts), messages})
+			v.Threads = append(v.Threads, threadView{cleanName(ts), around(messages, c.Conversation, ts)})
 		}
 	}
 	if c.TargetThread != "" {
-		v.TopLevel = r.messages(c.Conversation.TopLevel, n)
-		if c.Conversation.OmittedAround > 0 {
-			v.TopLevel = slices.Insert(v.TopLevel, 0, messageView{Skipped: c.Conversation.OmittedAround})
-		}
+		v.TopLevel = around(r.messages(c.Conversation.TopLevel, n), c.Conversation, "")
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
 	v.Target.Messages = r.target(c, n)
 	return v
 }
 
+// around is messages that surround the target, with the gap that Earlier tells of, and at the
+// top level OmittedAround. Older than what is left out are only the parents of threads.
+func around(messages []messageView, c chat.ChannelMessages, thread string) []messageView {
+	at, gap := 0, messageView{}
+	if thread == "" {
+		gap.Skipped = c.OmittedAround
+	}
+	if slices.Contains(c.Earlier, thread) {
+		gap.Skipped, gap.OrMore = max(gap.Skipped, 1), true
+		for at < len(messages) && chat.Time(messages[at].ts).Before(c.Since) {
+			at++
+		}
+	}
+	if !gap.Gap() {
+		return messages
+	}
+	return slices.Insert(messages, at, gap)
+}
+
 // target is the conversation in question with the gap that Omitted and Unread tell of.
 // A thread's root is always kept, so the gap comes after it.
 func (r *Renderer) target(c chat.Context, n names) []messageView {
 	messages := r.messages(c.Target(), n)
+	if c.TargetThread == "" {
+		for i, m := range messages {
+			messages[i].Replied = slices.Contains(c.Conversation.Earlier, m.ts) && len(c.Conversation.Threads[m.ts]) == 0
+		}
+	}
 	omitted := max(c.Conversation.Omitted, 0)
 	gap := messageView{Skipped: omitted, OrMore: omitted >= chat.CountAtMost || c.Conversation.Unread, Unread: c.Conversation.Unread}
 	if !gap.Gap() {

@@ -264,7 +264,7 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 	fill(40, 40+2*channelTexts)
 	b.build("C1", "")
 	many := count()
-	if few != many || few == 0 || few > 7 {
+	if few != many || few == 0 || few > 8 {
 		t.Errorf("%d statements of a little, %d of much", few, many)
 	}
 	r := b.build("C1", "")

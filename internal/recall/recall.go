@@ -102,7 +102,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	r.Conversation.Omitted = held.Omitted
+	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = held.Omitted, held.Earlier, held.Since
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(held.Long), textOf(held.Short)
 	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Unlisted, held.Untold, held.Threads, held.ThreadsUntold
 	if read != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -317,6 +318,23 @@ func TestLimitAndWhatIsLeftOut(t *testing.T) {
 	r := b.build("C1", at(0))
 	if got := r.Target(); len(got) != 4 || got[0].TS != at(0) || got[1].TS != at(8) || r.Conversation.Omitted != 7 {
 		t.Errorf("target %+v, %d left out", got, r.Conversation.Omitted)
+	}
+}
+
+func TestWhatIsLeftOutAroundIsKnown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.MessagesLimit = 3
+	b.say(chat.Message{TS: at(0), UserID: "U1", Text: "parent"}, chat.Message{TS: at(1), UserID: "U1", Text: "not shown"})
+	for n := range 3 {
+		b.say(chat.Message{TS: at(n + 2), ThreadTS: at(0), UserID: "U1", Text: "reply"})
+	}
+	b.say(chat.Message{TS: at(5), UserID: "U1", Text: "question"})
+	for thread, want := range map[string][]string{"": {at(0)}, at(5): {"", at(0)}} {
+		c := b.build("C1", thread).Conversation
+		if !slices.Equal(c.Earlier, want) || !c.Since.Equal(noon.Add(3*time.Second)) {
+			t.Errorf("thread %q: earlier messages in %q, before %v; want %q, before 12:00:03", thread, c.Earlier, c.Since, want)
+		}
 	}
 }
 

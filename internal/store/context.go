@@ -31,6 +31,11 @@ type Context struct {
 	Messages []chat.Message
 	// Omitted is how many earlier ones of the conversation there are, up to chat.CountAtMost.
 	Omitted int
+	// Earlier are the threads around the conversation, by their ts, and "" for the top level,
+	// that have earlier messages than these, all of them older than Since. Threads under the
+	// messages of a top level are among them, of which no reply was read at all.
+	Earlier []string
+	Since   time.Time
 	Knowledge
 	// Long and Short are the memories of the workspace, without their sources; nil where
 	// there is none that the reader may know.
@@ -48,6 +53,7 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 	var counted []struct {
 		Count int `json:"count"`
 	}
+	var earlier []earlierRow
 	var channels []knownRow
 	var workspace []memoryRow
 	var threads []struct {
@@ -56,10 +62,11 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 		Total    int    `json:"total"`
 	}
 	if err := together(s.db.WithContext(ctx),
-		// As many as may be shown, and those that are left out. It is asked first: nothing that is said
-		// before SQLite is asked for the rest is taken for left out.
+		// As many as may be shown, and those that are left out. It is asked first, as is what is left out
+		// around: nothing that is said before SQLite is asked for the rest is taken for left out.
 		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", ofConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
+		s.earlier(r, &earlier),
 		s.recent(r, &said),
 		s.known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		ofWorkspace(c.Team, c.Channel, "''", &workspace),
@@ -85,12 +92,47 @@ func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
 		}
 	}
 	read.Omitted = min(max(0, first(counted).Count-shown), chat.CountAtMost)
+	for _, e := range earlier {
+		read.Earlier, read.Since = append(read.Earlier, e.ThreadTS), instant(e.SinceUS)
+	}
+	slices.Sort(read.Earlier)
 	read.Long, read.Short = longAndShort(workspace)
 	for _, t := range threads {
 		read.Threads[t.ThreadTS] = t.Text
 		read.ThreadsUntold = min(t.Total-len(threads), chat.CountAtMost)
 	}
 	return read, nil
+}
+
+// ofChannel is the end of a query of a channel's messages m, threads included, the newest first.
+const ofChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+
+type earlierRow struct {
+	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
+	SinceUS  int64  `gorm:"column:since_us" json:"since_us"`
+}
+
+// earlier asks for Context.Earlier, in no order. Nothing is counted: there may be as many
+// threads as messages. What is newer than the oldest message around is read, whatever thread
+// it is in; what is older is not, but for the parents of threads.
+func (s *Store) earlier(r Reading, into *[]earlierRow) query {
+	c := r.Conversation
+	channel := []any{c.Team, c.Channel}
+	return query{fmt.Sprintf(`
+		WITH around AS MATERIALIZED (SELECT m.thread_ts, m.sent_us%s LIMIT %d),
+			own AS (SELECT m.ts, m.thread_ts, m.sent_us%s LIMIT %d),
+			oldest AS MATERIALIZED (SELECT MIN(sent_us) AS since_us FROM around)
+		SELECT n.thread_ts, o.since_us FROM oldest o CROSS JOIN (
+			SELECT DISTINCT thread_ts FROM (
+				SELECT thread_ts FROM around UNION ALL SELECT ''
+				UNION ALL SELECT ts FROM own WHERE thread_ts = '' AND sent_us < (SELECT since_us FROM oldest)
+			) shown
+		) n
+		WHERE n.thread_ts <> ? AND (
+			SELECT 1 FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = n.thread_ts AND NOT m.deleted
+				AND m.sent_us < o.since_us AND m.ts <> ? AND m.ts NOT IN (SELECT thread_ts FROM around) ORDER BY m.sent_us DESC LIMIT 1
+		) IS NOT NULL`,
+		ofChannel, r.Around, ofConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread}, channel, []any{c.Thread}), into}
 }
 
 // recent asks for Context.Messages. The numbers stand in the statement itself: Postgres,
@@ -100,12 +142,12 @@ func (s *Store) recent(r Reading, into *[]messageRow) query {
 	parents := s.in("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
-		WITH around AS MATERIALIZED (SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC LIMIT %d),
+		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
 			own AS (SELECT m.*%s LIMIT %d),
 			said AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
 		SELECT * FROM said
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
-		r.Around, ofConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
+		ofChannel, r.Around, ofConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
 }
 
 // in is the condition to be among the few rows of a subselect. Postgres looks each of them

@@ -66,6 +66,53 @@ func TestMessagesOfAContext(t *testing.T) {
 	})
 }
 
+// What surrounds a conversation is not read to its beginning; where there is more is known.
+func TestEarlierMessagesAroundAConversation(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		deleted := said(at(4), at(2))
+		deleted.Deleted = true
+		otherChannel := said(at(6), "")
+		otherChannel.Channel = "C2"
+		db.store(t, said(at(1), ""), said(at(2), ""), said(at(3), at(2)), deleted, said(at(5), ""), otherChannel, said(at(10), at(1)), said(at(11), at(1)),
+			said(at(20), ""), said(at(21), at(20)), said(at(22), at(1)), said(at(23), at(5)))
+		top := chat.Conversation{Team: team, Channel: channel}
+		thread := func(n int) chat.Conversation {
+			return chat.Conversation{Team: team, Channel: channel, Thread: at(n)}
+		}
+		for _, test := range []struct {
+			name       string
+			c          chat.Conversation
+			own, limit int
+			want       []string
+			since      int // seconds
+		}{
+			{"a thread, and one of which nothing is read", top, 10, 4, []string{at(1), at(2)}, 20},
+			{"of what is not read itself nothing is said", top, 1, 4, []string{at(1)}, 20},
+			{"the target is counted", thread(1), 10, 4, []string{""}, 20},
+			{"a thread and the top level, around another thread", thread(20), 10, 4, []string{"", at(1)}, 20},
+			{"a parent is not missing", thread(2), 10, 8, nil, 0},
+			{"a deleted message is not missing", top, 10, 8, nil, 0},
+			{"only one of which nothing is read", top, 10, 6, []string{at(2)}, 10},
+			{"all of them", thread(1), 10, 50, nil, 0},
+			{"an unknown thread", thread(59), 10, 2, []string{"", at(1)}, 22},
+			{"nothing around", thread(1), 10, 0, nil, 0},
+			{"another channel", chat.Conversation{Team: team, Channel: "C2"}, 1, 1, nil, 0},
+		} {
+			got, err := db.Context(t.Context(), Reading{Conversation: test.c, Messages: test.own, Around: test.limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var since time.Time
+			if test.want != nil {
+				since = chat.Time(at(test.since))
+			}
+			if !slices.Equal(got.Earlier, test.want) || !got.Since.Equal(since) {
+				t.Errorf("%s: earlier messages in %q, before %v; want %q, %v", test.name, got.Earlier, got.Since, test.want, since)
+			}
+		}
+	})
+}
+
 func TestContextOfADeletedParent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		parent := said(at(1), "")
