@@ -9,9 +9,6 @@ import (
 	"myao/internal/store"
 )
 
-// Mute is how long a conversation is silenced when no end is named: a century.
-const Mute = 100 * 365 * 24 * time.Hour
-
 // OrderInput is an order that somebody has given a conversation.
 type OrderInput struct {
 	Conversation chat.Conversation `json:"conversation"`

@@ -36,7 +36,7 @@ func (t *talk) serve() error {
 			return t.silence(ctx, o, t.now().Add(time.Duration(o.Seconds)*time.Second))
 		}),
 		t.accept(conversation.UpdateMute, "be silent here until unmuted", nil, func(ctx workflow.Context, o order) error {
-			return t.silence(ctx, o, t.now().Add(activities.Mute))
+			return t.silence(ctx, o, t.now().Add(conversation.Mute))
 		}),
 		t.accept(conversation.UpdateUnmute, "end a mute or a snooze", nil, func(ctx workflow.Context, o order) error {
 			return t.silence(ctx, o, time.Time{})

@@ -234,7 +234,7 @@ func (s *scene) until(in activities.OrderInput) string {
 	switch {
 	case in.Until.IsZero():
 		return ""
-	case in.Until.Sub(in.At) == activities.Mute:
+	case in.Until.Sub(in.At) == conversation.Mute:
 		return ", for ever"
 	}
 	return ", for " + in.Until.Sub(in.At).String()

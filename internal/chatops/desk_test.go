@@ -268,6 +268,29 @@ func TestStatus(t *testing.T) {
 		t.Error(result)
 	}
 	wants(t, answer, "Temporal", "What waits I cannot tell", "I am muted here until somebody says `unmute`.", "2 of 2 calls")
+	if strings.Contains(answer, "another id") {
+		t.Errorf("%q", answer)
+	}
+}
+
+func TestStatusOfAChannelWithANewID(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Channels = map[string]config.Channel{"G1": {Mode: config.ModeOff}}
+	if err := b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := b.say(t, "U1", "status")
+	wants(t, answer, "I am muted here until somebody says `unmute`.", "another id", "under the old one, `G1`", "to `C1`")
+	b.Config.Channels["C1"] = config.Channel{}
+	answer, _ = b.say(t, "U1", "status")
+	wants(t, answer, "muted here", "the old one was `G1`.")
+	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}); err != nil {
+		t.Fatal(err)
+	}
+	if answer, _ = b.say(t, "U1", "status"); strings.Contains(answer, "another id") {
+		t.Errorf("%q", answer)
+	}
 }
 
 func TestMessage(t *testing.T) {

@@ -28,7 +28,15 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 		return d.broken(ctx, r, "status", err)
 	}
 	waiting, result := d.waiting(ctx, r, settings.Zone)
-	lines := []string{waiting, silence(until, now, settings.Zone)}
+	silent := silence(until, now, settings.Zone)
+	lines := []string{waiting, silent}
+	if silent != "" {
+		why, err := d.moved(ctx, r.here)
+		if err != nil {
+			return d.broken(ctx, r, "status", err)
+		}
+		lines = append(lines, why)
+	}
 	if settings.Mode != config.ModeJudge {
 		lines = append(lines, "My mode here is `"+string(settings.Mode)+"`.")
 	}
@@ -37,6 +45,20 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 	}
 	lines = append(lines, budget)
 	return strings.Join(compact(lines), "\n"), result
+}
+
+// moved tells where the channel's silence comes from its having another id now; else it is empty.
+func (d *Desk) moved(ctx context.Context, c chat.Conversation) (string, error) {
+	order, err := d.Store.Silencer(ctx, c)
+	from := order.MovedFrom()
+	switch {
+	case err != nil || from == "":
+		return "", err
+	case d.Config.Lost(from, c.Channel):
+		return "That is since Slack has given this channel another id: my settings for it stand under the old one, `" + from +
+			"`. Whoever runs me has to move them to `" + c.Channel + "`.", nil
+	}
+	return "That is since Slack has given this channel another id; the old one was `" + from + "`.", nil
 }
 
 func compact(lines []string) (full []string) {

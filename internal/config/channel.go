@@ -119,6 +119,14 @@ func (c Config) channel(id, name string) (key string, own Channel) {
 	return "", Channel{}
 }
 
+// Lost reports whether settings stand under an id that a channel had before, and none under
+// the one that it has now.
+func (c Config) Lost(before, now string) bool {
+	_, old := c.Channels[before]
+	_, moved := c.Channels[now]
+	return old && !moved
+}
+
 // NamesChannels reports whether the settings of any channel stand under a name,
 // so that Channel needs to be told names.
 func (c Config) NamesChannels() bool {

@@ -68,6 +68,9 @@ func (s Signal) Begins(c chat.Conversation) Phase {
 	return phase
 }
 
+// Mute is how long a conversation is silenced when no end is named: a century.
+const Mute = 100 * 365 * 24 * time.Hour
+
 // LongestSnooze is how long a snooze may last: what is longer is a mute.
 const LongestSnooze = 366 * 24 * time.Hour
 

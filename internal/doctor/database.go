@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,4 +144,31 @@ func (e *examination) backlog(ctx context.Context) Finding {
 		return warn("start the starter; if one runs, see what its log says of Temporal", "%s", said)
 	}
 	return ok("%s", said)
+}
+
+// ids looks for settings under ids that channels have no longer.
+func (e *examination) ids(ctx context.Context) Finding {
+	if e.db == nil {
+		return skip("there is no database yet")
+	}
+	if v, err := e.db.Version(ctx); err != nil || len(v.Applied) == 0 {
+		return skip("there are no tables yet")
+	}
+	moved, err := e.db.MovedTo(ctx, slices.Collect(maps.Keys(e.Config.Channels)))
+	if err != nil {
+		return fail("look at the database", "%v", err)
+	}
+	var lost []string
+	for _, from := range slices.Sorted(maps.Keys(moved)) {
+		for _, to := range moved[from] {
+			if e.Config.Lost(from, to) {
+				lost = append(lost, from+" is "+to+" now")
+			}
+		}
+	}
+	if len(lost) > 0 {
+		return warn("move what the configuration says under channels to the new id, start the programs again, and unmute the channel",
+			"Slack has given channels another id, and they were muted for it: %s", strings.Join(lost, ", "))
+	}
+	return ok("no settings stand under one that was changed")
 }

@@ -121,6 +121,28 @@ func TestLockedDatabase(t *testing.T) {
 	}
 }
 
+func TestChannelIDs(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	e := &examination{Doctor: Doctor{Config: config.Default()}}
+	expect(t, e.ids(t.Context()), Skip, "no database yet")
+	e.db = s
+	expect(t, e.ids(t.Context()), Skip, "no tables yet")
+	migrate(s, "", nil)
+	for _, from := range []string{"G1", "G2", "G3"} {
+		if err := s.MoveChannel(t.Context(), store.Move{Team: "T1", From: from, To: "C" + from, Mute: time.Now().Add(conversation.Mute)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, e.ids(t.Context()), OK, "no settings")
+	e.Config.Channels = map[string]config.Channel{"G1": {}, "CG1": {}, "G2": {}, "C4": {}}
+	expect(t, e.ids(t.Context()), Warn, "muted for it: G2 is CG2 now → move")
+}
+
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "myao.db")

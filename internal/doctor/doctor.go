@@ -139,7 +139,8 @@ func (e *examination) checks() []check {
 	}
 	checks = append(checks,
 		check{name: "migrations", needs: "database", look: e.migrations},
-		check{name: "backlog", needs: "migrations", look: e.backlog})
+		check{name: "backlog", needs: "migrations", look: e.backlog},
+		check{name: "channel ids", needs: "migrations", look: e.ids})
 	checks = append(checks, e.models()...)
 	return append(checks, check{name: "encryption", look: e.encryption})
 }

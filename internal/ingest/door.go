@@ -92,6 +92,9 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	if env.Reacted() {
 		return d.hushed(ctx, env, own)
 	}
+	if env.Moved() {
+		return d.moved(ctx, env, own)
+	}
 	event, err := slack.Normalise(env, own)
 	if err != nil {
 		// It may still tell that its channel was made private: Slack says that only once.

@@ -45,9 +45,10 @@ func Names(scopes []Scope) []string {
 	return names
 }
 
-// events are what Slack shall tell the bot of.
+// events are what Slack shall tell the bot of. channel_id_changed asks for no scope beyond
+// those for private channels.
 func events(c config.Config) []string {
-	events := []string{"app_mention", "message.channels", "message.groups", "message.im"}
+	events := []string{"app_mention", "message.channels", "message.groups", "message.im", "channel_id_changed"}
 	if c.Slack.HushReaction != "" {
 		events = append(events, "reaction_added")
 	}

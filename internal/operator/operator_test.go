@@ -207,7 +207,7 @@ func TestOrder(t *testing.T) {
 	refused(conversation.UpdateSnooze, "snooze: seconds is 0: from 1 to 31622400")
 	w.closed(thread)
 	obeyed(conversation.UpdateMute, "")
-	if until, err := w.Store.SilencedUntil(ctx, thread); err != nil || time.Until(until) < activities.Mute-time.Hour {
+	if until, err := w.Store.SilencedUntil(ctx, thread); err != nil || time.Until(until) < conversation.Mute-time.Hour {
 		t.Errorf("muted until %s, %v", until, err)
 	}
 	w.closed(thread)

@@ -21,7 +21,7 @@ type Order struct {
 	Scope chat.Scope
 	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget or rollback.
 	Kind string
-	// By is who: cli:NAME or slack:U….
+	// By is who: cli:NAME or slack:U…; or why, where nobody has: starter:channel_id_changed/C….
 	By string
 	// Subject is the ts of a message, or the term and version of a memory.
 	Subject string
@@ -58,6 +58,12 @@ func (s *Store) orderRow(o Order) orderRow {
 
 func (r orderRow) scope() chat.Scope {
 	return chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}
+}
+
+func (r orderRow) order() Order {
+	return Order{
+		ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: moment(r.UntilUS), At: instant(r.OrderedUS),
+	}
 }
 
 // putOrder writes an order down; one that is there already stays as it is.

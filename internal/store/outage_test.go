@@ -56,7 +56,12 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
 		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
 		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
-		"CloseChannel":  func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
+		"MoveChannel": func(ctx context.Context) error {
+			return s.MoveChannel(ctx, Move{Team: team, From: channel, To: "C2", Mute: noon.AddDate(100, 0, 0)})
+		},
+		"Silencer":     func(ctx context.Context) error { _, err := s.Silencer(ctx, c); return err },
+		"MovedTo":      func(ctx context.Context) error { _, err := s.MovedTo(ctx, []string{channel}); return err },
+		"CloseChannel": func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
 		"Names": func(ctx context.Context) error {
 			_, err := s.Names(ctx, team, channel, []string{"U1"}, []string{channel})
 			return err

@@ -152,9 +152,7 @@ func (s *Store) Orders(ctx context.Context, team, channel string, since time.Tim
 	}
 	orders := make([]Order, len(rows))
 	for i, r := range rows {
-		orders[i] = Order{
-			ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: moment(r.UntilUS), At: instant(r.OrderedUS),
-		}
+		orders[i] = r.order()
 	}
 	return orders, nil
 }

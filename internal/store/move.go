@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+)
+
+// Move is that Slack has given a channel another id.
+type Move struct {
+	Team, From, To string
+	// Mute is until when the channel is to be silent on account of it; the zero time: it is not.
+	Mute time.Time
+}
+
+const movedBy = "starter:channel_id_changed/"
+
+// by names the cause of the orders that a move brings, as orders name who gave them.
+func (m Move) by() string { return movedBy + m.From }
+
+// MovedFrom is the id that a channel had before, where an order was given because of its
+// change; else "".
+func (o Order) MovedFrom() string {
+	from, ok := strings.CutPrefix(o.By, movedBy)
+	if !ok {
+		return ""
+	}
+	return from
+}
+
+// MoveChannel carries over what holds of a channel's silence to its new id, in one
+// transaction: where the channel or a thread of it is muted or snoozed, it is so under the
+// new id, by an order that names the cause. What is carried over once is not again: a move
+// that is told twice does not undo an unmute. The bot has left the old channel, and nobody
+// but who is in it may read either of them: Slack changes the ids of private channels alone.
+// Memories, and what was said, stay with the old id.
+func (s *Store) MoveChannel(ctx context.Context, m Move) error {
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		silent, err := s.silentIn(tx, m.Team, m.From)
+		if err != nil {
+			return err
+		}
+		if m.Mute.After(silent[""]) {
+			silent[""] = m.Mute
+		}
+		for _, thread := range slices.Sorted(maps.Keys(silent)) {
+			if err := s.carryOver(tx, m, thread, silent[thread]); err != nil {
+				return err
+			}
+		}
+		closed := s.nowMicros()
+		rows := []touchRow{
+			{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
+		}
+		slices.SortFunc(rows, func(a, b touchRow) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
+		if err := saveTouched(tx, rows); err != nil {
+			return err
+		}
+		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).Error
+	})
+	if err != nil {
+		return fmt.Errorf("move channel %s to %s: %w", m.From, m.To, err)
+	}
+	return nil
+}
+
+// silentIn is until when a channel, under "", and threads of it are silent, of those that
+// are. They are found by the orders, which are kept for as long as they hold.
+func (s *Store) silentIn(tx *gorm.DB, team, channel string) (map[string]time.Time, error) {
+	var threads []string
+	if err := tx.Model(&orderRow{}).Where("team_id = ? AND channel_id = ? AND kind IN ('mute', 'snooze')", team, channel).
+		Distinct().Pluck("thread_ts", &threads).Error; err != nil {
+		return nil, err
+	}
+	silent := map[string]time.Time{}
+	for some := range slices.Chunk(threads, 100) {
+		byID := make(map[string]string, len(some))
+		for _, thread := range some {
+			byID[chat.Conversation{Team: team, Channel: channel, Thread: thread}.ID()] = thread
+		}
+		var rows []silenceRow
+		if err := tx.Model(&conversationRow{}).Where("workflow_id IN ? AND silenced_us > ?", slices.Collect(maps.Keys(byID)), s.nowMicros()).
+			Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			silent[byID[r.WorkflowID]] = instant(r.SilencedUS)
+		}
+	}
+	return silent, nil
+}
+
+// carryOver silences a conversation of the new channel, unless that was done before. What
+// is silent for longer stays so.
+func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) error {
+	c := chat.Conversation{Team: m.Team, Channel: m.To, Thread: thread}
+	kind := "snooze"
+	if until.Sub(instant(s.nowMicros())) > conversation.LongestSnooze {
+		kind = "mute"
+	}
+	row := s.orderRow(Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
+	created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	if created.Error != nil || created.RowsAffected == 0 {
+		return created.Error
+	}
+	return tx.Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "workflow_id"}},
+		DoUpdates: clause.Assignments(map[string]any{
+			"silenced_us": gorm.Expr("CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END"),
+		}),
+	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: row.UntilUS}).Error
+}
+
+// Silencer is the newest order to be silent, or to speak again, that was given for a
+// conversation itself; the zero Order: there is none.
+func (s *Store) Silencer(ctx context.Context, c chat.Conversation) (Order, error) {
+	var rows []orderRow
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
+		c.Team, c.Channel, c.Thread).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
+		return Order{}, fmt.Errorf("read who has silenced %s: %w", c.ID(), err)
+	}
+	if len(rows) == 0 {
+		return Order{}, nil
+	}
+	return rows[0].order(), nil
+}
+
+// MovedTo is the newer ids of the channels that had one of the ids before, of those that
+// were silenced for it, in order.
+func (s *Store) MovedTo(ctx context.Context, from []string) (map[string][]string, error) {
+	by := make([]string, len(from))
+	for i, id := range from {
+		by[i] = Move{From: id}.by()
+	}
+	var rows []orderRow
+	if err := s.db.WithContext(ctx).Where("ordered_by IN ? AND thread_ts = ''", by).Order("channel_id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read which channels have another id: %w", err)
+	}
+	to := map[string][]string{}
+	for _, r := range rows {
+		to[r.order().MovedFrom()] = append(to[r.order().MovedFrom()], r.ChannelID)
+	}
+	return to, nil
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+)
+
+func TestMoveChannel(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		ctx := t.Context()
+		const to = "C2"
+		century, hour := noon.AddDate(100, 0, 0), noon.Add(time.Hour)
+		old, muted, over := chat.Scope{Team: team, Channel: channel}, chat.Scope{Team: team, Channel: channel, Thread: at(1)}, chat.Scope{Team: team, Channel: channel, Thread: at(2)}
+		db.sync(t, Channel{ID: channel, Name: "plans", Private: true})
+		for i, o := range []Order{
+			{Scope: old, Kind: "snooze", Until: hour}, {Scope: muted, Kind: "mute", Until: century},
+			{Scope: over, Kind: "mute", Until: century}, {Scope: over, Kind: "unmute"},
+		} {
+			o.ID, o.By, o.At = string(rune('a'+i)), "slack:U1", noon
+			if err := db.Obey(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move := func(until time.Time) {
+			t.Helper()
+			if err := db.MoveChannel(ctx, Move{Team: team, From: channel, To: to, Mute: until}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		silent := func(when string, want map[string]time.Time) {
+			t.Helper()
+			got := map[string]time.Time{}
+			for _, thread := range []string{"", at(1), at(2)} {
+				c := chat.Conversation{Team: team, Channel: to, Thread: thread}
+				silences, err := db.Silenced(ctx, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if until := silences[c.ID()]; !until.IsZero() {
+					got[thread] = until.UTC()
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: silent until %v, want %v", when, got, want)
+			}
+		}
+		silent("before", map[string]time.Time{})
+		move(time.Time{})
+		silent("moved", map[string]time.Time{"": hour, at(1): century})
+		top := chat.Conversation{Team: team, Channel: to}
+		if o, err := db.Silencer(ctx, top); err != nil || o.Kind != "snooze" || o.By != "starter:channel_id_changed/C1" || o.MovedFrom() != channel {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if got, err := db.MovedTo(ctx, []string{channel, to}); err != nil || !reflect.DeepEqual(got, map[string][]string{channel: {to}}) {
+			t.Errorf("%v, %v", got, err)
+		}
+		for id, member := range map[string]bool{channel: false, to: false} {
+			if c := db.channel(t, id); !c.Private || c.Member != member {
+				t.Errorf("%+v", c)
+			}
+		}
+
+		db.clock.advance(time.Minute)
+		if err := db.Obey(ctx, Order{ID: "unmute", Scope: chat.Scope(top), Kind: "unmute", By: "slack:U1"}); err != nil {
+			t.Fatal(err)
+		}
+		move(century)
+		silent("told again, after an unmute", map[string]time.Time{at(1): century})
+		if o, err := db.Silencer(ctx, top); err != nil || o.Kind != "unmute" || o.MovedFrom() != "" {
+			t.Errorf("%+v, %v", o, err)
+		}
+		db.sync(t, Channel{ID: to, Name: "plans", Private: true})
+		if c := db.channel(t, to); !c.Private || !c.Member {
+			t.Errorf("listed: %+v", c)
+		}
+	})
+}
+
+// A channel that is to be muted is, whatever holds of it: also where neither id is known.
+func TestMoveChannelAndMute(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		ctx := t.Context()
+		century := noon.AddDate(100, 0, 0)
+		top := chat.Conversation{Team: team, Channel: "C2"}
+		if o, err := db.Silencer(ctx, top); err != nil || o != (Order{}) {
+			t.Errorf("%+v, %v", o, err)
+		}
+		results := make(chan error)
+		for range 4 { // Slack tells several starters
+			go func() { results <- db.MoveChannel(ctx, Move{Team: team, From: "G1", To: "C2", Mute: century}) }()
+		}
+		for range 4 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if until, err := db.SilencedUntil(ctx, top); err != nil || !until.Equal(century) {
+			t.Errorf("%v, %v", until, err)
+		}
+		orders, err := db.Orders(ctx, team, "C2", time.Time{}, 10)
+		if err != nil || len(orders) != 1 || orders[0].Kind != "mute" || orders[0].MovedFrom() != "G1" {
+			t.Errorf("%+v, %v", orders, err)
+		}
+		if old, fresh := db.channel(t, "G1"), db.channel(t, "C2"); !old.Private || !fresh.Private {
+			t.Errorf("%+v, %+v", old, fresh)
+		}
+		if err := db.MoveChannel(ctx, Move{Team: team, From: "C2", To: "C3"}); err != nil { // a mute goes with the channel, however often that moves
+			t.Fatal(err)
+		}
+		if until, err := db.SilencedUntil(ctx, chat.Conversation{Team: team, Channel: "C3"}); err != nil || !until.Equal(century) {
+			t.Errorf("%v, %v", until, err)
+		}
+	})
+}
