@@ -43,6 +43,8 @@ type Reader struct {
 	Clock         func() time.Time
 	Logger        *slog.Logger
 
+	noGroups sync.Once // warned that group direct messages are not listed
+
 	mu sync.Mutex
 	// unfinished is the passes, by channel, that broke off lately. They are not worth a
 	// table: a process that does not know them begins anew.
@@ -99,6 +101,11 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 		page, err := r.page(ctx, c.at)
 		if err != nil {
 			return store.Synced{}, fmt.Errorf("list channels: %w", err)
+		}
+		if page.NoGroups {
+			r.noGroups.Do(func() {
+				r.Logger.WarnContext(ctx, "group direct messages are not listed: the app lacks mpim:read; install it again with what starter manifest prints")
+			})
 		}
 		for _, ch := range page.Channels {
 			if ch.ID == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,6 +132,39 @@ func TestAListingGoesOnAfterALimit(t *testing.T) {
 	if took, calls := time.Since(began), b.calls("users.conversations"); took < 2*time.Second || calls != 5 {
 		t.Errorf("it took %v and %d calls, want two seconds and five calls", took, calls)
 	}
+}
+
+// Of an app that was installed before group direct messages were asked for the rest is
+// listed, and the log says so once; once it may, they are listed as well, and read.
+func TestGroupsAreListedOnceTheAppMay(t *testing.T) {
+	t.Parallel()
+	scopes := []string{"channels:read", "groups:read", "im:read", "mpim:none"}
+	b := prepare(t, options{Config: sandbox.Config{Scopes: scopes, PageSize: 1}})
+	group := b.w.AddChannel(sandbox.GroupDM, "", b.alice, b.w.Bot().UserID)
+	dm := b.w.AddChannel(sandbox.DM, "", b.alice)
+	for range 2 {
+		b.sync()
+		if got := b.channels(); !slices.Contains(got, b.channel) || !slices.Contains(got, dm) || len(got) != 2 {
+			t.Errorf("listed %q", got)
+		}
+	}
+	if n := strings.Count(b.log.String(), "lacks mpim:read"); n != 1 {
+		t.Errorf("%d warnings, want one:\n%s", n, b.log)
+	}
+	scopes[3] = "mpim:read"
+	if got, want := b.sync(), (store.Synced{Joined: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	known, err := b.Store.Channels(t.Context(), "T1", []string{group})
+	if err != nil || !known[group].Private || !known[group].Member {
+		t.Errorf("%+v, %v", known, err)
+	}
+	b.clock.set(noon.Add(2 * minutes))
+	b.w.Say(group, b.alice, b.mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.Unseen())
+	if _, err := b.Channel(t.Context(), group, true); err != nil {
+		t.Error(err)
+	}
+	b.wantTaken("@in the group")
 }
 
 func TestAChannelThatIsJoinedAgainIsKnownSinceThen(t *testing.T) {

@@ -108,6 +108,8 @@ func TestSlack(t *testing.T) {
 		{"more scopes", append(needed(), "files:read"), nil, (*examination).scopes, OK, "more than is needed: files:read"},
 		{"an extra one is missing", needed("reactions:read"), nil, (*examination).scopes, Warn, "missing: reactions:read (the reaction :shushing_face:"},
 		{"an extra one that is not wanted", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, OK, "all"},
+		{"installed before group direct messages were asked for", needed("mpim:history", "mpim:read"), nil, (*examination).scopes, Warn, "missing: mpim:history (the same for group direct messages), mpim:read"},
+		{"channels without them", needed("mpim:history", "mpim:read"), nil, (*examination).channels, Warn, "in no channel"},
 		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},
 		{"scopes not told", nil, nil, (*examination).scopes, Skip, "does not tell"},
 		{"clock", needed(), nil, (*examination).clock, OK, "within"},

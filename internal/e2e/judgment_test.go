@@ -45,6 +45,44 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 	})
 }
 
+// A group direct message is like a private channel: who mentions the bot is answered in a
+// thread, the rest is judged, and what is remembered of it is known in it alone.
+func TestGroupDirectMessage(t *testing.T) {
+	t.Parallel()
+	memories := remembering("merger")
+	verdicts := speaking("I see.", llmtest.Yes("nobody answered", 0.8, 0), llmtest.No("nobody asked"))
+	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+		if c.Model == memoryModel {
+			return memories(c)
+		}
+		return verdicts(c)
+	}))
+	group := s.workspace.AddChannel(sandbox.GroupDM, "", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
+	s.run("ChannelSync", nil, nil)
+	plan := s.workspace.Say(group, s.alice.ID, "the merger is on, is it not?")
+	s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; p.Channel != group || p.ThreadTS != "" {
+		t.Errorf("a judged reply was posted in thread %q of %s", p.ThreadTS, p.Channel)
+	}
+	s.heard(group, plan, s.posts()[0].TS)
+	s.remember()
+	if prompt := s.ask(s.general, "what is on?"); strings.Contains(prompt, "merger") || strings.Contains(prompt, "mpdm") {
+		t.Errorf("told in a group direct message, known in general:\n%s", prompt)
+	}
+	if prompt := s.ask(group, "what is on?"); !strings.Contains(prompt, "- 2026-01-01 ") || strings.Count(prompt, "the merger is on") < 2 {
+		t.Errorf("the group does not know what was said, or its own memory:\n%s", prompt)
+	}
+	s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
+	for _, p := range s.posts()[1:] {
+		if p.ThreadTS == "" {
+			t.Errorf("a mention in %s was not answered in a thread", p.Channel)
+		}
+	}
+	if n := len(s.judgments()); n != 1 {
+		t.Errorf("%d judgments, want the one of what mentions nobody", n)
+	}
+}
+
 func TestVerdictNoIsSilence(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(1))

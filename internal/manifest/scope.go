@@ -24,6 +24,8 @@ func Scopes(c config.Config) []Scope {
 		{Name: "groups:read", Reason: "the same for private channels"},
 		{Name: "im:history", Reason: "the same for direct messages"},
 		{Name: "im:read", Reason: "the same for direct messages"},
+		{Name: "mpim:history", Reason: "the same for group direct messages", Extra: true},
+		{Name: "mpim:read", Reason: "the same for group direct messages", Extra: true},
 		{Name: "chat:write", Reason: "speak"},
 		{Name: "users:read", Reason: "names of people and of other apps, and which app the bot itself is of"},
 		{Name: "commands", Reason: c.Slack.Command + ", and the shortcut of a message", Extra: true},
@@ -48,7 +50,7 @@ func Names(scopes []Scope) []string {
 // events are what Slack shall tell the bot of. channel_id_changed asks for no scope beyond
 // those for private channels.
 func events(c config.Config) []string {
-	events := []string{"app_mention", "message.channels", "message.groups", "message.im", "channel_id_changed"}
+	events := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed"}
 	if c.Slack.HushReaction != "" {
 		events = append(events, "reaction_added")
 	}

@@ -17,9 +17,10 @@ func (m Manifest) YAML() ([]byte, error) {
 https://api.slack.com/apps choose "Create New App", "From a manifest", and paste this; or
 over an app that there is already, under "App Manifest", and install it again.`
 	note(&root, "Without these two nobody can write a direct message to the bot.", "features", "app_home", "messages_tab_enabled")
-	note(&root, "Each kind of conversation has a pair. Of the six none can be left out: the list of\n"+
-		"the channels it is in (users.conversations) asks for all three kinds in one call,\n"+
-		"and Slack refuses the whole call where one is not granted.", "oauth_config", "scopes", "bot", "channels:history")
+	note(&root, "Each kind of conversation has a pair. Of the first six none can be left out: the list\n"+
+		"of the channels it is in (users.conversations) asks for all kinds in one call, and\n"+
+		"Slack refuses the whole call where one is not granted. Only those for group direct\n"+
+		"messages it goes on without.", "oauth_config", "scopes", "bot", "channels:history")
 	for _, s := range m.scopes {
 		if item, _ := find(&root, "oauth_config", "scopes", "bot", s.Name); item != nil {
 			item.LineComment = oneLine(s.Reason)

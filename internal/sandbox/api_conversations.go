@@ -278,14 +278,20 @@ func (c *call) conversations(in func(*Channel) bool) (reply, error) {
 	return answer, nil
 }
 
+// scopes are what it takes to list conversations of each kind.
+var scopes = map[Kind]string{Public: "channels:read", Private: "groups:read", DM: "im:read", GroupDM: "mpim:read"}
+
 func (c *call) types() ([]Kind, error) {
 	types := c.Get("types")
 	setDefault(&types, "public_channel")
 	var kinds []Kind
 	for name := range strings.SplitSeq(types, ",") {
-		kind, ok := map[string]Kind{"public_channel": Public, "private_channel": Private, "im": DM, "mpim": ""}[name]
+		kind, ok := map[string]Kind{"public_channel": Public, "private_channel": Private, "im": DM, "mpim": GroupDM}[name]
 		if !ok {
 			return nil, apiError("invalid_types")
+		}
+		if c.cfg.Scopes != nil && !slices.Contains(c.cfg.Scopes, scopes[kind]) {
+			return nil, apiError("missing_scope")
 		}
 		kinds = append(kinds, kind)
 	}
@@ -306,8 +312,8 @@ func (c *call) describe(ch *Channel) reply {
 	// channels, and private.
 	return reply{
 		"id": ch.ID, "created": ch.Created, "name": ch.Name, "name_normalized": ch.Name,
-		"is_channel": true, "is_group": false, "is_im": false, "is_mpim": false,
-		"is_private": ch.Kind == Private, "is_archived": ch.Archived, "is_member": c.botIn(ch),
+		"is_channel": true, "is_group": false, "is_im": false, "is_mpim": ch.Kind == GroupDM,
+		"is_private": ch.Kind != Public, "is_archived": ch.Archived, "is_member": c.botIn(ch),
 		"is_ext_shared": c.shared(ch), "context_team_id": c.cfg.Team,
 		"topic": reply{"value": ""}, "purpose": reply{"value": ""},
 	}

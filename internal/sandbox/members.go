@@ -31,7 +31,10 @@ const (
 	Public  Kind = "channel"
 	Private Kind = "group"
 	DM      Kind = "im"
+	GroupDM Kind = "mpim"
 )
+
+func (k Kind) direct() bool { return k == DM || k == GroupDM }
 
 // Channel is a conversation in Slack's sense, with all that was said in it.
 type Channel struct {
@@ -78,7 +81,8 @@ func (w *Workspace) AddUserAs(u User) User {
 }
 
 // AddChannel adds a channel and returns its id. The bot is a member only where
-// it is named, except in a DM, which is always between it and one person.
+// it is named, except in a DM, which is always between it and one person. The name of a
+// group DM is made of its members'.
 func (w *Workspace) AddChannel(kind Kind, name string, members ...string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +90,7 @@ func (w *Workspace) AddChannel(kind Kind, name string, members ...string) string
 }
 
 func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Channel {
-	// Ids begin with C for channels, public and private alike, and D for DMs
+	// Ids begin with C for channels, public and private alike, and groups, and D for DMs
 	// (docs.slack.dev/apis/web-api/using-the-conversations-api).
 	c := &Channel{Kind: kind, Name: name, Members: members, Created: w.cfg.Clock().Unix()}
 	if kind == DM {
@@ -97,6 +101,13 @@ func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Chann
 	} else {
 		c.ID = w.nextID("C")
 	}
+	if kind == GroupDM {
+		names := make([]string, len(members))
+		for i, id := range members {
+			names[i] = w.user(id).Name
+		}
+		c.Name = "mpdm-" + strings.Join(names, "--") + "-1"
+	}
 	w.channels = append(w.channels, c)
 	w.hub.send(change{Kind: "members"})
 	return c
@@ -106,7 +117,7 @@ func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Chann
 // message and a member_joined_channel event. Nobody hears of a channel that the bot is not in.
 func (w *Workspace) Join(channel, user string) { w.membership(channel, user, true) }
 
-// Leave removes a user from a channel.
+// Leave removes a user from a channel. Those in a group DM stay the same.
 func (w *Workspace) Leave(channel, user string) { w.membership(channel, user, false) }
 
 // Archive archives or reopens a channel.
@@ -119,12 +130,13 @@ func (w *Workspace) Archive(channel string, archived bool) {
 }
 
 // Rename gives a channel another name, in the name of its first member, and says so in the
-// channel (docs.slack.dev/reference/events/message/channel_name). A DM has no name to change.
+// channel (docs.slack.dev/reference/events/message/channel_name). A DM has no name to change,
+// and a group DM keeps its own.
 func (w *Workspace) Rename(channel, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.channel(channel)
-	if c == nil || c.Kind == DM || c.Name == name {
+	if c == nil || c.Kind.direct() || c.Name == name {
 		return
 	}
 	old := c.Name
@@ -144,12 +156,13 @@ func (w *Workspace) announce(c *Channel, m *Message) {
 }
 
 // SetPrivate makes a public channel private, which Slack announces there, or a private one
-// public. It keeps its id and its members. A DM stays what it is.
+// public. It keeps its id and its members. A DM, of
+// a group or not, stays what it is.
 func (w *Workspace) SetPrivate(channel string, private bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.channel(channel)
-	if c == nil || c.Kind == DM {
+	if c == nil || c.Kind.direct() {
 		return
 	}
 	was := c.Kind
@@ -168,7 +181,7 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.channel(channel)
-	if c == nil || slices.Contains(c.Members, user) == joined {
+	if c == nil || c.Kind == GroupDM || slices.Contains(c.Members, user) == joined {
 		return
 	}
 	verb, event, text := "leave", "member_left_channel", " has left the channel"

@@ -17,7 +17,8 @@ type Config struct {
 	// BotToken and AppToken are what callers must present; xoxb-sandbox and xapp-sandbox if empty.
 	BotToken, AppToken string
 	// Scopes are what every answer of the Web API says that the token may do; nil, and none
-	// says so. Nothing is refused for want of one.
+	// says so. Conversations are listed only with the scope for each kind that is asked for;
+	// else nothing is refused for want of one.
 	Scopes []string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string

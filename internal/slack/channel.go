@@ -48,7 +48,14 @@ type ChannelPage struct {
 	Channels []Channel
 	// Next is the cursor of the following page; empty on the last.
 	Next string
+	// NoGroups is set where group direct messages are left out, since the token may not
+	// list them (mpim:read).
+	NoGroups bool
 }
+
+// noGroups begins the cursors of a listing that leaves group direct messages out: a cursor
+// of Slack's is one of the listing that it was given for.
+const noGroups = "without mpim:"
 
 // listSize is the most that Slack allows, and more than it recommends (pageSize): tens of
 // thousands of conversations are to be listed within the calls that it allows a minute.
@@ -58,11 +65,39 @@ const listSize = 999
 // ones among them (docs.slack.dev/reference/methods/users.conversations); the cursor of the
 // first page is "". A page with an entry that names no channel is an error as a whole: to pass
 // over it would make a channel look as if the bot had left it.
+//
+// Slack refuses the whole listing where the scope for one of its types is missing, and an app
+// that was installed before group direct messages were asked for lacks theirs: then the
+// listing is made without them, which is a second request.
 func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage, error) {
+	types := []string{"public_channel", "private_channel", "im"}
+	if after, ok := strings.CutPrefix(cursor, noGroups); ok {
+		return c.listWithoutGroups(ctx, after, types)
+	}
+	page, err := c.list(ctx, cursor, append(types, "mpim"))
+	if refused := (*Error)(nil); cursor == "" && errors.As(err, &refused) && refused.Code == "missing_scope" {
+		return c.listWithoutGroups(ctx, "", types)
+	}
+	return page, err
+}
+
+func (c *Client) listWithoutGroups(ctx context.Context, cursor string, types []string) (ChannelPage, error) {
+	page, err := c.list(ctx, cursor, types)
+	if err != nil {
+		return ChannelPage{}, err
+	}
+	page.NoGroups = true
+	if page.Next != "" {
+		page.Next = noGroups + page.Next
+	}
+	return page, nil
+}
+
+func (c *Client) list(ctx context.Context, cursor string, types []string) (ChannelPage, error) {
 	const method = "users.conversations"
 	ctx, answer := withAnswer(ctx)
 	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
-		Cursor: cursor, Limit: listSize, Types: []string{"public_channel", "private_channel", "im"},
+		Cursor: cursor, Limit: listSize, Types: types,
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)

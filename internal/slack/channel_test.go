@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,12 +81,38 @@ func TestConversations(t *testing.T) {
 	}
 	calls := f.seen()
 	form := calls[0].form
-	if calls[0].method != "users.conversations" || form.Get("types") != "public_channel,private_channel,im" || form.Get("limit") != "999" ||
+	if calls[0].method != "users.conversations" || form.Get("types") != "public_channel,private_channel,im,mpim" || form.Get("limit") != "999" ||
 		form.Has("exclude_archived") || form.Has("user") || form.Has("cursor") {
 		t.Errorf("first call %v", calls[0])
 	}
-	if form := calls[1].form; form.Get("cursor") != "c1" || form.Get("types") != "public_channel,private_channel,im" {
+	if form := calls[1].form; form.Get("cursor") != "c1" || form.Get("types") != "public_channel,private_channel,im,mpim" {
 		t.Errorf("second call %v", form)
+	}
+}
+
+// A token that may not list group direct messages lists the rest, page by page.
+func TestConversationsWithoutGroups(t *testing.T) {
+	t.Parallel()
+	const known = `{"id":"C1","name":"general","is_private":false}`
+	refused := says(`{"ok":false,"error":"missing_scope","needed":"mpim:read","provided":"channels:read,groups:read,im:read"}`)
+	f, c := newFake(t, refused, listing("c1", known), listing(""), refused, refused)
+	page, err := c.Conversations(t.Context(), "")
+	if err != nil || !page.NoGroups || len(page.Channels) != 1 || page.Next == "" {
+		t.Fatalf("got %+v, %v", page, err)
+	}
+	if page, err = c.Conversations(t.Context(), page.Next); err != nil || !page.NoGroups || page.Next != "" {
+		t.Errorf("got %+v, %v", page, err)
+	}
+	if page, err = c.Conversations(t.Context(), ""); asError(t, err).Code != "missing_scope" || !reflect.DeepEqual(page, ChannelPage{}) {
+		t.Errorf("another scope is missing, too: got %+v, %v", page, err)
+	}
+	var asked []string
+	for _, call := range f.seen() {
+		asked = append(asked, call.form.Get("cursor")+" "+call.form.Get("types"))
+	}
+	const all, some = "public_channel,private_channel,im,mpim", "public_channel,private_channel,im"
+	if want := []string{" " + all, " " + some, "c1 " + some, " " + all, " " + some}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
 	}
 }
 

@@ -28,6 +28,8 @@ func TestConversationsOfTheStandIn(t *testing.T) {
 	old := w.AddChannel(sandbox.Public, "old", bot)
 	w.AddChannel(sandbox.Public, "elsewhere", alice)
 	dm := w.AddChannel(sandbox.DM, "", alice)
+	group := w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("bob").ID, bot)
+	w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("carol").ID)
 	w.Archive(old, true)
 
 	list := func() map[string]slack.Channel {
@@ -50,6 +52,7 @@ func TestConversationsOfTheStandIn(t *testing.T) {
 		secret:  {ID: secret, Name: "secret", Member: true, Private: true},
 		old:     {ID: old, Name: "old", Member: true, Archived: true},
 		dm:      {ID: dm, Member: true, Private: true, Direct: true},
+		group:   {ID: group, Name: "mpdm-alice--bob--myao-1", Member: true, Private: true},
 	}
 	if got := list(); !maps.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -62,6 +65,9 @@ func TestConversationsOfTheStandIn(t *testing.T) {
 
 	w.Rename(general, "commons")
 	w.SetPrivate(general, true)
+	w.Rename(group, "commons")
+	w.SetPrivate(group, false)
+	w.Leave(group, bot)
 	w.Deactivate(alice)
 	w.Leave(secret, bot)
 	want[general] = slack.Channel{ID: general, Name: "commons", Member: true, Private: true}
@@ -69,6 +75,31 @@ func TestConversationsOfTheStandIn(t *testing.T) {
 	delete(want, secret)
 	if got := list(); !maps.Equal(got, want) {
 		t.Errorf("later: got %+v, want %+v", got, want)
+	}
+}
+
+func TestConversationsWithoutTheScopeForGroups(t *testing.T) {
+	t.Parallel()
+	scopes := []string{"channels:read", "groups:read", "im:read"}
+	w, c := standIn(t, sandbox.Config{PageSize: 1, Scopes: scopes})
+	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
+	want := []string{w.AddChannel(sandbox.Public, "general", alice, bot), w.AddChannel(sandbox.DM, "", alice)}
+	w.AddChannel(sandbox.GroupDM, "", alice, w.AddUser("bob").ID, bot)
+	var got []string
+	for cursor := ""; ; {
+		page, err := c.Conversations(t.Context(), cursor)
+		if err != nil || !page.NoGroups {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		for _, ch := range page.Channels {
+			got = append(got, ch.ID)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
