@@ -64,13 +64,28 @@ func (f *faults) add(key, value, message string, args ...any) {
 		return
 	}
 	f.seen[key] = true
-	if names := f.from[key]; len(names) > 0 {
-		value = strings.TrimSpace(value + " (from " + strings.Join(names, ", ") + ")")
-	}
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
 	}
-	f.list = append(f.list, Fault{Key: key, Value: value, Message: message})
+	f.list = append(f.list, Fault{Key: key, Value: f.told(key, value), Message: message})
+}
+
+// alsoAdd adds what checks have found: a key may have several faults there, unless it
+// has one already.
+func (f *faults) alsoAdd(list []Fault) {
+	for _, found := range list {
+		if !f.seen[found.Key] {
+			f.list = append(f.list, Fault{Key: found.Key, Value: f.told(found.Key, f.show(found.Value)), Message: found.Message})
+		}
+	}
+}
+
+// told is a key's value, and the variables that it comes from.
+func (f *faults) told(key, value string) string {
+	if names := f.from[key]; len(names) > 0 {
+		value = strings.TrimSpace(value + " (from " + strings.Join(names, ", ") + ")")
+	}
+	return value
 }
 
 // err returns the faults as an *Error, or nil when there are none.

@@ -12,10 +12,15 @@ import (
 // historyVariable wins over slack.thread_history_limit.
 const historyVariable = "THREAD_HISTORY_LIMIT"
 
+// A Check finds faults that only another package can know of, as in files that the
+// configuration names. It may be given a configuration that has others: it should find
+// what does not follow from them. The Value of a fault is the key's as it stands.
+type Check func(Config) []Fault
+
 // Load reads the file at path; getenv is os.LookupEnv, or a test's own. A
 // configuration that is wrong in any way, be it missing, is an *Error with
-// every fault of it.
-func Load(path string, getenv func(string) (string, bool)) (Config, error) {
+// every fault of it, those of the checks among them.
+func Load(path string, getenv func(string) (string, bool), checks ...Check) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		message := "cannot be read: " + err.Error()
@@ -24,7 +29,7 @@ func Load(path string, getenv func(string) (string, bool)) (Config, error) {
 		}
 		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
 	}
-	c, err := Parse(data, getenv)
+	c, err := Parse(data, getenv, checks...)
 	var faulty *Error
 	if errors.As(err, &faulty) {
 		for i := range faulty.Faults {
@@ -41,7 +46,7 @@ func Load(path string, getenv func(string) (string, bool)) (Config, error) {
 }
 
 // Parse is Load for what a file would hold. A fault of the whole has the key "".
-func Parse(data []byte, getenv func(string) (string, bool)) (Config, error) {
+func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Config, error) {
 	f := newFaults()
 	tree, where := parse(data, f)
 	if tree == nil {
@@ -54,6 +59,11 @@ func Parse(data []byte, getenv func(string) (string, bool)) (Config, error) {
 	c.normalise(f)
 	c.validate(f)
 	c.override(getenv, f)
+	var found []Fault
+	for _, check := range checks {
+		found = append(found, check(c)...)
+	}
+	f.alsoAdd(found)
 	if err := f.err(); err != nil {
 		return Config{}, err
 	}

@@ -113,7 +113,7 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 }
 
 func open(name, path string, stderr io.Writer) (Program, bool) {
-	c, err := config.Load(path, os.LookupEnv)
+	c, err := config.Load(path, os.LookupEnv, brokenTemplates)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return Program{}, false

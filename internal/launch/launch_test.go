@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -72,6 +73,63 @@ func TestRun(t *testing.T) {
 			if status != test.status || served != test.served || !strings.Contains(stderr.String(), test.says) {
 				t.Errorf("status %d, want %d; served %v, want %v; it says %q, and shall say %q",
 					status, test.status, served, test.served, stderr.String(), test.says)
+			}
+		})
+	}
+}
+
+// Broken templates are faults like others: told with them, all of them, before anything is
+// opened, and to whatever program or command reads the configuration.
+func TestBrokenTemplatesAreFaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"response.tmpl": "{{.Nobody}}", "judgment.tmpl": "{{if}}", "respond.tmpl": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := valid + "templates_dir: " + dir + "\n"
+	told := []string{
+		"respond.tmpl: no prompt has this name", "judgment.tmpl: template: judgment.tmpl:1:", "response.tmpl: template: response.tmpl:1:",
+	}
+	for _, test := range []struct {
+		name, text string
+		before     string // how the line begins that stands before theirs, if one does
+		told       []string
+	}{
+		{name: "alone", text: broken, told: told},
+		{name: "beside another fault", text: strings.Replace(broken, "demo", "oracle", 1), before: "agents.response.provider", told: told},
+		{name: "of a language that is none", text: broken + "language: fr\n", before: "language"},
+		{name: "in no directory", text: valid + "templates_dir: " + dir + "/not\n", before: "templates_dir"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, test.text)
+			refused := func(context.Context, Program) error {
+				t.Error("it goes on")
+				return nil
+			}
+			var program, command bytes.Buffer
+			if status := Start(t.Context(), "worker", path, &program, refused); status != 1 {
+				t.Errorf("a program's status is %d", status)
+			}
+			if status := Command(t.Context(), "starter why", path, &command, refused); status != 1 || command.String() != program.String() {
+				t.Errorf("a command's status is %d; it says\n%s", status, command.String())
+			}
+			lines := strings.Split(strings.TrimSpace(program.String()), "\n")
+			if test.before != "" {
+				if !strings.HasPrefix(lines[0], test.before) {
+					t.Errorf("got %s, want %s", lines[0], test.before)
+				}
+				lines = lines[1:]
+			}
+			if len(lines) != len(test.told) {
+				t.Fatalf("got\n%s", program.String())
+			}
+			for i, want := range test.told {
+				if !strings.HasPrefix(lines[i], fmt.Sprintf("templates_dir = %q: ", dir)) || !strings.Contains(lines[i], want) {
+					t.Errorf("got %s, want %s", lines[i], want)
+				}
 			}
 		})
 	}

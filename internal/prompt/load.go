@@ -24,8 +24,8 @@ func (f file) lacks(template string) bool {
 }
 
 // load reads a language's embedded templates, those in dir in place of theirs,
-// in order of name.
-func load(language, dir string) ([]file, error) {
+// in order of name. What cannot be put in place of any is a fault.
+func load(language, dir string, faults *Faults) ([]file, error) {
 	if _, err := fs.Stat(templates.FS, language+"/response.tmpl"); err != nil {
 		return nil, fmt.Errorf("prompt language %q: want one of %s", language, strings.Join(languages(), ", "))
 	}
@@ -44,10 +44,10 @@ func load(language, dir string) ([]file, error) {
 	}
 	if dir != "" {
 		// The language's own directory comes last: its files win.
-		if err := override(files, dir); err != nil {
+		if err := override(files, dir, faults); err != nil {
 			return nil, err
 		}
-		if err := override(files, filepath.Join(dir, language)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := override(files, filepath.Join(dir, language), faults); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -60,7 +60,7 @@ func load(language, dir string) ([]file, error) {
 }
 
 // override puts the templates of dir in place of those in files.
-func override(files map[string]file, dir string) error {
+func override(files map[string]file, dir string, faults *Faults) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("read templates_dir: %w", err)
@@ -72,11 +72,13 @@ func override(files map[string]file, dir string) error {
 		path := filepath.Join(dir, e.Name())
 		before, known := files[e.Name()]
 		if !known && !strings.HasPrefix(e.Name(), "_") {
-			return fmt.Errorf("prompt template %s: no prompt has this name (a partial begins with _)", path)
+			faults.add(fmt.Errorf("prompt template %s: no prompt has this name (a partial begins with _)", path))
+			continue
 		}
 		source, err := os.ReadFile(path)
 		if err != nil {
-			return fmt.Errorf("read prompt template: %w", err)
+			faults.add(fmt.Errorf("read prompt template: %w", err))
+			continue
 		}
 		replaced := cmp.Or(before.replaced, before.source)
 		files[e.Name()] = file{name: e.Name(), path: path, source: string(source), replaced: replaced}

@@ -62,8 +62,8 @@ type Renderer struct {
 }
 
 // New parses the templates and tries each of them. An unknown language, an
-// unreadable Dir and a template that does not parse or render are errors; the
-// last names the file.
+// unreadable Dir and templates that do not parse or render are errors; the
+// last are Faults.
 func New(c Config) (*Renderer, error) {
 	if c.Language == "" {
 		c.Language = "en"
@@ -71,7 +71,8 @@ func New(c Config) (*Renderer, error) {
 	if c.Location == nil {
 		c.Location = time.UTC
 	}
-	files, err := load(c.Language, c.Dir)
+	var faults Faults
+	files, err := load(c.Language, c.Dir, &faults)
 	if err != nil {
 		return nil, err
 	}
@@ -85,23 +86,38 @@ func New(c Config) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !r.parse(&faults) {
+		return nil, faults
+	}
 	for _, f := range files {
-		if _, err := r.templates.New(f.name).Parse(f.source); err != nil {
-			return nil, fmt.Errorf("parse prompt template %s: %w", f.path, err)
-		}
 		sources = append(sources, f.source)
 	}
 	r.guard = newGuard(sources)
 	// Without a name, a direct message is called in a text what it is called as a place.
 	if r.templates.Lookup("place") != nil {
-		if r.direct, err = r.render("place", view{Direct: true}); err != nil {
-			return nil, err
-		}
+		r.direct, err = r.render("place", view{Direct: true})
+		faults.add(err)
 	}
-	if err := r.rehearse(); err != nil {
-		return nil, err
+	r.rehearse(&faults)
+	if len(faults) > 0 {
+		return nil, faults
 	}
 	return r, nil
+}
+
+// parse reports whether the templates can be tried: all that do not parse are faults, and
+// have the embedded ones in their place, so that the others' faults are found as well.
+func (r *Renderer) parse(faults *Faults) bool {
+	complete := true
+	for _, f := range r.files {
+		if _, err := r.templates.New(f.name).Parse(f.source); err != nil {
+			faults.add(fmt.Errorf("parse prompt template %s: %w", f.path, err))
+			_, err := r.templates.New(f.name).Parse(f.replaced)
+			// A partial that only Dir has may define what the others call.
+			complete = complete && f.replaced != "" && err == nil
+		}
+	}
+	return complete
 }
 
 // Response is the prompt for a reply: the system text, and the user turn that
@@ -165,7 +181,7 @@ func (r *Renderer) fault(name string, err error) error {
 		missing := found[1] + found[2]
 		for _, f := range r.files {
 			if f.lacks(missing) {
-				return fmt.Errorf("prompt template %s: does not define %q: %w", f.path, missing, err)
+				return fmt.Errorf("prompt template %s: does not define %q", f.path, missing) // whoever calls it
 			}
 		}
 	}
@@ -186,7 +202,7 @@ func (r *Renderer) path(name string) string {
 // rehearse renders everything once with everything set, in a channel and in a direct
 // message, and once with nothing set, so that a template's fault is found at start and
 // not at the first reply.
-func (r *Renderer) rehearse() error {
+func (r *Renderer) rehearse(faults *Faults) {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
@@ -228,24 +244,19 @@ func (r *Renderer) rehearse() error {
 		for _, c := range contexts {
 			for _, o := range []Options{options, {}} {
 				text, err := r.render(name, r.view(c, o))
-				if err != nil {
-					return err
+				if err == nil && text == "" {
+					err = fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.path(name))
 				}
-				if text == "" {
-					return fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.path(name))
-				}
+				faults.add(err)
 			}
 		}
 	}
 	for _, n := range []Notice{Unanswered, OverBudget} {
 		text, err := r.render(string(n), nil)
-		if err != nil {
-			return err
+		if err == nil && text == "" {
+			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path("notice.tmpl"), n)
 		}
-		if text == "" {
-			return fmt.Errorf("prompt template %s: the notice %q is empty", r.path("notice.tmpl"), n)
-		}
+		faults.add(err)
 		r.notices[n] = text
 	}
-	return nil
 }

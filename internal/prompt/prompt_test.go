@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -427,6 +428,7 @@ func TestOverride(t *testing.T) {
 		{name: "language wins", files: map[string]string{"en/response.tmpl": "inner", "response.tmpl": "outer", "ja/response.tmpl": "{{"}, system: "inner"},
 		{name: "partial", files: map[string]string{"response.tmpl": `{{template "own"}}`, "_own.tmpl": `{{define "own"}}mine{{end}}`}, system: "mine"},
 		{name: "other files", files: map[string]string{"README.md": "{{"}, system: "You are みゃお"},
+		{name: "syntax in both places", files: map[string]string{"_own.tmpl": "{{", "en/_own.tmpl": "{{"}, fault: "/en/_own.tmpl: template: _own.tmpl:1:"},
 		{name: "syntax", files: map[string]string{"judgment.tmpl": "{{if}}"}, fault: "judgment.tmpl: template: judgment.tmpl:1:"},
 		{name: "unknown field", files: map[string]string{"en/_context.tmpl": `{{define "persona"}}{{.Nobody}}{{end}}{{define "knowledge"}}{{end}}{{define "place"}}{{end}}`}, fault: "en/_context.tmpl: template: _context.tmpl:1:"},
 		{name: "unknown partial", files: map[string]string{"response.tmpl": `{{template "nothing" .}}`}, fault: "response.tmpl"},
@@ -474,6 +476,47 @@ func TestOverride(t *testing.T) {
 	}
 	if _, err := New(Config{Dir: filepath.Join(t.TempDir(), "absent")}); err == nil || !strings.Contains(err.Error(), "absent") {
 		t.Errorf("absent directory: %v", err)
+	}
+}
+
+// All that is wrong is told at once, and once, however many prompts it shows in.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []string // a part of each fault, in order
+	}{
+		{"of every kind", map[string]string{
+			"judgment.tmpl": "{{if}}", "response.tmpl": "{{.Nobody}}", "memory_thread.tmpl": " ", "respond.tmpl": "x",
+			"_memory.tmpl": `{{define "keeper"}}{{.Nowhere}}{{end}}`, "notice.tmpl": `{{define "unanswered"}} {{end}}`,
+		}, []string{
+			"respond.tmpl: no prompt has this name", "judgment.tmpl: template: judgment.tmpl:1:", "response.tmpl: template: response.tmpl:1:",
+			"memory_thread.tmpl: renders to nothing", "_memory.tmpl: template: _memory.tmpl:1:",
+			`notice.tmpl: the notice "unanswered" is empty`, `notice.tmpl: does not define "over_budget"`,
+		}},
+		{"a partial that others call", map[string]string{"_own.tmpl": `{{define "own"}}`, "response.tmpl": `{{template "own"}}`}, []string{"_own.tmpl:"}},
+		{"a partial that is broken twice", map[string]string{"_own.tmpl": "{{", "_also.tmpl": "{{", "response.tmpl": `{{template "own"}}`}, []string{"_also.tmpl:", "_own.tmpl:"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, source := range tt.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := New(Config{Dir: dir})
+			var faults Faults
+			if !errors.As(err, &faults) || len(faults) != len(tt.want) {
+				t.Fatalf("got\n%v\nwant %q", err, tt.want)
+			}
+			for i, want := range tt.want {
+				if !strings.Contains(faults[i].Error(), want) {
+					t.Errorf("got %v, want %q in it", faults[i], want)
+				}
+			}
+		})
 	}
 }
 
