@@ -83,6 +83,12 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	defer cancel()
 	own, err := d.own(ctx)
 	if err != nil {
+		// Slack need not come again with what is of no use to any bot.
+		if why := d.useless(env); why != nil {
+			d.leaveOut(ctx, env.EventID, env.Type, why)
+			return nil
+		}
+		d.Metrics.event("failed")
 		return err
 	}
 	if env.Type == slackevents.AppRateLimited {
@@ -122,11 +128,22 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	return nil
 }
 
+// useless is why an event is left out whoever the bot is; nil if it cannot be told.
+func (d *Door) useless(env slack.Envelope) error {
+	switch {
+	case env.Reacted():
+		_, err := d.readHush(env)
+		return err
+	case env.Moved():
+		return nil
+	}
+	return slack.Useless(env)
+}
+
 // own is who the bot is, without which nothing can be told from what is others'.
 func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 	own, err := d.Directory.Identity(ctx)
 	if err != nil {
-		d.Metrics.event("failed")
 		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
 	}
 	return own, nil

@@ -282,6 +282,43 @@ func TestDoorTellsOfEventsThatSlackDrops(t *testing.T) {
 	}
 }
 
+// What is of use to no bot is acknowledged while it is not known who this one is; the rest
+// is not, whatever would become of it.
+func TestDoorThatDoesNotKnowTheBot(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Slack.HushReaction = shh
+	b.directory.fail(errors.New("Slack is away"))
+	private := strings.Replace(hello, `"channel_type":"channel"`, `"channel_type":"group"`, 1)
+	for _, test := range []struct {
+		name, body string
+		status     int
+		result     string
+	}{
+		{"another event", callback(`{"type":"team_rename","name":"New"}`), 200, "ignored"},
+		{"too many events", `{"type":"app_rate_limited","minute_rate_limited":1}`, 200, "ignored"},
+		{"another envelope", `{"type":"wat"}`, 200, "ignored"},
+		{"no event", callback(`null`), 200, "unusable"},
+		{"no ts", callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`), 200, "unusable"},
+		{"somebody joined", callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`), 200, "ignored"},
+		{"another emoji", reaction("U1", "thumbsup", "U1", "100.000001"), 200, "ignored"},
+		{"a reaction on nothing", callback(`{"type":"reaction_added","user":"U1"}`), 200, "unusable"},
+		{"a message", callback(hello), 503, "failed"},
+		{"another id of a channel", callback(`{"type":"channel_id_changed","old_channel_id":"C1","new_channel_id":"C2"}`), 503, "failed"},
+		{"a reaction that hushes", reaction("U1", shh, "U1", "100.000001"), 503, "failed"},
+		{"no ts, in a private channel", callback(strings.Replace(private, `"ts":"100.000001",`, "", 1)), 503, "failed"},
+		{"made private", callback(`{"type":"message","subtype":"channel_convert_to_private","channel":"C1","user":"U1","ts":"1.1"}`), 503, "failed"},
+	} {
+		before := b.counted(t, "myao_events_total", test.result)
+		if status := b.deliver(t, test.body); status != test.status {
+			t.Errorf("%s: status %d, want %d", test.name, status, test.status)
+		}
+		if got := b.counted(t, "myao_events_total", test.result); got != before+1 {
+			t.Errorf("%s is not counted as %s", test.name, test.result)
+		}
+	}
+}
+
 func TestDoorIsNotOpenWhileItCannotStore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

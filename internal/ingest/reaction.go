@@ -20,7 +20,11 @@ type People interface {
 // hushed takes in a reaction. By the one that the configuration names, somebody says that
 // a message wants no answer: that is committed as a change like others.
 func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identity) error {
-	r, err := slack.ReadReaction(env, own)
+	err := env.Of(own)
+	var r slack.Reaction
+	if err == nil {
+		r, err = d.readHush(env)
+	}
 	if err == nil {
 		err = d.hushes(ctx, r, own)
 	}
@@ -47,11 +51,18 @@ func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identit
 	return nil
 }
 
+// readHush reads a reaction, and leaves out what is not the one that the configuration names.
+func (d *Door) readHush(env slack.Envelope) (slack.Reaction, error) {
+	r, err := slack.ReadReaction(env)
+	if err == nil && (d.Config.Slack.HushReaction == "" || r.Name != d.Config.Slack.HushReaction) {
+		err = fmt.Errorf("%w: another reaction", slack.ErrIgnored)
+	}
+	return r, err
+}
+
 // hushes is why a reaction hushes nothing, or nil.
 func (d *Door) hushes(ctx context.Context, r slack.Reaction, own slack.Identity) error {
 	switch {
-	case d.Config.Slack.HushReaction == "" || r.Name != d.Config.Slack.HushReaction:
-		return fmt.Errorf("%w: another reaction", slack.ErrIgnored)
 	case r.User == own.UserID || d.isBot(ctx, own.TeamID, r.User):
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
 	case r.Author == own.UserID:

@@ -99,6 +99,7 @@ func acknowledged(err error) error {
 func (d *Door) asked(ctx context.Context, r slack.Request) (slack.Identity, error) {
 	own, err := d.own(ctx)
 	if err != nil {
+		d.Metrics.event("failed")
 		return slack.Identity{}, err
 	}
 	why := r.Of(own)

@@ -69,21 +69,12 @@ type Event struct {
 // Mode alike. Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
 // Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
 func Normalise(env Envelope, id Identity) (Event, error) {
-	channel, err := place(env, id)
+	channel, err := ours(env, id)
 	if err != nil {
 		return Event{}, err
 	}
 	o := env.event
-	r := reader{id: id, channel: channel}
-	var event Event
-	switch env.Subtype {
-	case slackapi.MsgSubTypeMessageChanged:
-		event, err = r.changed(o)
-	case slackapi.MsgSubTypeMessageDeleted:
-		event, err = r.deleted(o)
-	default:
-		event, err = r.posted(o)
-	}
+	event, err := reader{id: id, channel: channel}.event(env.Subtype, o)
 	if err != nil {
 		return Event{}, err
 	}
@@ -108,13 +99,31 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 	return event, nil
 }
 
+// Useless is why Normalise leaves an event out whoever the bot is; nil if that cannot be
+// told without knowing who it is, and of an event that tells that its channel is closed.
+func Useless(env Envelope) error {
+	channel, err := place(env)
+	if err != nil || closes(env, channel) {
+		return err
+	}
+	_, err = reader{channel: channel}.event(env.Subtype, env.event)
+	return err
+}
+
+// ours is the channel of an event about a message that was meant for this bot.
+func ours(env Envelope, id Identity) (channel string, err error) {
+	if env.Type == slackevents.CallbackEvent {
+		if err := env.Of(id); err != nil {
+			return "", err
+		}
+	}
+	return place(env)
+}
+
 // place is the channel of an event about a message.
-func place(env Envelope, id Identity) (channel string, err error) {
+func place(env Envelope) (channel string, err error) {
 	if env.Type != slackevents.CallbackEvent {
 		return "", ignored("envelope of type %s", name(env.Type))
-	}
-	if err := env.Of(id); err != nil {
-		return "", err
 	}
 	if env.event == nil {
 		return "", unusable("event is no object")
@@ -134,11 +143,15 @@ func place(env Envelope, id Identity) (channel string, err error) {
 // joining, or that the channel was made private
 // (docs.slack.dev/reference/events/message/channel_convert_to_private).
 func Closed(env Envelope, id Identity) (channel string) {
-	channel, err := place(env, id)
-	if err != nil || env.Subtype != subtypeMadePrivate && !private(channelType(env.event.text("channel_type"), channel)) {
+	channel, err := ours(env, id)
+	if err != nil || !closes(env, channel) {
 		return ""
 	}
 	return channel
+}
+
+func closes(env Envelope, channel string) bool {
+	return env.Subtype == subtypeMadePrivate || private(channelType(env.event.text("channel_type"), channel))
 }
 
 // Private reports whether the event tells that not everybody may read its channel. One
@@ -151,6 +164,16 @@ func private(channelType string) bool {
 		return true
 	}
 	return false
+}
+
+func (r reader) event(subtype string, o object) (Event, error) {
+	switch subtype {
+	case slackapi.MsgSubTypeMessageChanged:
+		return r.changed(o)
+	case slackapi.MsgSubTypeMessageDeleted:
+		return r.deleted(o)
+	}
+	return r.posted(o)
 }
 
 func (r reader) posted(o object) (Event, error) {

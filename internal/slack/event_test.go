@@ -408,6 +408,9 @@ func FuzzNormalise(f *testing.F) {
 		}
 		e, err := Normalise(env, me)
 		closed := Closed(env, me)
+		if Useless(env) != nil && (err == nil || closed != "") {
+			t.Errorf("of use to this bot, though to none: %v, %q", Useless(env), closed)
+		}
 		if closed != "" && (!validID(closed) || errors.Is(err, ErrForeign)) {
 			t.Errorf("%q is closed by an event with %v", closed, err)
 		}

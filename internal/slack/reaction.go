@@ -22,11 +22,8 @@ func (e Envelope) Reacted() bool {
 }
 
 // ReadReaction reads the event reaction_added (docs.slack.dev/reference/events/reaction_added).
-// Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
-func ReadReaction(env Envelope, id Identity) (Reaction, error) {
-	if err := env.Of(id); err != nil {
-		return Reaction{}, err
-	}
+// Errors wrap ErrIgnored or ErrUnusable; whether the event was meant for this bot, it does not ask.
+func ReadReaction(env Envelope) (Reaction, error) {
 	item, ok := env.event.object("item")
 	if !ok {
 		return Reaction{}, unusable("reaction on nothing")
