@@ -14,6 +14,8 @@ import (
 // bodyLimit is the largest body that is read, in bytes.
 const bodyLimit = 1 << 20
 
+var errTooLarge = errors.New("the body is larger than 1 MiB")
+
 // Events serves POST /slack/events: the Events API over HTTP.
 func (d *Door) Events() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -95,11 +97,15 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
+		if r.ContentLength > bodyLimit { // told beforehand: not a byte of it is waited for
+			d.refuse(w, r, http.StatusRequestEntityTooLarge, errTooLarge)
+			return
+		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &large):
-			d.refuse(w, r, http.StatusRequestEntityTooLarge, errors.New("the body is larger than 1 MiB"))
+			d.refuse(w, r, http.StatusRequestEntityTooLarge, errTooLarge)
 			return
 		case err != nil:
 			d.refuse(w, r, http.StatusBadRequest, errors.New("the body ended early"))

@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -241,6 +243,43 @@ func TestDoorDoesNotReadWhatIsUnsigned(t *testing.T) {
 			if w.Code != http.StatusUnauthorized || w.Header().Get("Connection") != "close" {
 				t.Errorf("%s: status %d, %v", name, w.Code, w.Header())
 			}
+		}
+	}
+}
+
+// Who announces more than is read is told so at once, though no byte of it comes.
+func TestDoorDoesNotWaitForWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	good := sign("x", secret, noon)
+	for _, at := range addresses {
+		for _, test := range []struct {
+			name   string
+			header http.Header
+			want   int
+		}{
+			{"signed", good, http.StatusRequestEntityTooLarge},
+			{"old", sign("x", secret, noon.Add(-time.Hour)), http.StatusUnauthorized},
+			{"without headers", http.Header{}, http.StatusUnauthorized},
+		} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n", at.path)
+			for key := range test.header {
+				head += key + ": " + test.header.Get(key) + "\r\n"
+			}
+			if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != test.want || !resp.Close {
+				t.Errorf("%s, %s: %+v, %v; want %d", at.path, test.name, resp, err, test.want)
+			}
+			_ = conn.Close()
 		}
 	}
 }
