@@ -14,23 +14,32 @@ import (
 	"myao/internal/slack"
 )
 
-// An activity says that it is alive every beat, or where its heartbeat may be longer in
-// coming, five times as often as it has to: each costs as much as an activity. Heartbeats
-// are also how it learns that it is no longer wanted.
+// An activity says that it is alive every beat. Heartbeats are also how it learns that it
+// is no longer wanted.
 const beat = 2 * time.Second
+
+// every is the time between two heartbeats of an activity that may be silent for no longer
+// than limit. Where that is longer than the ten seconds of most, it says so as late as the SDK
+// itself would: each heartbeat costs as much as an activity.
+func every(limit time.Duration) time.Duration {
+	if limit > 10*time.Second {
+		return limit * 4 / 5
+	}
+	return beat
+}
 
 // heartbeat keeps an attempt alive until stop is called. Most are over before the
 // first beat, and tell the server nothing but their result.
 func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
-	every := beat
+	between := beat
 	if activity.IsActivity(ctx) {
-		every = max(beat, activity.GetInfo(ctx).HeartbeatTimeout/5)
+		between = every(activity.GetInfo(ctx).HeartbeatTimeout)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(every)
+		ticker := time.NewTicker(between)
 		defer ticker.Stop()
 		for {
 			select {

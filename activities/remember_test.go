@@ -343,6 +343,19 @@ func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
 	}
 }
 
+// No worker is dead for longer than fifteen seconds before that is noticed; what sends no
+// more heartbeats than it must still has time for one.
+func TestHeartbeatsComeInTime(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]time.Duration{
+		0: 2 * time.Second, 10 * time.Second: 2 * time.Second, 15 * time.Second: 12 * time.Second,
+	} {
+		if got := every(limit); got != want {
+			t.Errorf("within %s: every %s, want %s", limit, got, want)
+		}
+	}
+}
+
 // A dead worker is noticed by the heartbeats that do not come: one that waits for a
 // model sends some.
 func TestRememberHeartbeats(t *testing.T) {

@@ -44,6 +44,9 @@ const (
 	channelsTogether = 20
 	// channelsInPart is how many channels one part of a run holds.
 	channelsInPart = 500
+	// aliveWithin is how long such an activity may be silent before it is given to another worker:
+	// a little longer than others, since each heartbeat costs as much as an activity.
+	aliveWithin = 15 * time.Second
 	// listFor is enough to list a hundred thousand channels, be it by 200 a call: Slack allows
 	// about fifty calls a minute, and the activity waits for the next ones.
 	listFor = 15 * time.Minute
@@ -76,7 +79,7 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
 		if len(channels) > 1 {
 			ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
-			ctx = workflow.WithHeartbeatTimeout(ctx, time.Minute) // each heartbeat costs as much as an activity
+			ctx = workflow.WithHeartbeatTimeout(ctx, aliveWithin)
 		}
 		var out activities.CatchUpOutput
 		next := activities.CatchUpInput{Channels: channels, Threads: in.Start, PauseSeconds: in.PauseSeconds}

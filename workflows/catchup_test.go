@@ -26,7 +26,7 @@ func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 	returned(t, c, CatchUpOutput{Channels: 5, Read: 15, New: 10, Taken: 5})
 	want := map[string]limits{
 		"Channels": {minute, time.Hour, 10 * second, conversation.TaskQueue},
-		"CatchUp":  {30 * minute, time.Hour, minute, conversation.TaskQueue},
+		"CatchUp":  {30 * minute, time.Hour, 15 * second, conversation.TaskQueue},
 	}
 	if !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
