@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"
 )
@@ -305,6 +307,14 @@ func TestMemoryCommand(t *testing.T) {
 
 	o.prints([]string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, []string{"is version 3 now, with the text of version 1"}, nil)
 	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"long first", "version 3", "cli:ann"}, nil)
+	o.prints([]string{"memory", "correct", "general", "--term", "long", "--text", " long mended ", "--by", "ann"}, []string{"is version 4 now"}, nil)
+	o.prints([]string{"memory", "show", "general", "--term", "long"}, []string{"\nlong mended\n", "version 4", "cli:ann", "made of " + root.TS}, nil)
+	o.prints([]string{"memory", "correct", "general", root.TS, "--text", "thread mended", "--by", "ann", "--json"}, []string{
+		`"version": 3`, `"origin": "operator"`, `"by": "cli:ann"`, `"in_force": true`,
+	}, nil)
+	o.fails(1, []string{"memory", "correct", "random", "--term", "long", "--text", "x", "--by", "ann"}, "no long-term memory of channel C2 is in force")
+	o.fails(1, []string{"memory", "correct", "general", "--term", "long", "--text", strings.Repeat("x", 3001), "--by", "ann"},
+		"has 3001 bytes: want at most 3000, by memory.long_term_summary_max_tokens, which is 500")
 	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "9", "--by", "ann"}, "has no version 9")
 	o.fails(1, []string{"memory", "show", "general", "--term", "long", "--version", "9"}, "has no version 9")
 	o.fails(1, []string{"memory", "show", "random"}, "nothing is remembered of channel C2")
@@ -316,6 +326,7 @@ func TestMemoryCommand(t *testing.T) {
 	o.fails(1, []string{"memory", "forget", "general", "--message", o.ts(9), "--by", "ann"}, "the bot has never heard of it")
 	for part, args := range map[string][]string{
 		"say --workspace": {"forget", "--by", "ann"}, "--term is needed": {"rollback", "general", "--to", "1", "--by", "ann"},
+		"--term is needed: long or short": {"correct", "--text", "x", "--by", "ann"}, "--text is given and empty": {"correct", "--term", "long", "--text", "", "--by", "ann"},
 		"--message needs a channel": {"forget", "--workspace", "--message", "1.1", "--by", "ann"}, "a thread has none": {"rollback", "general", "1.1", "--term", "long", "--to", "1", "--by", "ann"},
 		"--version needs --term": {"show", "general", "--version", "1"},
 	} {
@@ -323,17 +334,38 @@ func TestMemoryCommand(t *testing.T) {
 	}
 
 	o.prints([]string{"memory", "forget", "general", "--by", "ann"}, []string{
-		"11 texts were taken away", "no longer in force: workspace", "no longer in force: channel C1", "no longer in force: thread C1/" + root.TS,
+		"13 texts were taken away", "no longer in force: workspace", "no longer in force: channel C1", "no longer in force: thread C1/" + root.TS,
 	}, nil)
 	o.prints([]string{"memory", "history", "general"}, []string{"forgotten by cli:ann at"}, []string{"in force"})
 	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"forgotten by cli:ann"}, []string{"first"})
 	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "1", "--by", "ann"}, "was forgotten")
 	orders, err := o.Orders(ctx, "T1", "C1", time.Time{}, 10)
-	if err != nil || len(orders) != 2 || orders[0].Kind != "rollback" || orders[1].Kind != "forget" || orders[1].By != "cli:ann" {
+	if err != nil || len(orders) != 4 || orders[0].Kind != "rollback" || orders[1].Kind != "correct" || orders[3].Kind != "forget" || orders[3].By != "cli:ann" {
 		t.Errorf("orders %+v, %v", orders, err)
 	}
 	remember(workspace, "third", chat.LongTerm)
 	o.prints([]string{"memory", "forget", "--workspace", "--by", "ann", "--json"}, []string{`"versions": 1`}, nil)
+}
+
+// A text is taken as it was written, if it is one, and not longer than a model's.
+func TestCorrectedText(t *testing.T) {
+	t.Parallel()
+	p := launch.Program{Config: config.Default()} // 500 and 300 tokens
+	for _, test := range []struct{ name, term, stdin, want, fault string }{
+		{name: "plain", term: "long", stdin: "- one\n- two\n", want: "- one\n- two"},
+		{name: "from elsewhere", term: "long", stdin: "\r\n- one\r\n- two\r\n", want: "- one\n- two"},
+		{name: "longest", term: "long", stdin: strings.Repeat("x", 3000) + "\n", want: strings.Repeat("x", 3000)},
+		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, by memory.short_term_summary_max_tokens"},
+		{name: "empty", term: "long", stdin: " \n", fault: "the text is empty"},
+		{name: "no text", term: "long", stdin: "a\xff", fault: "no UTF-8"},
+		{name: "NUL", term: "long", stdin: "a\x00", fault: "NUL"},
+	} {
+		c := memoryCorrect{termOf: termOf{Term: test.term}}
+		got, err := c.corrected(strings.NewReader(test.stdin), p)
+		if got != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%s: got %q, %v; want %q, %q", test.name, got, err, test.want, test.fault)
+		}
+	}
 }
 
 func TestInstant(t *testing.T) {

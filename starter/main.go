@@ -41,7 +41,7 @@ type commands struct {
 	Why      whyCommand      `cmd:"" help:"Tell what was said in a conversation, what was decided and why, what that cost and what became of it."`
 	Channels channelsCommand `cmd:"" help:"List the channels and what they may cost, or tell where each setting of one comes from."`
 	Usage    usageCommand    `cmd:"" help:"Sum up the calls of models, their tokens and what they cost."`
-	Memory   memoryCommand   `cmd:"" help:"Look at what is remembered, put an old version in force, or have it forgotten."`
+	Memory   memoryCommand   `cmd:"" help:"Look at what is remembered, correct it, put an old version in force, or have it forgotten."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the bot needs, and say how to mend what is not right; nothing is changed."`
 	Manifest manifestCommand `cmd:"" help:"Print the manifest of the Slack app that the configuration needs."`
 	Codec    codecCommand    `cmd:"" help:"Serve the codec server, by which Temporal's Web UI and CLI show what is encrypted."`

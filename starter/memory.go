@@ -19,6 +19,7 @@ type memoryCommand struct {
 	List     memoryList     `cmd:"" help:"List what is remembered: of the workspace and its channels, or of a channel and its threads."`
 	Show     memoryShow     `cmd:"" help:"Print a memory, and where it came from."`
 	History  memoryHistory  `cmd:"" help:"List the versions of a memory."`
+	Correct  memoryCorrect  `cmd:"" help:"Put a text of your own in force."`
 	Rollback memoryRollback `cmd:"" help:"Put an old version in force again."`
 	Forget   memoryForget   `cmd:"" help:"Take away what is remembered, for good."`
 }

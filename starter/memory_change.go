@@ -15,6 +15,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/launch"
+	"myao/internal/mind"
 	"myao/internal/store"
 )
 
@@ -51,10 +52,101 @@ func account(current func() (*user.User, error)) string {
 // orderID is an id that no other order has.
 func orderID() string { return "cli-" + rand.Text() }
 
+// termOf is which of a scope's memories is meant.
+type termOf struct {
+	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; of a thread, which has no long one, it may be left out."`
+}
+
+func (t termOf) check(thread string) error {
+	switch {
+	case t.Term == "" && thread == "":
+		return errors.New("--term is needed: long or short")
+	case t.Term == string(chat.LongTerm) && thread != "":
+		return errors.New("--term long: a thread has none")
+	}
+	return checkThread(thread)
+}
+
+func (t termOf) term() chat.Term { return cmp.Or(chat.Term(t.Term), chat.ShortTerm) }
+
+type memoryCorrect struct {
+	memoryOf
+	termOf
+	Text string `placeholder:"TEXT" help:"The text; without it, it is read from standard input."`
+	ordering
+	output
+}
+
+// Help is shown below the usage.
+func (memoryCorrect) Help() string {
+	return `Examples:
+  starter memory correct general --term long < corrected.txt
+  starter memory correct --term long --text "- 2026-03-01: Ann leads the launch."
+
+The text becomes a new version, whose origin is operator, in the place of the whole one
+that is in force. It may be half as long again as memory.long_term_summary_max_tokens or
+memory.short_term_summary_max_tokens, at four bytes a token. What is said from now on is
+remembered on top of a long-term memory, and of a thread's; the short-term one of a
+channel or the workspace is written anew from what was said lately.`
+}
+
+// Validate is kong's way to be told what does not go together.
+func (c *memoryCorrect) Validate() error { return c.check(c.Thread) }
+
+// longestInput is what is read of a text, in bytes, to say how long it is.
+const longestInput = 1 << 20
+
+// corrected is the text as it is to be kept.
+func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, error) {
+	text := c.Text
+	if text == "" {
+		read, err := io.ReadAll(io.LimitReader(stdin, longestInput))
+		if err != nil {
+			return "", fmt.Errorf("read the text: %w", err)
+		}
+		text = string(read)
+	}
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return "", errors.New("the text is no UTF-8, or holds a NUL")
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	if text == "" {
+		return "", errors.New("the text is empty: to take a memory away there is `starter memory forget`")
+	}
+	key, tokens := "memory.short_term_summary_max_tokens", p.Config.Memory.ShortTermSummaryMaxTokens
+	if c.term() == chat.LongTerm {
+		key, tokens = "memory.long_term_summary_max_tokens", p.Config.Memory.LongTermSummaryMaxTokens
+	}
+	if most := mind.SummaryAtMost(tokens); len(text) > most {
+		return "", fmt.Errorf("the text has %d bytes: want at most %d, by %s, which is %d", len(text), most, key, tokens)
+	}
+	return text, nil
+}
+
+func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
+	text, err := c.corrected(os.Stdin, p)
+	if err != nil {
+		return err
+	}
+	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+		m, err := db.Correct(ctx, scope, c.term(), text, c.by(), orderID())
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("no %s-term memory of %s is in force: there is nothing to correct", c.term(), scope)
+		}
+		if err != nil {
+			return err
+		}
+		return c.print(stdout, told(m, true), func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text that was given\n", c.term(), scope, m.Version)
+			return err
+		})
+	})
+}
+
 type memoryRollback struct {
 	memoryOf
-	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; of a thread, which has no long one, it may be left out."`
-	To   int    `required:"" placeholder:"VERSION" help:"The version whose text is to be in force again."`
+	termOf
+	To int `required:"" placeholder:"VERSION" help:"The version whose text is to be in force again."`
 	ordering
 	output
 }
@@ -70,23 +162,15 @@ the two versions is not made up for; what is said from now on is remembered on t
 
 // Validate is kong's way to be told what does not go together.
 func (c *memoryRollback) Validate() error {
-	switch {
-	case c.To < 1:
+	if c.To < 1 {
 		return fmt.Errorf("--to %d: want 1 or more", c.To)
-	case c.Term == "" && c.Thread == "":
-		return errors.New("--term is needed: long or short")
-	case c.Term == string(chat.LongTerm) && c.Thread != "":
-		return errors.New("--term long: a thread has none")
 	}
-	return checkThread(c.Thread)
+	return c.check(c.Thread)
 }
 
 func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
-		term := chat.ShortTerm
-		if c.Term != "" {
-			term = chat.Term(c.Term)
-		}
+		term := c.term()
 		m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
 		if err != nil {
 			return noVersion(err, scope, term, c.To)

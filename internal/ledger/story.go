@@ -137,7 +137,7 @@ type Part struct {
 
 // Order is something that somebody told the bot to do.
 type Order struct {
-	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, forget or rollback
+	Kind string `json:"kind"` // answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct
 	By   string `json:"by"`   // cli:NAME, slack:U…, starter:channel_id_changed/C…
 	// Subject is the ts of a message, or the term and version of a memory.
 	Subject string    `json:"subject,omitempty"`

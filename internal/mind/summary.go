@@ -28,7 +28,7 @@ func summary(text string, err error, tokens int) (string, error) {
 		return "", err
 	}
 	text = trim(text)
-	for most := tokens * bytesPerToken * 3 / 2; len(text) > most; {
+	for most := SummaryAtMost(tokens); len(text) > most; {
 		whole, ok := withoutLastLine(text)
 		if !ok {
 			text = strings.ToValidUTF8(text[:most], "")
@@ -41,6 +41,10 @@ func summary(text string, err error, tokens int) (string, error) {
 	}
 	return text, nil
 }
+
+// SummaryAtMost is how long a memory may be that is to have so many tokens, in bytes: half as
+// long again as that.
+func SummaryAtMost(tokens int) int { return tokens * bytesPerToken * 3 / 2 }
 
 // trim takes away what surrounds a text, and what Postgres takes none of.
 func trim(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")) }

@@ -14,8 +14,8 @@ import (
 	"myao/internal/chat"
 )
 
-// ErrOverruled says that somebody has had something forgotten, or an old version put in
-// force, since a memory was begun: it may hold what it must not, and is not kept.
+// ErrOverruled says that somebody has had something forgotten or corrected, or an old version
+// put in force, since a memory was begun: it may hold what it must not, and is not kept.
 var ErrOverruled = errors.New("what is remembered was changed by an order meanwhile")
 
 // ForgetResult says what Forget has done.

@@ -64,8 +64,8 @@ type Memory struct {
 	// Version counts from 1; 0 is a draft, which is not in force yet.
 	Version int
 	Text    string
-	// Origin is who made it: "model", or "operator" for an old version that By has put in
-	// force again.
+	// Origin is who made it: "model", or "operator" for a text that By has written, or an
+	// old version that By has put in force again.
 	Origin, By          string
 	Model               string
 	TokensIn, TokensOut int

@@ -19,7 +19,7 @@ type Order struct {
 	ID string
 	// Scope is where: a channel, a thread, or for memories the workspace.
 	Scope chat.Scope
-	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget or rollback.
+	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct.
 	Kind string
 	// By is who: cli:NAME or slack:U…; or why, where nobody has: starter:channel_id_changed/C….
 	By string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -19,51 +20,95 @@ var ErrForgotten = errors.New("it was forgotten")
 // being made meanwhile is refused (ErrOverruled); what was said since the scope was
 // remembered last is remembered on top of the old version.
 func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory, error) {
-	var made memoryRow
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		order := s.orderRow(Order{ID: id, Scope: scope, Kind: "rollback", By: by, Subject: fmt.Sprintf("%s/%d", term, version)})
-		if err := tx.Create(&order).Error; err != nil {
-			return err
-		}
-		if err := s.hold(tx, scope); err != nil {
-			return err
-		}
-		var rows []scopeRow
-		if err := ofScope(s.locked(tx), scope).Find(&rows).Error; err != nil {
-			return err
-		}
+	made, err := s.ordain(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term, func(tx *gorm.DB, _ *int64) (memoryRow, error) {
 		var old []memoryRow
-		if err := ofScope(tx, scope).Where("term = ? AND version = ? AND version > 0", string(term), version).Find(&old).Error; err != nil {
-			return err
-		}
+		err := ofScope(tx, scope).Where("term = ? AND version = ? AND version > 0", string(term), version).Find(&old).Error
 		switch {
-		case len(rows) == 0 || len(old) == 0:
-			return ErrNotFound
+		case err != nil:
+			return memoryRow{}, err
+		case len(old) == 0:
+			return memoryRow{}, ErrNotFound
 		case old[0].ForgottenUS != 0:
-			return ErrForgotten
+			return memoryRow{}, ErrForgotten
 		}
-		var newest int
-		if err := ofScope(tx.Model(&memoryRow{}), scope).Where("term = ?", string(term)).
-			Select("MAX(version)").Scan(&newest).Error; err != nil {
-			return err
-		}
-		now := max(s.nowMicros(), rows[0].OrderedUS+1)
-		made = old[0]
-		made.ID, made.Version, made.Origin, made.OrderedBy, made.MadeUS, made.Cursor = 0, newest+1, "operator", by, now, ""
-		made.TokensIn, made.TokensOut, made.LatencyUS = 0, 0, 0
-		if err := tx.Create(&made).Error; err != nil {
-			return err
-		}
-		if err := ofScope(tx, scope).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
-			return err
-		}
-		column := string(term) + "_id"
-		return ofScope(tx.Model(&scopeRow{}), scope).Updates(map[string]any{
-			column: made.ID, "ordered_us": now, "updated_us": max(now, rows[0].UpdatedUS),
-		}).Error
+		return old[0], nil
 	})
 	if err != nil {
 		return Memory{}, fmt.Errorf("roll the %s memory of %s back to version %d: %w", term, scope, version, err)
 	}
-	return made.memory(), nil
+	return made, nil
+}
+
+// Correct puts a text in the place of the memory that is in force, as a new version of
+// origin operator and with the same sources, and returns that. Where none is in force it
+// is ErrNotFound; Text must not be empty. by, id and what is being made or said
+// meanwhile are as with Rollback.
+func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, text, by, id string) (Memory, error) {
+	made, err := s.ordain(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, inForce *int64) (memoryRow, error) {
+		if strings.TrimSpace(text) == "" {
+			return memoryRow{}, errEmpty
+		}
+		if inForce == nil {
+			return memoryRow{}, ErrNotFound
+		}
+		var standing memoryRow
+		err := tx.Where("id = ?", *inForce).Take(&standing).Error
+		standing.Text, standing.Model = text, ""
+		return standing, err
+	})
+	if err != nil {
+		return Memory{}, fmt.Errorf("correct the %s memory of %s: %w", term, scope, err)
+	}
+	return made, nil
+}
+
+// ordain writes an order down and puts a new version in force, made of the one that from
+// returns, which is what the order is about. from is given the id of the version in force,
+// or nil; the scope is its alone meanwhile.
+func (s *Store) ordain(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
+	var made memoryRow
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := s.hold(tx, o.Scope); err != nil {
+			return err
+		}
+		var rows []scopeRow
+		if err := ofScope(s.locked(tx), o.Scope).Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return ErrNotFound
+		}
+		inForce := rows[0].ShortID
+		if term == chat.LongTerm {
+			inForce = rows[0].LongID
+		}
+		var err error
+		if made, err = from(tx, inForce); err != nil {
+			return err
+		}
+		o.Subject = fmt.Sprintf("%s/%d", term, made.Version)
+		order := s.orderRow(o)
+		if err := tx.Create(&order).Error; err != nil {
+			return err
+		}
+		var newest int
+		if err := ofScope(tx.Model(&memoryRow{}), o.Scope).Where("term = ?", string(term)).
+			Select("MAX(version)").Scan(&newest).Error; err != nil {
+			return err
+		}
+		now := max(s.nowMicros(), rows[0].OrderedUS+1)
+		made.ID, made.Version, made.Origin, made.OrderedBy, made.MadeUS, made.Cursor = 0, newest+1, "operator", o.By, now, ""
+		made.TokensIn, made.TokensOut, made.LatencyUS = 0, 0, 0
+		if err := tx.Create(&made).Error; err != nil {
+			return err
+		}
+		if err := ofScope(tx, o.Scope).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
+			return err
+		}
+		column := string(term) + "_id"
+		return ofScope(tx.Model(&scopeRow{}), o.Scope).Updates(map[string]any{
+			column: made.ID, "ordered_us": now, "updated_us": max(now, rows[0].UpdatedUS),
+		}).Error
+	})
+	return made.memory(), err
 }

@@ -59,6 +59,65 @@ func TestRollback(t *testing.T) {
 	})
 }
 
+func TestCorrect(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		thread, _ := db.remembering(t)
+		c := db.look(t, theChannel, noon)
+		old, err := db.MemoryVersion(t.Context(), theChannel, chat.LongTerm, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Correct(t.Context(), theChannel, chat.LongTerm, "as it was", operator, "o1")
+		want := old
+		want.ID, want.Version, want.Text, want.Origin, want.By, want.Made, want.Model = got.ID, 3, "as it was", "operator", operator, db.clock.now(), ""
+		want.TokensIn, want.TokensOut, want.Latency = 0, 0, 0
+		if err != nil || !reflect.DeepEqual(got, want) || len(got.Sources) != 3 {
+			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+		}
+		if long, short := db.inForce(t, theChannel); long != "as it was" || short != "short 2" {
+			t.Errorf("in force is %q, %q", long, short)
+		}
+		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "as it was"}; !slices.Equal(got, want) {
+			t.Errorf("versions %q, want %q", got, want)
+		}
+		orders, err := db.Orders(t.Context(), team, channel, time.Time{}, 10)
+		if want := []Order{{ID: "o1", Scope: theChannel, Kind: "correct", By: operator, Subject: "long/2", At: db.clock.now()}}; err != nil || !reflect.DeepEqual(orders, want) {
+			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
+		}
+		// Who began to remember before that begins again, on top of the text.
+		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
+			t.Errorf("a memory of before: %v", err)
+		}
+		db.clock.advance(time.Minute)
+		db.make(t, theChannel, chat.LongTerm, "long 4")
+		if long, _ := db.inForce(t, theChannel); long != "long 4" {
+			t.Errorf("then in force is %q", long)
+		}
+
+		if _, err := db.Correct(t.Context(), thread, chat.ShortTerm, " \n", operator, "o2"); !errors.Is(err, errEmpty) {
+			t.Errorf("an empty text: %v", err)
+		}
+		// What is forgotten goes from a text that was written of it, too.
+		if _, err := db.Correct(t.Context(), workspace, chat.LongTerm, "of all", operator, "o3"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Forget(t.Context(), theChannel, operator, "o4"); err != nil {
+			t.Fatal(err)
+		}
+		if long, _ := db.inForce(t, workspace); long == "of all" {
+			t.Error("what was forgotten is still told")
+		}
+		for _, scope := range []chat.Scope{theChannel, {Team: team, Channel: "C9"}} {
+			if _, err := db.Correct(t.Context(), scope, chat.ShortTerm, "x", operator, "o2"); !errors.Is(err, ErrNotFound) {
+				t.Errorf("of %s nothing is in force: %v", scope, err)
+			}
+		}
+		if n := db.count(t, "orders", "id = 'o2'"); n != 0 {
+			t.Error("an order that was refused is written down")
+		}
+	})
+}
+
 func TestInForce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		thread, other := db.remembering(t)

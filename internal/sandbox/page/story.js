@@ -75,7 +75,7 @@ function decision(d, when) {
 
 const ordered = {
   "answer-now": "wanted an answer now", drop: "dropped what waited", snooze: "snoozed it", mute: "muted it", unmute: "ended the silence",
-  hush: "wanted no answer to a message", forget: "had something forgotten", rollback: "took a memory back",
+  hush: "wanted no answer to a message", forget: "had something forgotten", rollback: "took a memory back", correct: "corrected a memory",
 };
 
 const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),
