@@ -50,7 +50,7 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.Probes(mux, h.Telemetry.Registry, launch.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
+	web.Probes(mux, h.Telemetry.Registry, h.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
 	return web.Serve(ctx, web.NewServer(mux, web.Usual(), h.Logger), listener)
 }
 

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,6 +29,9 @@ type Program struct {
 	Logger *slog.Logger
 	// Telemetry is what the program tells of itself besides its log; nil for a command.
 	Telemetry *telemetry.Telemetry
+
+	// opening is what opening the database is at, in words, for as long as it takes; nil for a command.
+	opening *atomic.Value
 }
 
 // Main runs a program until it ends by itself or is told to stop (SIGINT, SIGTERM),
@@ -93,7 +97,7 @@ func (p Program) observed(ctx context.Context, name string, serve func(context.C
 			p.Logger.Warn("the last spans are not sent", "error", err)
 		}
 	}()
-	p.Telemetry = t
+	p.Telemetry, p.opening = t, &atomic.Value{}
 	return serve(ctx, p)
 }
 
@@ -136,6 +140,7 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		if err == nil {
 			return s, s.Measure(metrics)
 		}
+		p.at("")
 		p.Logger.Error("database not ready; trying again", "error", err, "in", wait.String())
 		if err := Pause(ctx, wait); err != nil {
 			return nil, err
@@ -178,7 +183,16 @@ func (p Program) migrated(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	applied, err := s.Migrate(ctx)
+	applied, err := s.MigrateTelling(ctx, store.Progress{
+		Waiting: func() {
+			p.Logger.Info("another program migrates the database; waiting")
+			p.at("another program migrates it; waiting")
+		},
+		Applying: func(left []string) {
+			p.Logger.Info("migrating the database", "migration", left[0], "pending", len(left))
+			p.at(fmt.Sprintf("migrating it: %s, %d pending", left[0], len(left)))
+		},
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -186,6 +200,13 @@ func (p Program) migrated(ctx context.Context) (*store.Store, error) {
 		p.Logger.Info("database migrated", "applied", applied)
 	}
 	return s, nil
+}
+
+// at says what opening the database is at; nothing, if what is empty.
+func (p Program) at(what string) {
+	if p.opening != nil {
+		p.opening.Store(what)
+	}
 }
 
 // Pause waits, or returns early with the context's error.

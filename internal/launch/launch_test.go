@@ -12,10 +12,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 const valid = `
@@ -213,6 +216,47 @@ func TestStoreWaitsForTheDatabase(t *testing.T) {
 	if !strings.Contains(log.String(), "database migrated") {
 		t.Errorf("of the migration the log says nothing:\n%s", log.String())
 	}
+}
+
+// What takes long is told: that another program migrates, and then what there is to do.
+func TestStoreTellsWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "myao.db")
+	unlock := testserver.LockSQLite(t, path+"-migrate")
+	var log journal
+	p := program("sqlite:"+path, &log)
+	p.opening = &atomic.Value{}
+	var opened atomic.Pointer[store.Store]
+	ready := func() string {
+		if err := p.HasDatabase(&opened)(t.Context()); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	if got := ready(); got != "database: not open yet" {
+		t.Errorf("at first: %q", got)
+	}
+	done := make(chan error, 1)
+	go func() {
+		s, err := p.Store(t.Context())
+		opened.Store(s)
+		done <- err
+	}()
+	await(t, "a word about the other program", func() bool { return strings.Contains(log.String(), "another program migrates the database; waiting") })
+	await(t, "the same in /readyz", func() bool { return ready() == "database: not open yet: another program migrates it; waiting" })
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if said := log.String(); !strings.Contains(said, `msg="migrating the database" migration=00001_main_job.sql pending=`) || !strings.Contains(said, " pending=1\n") {
+		t.Errorf("the log says\n%s", said)
+	}
+	if got := ready(); got != "" {
+		t.Errorf("then: %q", got)
+	}
+	_ = opened.Load().Close()
 }
 
 func TestStoreGivesUpWithItsContext(t *testing.T) {

@@ -11,11 +11,17 @@ import (
 	"myao/internal/web"
 )
 
-// HasDatabase checks that the database has been opened, and takes writes.
-func HasDatabase(opened *atomic.Pointer[store.Store]) web.Check {
+// HasDatabase checks that the database has been opened, and takes writes. Until then it
+// says what that is at.
+func (p Program) HasDatabase(opened *atomic.Pointer[store.Store]) web.Check {
 	return func(ctx context.Context) error {
 		db := opened.Load()
 		if db == nil {
+			if p.opening != nil {
+				if at, _ := p.opening.Load().(string); at != "" {
+					return fmt.Errorf("database: not open yet: %s", at)
+				}
+			}
 			return errors.New("database: not open yet")
 		}
 		if err := db.Writable(ctx); err != nil {

@@ -77,6 +77,7 @@ type Relay struct {
 	// failures counts those since the last success.
 	failures atomic.Int32
 	rest     func(ctx context.Context)
+	telling  telling
 }
 
 // New makes a relay; policy is the timing by which a conversation shall go.
@@ -169,6 +170,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 		r.tell(ctx, "backlog not read", err)
 		return nil, false
 	}
+	r.tellBacklog(ctx, len(backlog) > 0)
 	for _, left := range backlog {
 		c, err := chat.ParseConversation(left.WorkflowID)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -15,60 +16,127 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// Progress is told what bringing the tables up to date is at. Either may be nil.
+type Progress struct {
+	// Waiting is called when another program has held the lock for a while.
+	Waiting func()
+	// Applying is called before each migration, with the names of those that are still to
+	// be applied, this one first.
+	Applying func(left []string)
+}
+
+// waitingAfter is how long a lock is waited for without a word.
+const waitingAfter = 2 * time.Second
+
 // Migrate brings the tables to this program's version. Several programs may do
 // so at once: one migrates, the others wait. The names of the migrations that
 // this call has applied come back.
 func (s *Store) Migrate(ctx context.Context) (applied []string, err error) {
-	pool, err := s.db.DB()
-	if err != nil {
-		return nil, fmt.Errorf("migrate database: %w", err)
-	}
-	if s.sqlite != "" {
-		unlock, err := lockSQLite(ctx, s.sqlite)
-		if err != nil {
-			return nil, fmt.Errorf("migrate database: %w", err)
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
-		// Two programs that both turn a new file to a write-ahead log do not wait for each
-		// other, whatever busy_timeout says: one fails. So it is done under the lock.
-		var mode string
-		if err := pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
-			return nil, fmt.Errorf("migrate database: set up the write-ahead log: %w", err)
-		}
-		if mode != "wal" {
-			return nil, fmt.Errorf("migrate database: %s cannot have a write-ahead log, and stays in mode %s", s.sqlite, mode)
-		}
-		return up(ctx, goose.DialectSQLite3, "sqlite", pool)
-	}
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
-	if err != nil {
-		return nil, fmt.Errorf("migrate database: %w", err)
-	}
-	return up(ctx, goose.DialectPostgres, "postgres", pool, goose.WithSessionLocker(locker))
+	return s.MigrateTelling(ctx, Progress{})
 }
 
-func up(ctx context.Context, dialect goose.Dialect, dir string, pool *sql.DB, opts ...goose.ProviderOption) ([]string, error) {
-	provider, err := migrator(dialect, dir, pool, opts...)
+// MigrateTelling is Migrate that tells of its progress.
+func (s *Store) MigrateTelling(ctx context.Context, p Progress) (applied []string, err error) {
+	applied, err = s.migrate(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("migrate database: %w", err)
-	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("migrate database: %w", err)
-	}
-	var applied []string
-	for _, r := range results {
-		applied = append(applied, r.Source.Path)
 	}
 	return applied, nil
 }
 
-func migrator(dialect goose.Dialect, dir string, pool *sql.DB, opts ...goose.ProviderOption) (*goose.Provider, error) {
+func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err error) {
+	pool, err := s.db.DB()
+	if err != nil {
+		return nil, err
+	}
+	dialect, dir := goose.DialectPostgres, "postgres"
+	lock := func() (func() error, error) { return lockPostgres(ctx, pool) }
+	if s.sqlite != "" {
+		dialect, dir = goose.DialectSQLite3, "sqlite"
+		lock = func() (func() error, error) { return lockSQLite(ctx, s.sqlite) }
+	}
+	locked := p.wait()
+	unlock, err := lock()
+	locked()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if s.sqlite != "" {
+		// Two programs that both turn a new file to a write-ahead log do not wait for each
+		// other, whatever busy_timeout says: one fails. So it is done under the lock.
+		var mode string
+		if err := pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+			return nil, fmt.Errorf("set up the write-ahead log: %w", err)
+		}
+		if mode != "wal" {
+			return nil, fmt.Errorf("%s cannot have a write-ahead log, and stays in mode %s", s.sqlite, mode)
+		}
+	}
+	provider, err := migrator(dialect, dir, pool)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if left := v.Pending[min(len(applied), len(v.Pending)):]; len(left) > 0 && p.Applying != nil {
+			p.Applying(left)
+		}
+		result, err := provider.UpByOne(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return applied, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		applied = append(applied, result.Source.Path)
+	}
+}
+
+// wait has Waiting called unless what it returns is called soon; after that it is called no more.
+func (p Progress) wait() (over func()) {
+	if p.Waiting == nil {
+		return func() {}
+	}
+	told := make(chan struct{})
+	timer := time.AfterFunc(waitingAfter, func() {
+		defer close(told)
+		p.Waiting()
+	})
+	return func() {
+		if !timer.Stop() {
+			<-told
+		}
+	}
+}
+
+// lockPostgres holds goose's own lock, for longer than goose would: for all migrations.
+func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
+	if err != nil {
+		return nil, fmt.Errorf("lock migrations: %w", err)
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock migrations: %w", err)
+	}
+	if err := locker.SessionLock(ctx, conn); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
+	}
+	return func() error {
+		return errors.Join(locker.SessionUnlock(context.WithoutCancel(ctx), conn), conn.Close())
+	}, nil
+}
+
+func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(dialect, pool, files, opts...)
+	return goose.NewProvider(dialect, pool, files)
 }
 
 // lockSQLite holds a lock beside the database: goose has none for SQLite. The

@@ -108,6 +108,53 @@ func TestMigrateGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
+// Who waits for another program, or has much to do, hears of it.
+func TestMigrateTellsOfItsProgress(t *testing.T) {
+	t.Parallel()
+	for dir, url := range map[string]string{"sqlite": sqliteURL(t), "postgres": testserver.Postgres(t)} {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, url)
+			var err error
+			var unlock func() error
+			if dir == "sqlite" {
+				unlock, err = lockSQLite(t.Context(), s.sqlite)
+			} else {
+				pool, openErr := open(t, url).db.DB()
+				if openErr != nil {
+					t.Fatal(openErr)
+				}
+				unlock, err = lockPostgres(t.Context(), pool)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			waited := 0
+			var lefts []int
+			var next []string
+			tell := Progress{
+				Waiting: func() {
+					if waited++; unlock() != nil {
+						t.Error("the lock is not held any more")
+					}
+				},
+				Applying: func(left []string) { lefts, next = append(lefts, len(left)), append(next, left[0]) },
+			}
+			want := files(t, dir)
+			if applied, err := s.MigrateTelling(t.Context(), tell); err != nil || !slices.Equal(applied, want) || !slices.Equal(next, want) {
+				t.Errorf("applied %v, %v, told of %v; want %v", applied, err, next, want)
+			}
+			if waited != 1 || lefts[0] != len(want) || lefts[len(lefts)-1] != 1 {
+				t.Errorf("told %d times to wait, and that %v are left", waited, lefts)
+			}
+			lefts = nil
+			if applied, err := s.MigrateTelling(t.Context(), tell); err != nil || len(applied)+len(lefts) != 0 || waited != 1 {
+				t.Errorf("again: applied %v, %v, told of %v, waited %d times", applied, err, lefts, waited)
+			}
+		})
+	}
+}
+
 // A program that is killed while it migrates leaves no lock behind.
 func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
 	if path := os.Getenv("MYAO_TEST_LOCK"); path != "" {
