@@ -52,13 +52,16 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 	if tree == nil {
 		return Config{}, f.err()
 	}
+	limit, wins := override(tree, getenv)
 	expand(tree, getenv, f)
+	if limit != "" && !wins {
+		f.add(historyVariable, f.show(limit), "must be a whole number from 1 to %d", maxThreadHistory)
+	}
 	c := bare()
 	c.File = File{places: &place{below: where}, variables: f.from}
 	decode(tree, &c, f)
 	c.normalise(f)
 	c.validate(f)
-	c.override(getenv, f)
 	var found []Fault
 	for _, check := range checks {
 		found = append(found, check(c)...)
@@ -159,16 +162,19 @@ func leaves(v any, each func(string)) {
 	}
 }
 
-// override lets the environment win where the system's contract says so.
-func (c *Config) override(getenv func(string) (string, bool), f *faults) {
-	value, _ := getenv(historyVariable)
-	if value == "" {
-		return
-	}
+// override lets the environment win where the system's contract says so, if it can be read:
+// then what the file has is not looked at any more.
+func override(tree map[string]any, getenv func(string) (string, bool)) (value string, wins bool) {
+	value, _ = getenv(historyVariable)
 	n, err := strconv.Atoi(strings.TrimSpace(value))
 	if err != nil || n < 1 || n > maxThreadHistory {
-		f.add(historyVariable, f.show(value), "must be a whole number from 1 to %d", maxThreadHistory)
-		return
+		return value, false
 	}
-	c.Slack.ThreadHistoryLimit = n
+	if tree["slack"] == nil {
+		tree["slack"] = map[string]any{}
+	}
+	if slack, ok := tree["slack"].(map[string]any); ok { // else it is a fault of its own
+		slack["thread_history_limit"] = n
+	}
+	return value, true
 }

@@ -284,6 +284,16 @@ func TestTheEnvironmentsThreadHistoryLimitWins(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
 		}
 	}
+	// What does not hold is not looked at, whatever it is.
+	for _, value := range []string{"500", "-1", "many", "[20]", "'${NOBODY}'"} {
+		file := strings.Replace(least, "slack: {", "slack: {thread_history_limit: "+value+", ", 1)
+		if got := parse(t, file, env{"THREAD_HISTORY_LIMIT": "7"}).Slack.ThreadHistoryLimit; got != 7 {
+			t.Errorf("%s in the file: got %d, want 7", value, got)
+		}
+		if len(faultsOf(t, file, nil)) != 1 {
+			t.Errorf("%s in the file is no fault", value)
+		}
+	}
 	for _, bad := range []string{"0", "101", "-1", "many", "1.5"} {
 		got := faultsOf(t, file, env{"THREAD_HISTORY_LIMIT": bad})
 		want := fmt.Sprintf("THREAD_HISTORY_LIMIT = %q: must be a whole number from 1 to 100", bad)
