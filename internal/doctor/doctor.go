@@ -142,6 +142,7 @@ func (e *examination) checks() []check {
 		check{name: "backlog", needs: "migrations", look: e.backlog},
 		check{name: "channel ids", needs: "migrations", look: e.ids})
 	checks = append(checks, e.models()...)
+	checks = append(checks, check{name: "templates", look: e.templates})
 	return append(checks, check{name: "encryption", look: e.encryption})
 }
 

@@ -66,7 +66,7 @@ func Run(ctx context.Context, name string, args []string, stderr io.Writer, serv
 // configuration, with a line for each fault, and for a program that could not go on;
 // else 0.
 func Start(ctx context.Context, name, path string, stderr io.Writer, serve func(context.Context, Program) error) int {
-	p, ok := open(name, path, stderr)
+	p, ok := open(name, path, stderr, brokenTemplates)
 	if !ok {
 		return 1
 	}
@@ -102,7 +102,8 @@ func (p Program) observed(ctx context.Context, name string, serve func(context.C
 }
 
 // Command is Start of something that is done and over: what goes wrong is told in
-// one line, and of the log only what somebody should see.
+// one line, and of the log only what somebody should see. Templates are not tried: with a
+// broken one, too, the bot can be muted.
 func Command(ctx context.Context, name, path string, stderr io.Writer, do func(context.Context, Program) error) int {
 	p, ok := open(name, path, stderr)
 	if !ok {
@@ -116,8 +117,8 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 	return 0
 }
 
-func open(name, path string, stderr io.Writer) (Program, bool) {
-	c, err := config.Load(path, os.LookupEnv, brokenTemplates)
+func open(name, path string, stderr io.Writer, checks ...config.Check) (Program, bool) {
+	c, err := config.Load(path, os.LookupEnv, checks...)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return Program{}, false
@@ -139,6 +140,9 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		s, err := p.migrated(ctx)
 		if err == nil {
 			return s, s.Measure(metrics)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		p.at("")
 		p.Logger.Error("database not ready; trying again", "error", err, "in", wait.String())

@@ -143,7 +143,7 @@ func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider,
 // lock is that of an exclusive transaction on a file of its own, so it ends with
 // the process, however that ends.
 func lockSQLite(ctx context.Context, path string) (unlock func() error, err error) {
-	db, err := sql.Open("sqlite3", fileURI(path+"-migrate")+"?_pragma=busy_timeout(60000)&_txlock=exclusive")
+	db, err := sql.Open("sqlite3", fileURI(path+"-migrate")+"?_pragma=busy_timeout(600000)&_txlock=exclusive")
 	if err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}

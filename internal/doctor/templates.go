@@ -1,0 +1,20 @@
+package doctor
+
+import (
+	"context"
+
+	"myao/internal/prompt"
+)
+
+// templates tries those that the configuration puts in place of the built-in ones. A program
+// that is started does, too; one that runs goes on with those that it was started with.
+func (e *examination) templates(context.Context) Finding {
+	dir := e.Config.TemplatesDir
+	if dir == "" {
+		return ok("the built-in ones")
+	}
+	if _, err := prompt.New(prompt.Config{Language: string(e.Config.Language), Dir: dir, Location: e.Config.Location()}); err != nil {
+		return fail("mend the template; until then no program can be started", "%v", err)
+	}
+	return ok("those of %s render", dir)
+}

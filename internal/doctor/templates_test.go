@@ -1,0 +1,22 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"myao/internal/config"
+)
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	e := &examination{Doctor: Doctor{Config: config.Default()}}
+	expect(t, e.templates(t.Context()), OK, "built-in")
+	dir := t.TempDir()
+	e.Config.TemplatesDir = dir
+	expect(t, e.templates(t.Context()), OK, "render")
+	if err := os.WriteFile(filepath.Join(dir, "response.tmpl"), []byte("{{.Nobody}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, e.templates(t.Context()), Fail, "response.tmpl")
+}
