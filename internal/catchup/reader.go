@@ -65,9 +65,9 @@ type Result struct {
 const (
 	// overlap is read again: Slack shows some messages a little late.
 	overlap = 2 * time.Minute
-	// fresh is how long what a pass has listed is believed: for three rounds, each of which
-	// reads as much as one call may.
-	fresh = 15 * time.Minute
+	// fresh is how long what a pass has listed is believed: as long as it takes, in rounds of
+	// as much as one call may read, to look at the threads of nearly every channel.
+	fresh = time.Hour
 	// keptFor is how long a pass is kept that nobody goes on with: rounds come more often,
 	// but for a channel that was left.
 	keptFor = 6 * time.Hour
