@@ -9,24 +9,34 @@ import (
 
 	"myao/internal/llm"
 	"myao/internal/mind"
-	"myao/internal/store"
 )
 
 // A model is asked again until it has failed so often for one decision, or so long: about
 // ten minutes with the pauses between, or longer where its provider asks for longer ones.
 // What else fails meanwhile, the database or Slack, is not the model's failure, and no
-// reason for silence.
+// reason for silence; but what it has answered is not paid for without end.
 const (
 	failuresAtMost = 45
 	failingAtMost  = 9 * time.Minute // of calls that nobody answers five come to it
 	// emptyAtMost is how often an empty answer is taken for an accident. Each costs
 	// what a full one does.
 	emptyAtMost = 3
+	// answersAtMost is how often an answer may be lost again, since it cannot be kept.
+	answersAtMost = 10
 )
 
 // ask puts a question of a task to its model. It leaves the attempt time to write down how
-// that ended, and makes one failure too many a final error.
+// that ended, and makes one failure too many a final error. Where there was an attempt
+// before, nothing is asked that could not be accounted for.
 func (a *Activities) ask(ctx context.Context, t Task, q mind.Question) (llm.Response, error) {
+	if activity.IsActivity(ctx) && activity.GetInfo(ctx).Attempt > 1 {
+		if err := a.Store.TakesCalls(ctx); err != nil {
+			return llm.Response{}, err
+		}
+		if err := a.exhausted(ctx, t, q); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	call, cancel := ctx, context.CancelFunc(func() {})
 	if end, ok := ctx.Deadline(); ok {
 		call, cancel = context.WithDeadline(ctx, end.Add(-writing))
@@ -34,30 +44,42 @@ func (a *Activities) ask(ctx context.Context, t Task, q mind.Question) (llm.Resp
 	defer cancel()
 	answer, err := q.For(t.decision()).Ask(call)
 	var failure *llm.Error
-	if !errors.As(err, &failure) || !failure.Retryable() {
-		return answer, err
-	}
-	failures, unknown := a.Store.Failures(ctx, t.decision(), q.Purpose)
-	if unknown == nil && exhausted(failures) {
+	if errors.As(err, &failure) && failure.Retryable() && errors.Is(a.exhausted(ctx, t, q), errExhausted) {
 		err = final(err)
 	}
 	return answer, err
 }
 
-// exhausted reports whether a model has failed often enough. What was called off is no
-// failure of the model.
-func exhausted(failures []store.Failure) bool {
-	calls, took := 0, time.Duration(0)
-	for _, f := range failures {
-		switch {
-		case f.Kind == llm.KindOf(context.Canceled):
-			continue
-		case f.Kind == llm.KindOf(llm.ErrEmpty) && f.Calls >= emptyAtMost:
-			return true
-		}
-		calls, took = calls+f.Calls, took+f.Took
+var errExhausted = errors.New("the model has failed too often, or its answers could not be kept")
+
+// exhausted is final where a model was asked often enough for a task. What was called off
+// is no failure of the model.
+func (a *Activities) exhausted(ctx context.Context, t Task, q mind.Question) error {
+	tallies, err := a.Store.Tallies(ctx, t.decision(), q.Purpose)
+	if err != nil {
+		return err
 	}
-	return calls >= failuresAtMost || took >= failingAtMost
+	failures, took := 0, time.Duration(0)
+	for _, of := range tallies {
+		switch of.Error {
+		case "":
+			if of.Calls >= answersAtMost {
+				return final(errExhausted)
+			}
+		case llm.KindOf(context.Canceled):
+		case llm.KindOf(llm.ErrEmpty):
+			if of.Calls >= emptyAtMost {
+				return final(errExhausted)
+			}
+			fallthrough
+		default:
+			failures, took = failures+of.Calls, took+of.Took
+		}
+	}
+	if failures >= failuresAtMost || took >= failingAtMost {
+		return final(errExhausted)
+	}
+	return nil
 }
 
 // tired makes one empty answer too many a final error, where no decision is at stake by

@@ -87,6 +87,7 @@ func decided(d store.Decision) JudgeOutput {
 
 // verdict asks the model, and writes into d what that cost.
 func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decision) (chat.Verdict, error) {
+	d.ReadUS = a.Clock().UnixMicro()
 	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
 	if err != nil {
 		return chat.Verdict{}, err

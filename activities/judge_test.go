@@ -3,11 +3,14 @@ package activities
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -309,6 +312,91 @@ func TestAModelIsGivenUp(t *testing.T) {
 	}
 }
 
+// A database that cannot be written to, or not to its end, does not cost a call each time
+// that is tried again.
+func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		table  string
+		reply  llmtest.Reply
+		before int // answers
+		calls  int
+		final  bool
+	}{
+		"failures without an account": {"model_calls", llmtest.Fail(503), 0, 1, false},
+		"without an outbox":           {"outbox", llmtest.Text("Seven."), answersAtMost - 2, 2, true},
+		"without a ledger":            {"decisions", llmtest.Text("Seven."), answersAtMost - 1, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := sqliteURL(t)
+			b := newBench(t, database(url), answers(llmtest.Script(c.reply)))
+			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+			for range c.before {
+				if err := b.Store.PutCall(t.Context(), store.Call{Decision: task.decision(), Purpose: llm.PurposeResponse}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON "+c.table+" BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
+				t.Fatal(err)
+			}
+			_, err = retried[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			if app := applicationError(t, err); app.NonRetryable() != c.final {
+				t.Errorf("ended with %v; want a final error: %v", app, c.final)
+			}
+			if n := len(b.model.Calls()); n != c.calls {
+				t.Errorf("%d calls, want %d", n, c.calls)
+			}
+		})
+	}
+}
+
+// Somebody answers in the thread while the names of those who spoke are asked for: what was
+// said before was read already. An edit of what was said before that is no answer.
+func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		aside func(b *bench, asked chat.Message)
+		want  conversation.Result
+	}{
+		"an answer": {func(b *bench, asked chat.Message) { b.say("seven", sandbox.InThread(asked.TS)) }, conversation.Outdated},
+		"an edit": {func(b *bench, asked chat.Message) {
+			b.keep(chat.Message{
+				Team: "T1", Channel: b.general, TS: chat.TS(asked.Time().Add(-time.Hour)), ThreadTS: asked.TS, UserID: b.alice.ID, Text: "interesting", Revision: asked.TS,
+			})
+		}, conversation.Done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b *bench
+			var asked chat.Message
+			var once sync.Once
+			b = newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))), func(s *benchSettings) {
+				s.wrap = func(h http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if strings.HasSuffix(r.URL.Path, "/users.info") {
+							once.Do(func() { c.aside(b, asked) })
+						}
+						h.ServeHTTP(w, r)
+					})
+				}
+			})
+			asked = b.say("how many dwarfs?")
+			b.judge(atTopLevel(asked))
+			once.Do(func() { t.Error("nobody asked for names") })
+			got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: atTopLevel(asked), Oldest: asked.TS})
+			if err != nil || got.Result != c.want {
+				t.Errorf("got %+v, %v; want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
 // A model that does not answer is given up before its attempt is, which so has the time to
 // write that down.
 func TestAModelThatHangsIsWrittenDown(t *testing.T) {
@@ -321,7 +409,7 @@ func TestAModelThatHangsIsWrittenDown(t *testing.T) {
 	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
 		t.Errorf("ended with %v, and the attempt with %v", err, ctx.Err())
 	}
-	if got, err := b.Store.Failures(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Kind != "timeout" {
+	if got, err := b.Store.Tallies(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
 		t.Errorf("the account has %v, %v; want one timeout", got, err)
 	}
 }

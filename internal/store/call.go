@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 )
@@ -54,35 +58,51 @@ func (s *Store) PutCall(ctx context.Context, c Call) error {
 	if row.CalledUS == 0 {
 		row.CalledUS = s.nowMicros()
 	}
-	if err := s.db.WithContext(ctx).Create(&row).Error; err != nil {
+	written := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: s.unflushed() + " AS written", Raw: true}}}
+	if err := s.db.WithContext(ctx).Clauses(written).Create(&row).Error; err != nil {
 		return fmt.Errorf("write down a call of a model: %w", err)
 	}
 	return nil
 }
 
-// Failure is how many calls have failed in one way, and how long they took together.
-type Failure struct {
-	Kind  string // Call.Error
+// Tally is how many calls have ended in one way, and how long they took together.
+type Tally struct {
+	Error string // Call.Error
 	Calls int
 	Took  time.Duration
 }
 
-// Failures is how the calls of a purpose for a decision have failed, each kind once.
-func (s *Store) Failures(ctx context.Context, decision, purpose string) ([]Failure, error) {
+// Tallies is how the calls of a purpose for a decision have ended, each way once.
+func (s *Store) Tallies(ctx context.Context, decision, purpose string) ([]Tally, error) {
 	var rows []struct {
 		Error     string
 		Calls     int
 		LatencyUS int64 `gorm:"column:latency_us"`
 	}
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ? AND error <> ''", decision, purpose).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ?", decision, purpose).
 		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read how calls for decision %s have failed: %w", decision, err)
+		return nil, fmt.Errorf("read how calls for decision %s have ended: %w", decision, err)
 	}
-	failures := make([]Failure, len(rows))
+	tallies := make([]Tally, len(rows))
 	for i, r := range rows {
-		failures[i] = Failure{Kind: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
+		tallies[i] = Tally{Error: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
 	}
-	return failures, nil
+	return tallies, nil
+}
+
+// TakesCalls reports whether a call can be written down: one is, and taken back.
+func (s *Store) TakesCalls(ctx context.Context) error {
+	back := errors.New("taken back")
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Create(&callRow{}).Error; err != nil {
+			return err
+		}
+		return back
+	})
+	if !errors.Is(err, back) {
+		return fmt.Errorf("try to write down a call of a model: %w", err)
+	}
+	return nil
 }
 
 // Spent is what the calls for a channel have cost since a time: how many they were,

@@ -9,7 +9,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestFailures(t *testing.T) {
+func TestTallies(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		scope := chat.Scope{Team: team, Channel: channel}
 		for _, c := range []Call{
@@ -22,12 +22,27 @@ func TestFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for decision, want := range map[string][]Failure{
-			"d": {{"empty", 1, 5 * time.Microsecond}, {"unavailable", 2, 3 * time.Second}}, "e": {{"empty", 1, 0}}, "": {}, "f": {},
+		for decision, want := range map[string][]Tally{
+			"d": {{"", 1, time.Hour}, {"empty", 1, 5 * time.Microsecond}, {"unavailable", 2, 3 * time.Second}}, "e": {{"empty", 1, 0}}, "": {}, "f": {},
 		} {
-			if got, err := db.Failures(t.Context(), decision, "judgment"); err != nil || !slices.Equal(got, want) {
+			if got, err := db.Tallies(t.Context(), decision, "judgment"); err != nil || !slices.Equal(got, want) {
 				t.Errorf("of %q: %v, %v; want %v", decision, got, err, want)
 			}
+		}
+	})
+}
+
+func TestTakesCalls(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if err := db.TakesCalls(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := db.count(t, "model_calls", "TRUE"); n != 0 {
+			t.Errorf("%d calls are written down, want none", n)
+		}
+		db.exec(t, "ALTER TABLE model_calls RENAME TO gone")
+		if err := db.TakesCalls(t.Context()); err == nil {
+			t.Error("calls are taken where there is no account")
 		}
 	})
 }

@@ -51,6 +51,10 @@ type Facts struct {
 	ChannelName string
 }
 
+// late is how long a message may take to be stored. What was said longer ago, and is stored
+// now, has been edited.
+const late = time.Minute
+
 // Facts reads what is known of a matter.
 func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	c := m.Conversation
@@ -90,8 +94,9 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 		queries = append(queries, query{`
 			SELECT ts, thread_ts, bot_id, own FROM messages
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
-				AND stored_us > (SELECT decided_us - latency_us FROM decisions WHERE key = ?)
-			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`, []any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision}, &aside})
+				AND stored_us > (SELECT read_us FROM decisions WHERE key = ?) AND sent_us > (SELECT read_us - ? FROM decisions WHERE key = ?)
+			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
+			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, late.Microseconds(), m.Decision}, &aside})
 	}
 	if err := together(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)

@@ -93,7 +93,7 @@ func TestFactsOfWhatIsSaidAside(t *testing.T) {
 		db.clock.advance(time.Minute)
 		const judging = 5 * time.Second
 		db.clock.advance(judging)
-		d := Decision{Key: "run/1", WorkflowID: of(asked).ID(), TriggerTS: asked.TS, Source: "judgment", Outcome: "pending", LatencyUS: judging.Microseconds()}
+		d := Decision{Key: "run/1", WorkflowID: of(asked).ID(), TriggerTS: asked.TS, Source: "judgment", Outcome: "pending", ReadUS: micros(db.clock.now().Add(-judging))}
 		if err := db.Decide(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,8 @@ type Decision struct {
 	TokensIn      int      `json:"tokens_in"`
 	TokensOut     int      `json:"tokens_out"`
 	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
+	// ReadUS is when what a judgment was made of began to be read; 0: nothing was.
+	ReadUS int64 `gorm:"column:read_us" json:"read_us"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
 	Outcome conversation.Outcome `json:"outcome"`
 	// OutcomeBy is the message, the operator or the error that brought it about.

@@ -149,7 +149,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.ActiveThreads(ctx, team, channel, lately)
 					return err
 				}},
-				{name: "Failures", run: func(ctx context.Context, s *Store) error { _, err := s.Failures(ctx, "d7", "judgment"); return err }},
+				{name: "Tallies", run: func(ctx context.Context, s *Store) error { _, err := s.Tallies(ctx, "d7", "judgment"); return err }},
 				{name: "Parts", run: func(ctx context.Context, s *Store) error { _, err := s.Parts(ctx, "r7"); return err }},
 				{name: "BeginSend", run: func(ctx context.Context, s *Store) error {
 					_, err := s.BeginSend(ctx, db.compose(t, parts("short", "text"))[0], 0, time.Second)

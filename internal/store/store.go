@@ -190,4 +190,16 @@ func moment(us int64) time.Time {
 	return instant(us)
 }
 
+// unflushed is a condition that holds, and by which Postgres commits the statement that
+// evaluates it without waiting for the disk: if it crashes, the last half second of such
+// commits may be lost (postgresql.org/docs/current/wal-async-commit.html). That is for what
+// does no harm then: a lease that nobody knows of any more, a change that is sent again,
+// which its workflow knows, a call that is not in the account.
+func (s *Store) unflushed() string {
+	if s.sqlite != "" {
+		return "TRUE"
+	}
+	return "set_config('synchronous_commit', 'off', TRUE) = 'off'"
+}
+
 func (s *Store) nowMicros() int64 { return micros(s.now()) }
