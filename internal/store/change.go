@@ -82,7 +82,7 @@ func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.T
 	}
 	var rows []changeRow
 	var answer string // one of none does not come: what is claimed has something waiting
-	if err := db.Raw(claim+" RETURNING "+packed(waiting, &rows), append(args, workflowID, limit)...).
+	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.unflushed()+" THEN "+packed(waiting, &rows)+" END", append(args, workflowID, limit)...).
 		Scan(&answer).Error; err != nil {
 		return nil, fmt.Errorf("claim %s: %w", workflowID, err)
 	}
@@ -112,7 +112,7 @@ func asWaiting(rows []changeRow) []Waiting {
 
 // Relayed marks changes as taken by a signal.
 func (s *Store) Relayed(ctx context.Context, ids []int64) error {
-	marked := s.db.WithContext(ctx).Model(&changeRow{})
+	marked := s.db.WithContext(ctx).Model(&changeRow{}).Where(s.unflushed())
 	if s.sqlite != "" {
 		marked = marked.Where("id IN ?", ids)
 	} else {
@@ -132,7 +132,7 @@ func (s *Store) Relayed(ctx context.Context, ids []int64) error {
 // statement's beginning and its effect; the next look at the backlog finds it.
 func (s *Store) Release(ctx context.Context, workflowID, relay string) (more bool, err error) {
 	if err := s.db.WithContext(ctx).Raw(`
-		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ?
+		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.unflushed()+`
 		RETURNING EXISTS (SELECT 1 FROM changes w WHERE w.workflow_id = conversations.workflow_id AND w.relayed_us IS NULL)`,
 		workflowID, relay).Scan(&more).Error; err != nil {
 		return false, fmt.Errorf("release %s: %w", workflowID, err)
