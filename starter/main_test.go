@@ -389,3 +389,32 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		}
 	}
 }
+
+// What stands in a help can be typed as it stands there.
+func TestExamplesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&commands{}, kong.Name("starter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		line  = regexp.MustCompile(`(?m)^ +/?starter\b(.*)$`)
+		after = regexp.MustCompile(`  .*| [|<>] .*`) // what is said of it, and what is the shell's
+		word  = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
+		quote = strings.NewReplacer(`"`, "", `'`, "")
+	)
+	for _, c := range parser.Model.Leaves(true) {
+		for _, example := range line.FindAllStringSubmatch(c.Detail, -1) {
+			args := word.FindAllString(after.ReplaceAllString(example[1], ""), -1)
+			for i := range args {
+				args[i] = quote.Replace(args[i])
+			}
+			parsed, err := parser.Parse(args)
+			if err != nil {
+				t.Errorf("%s: %v", example[0], err)
+			} else if got := parsed.Selected().FullPath(); got != c.FullPath() {
+				t.Errorf("%s is %s, want %s", example[0], got, c.FullPath())
+			}
+		}
+	}
+}

@@ -81,7 +81,7 @@ type memoryCorrect struct {
 func (memoryCorrect) Help() string {
 	return `Examples:
   starter memory correct general --term long < corrected.txt
-  starter memory correct --term long --text "- 2026-03-01: Ann leads the launch."
+  starter memory correct --term long --text="- 2026-03-01: Ann leads the launch."
 
 The text becomes a new version, whose origin is operator, in the place of the whole one
 that is in force. It may be half as long again as memory.long_term_summary_max_tokens or
