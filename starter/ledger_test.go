@@ -357,6 +357,8 @@ func TestCorrectedText(t *testing.T) {
 		{name: "longest", term: "long", stdin: strings.Repeat("x", 3000) + "\n", want: strings.Repeat("x", 3000)},
 		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, by memory.short_term_summary_max_tokens"},
 		{name: "empty", term: "long", stdin: " \n", fault: "the text is empty"},
+		{name: "without a word", term: "long", stdin: "- …\n---\n", fault: "neither a letter nor a digit"},
+		{name: "a number", term: "long", stdin: "42", want: "42"},
 		{name: "no text", term: "long", stdin: "a\xff", fault: "no UTF-8"},
 		{name: "NUL", term: "long", stdin: "a\x00", fault: "NUL"},
 	} {

@@ -84,14 +84,20 @@ func (memoryCorrect) Help() string {
   starter memory correct --term long --text="- 2026-03-01: Ann leads the launch."
 
 The text becomes a new version, whose origin is operator, in the place of the whole one
-that is in force. It may be half as long again as memory.long_term_summary_max_tokens or
-memory.short_term_summary_max_tokens, at four bytes a token. What is said from now on is
-remembered on top of a long-term memory, and of a thread's; the short-term one of a
-channel or the workspace is written anew from what was said lately.`
+that is in force, and has at least a letter or a digit. It may be half as long again as
+memory.long_term_summary_max_tokens or memory.short_term_summary_max_tokens, at four
+bytes a token. What is said from now on is remembered on top of a long-term memory, and
+of a thread's; the short-term one of a channel or the workspace is written anew from what
+was said lately.`
 }
 
 // Validate is kong's way to be told what does not go together.
-func (c *memoryCorrect) Validate() error { return c.check(c.Thread) }
+func (c *memoryCorrect) Validate() error {
+	if c.Text == "-" {
+		return errors.New("--text -: leave --text away to have the text read from standard input")
+	}
+	return c.check(c.Thread)
+}
 
 // longestInput is what is read of a text, in bytes, to say how long it is.
 const longestInput = 1 << 20
@@ -110,8 +116,8 @@ func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, er
 		return "", errors.New("the text is no UTF-8, or holds a NUL")
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if text == "" {
-		return "", errors.New("the text is empty: to take a memory away there is `starter memory forget`")
+	if !mind.HasWord(text) {
+		return "", errors.New("the text is empty, or has neither a letter nor a digit: to take a memory away there is `starter memory forget`")
 	}
 	key, tokens := "memory.short_term_summary_max_tokens", p.Config.Memory.ShortTermSummaryMaxTokens
 	if c.term() == chat.LongTerm {

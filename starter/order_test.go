@@ -96,6 +96,8 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"memory history general abc":                                     {2, "want the ts of a message"},
 		"memory rollback general abc --to 1":                             {2, "want the ts of a message"},
 		"memory correct general abc --text x":                            {2, "want the ts of a message"},
+		"memory correct --term long --text -":                            {2, "--text -: leave --text away"},
+		"memory correct --term long --text=-":                            {2, "--text -: leave --text away"},
 		"memory correct --help":                                          {0, "starter memory correct general --term long"},
 		"memory forget general abc":                                      {2, "want the ts of a message"},
 		"usage --since 0001-01-01":                                       {2, "want a time from 1970 to 2099"},

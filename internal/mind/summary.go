@@ -36,7 +36,7 @@ func summary(text string, err error, tokens int) (string, error) {
 		}
 		text = whole
 	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+	if !HasWord(text) {
 		return "", &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote no word"}
 	}
 	return text, nil
@@ -45,6 +45,11 @@ func summary(text string, err error, tokens int) (string, error) {
 // SummaryAtMost is how long a memory may be that is to have so many tokens, in bytes: half as
 // long again as that.
 func SummaryAtMost(tokens int) int { return tokens * bytesPerToken * 3 / 2 }
+
+// HasWord says whether a text has a letter or a digit in it, as each memory must.
+func HasWord(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+}
 
 // trim takes away what surrounds a text, and what Postgres takes none of.
 func trim(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")) }
