@@ -356,6 +356,8 @@ func TestCorrectedText(t *testing.T) {
 		{name: "from elsewhere", term: "long", stdin: "\r\n- one\r\n- two\r\n", want: "- one\n- two"},
 		{name: "longest", term: "long", stdin: strings.Repeat("x", 3000) + "\n", want: strings.Repeat("x", 3000)},
 		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, by memory.short_term_summary_max_tokens"},
+		{name: "as much as is read", term: "long", stdin: strings.Repeat("x", longestInput), fault: "1048576 bytes: want at most 3000"},
+		{name: "more than is read", term: "long", stdin: strings.Repeat("記", 400_000), fault: "more than 1 MiB"},
 		{name: "empty", term: "long", stdin: " \n", fault: "the text is empty"},
 		{name: "without a word", term: "long", stdin: "- …\n---\n", fault: "neither a letter nor a digit"},
 		{name: "a number", term: "long", stdin: "42", want: "42"},

@@ -86,9 +86,9 @@ func (memoryCorrect) Help() string {
 The text becomes a new version, whose origin is operator, in the place of the whole one
 that is in force, and has at least a letter or a digit. It may be half as long again as
 memory.long_term_summary_max_tokens or memory.short_term_summary_max_tokens, at four
-bytes a token. What is said from now on is remembered on top of a long-term memory, and
-of a thread's; the short-term one of a channel or the workspace is written anew from what
-was said lately.`
+bytes a token, but no longer than 1 MiB on standard input. What is said from now on is
+remembered on top of a long-term memory, and of a thread's; the short-term one of a
+channel or the workspace is written anew from what was said lately.`
 }
 
 // Validate is kong's way to be told what does not go together.
@@ -99,16 +99,19 @@ func (c *memoryCorrect) Validate() error {
 	return c.check(c.Thread)
 }
 
-// longestInput is what is read of a text, in bytes, to say how long it is.
+// longestInput is how long a text may be on standard input, in bytes.
 const longestInput = 1 << 20
 
 // corrected is the text as it is to be kept.
 func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, error) {
 	text := c.Text
 	if text == "" {
-		read, err := io.ReadAll(io.LimitReader(stdin, longestInput))
+		read, err := io.ReadAll(io.LimitReader(stdin, longestInput+1))
 		if err != nil {
 			return "", fmt.Errorf("read the text: %w", err)
+		}
+		if len(read) > longestInput {
+			return "", errors.New("the text has more than 1 MiB")
 		}
 		text = string(read)
 	}
