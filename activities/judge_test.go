@@ -159,10 +159,10 @@ func TestJudgment(t *testing.T) {
 					t.Errorf("got  %+v\nwant %+v", got, c.want)
 				}
 				d := b.decision(task)
-				if d.LatencyUS <= 0 || d.DecidedUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
+				if d.LatencyUS <= 0 || d.DecidedUS < d.ReadUS+d.LatencyUS || d.ReadUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
 					t.Errorf("times in the ledger: %+v", d)
 				}
-				d.LatencyUS, d.DecidedUS, d.SettledUS = 0, 0, nil
+				d.LatencyUS, d.ReadUS, d.DecidedUS, d.SettledUS = 0, 0, 0, nil
 				want := store.Decision{
 					Key: task.decision(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
 					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,
