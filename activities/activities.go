@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"myao/internal/catchup"
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -99,7 +100,7 @@ func (a *Activities) look(ctx context.Context, t Task, oldest string) (knowledge
 		return knowledge{}, err
 	}
 	if k.ChannelName == "" && a.NamesChannels && !t.Conversation.Direct() {
-		if k.ChannelName, err = a.nameOf(ctx, channel); err != nil {
+		if k.ChannelName, err = a.nameOf(ctx, team, channel); err != nil {
 			return knowledge{}, err
 		}
 	}
@@ -113,14 +114,11 @@ func (a *Activities) look(ctx context.Context, t Task, oldest string) (knowledge
 // naming is how long Slack is given to tell a channel's name.
 const naming = 5 * time.Second
 
-// nameOf asks Slack for a channel's name, which the context then keeps; empty where Slack
-// does not tell it for good.
-func (a *Activities) nameOf(ctx context.Context, channel string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, naming)
-	defer cancel()
-	said, err := a.Slack.Channel(ctx, channel)
+// nameOf asks Slack for a channel's name; empty where Slack does not tell it for good.
+func (a *Activities) nameOf(ctx context.Context, team, channel string) (string, error) {
+	ask := channels.Asker{Store: a.Store, Source: a.Slack, Clock: a.Clock, Logger: a.Logger}
+	said, err := ask.Ask(ctx, team, channel, naming)
 	if refused(err) {
-		a.Logger.WarnContext(ctx, "settings under the channel's name do not hold, Slack does not tell it", "channel", channel, "error", err)
 		return "", nil
 	}
 	return said.Name, err

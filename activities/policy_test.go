@@ -331,17 +331,20 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 // before that, and goes on without it only where Slack will never tell it.
 func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	off := b.settings
-	off.Mode = config.ModeOff
-	b.NamesChannels = true
-	b.Mind.Channel = func(_, name string) config.ChannelSettings {
-		if name == "general" {
-			return off
+	named := func() (b *bench, mention Task) {
+		b = newBench(t)
+		off := b.settings
+		off.Mode = config.ModeOff
+		b.NamesChannels = true
+		b.Mind.Channel = func(_, name string) config.ChannelSettings {
+			if name == "general" {
+				return off
+			}
+			return b.settings
 		}
-		return b.settings
+		return b, inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
 	}
-	mention := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	b, mention := named()
 	clear := b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
 	_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
 	if app := applicationError(t, err); app.NonRetryable() {
@@ -357,8 +360,9 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	}
 	b.silent("mode off under a name", mention, conversation.RuleModeOff, 0)
 
+	b, mention = named()
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
-	if got := b.reply(inThread(b.say("<@"+b.workspace.Bot().UserID+"> and hills?")), true); got != conversation.Done {
+	if got := b.reply(mention, true); got != conversation.Done {
 		t.Errorf("%s where Slack does not tell the name for good, want a reply", got)
 	}
 }

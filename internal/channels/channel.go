@@ -25,19 +25,19 @@ type Asker struct {
 	Logger *slog.Logger
 }
 
-// Ask has Slack describe a channel, for as long as within, and writes the answer down. It is
-// false, with a warning in the log, where there is no answer; one that cannot be
+// Ask has Slack describe a channel, for as long as within, and writes the answer down. Where
+// there is no answer the log has a warning, and Slack's error is returned; one that cannot be
 // written down is an answer.
-func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (store.Channel, bool) {
+func (a Asker) Ask(ctx context.Context, team, id string, within time.Duration) (store.Channel, error) {
 	channel, err := a.described(ctx, id, within)
 	if err != nil {
 		a.Logger.WarnContext(ctx, "name of channel not learnt", "channel", id, "error", err)
-		return store.Channel{}, false
+		return store.Channel{}, err
 	}
 	if err := a.Store.SaveChannel(ctx, team, channel); err != nil {
 		a.Logger.WarnContext(ctx, "name of channel not kept", "channel", id, "error", err)
 	}
-	return channel, true
+	return channel, nil
 }
 
 // Look has Slack describe a channel that the bot is not in, for as long as within, and writes
