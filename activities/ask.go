@@ -9,6 +9,7 @@ import (
 
 	"myao/internal/llm"
 	"myao/internal/mind"
+	"myao/internal/store"
 )
 
 // A model is asked again until it has failed so often for one decision, or so long: about
@@ -33,8 +34,12 @@ func (a *Activities) ask(ctx context.Context, t Task, q mind.Question) (llm.Resp
 		if err := a.Store.TakesCalls(ctx); err != nil {
 			return llm.Response{}, err
 		}
-		if err := a.exhausted(ctx, t, q); err != nil {
+		tallies, err := a.Store.Tallies(ctx, t.decision(), q.Purpose)
+		if err != nil {
 			return llm.Response{}, err
+		}
+		if exhausted(tallies) {
+			return llm.Response{}, final(errors.New("the model has failed too often, or its answers could not be kept"))
 		}
 	}
 	call, cancel := ctx, context.CancelFunc(func() {})
@@ -44,42 +49,28 @@ func (a *Activities) ask(ctx context.Context, t Task, q mind.Question) (llm.Resp
 	defer cancel()
 	answer, err := q.For(t.decision()).Ask(call)
 	var failure *llm.Error
-	if errors.As(err, &failure) && failure.Retryable() && errors.Is(a.exhausted(ctx, t, q), errExhausted) {
+	if !errors.As(err, &failure) || !failure.Retryable() {
+		return answer, err
+	}
+	if tallies, unknown := a.Store.Tallies(ctx, t.decision(), q.Purpose); unknown == nil && exhausted(tallies) {
 		err = final(err)
 	}
 	return answer, err
 }
 
-var errExhausted = errors.New("the model has failed too often, or its answers could not be kept")
-
-// exhausted is final where a model was asked often enough for a task. What was called off
-// is no failure of the model.
-func (a *Activities) exhausted(ctx context.Context, t Task, q mind.Question) error {
-	tallies, err := a.Store.Tallies(ctx, t.decision(), q.Purpose)
-	if err != nil {
-		return err
-	}
+// exhausted reports whether a model was asked often enough, by how that ended. What was
+// called off is no failure of the model.
+func exhausted(tallies []store.Tally) bool {
 	failures, took := 0, time.Duration(0)
 	for _, of := range tallies {
-		switch of.Error {
-		case "":
-			if of.Calls >= answersAtMost {
-				return final(errExhausted)
-			}
-		case llm.KindOf(context.Canceled):
-		case llm.KindOf(llm.ErrEmpty):
-			if of.Calls >= emptyAtMost {
-				return final(errExhausted)
-			}
-			fallthrough
-		default:
+		switch {
+		case of.Error == "" && of.Calls >= answersAtMost, of.Error == llm.KindOf(llm.ErrEmpty) && of.Calls >= emptyAtMost:
+			return true
+		case of.Error != "" && of.Error != llm.KindOf(context.Canceled):
 			failures, took = failures+of.Calls, took+of.Took
 		}
 	}
-	if failures >= failuresAtMost || took >= failingAtMost {
-		return final(errExhausted)
-	}
-	return nil
+	return failures >= failuresAtMost || took >= failingAtMost
 }
 
 // tired makes one empty answer too many a final error, where no decision is at stake by
