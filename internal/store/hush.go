@@ -43,5 +43,6 @@ func (s *Store) order(tx *gorm.DB, m chat.Message, there bool, o *Order) error {
 			return err
 		}
 	}
-	return s.putOrder(tx, *o)
+	_, err := s.putOrder(tx, *o)
+	return err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
@@ -107,17 +106,11 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	if until.Sub(instant(s.nowMicros())) > conversation.LongestSnooze {
 		kind = "mute"
 	}
-	row := s.orderRow(Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
-	created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-	if created.Error != nil || created.RowsAffected == 0 {
-		return created.Error
+	fresh, err := s.putOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
+	if err != nil || !fresh {
+		return err
 	}
-	return tx.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}},
-		DoUpdates: clause.Assignments(map[string]any{
-			"silenced_us": gorm.Expr("CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END"),
-		}),
-	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: row.UntilUS}).Error
+	return silence(tx, c, stamp(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
 }
 
 // Silencer is the newest order to be silent, or to speak again, that was given for a

@@ -66,13 +66,23 @@ func (r orderRow) order() Order {
 	}
 }
 
-// putOrder writes an order down; one that is there already stays as it is.
-func (s *Store) putOrder(tx *gorm.DB, o Order) error {
+// putOrder writes an order down, and reports whether it is new; one that is there already
+// stays as it is.
+func (s *Store) putOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	row := s.orderRow(o)
-	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
-		return fmt.Errorf("write order %s down: %w", o.ID, err)
+	put := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	if put.Error != nil {
+		return false, fmt.Errorf("write order %s down: %w", o.ID, put.Error)
 	}
-	return nil
+	return put.RowsAffected > 0, nil
+}
+
+// silence has a conversation be silent until an instant; where it has a row, the column
+// becomes what standing says, of that instant (excluded) and the one that it had.
+func silence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) error {
+	return tx.Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(standing)}),
+	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
 }
 
 // ErrOtherOrder is returned for an order whose id another one has.
@@ -84,12 +94,11 @@ var ErrOtherOrder = errors.New("another order has this id")
 // where the id is that of an order about something else.
 func (s *Store) Obey(ctx context.Context, o Order) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		row := s.orderRow(o)
-		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if created.Error != nil {
-			return created.Error
+		fresh, err := s.putOrder(tx, o)
+		if err != nil {
+			return err
 		}
-		if created.RowsAffected == 0 {
+		if !fresh {
 			var there orderRow
 			if err := tx.Where("id = ?", o.ID).Take(&there).Error; err != nil {
 				return err
@@ -102,11 +111,7 @@ func (s *Store) Obey(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
-		c := chat.Conversation{Team: o.Scope.Team, Channel: o.Scope.Channel, Thread: o.Scope.Thread}
-		return tx.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "workflow_id"}},
-			DoUpdates: clause.Assignments(map[string]any{"silenced_us": row.UntilUS}),
-		}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: row.UntilUS}).Error
+		return silence(tx, chat.Conversation(o.Scope), stamp(o.Until), "excluded.silenced_us")
 	})
 	if err != nil {
 		return fmt.Errorf("carry out order %s: %w", o.ID, err)
