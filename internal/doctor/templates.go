@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 
-	"myao/internal/prompt"
+	"myao/internal/mind"
 )
 
 // templates tries those that the configuration puts in place of the built-in ones. A program
@@ -13,7 +13,7 @@ func (e *examination) templates(context.Context) Finding {
 	if dir == "" {
 		return ok("the built-in ones")
 	}
-	if _, err := prompt.New(prompt.Config{Language: string(e.Config.Language), Dir: dir, Location: e.Config.Location()}); err != nil {
+	if _, err := mind.Prompts(e.Config); err != nil {
 		return fail("mend the template; until then no program can be started", "%v", err)
 	}
 	return ok("those of %s render", dir)

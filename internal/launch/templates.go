@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"myao/internal/config"
+	"myao/internal/mind"
 	"myao/internal/prompt"
 )
 
@@ -13,7 +14,7 @@ func brokenTemplates(c config.Config) []config.Fault {
 	if c.TemplatesDir == "" || c.Language != config.English && c.Language != config.Japanese {
 		return nil
 	}
-	_, err := prompt.New(prompt.Config{Language: string(c.Language), Dir: c.TemplatesDir, Location: c.Location()})
+	_, err := mind.Prompts(c)
 	var broken prompt.Faults
 	if !errors.As(err, &broken) && err != nil {
 		broken = prompt.Faults{err}

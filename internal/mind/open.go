@@ -16,7 +16,7 @@ import (
 // Open makes a mind as the configuration says. close ends the connections to the
 // models' providers.
 func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, logger *slog.Logger) (m *Mind, close func(), err error) {
-	prompts, err := prompt.New(prompt.Config{Language: string(c.Language), Dir: c.TemplatesDir, Location: c.Location()})
+	prompts, err := Prompts(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,4 +35,9 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 		},
 		Prompts: prompts, Agents: agents, Memory: c.Memory, Channel: c.Channel, Clock: time.Now, Logger: logger,
 	}, close, nil
+}
+
+// Prompts makes the prompts that the configuration wants. Errors are those of prompt.New.
+func Prompts(c config.Config) (*prompt.Renderer, error) {
+	return prompt.New(prompt.Config{Language: string(c.Language), Dir: c.TemplatesDir, Location: c.Location()})
 }
