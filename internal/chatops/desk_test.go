@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"myao/internal/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 var (
@@ -59,14 +59,7 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Open(t)
 	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel("C1", "")}}
 	b.Desk = &Desk{
 		Config: config.Default(), Store: db, Operator: b.crew, Channels: b.rooms, Clock: func() time.Time { return noon },

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 const secret = "shh"
@@ -128,14 +128,7 @@ func (b *bundle) counted(t testing.TB, name, label string) float64 {
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Open(t)
 	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
 		Recorder: Recorder{

@@ -2,27 +2,20 @@ package ledger
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 )
 
 // Of a thread is told what is so, however much went on at the channel's top level since
 // its parent, and however little of the thread is looked at.
 func TestTellOfAThreadInABusyChannel(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Open(t)
 	hear := func(m store.Kept, changes ...conversation.Change) {
 		t.Helper()
 		if _, err := db.Record(t.Context(), m.Message, func(store.Known) store.Entry {

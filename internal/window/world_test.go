@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +31,7 @@ import (
 	"myao/internal/llm/tap"
 	"myao/internal/operator"
 	"myao/internal/store"
+	"myao/internal/store/storetest"
 	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
@@ -85,14 +85,7 @@ func newWorld(t *testing.T) *world {
 	if known, err := temporal.RegisterAttributes(t.Context(), own, w.namespace); err != nil || !known {
 		t.Fatal(known, err)
 	}
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))
-	if err == nil {
-		_, err = db.Migrate(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := storetest.Open(t)
 	w.operator = &operator.Operator{Client: own, Store: db, Attributes: func() bool { return true }}
 	w.worker = &hands{w: w, client: own}
 	w.worker.Start()
