@@ -159,6 +159,9 @@ func testClicks(t *testing.T, w *world) {
 		{saying("#people button", "bob"), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "bob"`},
 	} {
 		release := tb.hold(c.button)
+		if n == 0 { // the button itself changes
+			w.say(t, "random", "carol", "@alice look here", "")
+		}
 		said := fmt.Sprintf("while a button is down, %d", n)
 		w.say(t, c.open, "carol", said, "")
 		tb.awaitMessage(mainList, said)
