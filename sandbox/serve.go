@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/config"
+	"myao/internal/freeport"
 	"myao/internal/launch"
 	"myao/internal/manifest"
 	"myao/internal/operator"
@@ -193,13 +194,13 @@ func (p ports) workflows() string {
 
 func choosePorts(temporal int) (ports, error) {
 	pick := func(wanted int) (string, error) {
-		for _, p := range []int{wanted, 0} {
-			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p)))
-			if err == nil {
+		if wanted > 0 {
+			if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted))); err == nil {
 				return l.Addr().String(), l.Close()
 			}
 		}
-		return "", errors.New("no free port on 127.0.0.1")
+		port, err := freeport.Pick()
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 	}
 	var p ports
 	var err error

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
-	"myao/internal/testserver"
 )
 
 // TestSandbox runs the whole of the sandbox, as make run does.
@@ -118,12 +116,7 @@ type sandboxProgram struct {
 
 func startSandbox(t *testing.T) *sandboxProgram {
 	t.Helper()
-	// Of the ports that the system gives away by itself, another test may have this one before Temporal does.
-	_, port, err := net.SplitHostPort(testserver.FreeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", port)
+	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"myao/internal/freeport"
 )
 
 const (
@@ -113,7 +113,7 @@ func withFreePort(start func(port int) error) error {
 	var err error
 	for range 3 {
 		var port int
-		if port, err = freePort(); err != nil {
+		if port, err = freeport.Pick(); err != nil {
 			return err
 		}
 		if err = start(port); !errors.Is(err, errEnded) {
@@ -126,31 +126,11 @@ func withFreePort(start func(port int) error) error {
 // FreeAddress returns a host:port of this machine on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	port, err := freePort()
+	port, err := freeport.Pick()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-}
-
-// nextPort is below the ports that the kernel gives to outgoing connections (from
-// 32768 on): one of those may be taken between the choice and its use, and while a
-// server that is to come back is down.
-var nextPort = func() *atomic.Int32 {
-	var n atomic.Int32
-	n.Store(20_000 + rand.Int32N(8000))
-	return &n
-}()
-
-func freePort() (int, error) {
-	var err error
-	for range 100 {
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort.Add(1))); err == nil {
-			return l.Addr().(*net.TCPAddr).Port, l.Close()
-		}
-	}
-	return 0, fmt.Errorf("find a free port: %w", err)
 }
 
 // without returns this process's environment less the variables with a prefix,

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/freeport"
+
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -110,7 +112,7 @@ func (c clusterOfTemporal) configure(port int, dynamic map[string]any) (string, 
 	ports := make([]int, 7) // of the services other than the frontend's, and of their gossip
 	for i := range ports {
 		var err error
-		if ports[i], err = freePort(); err != nil {
+		if ports[i], err = freeport.Pick(); err != nil {
 			return "", err
 		}
 	}
