@@ -46,7 +46,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		return failed(err)
 	}
 	known := make(map[string]channelRow, len(rows))
-	var ids []string // of which there is something to write down
+	var missing, ids []string // of which there is something to write down; of the missing there is no row
 	first := int64(0)
 	for _, old := range rows {
 		known[old.ChannelID] = old
@@ -58,14 +58,22 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		}
 	}
 	for id, c := range fresh {
-		if old := known[id]; old.RefreshedUS == 0 || c.news(old) {
+		switch old, there := known[id]; {
+		case !there:
+			missing = append(missing, id)
+		case old.RefreshedUS == 0 || c.news(old):
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids) // one order for all who write
-	for some := range slices.Chunk(ids, syncTogether) {
-		if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
-			return failed(err)
+	// Rows are made by themselves: whoever records messages makes and changes rows in one
+	// order, and would wait for one that is locked here, while that one is waited for which
+	// they have made.
+	for _, ids := range [][]string{missing, ids} {
+		slices.Sort(ids) // one order for all who write
+		for some := range slices.Chunk(ids, syncTogether) {
+			if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
+				return failed(err)
+			}
 		}
 	}
 	return synced, nil

@@ -255,6 +255,40 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	}
 }
 
+// Messages of a channel that is new and of one that is known are recorded at once, while both are listed.
+func TestSyncAndMessagesDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	db.sync(t, Channel{ID: "C2", Name: "known"})
+	tx := db.db.WithContext(t.Context()).Begin()
+	defer tx.Rollback()
+	touch := func(id string) {
+		t.Helper()
+		if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch("C1")
+	done := make(chan error, 1)
+	go func() {
+		_, err := db.SyncChannels(t.Context(), team, []Channel{{ID: "C1", Name: "new"}, {ID: "C2", Name: "renamed"}})
+		done <- err
+	}()
+	db.awaitWaiting(t)
+	touch("C2")
+	if err := tx.Commit().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range map[string]string{"C1": "new", "C2": "renamed"} {
+		if c := db.channel(t, id); c.Name != name || !c.Member {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // That Slack was asked about a channel is written often, and no index is to be written with it.
 func TestNoIndexTellsWhenSlackWasAsked(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))

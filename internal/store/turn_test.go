@@ -389,18 +389,7 @@ func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
 		_, err := db.BeginSend(t.Context(), p, time.Second, time.Minute)
 		begun <- err
 	}()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		var waits int64
-		if err := db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error; err != nil {
-			t.Fatal(err)
-		}
-		if waits > 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("nobody waits for the channel")
-		}
-	}
+	db.awaitWaiting(t)
 	question.Deleted = true
 	db.store(t, question)
 	holder.Rollback()
@@ -514,4 +503,21 @@ func (db database) row(t *testing.T, key string) outboxRow {
 		t.Fatal(err)
 	}
 	return row
+}
+
+// awaitWaiting returns when somebody waits for what another transaction of Postgres holds.
+func (db database) awaitWaiting(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		var waits int64
+		if err := db.db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits).Error; err != nil {
+			t.Fatal(err)
+		}
+		if waits > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nobody waits")
+		}
+	}
 }
