@@ -91,12 +91,14 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 		queries = append(queries, spent(c.Team, c.Channel, m.Since, &cost))
 	}
 	if m.Oldest != "" {
+		// Decisions that were taken before it was kept when they were read for have the time alone at which they were taken.
+		const read = "(SELECT CASE WHEN read_us > 0 THEN read_us ELSE decided_us END FROM decisions WHERE key = ?)"
 		queries = append(queries, query{`
 			SELECT ts, thread_ts, bot_id, own FROM messages
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
-				AND stored_us > (SELECT read_us FROM decisions WHERE key = ?) AND sent_us > (SELECT read_us - ? FROM decisions WHERE key = ?)
+				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
-			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, late.Microseconds(), m.Decision}, &aside})
+			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, late.Microseconds()}, &aside})
 	}
 	if err := together(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
