@@ -190,7 +190,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					return err
 				}},
 				{name: "About", run: func(ctx context.Context, s *Store) error {
-					_, _, err := s.About(ctx, []string{top.ID(), long.ID()}, at(n-300))
+					_, _, err := s.About(ctx, []string{top.ID(), long.ID()}, at(n-100))
 					return err
 				}},
 				{name: "PartsFor", run: func(ctx context.Context, s *Store) error {

@@ -110,6 +110,25 @@ func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
 	})
 }
 
+// A clock that is behind Slack's has decisions taken before their messages were sent.
+func TestDecisionsByAClockThatIsBehind(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		earlier, m := said(at(5), ""), said(at(10), "")
+		for i, of := range []chat.Message{earlier, m} {
+			db.clock.at = m.Time().Add(time.Duration(i-4) * time.Second)
+			if err := db.Decide(t.Context(), Decision{Key: of.TS, WorkflowID: "top", TriggerTS: of.TS, Outcome: "silent", Source: "rule"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := db.DecisionsSince(t.Context(), []string{"top"}, m.Time(), 10); err != nil || len(got) != 1 || got[0].Key != m.TS {
+			t.Errorf("since the message: %+v, %v", got, err)
+		}
+		if _, got, err := db.About(t.Context(), []string{"top"}, m.TS); err != nil || len(got) != 1 || got[0].Key != m.TS {
+			t.Errorf("about the message: %+v, %v", got, err)
+		}
+	})
+}
+
 func TestPartsOfWhatWasAnswered(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for i, trigger := range []string{at(1), at(2)} {
