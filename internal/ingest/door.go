@@ -82,6 +82,14 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(about(ctx, env.EventID), acceptFor)
 	defer cancel()
 	own, err := d.own(ctx)
+	if env.Type == slackevents.AppRateLimited {
+		foreign := error(nil) // as far as it is known
+		if err == nil {
+			foreign = env.Of(own)
+		}
+		d.limited(ctx, env, foreign)
+		return nil
+	}
 	if err != nil {
 		// Slack need not come again with what is of no use to any bot.
 		if why := d.useless(env); why != nil {
@@ -90,10 +98,6 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		}
 		d.Metrics.event("failed")
 		return err
-	}
-	if env.Type == slackevents.AppRateLimited {
-		d.limited(ctx, env, own)
-		return nil
 	}
 	if env.Reacted() {
 		return d.hushed(ctx, env, own)
@@ -151,9 +155,9 @@ func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 
 // limited tells that Slack drops events of this workspace, more of which happen than it
 // brings to one app. Catch-up finds the messages among them.
-func (d *Door) limited(ctx context.Context, env slack.Envelope, own slack.Identity) {
-	if err := env.Of(own); err != nil {
-		d.leaveOut(ctx, env.EventID, env.Type, err)
+func (d *Door) limited(ctx context.Context, env slack.Envelope, foreign error) {
+	if foreign != nil {
+		d.leaveOut(ctx, env.EventID, env.Type, foreign)
 		return
 	}
 	d.Metrics.event("rate_limited")

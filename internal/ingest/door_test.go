@@ -289,7 +289,7 @@ func TestDoorThatDoesNotKnowTheBot(t *testing.T) {
 		result     string
 	}{
 		{"another event", callback(`{"type":"team_rename","name":"New"}`), 200, "ignored"},
-		{"too many events", `{"type":"app_rate_limited","minute_rate_limited":1}`, 200, "ignored"},
+		{"too many events", `{"type":"app_rate_limited","minute_rate_limited":1}`, 200, "rate_limited"},
 		{"another envelope", `{"type":"wat"}`, 200, "ignored"},
 		{"no event", callback(`null`), 200, "unusable"},
 		{"no ts", callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`), 200, "unusable"},
