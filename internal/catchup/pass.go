@@ -133,6 +133,18 @@ func (p *pass) run(ctx context.Context) error {
 	return p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
 }
 
+// progress grows with each message and each thread that is read.
+func (p *pass) progress() int { return len(p.listed) + len(p.read) }
+
+// stuck reports whether a run that has got no further would not the next time either: a
+// thread cannot be read, and that is neither for Slack's limit nor for want of time. What
+// began just now is given some more tries.
+func (p *pass) stuck(ctx context.Context, err error) bool {
+	var refused *slack.Error
+	limited := errors.As(err, &refused) && refused.Kind == slack.RateLimited
+	return err != nil && p.recent.done && !limited && ctx.Err() == nil && p.now.Sub(p.began) >= stuckAfter
+}
+
 // mark is the ts that a mark moves to, of a span that was read from an instant up to the
 // newest message in it.
 func (p *pass) mark(newest, from time.Time) string {

@@ -68,6 +68,9 @@ const (
 	// fresh is how long what a pass has listed is believed: as long as it takes, in rounds of
 	// as much as one call may read, to look at the threads of nearly every channel.
 	fresh = time.Hour
+	// stuckAfter is how long a pass may get no further before another begins: one a round, and
+	// not one for each of the tries in it.
+	stuckAfter = 5 * time.Minute
 	// keptFor is how long a pass is kept that nobody goes on with: rounds come more often,
 	// but for a channel that was left.
 	keptFor = 6 * time.Hour
@@ -181,7 +184,8 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 // Channel catches up with one channel. Its threads are read once an hour, or now with
 // threads set; those that have something unheard, as far as the newest history tells,
 // always. What was read before an error stays stored, the result counts it, and the
-// next call goes on from there. Errors of Slack are wrapped as they are; a channel that
+// next call goes on from there; but where one thread stays unreadable it begins anew, lest
+// what is said meanwhile is never listed. Errors of Slack are wrapped as they are; a channel that
 // was never listed is store.ErrNotFound.
 func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
 	var all Result
@@ -190,11 +194,14 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 		if err != nil {
 			return all, err
 		}
+		before := p.progress()
 		err = p.run(ctx)
 		all.Read, all.New, all.Taken = all.Read+p.result.Read, all.New+p.result.New, all.Taken+p.result.Taken
 		all.Unfinished = p.result.Unfinished
 		if err != nil || all.Unfinished {
-			r.breakOff(p)
+			if !resumed || p.progress() > before || !p.stuck(ctx, err) {
+				r.breakOff(p)
+			}
 			return all, err
 		}
 		if !resumed {

@@ -136,3 +136,32 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 		})
 	}
 }
+
+// What is said at the top level is heard of though Slack cannot show one of the threads.
+func TestAThreadThatSlackCannotShow(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	broken := b.say(10*hours, "broken")
+	b.say(2*hours, "reply", sandbox.InThread(broken))
+	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "internal_error",
+		When: func(c sandbox.Call) bool { return c.Args.Get("ts") == broken }})
+	round := func(at time.Duration) {
+		t.Helper()
+		b.clock.set(noon.Add(at))
+		if _, err := b.Channel(t.Context(), b.channel, false); err == nil {
+			t.Fatal("the thread was read")
+		}
+	}
+	round(0)
+	b.recorder.taken()
+	b.say(-minutes, b.mention("missed"))
+	listed := b.calls("conversations.history")
+	round(minutes)
+	round(2 * minutes)
+	if got := b.calls("conversations.history"); got != listed {
+		t.Errorf("the history was listed %d times more for the next tries", got-listed)
+	}
+	round(5 * minutes)
+	round(10 * minutes)
+	b.wantTaken("@missed")
+}
