@@ -198,6 +198,38 @@ func testLoading(t *testing.T, w *world) {
 	}
 }
 
+// An answer to a command is there for who asked, whatever else happens, and for nobody else.
+func testOnlyForOne(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.send("#text-main", "/myao help")
+	answer := message(mainList, "/myao status")
+	tb.awaitMessage(mainList, "/myao status")
+	before := eval[int](tb, loads)
+	w.post(t, "misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
+	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, before))
+	w.say(t, "general", "carol", "said after the answer", "")
+	tb.awaitMessage(mainList, "said after the answer")
+	if !tb.is(string(answer)) {
+		t.Error("the answer is gone since the page read everything again")
+	}
+	tb.become("bob")
+	if tb.is(string(answer)) {
+		t.Error("bob is shown what is for alice alone")
+	}
+	tb.become("alice")
+	tb.await("the answer to be there for alice", string(answer))
+
+	// It comes although somebody else is writing by then.
+	w.post(t, "say", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "text": "/myao snooze never"})
+	w.say(t, "general", "carol", "said after the other answer", "")
+	tb.awaitMessage(mainList, "said after the other answer")
+	if got := tb.texts(mainList + " .ephemeral"); len(got) != 1 {
+		t.Errorf("alice is shown %q, want what is for her alone", got)
+	}
+	tb.become("bob")
+	tb.await("bob's answer", fmt.Sprintf("document.querySelectorAll(%q).length === 1", mainList+" .ephemeral"))
+}
+
 func testFiles(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.click(one("#text-main"))

@@ -27,6 +27,7 @@ func TestPage(t *testing.T) {
 			{"live", testLive},
 			{"clicks", testClicks},
 			{"loading", testLoading},
+			{"only for one", testOnlyForOne},
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
 			{"narrow", testNarrow},

@@ -9,7 +9,7 @@ import { follow } from "./mind.js";
 import "./orders.js";
 import { excerpt, author } from "./quote.js";
 import "./side.js";
-import { $, go, here, isReply, names, people, state, tell, visible } from "./state.js";
+import { $, go, here, isReply, names, people, seen, state, tell, visible } from "./state.js";
 import "./stands.js";
 import "./story.js";
 import { stream } from "./stream.js";
@@ -22,7 +22,8 @@ function take(s) {
   state.team = s.team;
   state.users = new Map(s.users.map(u => [u.id, u]));
   state.people = s.users.map(u => names.user(u.id)).join();
-  state.channels = new Map((s.channels || []).map(c => [c.id, { ...c, messages: new Map(c.messages.map(m => [m.ts, m])) }]));
+  const alone = id => [...state.channels.get(id)?.messages || []].filter(([, m]) => m.for); // Slack keeps no record of them
+  state.channels = new Map((s.channels || []).map(c => [c.id, { ...c, messages: new Map([...alone(c.id), ...c.messages.map(m => [m.ts, m])]) }]));
   const wish = new URLSearchParams(location.hash.slice(1));
   state.me ||= people().find(u => u.name === wish.get("as"))?.id || people()[0]?.id;
   if (!state.channels.has(state.channel)) {
@@ -59,12 +60,11 @@ async function load() {
 
 function hear(change) {
   if (change.kind === "members" || change.kind === "faults" || !state.channels.has(change.channel)) { load(); return; }
-  if (change.kind === "ephemeral" && change.user !== state.me) return;
   since?.push(change);
   const fresh = apply(change);
   if (fresh) {
     const channel = state.channels.get(change.channel);
-    announce(channel, change.message);
+    announce(channel, channel.messages.get(change.message.ts));
     tell("said", { channel, message: change.message });
   }
   tell("chat");
@@ -76,13 +76,13 @@ function apply(change) {
   if (!messages) return false;
   if (change.kind === "deleted") { messages.delete(change.ts); return false; }
   const fresh = !messages.has(change.message.ts);
-  messages.set(change.message.ts, change.kind === "ephemeral" ? { ...change.message, ephemeral: true } : change.message);
+  messages.set(change.message.ts, change.kind === "ephemeral" ? { ...change.message, for: change.user } : change.message);
   return fresh;
 }
 
 // announce has what others say in the open channel read out.
 function announce(channel, m) {
-  if (channel !== here() || m.user === state.me) return;
+  if (channel !== here() || m.user === state.me || !seen(m)) return;
   $("announce").textContent = `${author(m.ts)}${isReply(m) ? ", in a thread" : ""}: ${excerpt(m.ts, 300)}`;
 }
 

@@ -3,7 +3,7 @@ import { clock, dayName, tsTime } from "./clock.js";
 import { avatar, face, icon } from "./icons.js";
 import { keep } from "./list.js";
 import { editable, el, rich, source } from "./render.js";
-import { $, act, count, go, here, isReply, names, on, state, tell, title } from "./state.js";
+import { $, act, count, go, here, isReply, names, on, seen, state, tell, title } from "./state.js";
 
 const quick = ["thumbsup", "eyes", "tada"];
 const apart = /join|leave|tombstone|me_message/;
@@ -11,7 +11,7 @@ const apart = /join|leave|tombstone|me_message/;
 export function drawMessages() {
   const c = here();
   if (!c) return;
-  const all = [...c.messages.values()].sort((a, b) => a.ts < b.ts ? -1 : 1);
+  const all = [...c.messages.values()].filter(seen).sort((a, b) => a.ts < b.ts ? -1 : 1);
   fill($("messages"), all.filter(m => !isReply(m) || m.subtype === "thread_broadcast"), false);
   const root = state.thread && c.messages.get(state.thread);
   if (state.thread && !root) { go({ thread: null }); return; }
@@ -85,16 +85,16 @@ function row(m, close, inThread, at) {
   const name = m.username || m.bot_profile?.name || names.user(author);
   const body = rich(source(m), names);
   if (m.edited) (body.lastElementChild || body).append(el("span", { class: "edited" }, " (edited)"));
-  const kinds = ["message", close && "follows", bot && "own", m.subtype === "me_message" && "me", m.ephemeral && "ephemeral"].filter(Boolean).join(" ");
+  const kinds = ["message", close && "follows", bot && "own", m.subtype === "me_message" && "me", m.for && "ephemeral"].filter(Boolean).join(" ");
   return el("li", { class: kinds, dataset: { ts: m.ts }, tabindex: -1 },
     close ? el("span", { class: "when" }, time) : avatar(author || name, author === state.bot.user_id),
     el("div", { class: "body" },
-      close ? el("span", { class: "sr" }, name + ":") : el("div", { class: "who" }, el("strong", {}, name), bot && el("span", { class: "badge" }, "app"), time, m.ephemeral && el("span", { class: "only" }, "only visible to you")),
+      close ? el("span", { class: "sr" }, name + ":") : el("div", { class: "who" }, el("strong", {}, name), bot && el("span", { class: "badge" }, "app"), time, m.for && el("span", { class: "only" }, "only visible to you")),
       m.subtype === "thread_broadcast" && !inThread && el("button", { type: "button", class: "broadcast", onclick: () => openThread(m.thread_ts) }, "replied to a thread"),
       body,
       ...(m.files || []).map(f => el("div", { class: "attachment" }, icon(f.mimetype.startsWith("image/") ? "image" : "page"), el("span", {}, f.name), el("small", {}, f.mimetype))),
       reactions(m), threadLink(m, inThread)),
-    !m.ephemeral && tools(m, inThread));
+    !m.for && tools(m, inThread));
 }
 
 function threadLink(m, inThread) {
@@ -169,7 +169,7 @@ function edit(m, line) {
 
 // editLast edits the newest message of who writes, if it is shown.
 export function editLast(list) {
-  const own = [...list.querySelectorAll(".message")].reverse().map(line => [here().messages.get(line.dataset.ts), line]).find(([m]) => m?.user === state.me && !m.ephemeral);
+  const own = [...list.querySelectorAll(".message")].reverse().map(line => [here().messages.get(line.dataset.ts), line]).find(([m]) => m?.user === state.me && !m.for);
   if (own) edit(...own);
 }
 

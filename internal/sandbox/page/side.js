@@ -2,7 +2,7 @@
 import { avatar, icon } from "./icons.js";
 import { keep } from "./list.js";
 import { el } from "./render.js";
-import { $, go, here, names, on, people, state, title, visible } from "./state.js";
+import { $, go, here, names, on, people, seen, state, title, visible } from "./state.js";
 
 const key = (user, channel) => user + " " + channel;
 const newest = c => [...c.messages.keys()].reduce((a, b) => a > b ? a : b, "");
@@ -17,7 +17,7 @@ function read() {
 
 function unread(c) {
   const upTo = state.reads.get(key(state.me, c.id)) || "";
-  const all = [...c.messages.values()].filter(m => m.ts > upTo && m.user !== state.me);
+  const all = [...c.messages.values()].filter(m => m.ts > upTo && m.user !== state.me && seen(m));
   return { all: all.length, mine: all.filter(m => c.kind === "im" || m.text?.includes("<@" + state.me)).length };
 }
 

@@ -36,6 +36,7 @@ export const people = () => [...state.users.values()].filter(u => !u.is_bot);
 export const visible = () => [...state.channels.values()].filter(c => c.members.includes(state.me));
 export const here = () => state.channels.get(state.channel);
 export const title = c => c.kind === "im" ? names.user(c.members.find(id => id !== state.me)) : (c.kind === "group" ? "" : "#") + c.name;
+export const seen = m => !m.for || m.for === state.me; // for has who alone is shown it
 export const isReply = m => !!m.thread_ts && m.thread_ts !== m.ts;
 export const count = (n, one, many) => n + " " + (n === 1 ? one : many);
 

@@ -7,7 +7,7 @@ import { reveal } from "./messages.js";
 import { author } from "./quote.js";
 import { go, isReply, names, state } from "./state.js";
 
-const own = m => m.user === state.bot.user_id || !!m.bot_id;
+const own = m => !m.for && (m.user === state.bot.user_id || !!m.bot_id);
 const messages = () => [...state.channels.get(state.channel)?.messages.values() || []];
 const bot = () => "@" + state.bot.name;
 
