@@ -101,7 +101,17 @@ func (w *Window) order(ctx context.Context, in ordered) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, obeyFor)
 	defer cancel()
-	return outcome(system.Order(ctx, c, in.Order, order, ""))
+	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute || c.Thread == "" {
+		return outcome(err)
+	}
+	until, err := system.Store.SilencedUntil(ctx, c.Top())
+	if err != nil {
+		return err
+	}
+	if w.Clock().Before(until) {
+		return &fault{http.StatusConflict, "The thread stays silent with its channel, until that is unmuted."}
+	}
+	return nil
 }
 
 // outcome is what a visitor is told of an operator's error.

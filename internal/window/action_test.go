@@ -12,6 +12,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
 	"myao/internal/temporal"
@@ -110,6 +111,28 @@ func TestOrdersAreTheVisitors(t *testing.T) {
 	orders, err := w.operator.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
 	if err != nil || len(orders) != 1 || orders[0].By != "slack:W7" || orders[0].Kind != "mute" {
 		t.Errorf("orders %+v, %v", orders, err)
+	}
+}
+
+// Who ends a thread's silence is told where its channel's goes on.
+func TestUnmuteOfAThread(t *testing.T) {
+	w := newWorld(t)
+	w.Open(w.operator)
+	unmute := func(thread string, status int, says string) {
+		t.Helper()
+		body := `{"channel":"C1","thread":"` + thread + `","user":"U1","order":"unmute"}`
+		if got, said := w.do(http.MethodPost, "/sandbox/mind/order", body); got != status || said != says {
+			t.Errorf("unmute of %q: %d %s, want %d %s", thread, got, said, status, says)
+		}
+	}
+	const thread = "1700000000.000100"
+	w.done("order", `{"channel":"C1","user":"U1","order":"mute"}`)
+	w.done("order", `{"channel":"C1","thread":"`+thread+`","user":"U1","order":"mute"}`)
+	unmute(thread, http.StatusConflict, "The thread stays silent with its channel, until that is unmuted.")
+	unmute("", http.StatusNoContent, "")
+	unmute(thread, http.StatusNoContent, "")
+	if until, err := w.operator.Store.SilencedUntil(t.Context(), chat.Conversation{Team: "T1", Channel: "C1", Thread: thread}); err != nil || !until.IsZero() {
+		t.Errorf("silent until %v, %v", until, err)
 	}
 }
 
