@@ -157,6 +157,7 @@ func testClicks(t *testing.T, w *world) {
 	}{
 		{saying("#channels button", "random"), "general", `document.getElementById("title").innerText === "#random"`},
 		{saying("#people button", "bob"), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "bob"`},
+		{one(`.composer[data-pane="main"] [data-do="person"]`), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "carol"`},
 	} {
 		release := tb.hold(c.button)
 		if n == 0 { // the button itself changes
