@@ -231,6 +231,39 @@ func testOnlyForOne(t *testing.T, w *world) {
 	tb.await("bob's answer", fmt.Sprintf("document.querySelectorAll(%q).length === 1", mainList+" .ephemeral"))
 }
 
+// A page that nobody looks at does not follow the mind, whatever happens meanwhile: each
+// connection is one less for the pages that are looked at.
+func testHidden(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	tb.awaitPhase("idle", "waiting", "judging", "delaying", "replying")
+	follows := func() (n int) {
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		for _, url := range tb.requests {
+			if strings.Contains(url, "/sandbox/mind?") {
+				n++
+			}
+		}
+		return n
+	}
+	show := func(on bool) {
+		t.Helper()
+		eval[bool](tb, fmt.Sprintf(`(Object.defineProperty(document, "hidden", { configurable: true, value: %v }), document.dispatchEvent(new Event("visibilitychange")))`, !on))
+	}
+	show(false)
+	loaded, before := eval[int](tb, loads), follows()
+	w.post(t, "misbehave", map[string]any{"name": "order", "on": false}) // the page reads everything again
+	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, loaded))
+	w.say(t, "general", "bob", "said while nobody looks", "")
+	tb.awaitMessage(mainList, "said while nobody looks")
+	if n := follows(); n != before {
+		t.Errorf("a page that nobody looks at has begun to follow the mind %d times", n-before)
+	}
+	show(true)
+	await(t, "the page to follow the mind again", func() bool { return follows() > before })
+	tb.await("the mind to be known", phase)
+}
+
 func testFiles(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.click(one("#text-main"))

@@ -28,6 +28,7 @@ func TestPage(t *testing.T) {
 			{"clicks", testClicks},
 			{"loading", testLoading},
 			{"only for one", testOnlyForOne},
+			{"hidden", testHidden},
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
 			{"narrow", testNarrow},

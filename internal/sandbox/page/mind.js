@@ -13,7 +13,7 @@ let followed = null, leave = null; // leave: while there is a stream
 // follow listens to the conversation that is open: the thread's, else the channel's.
 export function follow() {
   const wanted = state.channel && state.channel + "/" + (state.thread || "");
-  if (wanted === followed && leave || !wanted) return;
+  if (wanted === followed && leave || !wanted || !watched()) return;
   rest();
   if (wanted !== followed) mind.latest = null;
   followed = wanted;
@@ -24,6 +24,8 @@ export function follow() {
   });
   tell("mind");
 }
+
+const watched = () => !document.hidden || document.body.classList.contains("touring");
 
 // rest lets go of the stream while nobody looks: a browser has few connections to one host.
 function rest() {
@@ -64,6 +66,6 @@ export function silence(m) {
 
 on("place", follow);
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) follow();
-  else if (!document.body.classList.contains("touring")) rest();
+  if (watched()) follow();
+  else rest();
 });
