@@ -264,6 +264,40 @@ func testHidden(t *testing.T, w *world) {
 	tb.await("the mind to be known", phase)
 }
 
+// The focus stays with what one does, also where that changes or removes a message.
+func testFocus(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	for _, text := range []string{"the focus stays here", "the focus was here"} {
+		tb.send("#text-main", text)
+		tb.awaitMessage(mainList, text)
+	}
+	tb.tabTo("#messages", chromedp.ModifierShift)
+	for !tb.is(`document.activeElement.matches("li.message") && document.activeElement.innerText.includes("the focus was here")`) {
+		tb.press(kb.ArrowUp)
+	}
+	last := message(mainList, "the focus was here")
+	tb.tabTo(`[aria-label="React with eyes"]`)
+	tb.press(kb.Enter)
+	tb.await("the reaction", fmt.Sprintf(`%s?.ariaLabel === "eyes, 1"`, last.in(".reactions button")))
+	if got := eval[string](tb, "document.activeElement.ariaLabel"); got != "React with eyes" {
+		t.Errorf("after a reaction the focus is at %q", got)
+	}
+	tb.tabTo(`[aria-label="Delete message"]`)
+	tb.press(kb.Enter)
+	tb.await("the message to be gone", "!"+string(last))
+	if !tb.is(`document.activeElement.closest("#messages li.message")`) {
+		t.Errorf("the focus is lost with the message\n%s", tb.sight())
+	}
+
+	tb.tool(message(mainList, "the focus stays here"), "Reply in thread")
+	tb.await("the thread to open", `document.activeElement.id === "text-thread"`)
+	w.post(t, "delete", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "ts": w.find(t, "general", "the focus stays here")})
+	tb.await("the thread to close with its root", "!"+shown(one("aside.thread")))
+	if got := tb.focused(); got != "text-main" {
+		t.Errorf("after the thread the focus is at %q, want the composer", got)
+	}
+}
+
 func testFiles(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.click(one("#text-main"))

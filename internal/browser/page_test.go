@@ -29,6 +29,7 @@ func TestPage(t *testing.T) {
 			{"loading", testLoading},
 			{"only for one", testOnlyForOne},
 			{"hidden", testHidden},
+			{"focus", testFocus},
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
 			{"narrow", testNarrow},

@@ -15,14 +15,16 @@ export function keep(list, rows, stays = () => false) {
       continue;
     }
     const node = make();
-    if (had?.node.contains(document.activeElement)) focus = [stop(had.node, document.activeElement), node];
+    if (had?.node.contains(document.activeElement)) focus = stop(had.node, document.activeElement, node);
     kept.set(key, { look, node });
   }
   list.kept = kept;
   const nodes = [...kept.values()].map(k => k.node), wanted = new Set(nodes);
-  for (const old of [...list.children]) if (!wanted.has(old)) old.remove();
+  const before = [...list.children], gone = before.findIndex(old => !wanted.has(old) && old.contains(document.activeElement));
+  if (gone >= 0) focus ||= beside(nodes, gone) || list;
+  for (const old of before) if (!wanted.has(old)) old.remove();
   nodes.forEach((node, i) => { if (list.children[i] !== node) list.insertBefore(node, list.children[i] || null); });
-  if (focus) refocus(...focus);
+  for (const to of [focus?.closest("[tabindex]"), focus]) to?.focus({ preventScroll: true }); // a message shows its buttons once it has the focus
   return nodes;
 }
 
@@ -32,11 +34,17 @@ for (const end of ["pointerup", "pointercancel", "dragend", "keyup"]) {
   document.addEventListener(end, () => setTimeout(() => [...pressed.values()].forEach(draw => draw()))); // after the click
 }
 
-const stops = "button, a[href], textarea, input, summary, [tabindex]";
-const stop = (node, at) => [...node.querySelectorAll(stops)].indexOf(at);
+const stops = "button:enabled, a[href], textarea, input, summary, [tabindex]";
+const name = e => e.getAttribute("aria-label") || e.textContent;
 
-// refocus gives a new node the focus that the one before had, at the same place.
-function refocus(i, node) {
-  const to = i < 0 ? node : [...node.querySelectorAll(stops)][i];
-  (to || node).focus({ preventScroll: true });
+// stop is what takes the focus in a new node that was at a place in the one before: what is
+// called so, else what is at the same place.
+function stop(had, at, node) {
+  if (at === had) return node;
+  const all = [...node.querySelectorAll(stops)], same = all[[...had.querySelectorAll(stops)].indexOf(at)];
+  return [same, ...all].find(e => e && name(e) === name(at)) || same || node;
 }
+
+// beside is what takes the focus where a row is gone: the next one, else the one before.
+const beside = (nodes, i) => [...nodes.slice(i), ...nodes.slice(0, i).reverse()]
+  .map(n => n.hasAttribute("tabindex") ? n : n.querySelector(stops)).find(Boolean);

@@ -14,7 +14,12 @@ export function drawMessages() {
   const all = [...c.messages.values()].filter(seen).sort((a, b) => a.ts < b.ts ? -1 : 1);
   fill($("messages"), all.filter(m => !isReply(m) || m.subtype === "thread_broadcast"), false);
   const root = state.thread && c.messages.get(state.thread);
-  if (state.thread && !root) { go({ thread: null }); return; }
+  if (state.thread && !root) {
+    const there = document.querySelector(".thread").contains(document.activeElement);
+    go({ thread: null });
+    if (there) $("text-main").focus();
+    return;
+  }
   document.querySelector(".thread").hidden = !root;
   document.body.classList.toggle("threaded", !!root);
   if (root) fill($("replies"), [root, ...all.filter(m => isReply(m) && m.thread_ts === root.ts)], true);
