@@ -298,6 +298,51 @@ func testFocus(t *testing.T, w *world) {
 	}
 }
 
+// What is begun in one place is not sent in another, and not lost.
+func testDrafts(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	for _, root := range []string{"one root for drafts", "other root for drafts"} {
+		w.say(t, "general", "bob", root, "")
+		tb.awaitMessage(mainList, root)
+	}
+	reply := func(root string) {
+		t.Helper()
+		eval[bool](tb, fmt.Sprintf("(%s.click(), true)", message(mainList, root).in(`[aria-label="Reply in thread"]`)))
+		tb.await("the thread "+root, fmt.Sprintf(`document.activeElement.id === "text-thread" && %s`, message(threadList, root)))
+	}
+	field := func(id, want string) {
+		t.Helper()
+		if got := eval[string](tb, fmt.Sprintf("document.getElementById(%q).value", id)); got != want {
+			t.Errorf("%s has %q, want %q", id, got, want)
+		}
+	}
+	tb.click(one("#text-main"))
+	tb.write("begun in general")
+	reply("one root for drafts")
+	tb.write("begun in a thread")
+	tb.click(one(`aside.thread input[name="broadcast"]`))
+	reply("other root for drafts")
+	field("text-thread", "")
+	if tb.is(`document.querySelector('aside.thread input[name="broadcast"]').checked`) {
+		t.Error("a reply in another thread would go to the channel, too")
+	}
+	reply("one root for drafts")
+	field("text-thread", "begun in a thread")
+	tb.press("2", chromedp.ModifierAlt)
+	tb.awaitWriter("bob")
+	field("text-thread", "begun in a thread")
+	field("text-main", "begun in general")
+	tb.visit("random")
+	field("text-main", "")
+	tb.visit("general")
+	field("text-main", "begun in general")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "begun in general")
+	tb.visit("random")
+	tb.visit("general")
+	field("text-main", "")
+}
+
 func testFiles(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.click(one("#text-main"))

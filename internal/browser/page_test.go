@@ -30,6 +30,7 @@ func TestPage(t *testing.T) {
 			{"only for one", testOnlyForOne},
 			{"hidden", testHidden},
 			{"focus", testFocus},
+			{"drafts", testDrafts},
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
 			{"narrow", testNarrow},

@@ -48,14 +48,34 @@ function compose(form) {
     area.setAttribute("aria-activedescendant", menu.id + "-" + chosen);
   };
 
+  // ── drafts: what is begun belongs to the channel, or to the thread, that it is begun in ──
+  const drafts = new Map();
+  const place = () => state.channel + (inThread ? "/" + state.thread : "");
+  let at = place();
+  on("place", () => {
+    if (at === place()) return;
+    drafts.set(at, area.value);
+    at = place();
+    area.value = drafts.get(at) || "";
+    if (form.elements.broadcast) form.elements.broadcast.checked = false;
+    attach(false);
+    close();
+    grow();
+  });
+
   // ── sending ──
   let sending = false;
   const send = async () => {
     const text = area.value, name = file && !file.hidden ? file.value.trim() : "";
     if (sending || !text.trim() && !name) return;
     sending = true;
+    const from = at;
     const done = await act("say", { text, file: name, thread: inThread ? state.thread : "", broadcast: !!form.elements.broadcast?.checked });
     sending = false;
+    if (from !== at) { // somebody has gone on meanwhile
+      if (done) drafts.delete(from);
+      return;
+    }
     if (done) {
       area.value = area.value.startsWith(text) ? area.value.slice(text.length) : area.value; // but what was typed meanwhile
       attach(false);
