@@ -177,6 +177,22 @@ func testMind(t *testing.T, w *world) {
 	tb.checkLink(t, thread)
 }
 
+// Who closes a prompt is where it was opened, also if that has been drawn anew meanwhile.
+func testPrompt(t *testing.T, w *world) {
+	tb, thread := w.topic(t, "about a prompt")
+	tb.send("#text-thread", "@myao what is a prompt?")
+	w.awaitAnswer(t, "random", thread)
+	tb.awaitOutcome("posted")
+	tb.awaitPhase("idle")
+	tb.click(decided("posted").in("button.prompt"))
+	tb.await("the prompt", `document.getElementById("prompt").open && document.getElementById("prompt-text").innerText.includes("what is a prompt")`)
+	w.post(t, "edit", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "ts": w.find(t, "random", "@myao what is a prompt?"), "text": "@myao what was a prompt?"})
+	tb.await("the decision to tell of the edited message", fmt.Sprintf(`/what was a prompt/.test(%s?.innerText)`, decided("posted")))
+	tb.press(kb.Escape)
+	tb.await("Escape to close the prompt", `!document.getElementById("prompt").open`)
+	tb.await("the focus to be at the button again", `document.activeElement.matches("#mind-story button.prompt")`)
+}
+
 // countsDown watches the countdown to the judgment, and reports whether there was enough
 // time to see it go down.
 func (tb *tab) countsDown(t *testing.T) bool {

@@ -42,6 +42,7 @@ func TestPage(t *testing.T) {
 	// Each of these is in a thread of its own.
 	for _, p := range []part{
 		{"mind", testMind},
+		{"prompt", testPrompt},
 		{"withdrawn", testWithdrawn},
 		{"answer now", testAnswerNow},
 		{"drop", testDrop},

@@ -7,7 +7,8 @@ const dialog = $("prompt");
 let calls = [];
 
 export async function showPrompt(decision, when) {
-  calls = [];
+  const own = calls = [];
+  dialog.dataset.decision = decision.key;
   $("prompt-of").textContent = "for the decision of " + clock(when);
   $("prompt-tabs").replaceChildren();
   $("prompt-text").replaceChildren(el("p", { class: "none" }, "Loading …"));
@@ -15,8 +16,11 @@ export async function showPrompt(decision, when) {
   try {
     const answer = await fetch("sandbox/mind/prompts?" + new URLSearchParams({ decision: decision.key }));
     if (!answer.ok) throw new Error((await answer.text()).trim());
-    calls = await answer.json();
+    const all = await answer.json();
+    if (own !== calls) return; // another one is shown by now
+    calls = all;
   } catch (e) {
+    if (own !== calls) return;
     $("prompt-text").replaceChildren(el("p", { class: "none" }, "It cannot be had: " + e.message));
     return;
   }
@@ -81,4 +85,9 @@ $("prompt-tabs").addEventListener("keydown", e => {
   e.currentTarget.children[next].focus();
 });
 $("close-prompt").addEventListener("click", () => dialog.close());
+// The button that opened it has the focus back; or, drawn anew meanwhile, the one in its place.
+dialog.addEventListener("close", () => {
+  if (document.activeElement !== document.body && !dialog.contains(document.activeElement)) return;
+  document.querySelector(`button.prompt[data-decision="${CSS.escape(dialog.dataset.decision)}"]`)?.focus({ preventScroll: true });
+});
 dialog.addEventListener("click", e => { if (e.target === dialog) dialog.close(); }); // the veil around it
