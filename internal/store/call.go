@@ -93,7 +93,7 @@ func (s *Store) Tallies(ctx context.Context, decision, purpose string) ([]Tally,
 // TakesCalls reports whether a call can be written down: one is, and taken back.
 func (s *Store) TakesCalls(ctx context.Context) error {
 	back := errors.New("taken back")
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&callRow{}).Error; err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (r channelRow) news(old channelRow) bool {
 // known of them now. What it does not say anything of is left. first is as in meet.
 func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map[string]channelRow, first int64, all *Synced) error {
 	var synced Synced
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if s.sqlite == "" {
 			// One at a time. The rows that are there are locked in order; but two that meet
 			// new channels side by side may each hold what the other wants next.

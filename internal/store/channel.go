@@ -86,7 +86,7 @@ func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[st
 // empty name leaves the one that is known. What Slack said before it said that not
 // everybody may read the channel does not open it.
 func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var known []channelRow
 		if err := s.locked(tx).Where("team_id = ? AND channel_id = ? AND refreshed_us <> 0", team, c.ID).Find(&known).Error; err != nil {
 			return err

@@ -182,7 +182,7 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 	if db := s.db.WithContext(ctx); s.sqlite != "" {
 		err = ask(db)
 	} else {
-		err = db.Transaction(func(tx *gorm.DB) error {
+		err = s.transaction(ctx, func(tx *gorm.DB) error {
 			if err := tx.Exec("SET LOCAL jit = off").Error; err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ type forgetting struct {
 const clocks = 5 * time.Minute
 
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		done = ForgetResult{Scopes: []chat.Scope{}}
 		order := s.orderRow(Order{ID: f.id, Scope: f.scope, Kind: "forget", By: f.by, Subject: strings.Join(f.ts, " ")})
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&order)

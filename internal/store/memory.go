@@ -204,7 +204,7 @@ func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
 		}
 		row.Sources = string(sources)
 	}
-	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	return s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.hold(tx, m.Scope); err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ type Remembered struct {
 // If an order has been given since the cursor was taken, nothing is changed and the error
 // is ErrOverruled.
 func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
+	err := s.transaction(ctx, func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
 	if err != nil {
 		return fmt.Errorf("save memories of %s: %w", r.Scope, err)
 	}

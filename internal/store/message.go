@@ -113,7 +113,7 @@ func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
 	}
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		ts := make([]string, len(read))
 		for i, m := range read {
 			ts[i] = m.TS

@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		registry: r,
 		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "myao_database_statement_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw) and their result (ok, error).",
+			Name: "myao_database_statement_seconds", Help: "Time that statements took, by what they do (create, query, update, delete, row, raw, commit; begin where that fails) and their result (ok, error).",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"operation", "result"}),
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -39,7 +39,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, outcome := range outcomes {
 		m.settled.WithLabelValues(string(outcome))
 	}
-	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw"} {
+	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
 		m.statements.WithLabelValues(operation, "error") // zero, and not unknown
 	}
 	r.MustRegister(m.statements, m.settled)
@@ -51,6 +51,19 @@ func (m *Metrics) settle(outcome conversation.Outcome, rows int64) {
 	if m != nil {
 		m.settled.WithLabelValues(string(outcome)).Add(float64(rows))
 	}
+}
+
+// statement counts a statement that has taken so long, and its result.
+func (m *Metrics) statement(operation string, err error, took time.Duration) {
+	if m == nil {
+		return
+	}
+	result := "ok"
+	// A key that is there already is an answer, and so is that nothing was found.
+	if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) && !errors.Is(err, gorm.ErrRecordNotFound) {
+		result = "error"
+	}
+	m.statements.WithLabelValues(operation, result).Observe(took.Seconds())
 }
 
 // Measure has all that the database is asked counted, from now on. It is for a store
@@ -94,11 +107,6 @@ func (s *Store) end(operation string) func(*gorm.DB) {
 		if !ok {
 			return
 		}
-		result := "ok"
-		// A key that is there already is an answer, and so is that nothing was found.
-		if err := db.Error; err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) && !errors.Is(err, gorm.ErrRecordNotFound) {
-			result = "error"
-		}
-		s.metrics.statements.WithLabelValues(operation, result).Observe(s.now().Sub(began).Seconds())
+		s.metrics.statement(operation, db.Error, s.now().Sub(began))
 	}
 }

@@ -1,11 +1,17 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"gorm.io/gorm"
+
+	"myao/internal/testserver"
 )
 
 // What becomes of a decision is counted once, however often it is written down.
@@ -36,6 +42,20 @@ func TestMetrics(t *testing.T) {
 	if err := s.db.WithContext(ctx).Exec("SELECT nonsense").Error; err == nil {
 		t.Fatal("the database knows nonsense")
 	}
+	gone, cancel := context.WithCancel(ctx)
+	if err := s.transaction(gone, func(*gorm.DB) error { cancel(); return nil }); err == nil {
+		t.Fatal("a transaction is committed whose context has ended")
+	}
+	unlock := testserver.LockSQLite(t, s.sqlite)
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if err := s.transaction(soon, func(*gorm.DB) error { return nil }); err == nil {
+		t.Fatal("a transaction begins while the file is locked")
+	}
+	_ = unlock()
+	if err := s.transaction(ctx, func(*gorm.DB) error { return errors.New("no") }); err == nil {
+		t.Fatal("a transaction is committed that was given up")
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +73,7 @@ func TestMetrics(t *testing.T) {
 	for key, want := range map[string]float64{
 		"myao_decisions_settled_total silent": 1, "myao_decisions_settled_total posted": 1, "myao_decisions_settled_total failed": 0,
 		"myao_database_statement_seconds create ok": 4, "myao_database_statement_seconds update ok": 2, "myao_database_statement_seconds raw error": 1,
+		"myao_database_statement_seconds commit error": 1, "myao_database_statement_seconds begin error": 1,
 	} {
 		if n, ok := got[key]; !ok || n != want {
 			t.Errorf("%s: %v, want %v of %v", key, n, want, got)

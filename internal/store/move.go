@@ -43,7 +43,7 @@ func (o Order) MovedFrom() string {
 // but who is in it may read either of them: Slack changes the ids of private channels alone.
 // Memories, and what was said, stay with the old id.
 func (s *Store) MoveChannel(ctx context.Context, m Move) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		silent, err := s.silentIn(tx, m.Team, m.From)
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ var ErrOtherOrder = errors.New("another order has this id")
 // a mute that comes late, and again, does not undo an unmute. It returns ErrOtherOrder
 // where the id is that of an order about something else.
 func (s *Store) Obey(ctx context.Context, o Order) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		fresh, err := s.putOrder(tx, o)
 		if err != nil {
 			return err

@@ -109,7 +109,7 @@ var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 // nothing is written and the error is ErrUnderWay; but for one that BeginSend calls
 // outdated, and of which nothing is in Slack, nor may be.
 func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []outboxRow
 		if err := s.locked(tx).Where("reply = ?", parts[0].Reply).Order("part").Find(&rows).Error; err != nil {
 			return err
@@ -201,7 +201,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 // why the reply was refused. It reports whether it did: not where nothing was refused, or
 // the note was.
 func (s *Store) Excuse(ctx context.Context, reply, note, reason string) (excused bool, err error) {
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND text <> ?", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
 			return err
@@ -242,7 +242,7 @@ func (s *Store) Replied(ctx context.Context, p Part, m chat.Message) (settled *D
 }
 
 func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(tx *gorm.DB) error) error {
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Model(&outboxRow{}).Where("key = ?", p.Key).
 			Updates(map[string]any{"state": Sent, "leased_us": 0, "sent_ts": m.TS, "error": ""}).Error; err != nil {
 			return err

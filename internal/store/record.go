@@ -134,7 +134,7 @@ var errOvertaken = errors.New("overtaken by another event of the same message")
 // that no two wait for each other.
 func (s *Store) commit(ctx context.Context, group []*news) error {
 	slices.SortFunc(group, func(a, b *news) int { return strings.Compare(a.key, b.key) })
-	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	return s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.insert(tx, group...); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (e Entry) writes() bool { return e.Message != nil || len(e.Changes) > 0 || 
 
 // commitAlone commits whatever there may be to commit about a message, known or not.
 func (s *Store) commitAlone(n *news) error {
-	return s.db.WithContext(n.ctx).Transaction(func(tx *gorm.DB) error {
+	return s.transaction(n.ctx, func(tx *gorm.DB) error {
 		n.inserted, n.written = false, nil
 		var there []string
 		if err := s.locked(tx).Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND ts = ?", n.message.Team, n.message.Channel, n.message.TS).

@@ -67,7 +67,7 @@ func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, t
 // or nil; the scope is its alone meanwhile.
 func (s *Store) ordain(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
 	var made memoryRow
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.hold(tx, o.Scope); err != nil {
 			return err
 		}

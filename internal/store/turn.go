@@ -133,7 +133,7 @@ func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease t
 
 // beginInTurn is BeginSend of any part.
 func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		// The reply is locked before its channel, as in Posted.
 		var rows []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part >= ?", p.Reply, p.Number).Order("part").Find(&rows).Error; err != nil {

@@ -1,0 +1,27 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+)
+
+// transaction does all of do, or nothing of it. Its beginning, where that fails, and its
+// commit are counted as statements are: SQLite waits for its lock when a transaction
+// begins, and finds a disk full when it is committed.
+func (s *Store) transaction(ctx context.Context, do func(tx *gorm.DB) error) error {
+	begun, committing, at := false, false, s.now()
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		begun = true
+		err := do(tx)
+		committing, at = err == nil, s.now()
+		return err
+	})
+	switch {
+	case committing:
+		s.metrics.statement("commit", err, s.now().Sub(at))
+	case !begun:
+		s.metrics.statement("begin", err, s.now().Sub(at))
+	}
+	return err
+}
