@@ -216,11 +216,11 @@ func (c *collector) traces() map[string][]span {
 	return all
 }
 
-// listens is the address that the worker answers at.
+// listens is the address that the program answers at.
 func (p *program) listens() string {
 	p.s.t.Helper()
-	says := regexp.MustCompile(`"worker listens".*"address":"([^"]*)"`)
-	p.s.await("the worker to listen", 30*time.Second, func() bool { return says.MatchString(p.log.String()) })
+	says := regexp.MustCompile(`"` + p.name + ` listens".*"address":"([^"]*)"`)
+	p.s.await("the "+p.name+" to listen", 30*time.Second, func() bool { return says.MatchString(p.log.String()) })
 	all := says.FindAllStringSubmatch(p.log.String(), -1)
 	return all[len(all)-1][1]
 }
