@@ -205,10 +205,11 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 // An @ that is not encoded puts a part of a password where it is not looked for: into the
 // host's name, the database's, an option.
 func TestNoPartOfAPasswordIsTold(t *testing.T) {
-	want := `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME with no @ but the one before HOST: elsewhere, as in a password, @ is %40, / is %2F, ? is %3F, # is %23`
+	want := `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME with no @ but the one before HOST: elsewhere, as in a password, @ is %40, / is %2F, ? is %3F, # is %23, % is %25`
 	for _, address := range []string{
 		"u:part1@part2@h:99999/x", "u:part1@part2@h:5432/x", "u:12/part2@h/x", "u:12?part2@h/x", "u:12#part2@h/x",
 		"u:part1@12/part2@h/x", "u:part1@12?part2@h/x", "u:part1@12#part2@h/x", "h/x?password=part1@part2",
+		"u:part1/part2@h/x", "u:part1?part2@h/x", "u:part1#part2@h/x", "u:part1%part2@h/x", "u:part1%@h/x",
 	} {
 		got := faultsOf(t, over("database: {url: 'postgres://"+address+"'}"), nil)
 		if len(got) != 1 || got[0].String() != want {

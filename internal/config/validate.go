@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -145,10 +146,10 @@ func (d Database) validate(f *faults) {
 	}
 	u, err := url.Parse(d.URL)
 	switch {
+	case strings.HasPrefix(d.URL, "postgres") && (strayAt(d.URL) || errors.As(err, new(url.EscapeError))):
+		f.add("database.url", d.Redacted(), "%s with no @ but the one before HOST: elsewhere, as in a password, @ is %%40, / is %%2F, ? is %%3F, # is %%23, %% is %%25", allowed)
 	case err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "":
 		f.add("database.url", d.Redacted(), "%s", allowed)
-	case strayAt(d.URL):
-		f.add("database.url", d.Redacted(), "%s with no @ but the one before HOST: elsewhere, as in a password, @ is %%40, / is %%2F, ? is %%3F, # is %%23", allowed)
 	default:
 		if why := refused(d.URL); why != "" {
 			f.add("database.url", d.Redacted(), "%s that can be connected to: %s", allowed, why)
