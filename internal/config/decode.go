@@ -156,11 +156,11 @@ func strict(from, to reflect.Value) (any, error) {
 	trimmed := strings.TrimSpace(string(text))
 	switch to.Kind() {
 	case reflect.String:
-		switch v.(type) {
+		switch v := v.(type) {
 		case expanded:
-			return string(text), nil
+			return unspaced(string(text), to), nil
 		case string:
-			return v, nil
+			return unspaced(v, to), nil
 		case map[string]any, []any:
 			return nil, wrongType{v, "text"}
 		}
@@ -206,6 +206,15 @@ func strict(from, to reflect.Value) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// unspaced returns a text as its target wants it: a secret without the space around it,
+// such as the end of the line of the file that it was copied from.
+func unspaced(s string, to reflect.Value) string {
+	if to.Type() == reflect.TypeFor[Secret]() {
+		return strings.TrimSpace(s)
+	}
+	return s
 }
 
 // wrongTypes tells the faults inside mapstructure's tree of errors, and returns

@@ -70,6 +70,19 @@ func TestWhatNothingUsesNeedsNoVariable(t *testing.T) {
 	}
 }
 
+// What a secret was copied from ends its line with it, and a variable may hold a blank.
+func TestASecretHasNoSpaceAroundIt(t *testing.T) {
+	const text = "slack: {bot_token: ' x ', signing_secret: '${S}', app_token: '${A}'}\nllm: {gemini: {api_key: '${G}'}}"
+	c := parse(t, over(text), env{"S": "shh\n", "A": " ", "G": "\tkey\r\n"})
+	if c.Slack.BotToken != "x" || c.Slack.SigningSecret != "shh" || c.Slack.SocketMode() || c.LLM.Gemini.APIKey != "key" {
+		t.Errorf("got %q, %q, %q, %q", string(c.Slack.BotToken), string(c.Slack.SigningSecret), string(c.Slack.AppToken), string(c.LLM.Gemini.APIKey))
+	}
+	got := faultsOf(t, over(text), env{"S": " ", "A": "\n", "G": "key"})
+	if len(got) != 1 || got[0].Key != "slack.signing_secret" {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestSocketModeNeedsNoSigningSecret(t *testing.T) {
 	const text = "slack: {bot_token: x, signing_secret: '${S}', app_token: '${A:-}'}"
 	c := parse(t, over(text), env{"A": "xapp-1"})

@@ -135,7 +135,7 @@ func text(v any) string {
 // tells them.
 func collectSecrets(v any, t reflect.Type, f *faults) {
 	if t == reflect.TypeFor[Secret]() || t == reflect.TypeFor[map[string]Secret]() {
-		leaves(v, func(s string) { f.secrets = append(f.secrets, s) })
+		leaves(v, func(s string) { f.secrets = append(f.secrets, strings.TrimSpace(s)) })
 		return
 	}
 	m, _ := v.(map[string]any)
