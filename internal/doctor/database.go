@@ -76,6 +76,10 @@ func (e *examination) absent(path string) Finding {
 	}
 }
 
+// leastRoom is how many bytes of its disk SQLite's log and what it copies from it may want
+// in a quiet hour. With none, nothing is committed, while the lock that writes looks for is had.
+const leastRoom = 16 << 20
+
 // file looks at who can read what people said, and whether this account may write it.
 func (e *examination) file(context.Context) Finding {
 	if e.db == nil {
@@ -83,6 +87,10 @@ func (e *examination) file(context.Context) Finding {
 	}
 	path, _ := e.Config.Database.SQLitePath()
 	dir := filepath.Dir(path)
+	if left, known := e.room(dir); known && left < leastRoom {
+		return fail("make room there, or let database.url name a file on another disk, with the programs stopped and the file moved",
+			"the disk of %s has %d KiB left: once it is full nothing can be written", path, left>>10)
+	}
 	for _, name := range []string{path, path + "-wal"} {
 		info, err := os.Stat(name)
 		switch {

@@ -46,7 +46,7 @@ func look(t *testing.T, url string, clock func() time.Time) []Finding {
 	t.Helper()
 	c := config.Default()
 	c.Database.URL = url
-	e := &examination{Doctor: Doctor{Config: c, Clock: clock}}
+	e := &examination{Doctor: Doctor{Config: c, Clock: clock}, room: room}
 	defer e.close()
 	return examine(t.Context(), []check{
 		{name: "database", look: e.database}, {name: "database file", needs: "database", look: e.file},
@@ -91,6 +91,36 @@ func TestDatabase(t *testing.T) {
 				expect(t, f, tc.statuses[i], tc.says[i])
 			}
 		})
+	}
+}
+
+// A disk that is full lets a transaction begin, and nothing be committed.
+func TestDatabaseOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	if left, known := room(t.TempDir()); known && left == 0 {
+		t.Error("there is no room where tests write")
+	}
+	if _, known := room(filepath.Join(t.TempDir(), "none")); known {
+		t.Error("it knows the room of a directory that is not there")
+	}
+	path := filepath.Join(t.TempDir(), "myao.db")
+	s, err := store.Open(t.Context(), "sqlite:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, tc := range []struct {
+		left  uint64
+		known bool
+		want  Status
+		says  string
+	}{
+		{0, true, Fail, "has 0 KiB left"}, {300 << 10, true, Fail, "has 300 KiB left"}, {leastRoom, true, OK, ""}, {0, false, OK, ""},
+	} {
+		c := config.Default()
+		c.Database.URL = "sqlite:" + path
+		e := &examination{Doctor: Doctor{Config: c}, db: s, room: func(string) (uint64, bool) { return tc.left, tc.known }}
+		expect(t, e.file(t.Context()), tc.want, tc.says)
 	}
 }
 

@@ -97,12 +97,13 @@ type examination struct {
 	reached  bool // something answers at the events address
 	temporal client.Client
 	db       *store.Store
+	room     func(dir string) (left uint64, known bool)
 }
 
 // Examine makes all checks side by side and returns what they found, in an order that does
 // not change from time to time.
 func (d Doctor) Examine(ctx context.Context) []Finding {
-	e := &examination{Doctor: d}
+	e := &examination{Doctor: d, room: room}
 	defer e.close()
 	return hide(examine(ctx, e.checks()), d.Config)
 }

@@ -1,0 +1,12 @@
+package doctor
+
+import "syscall"
+
+// room is how many bytes this account may yet write to the disk that a directory is on.
+func room(dir string) (left uint64, known bool) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return 0, false
+	}
+	return disk.Bavail * uint64(disk.Bsize), true
+}
