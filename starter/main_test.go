@@ -207,6 +207,7 @@ func TestExitStatus(t *testing.T) {
 		{"unknown command", []string{"--config", good, "fly"}, 2, []string{"unexpected argument fly"}},
 		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
 		{"two faults", []string{"--config", configuration(t, "127.0.0.1:0", "mysql:x", "ftp://slack", "")}, 1, []string{"database.url", "slack.api_url"}},
+		{"a database that is away", []string{"--config", configuration(t, "127.0.0.1:0", "postgres://nobody@"+nowhere+"/none", "http://"+nowhere+"/api/", ""), "usage"}, 1, []string{"connection refused"}},
 		{"an address in use", []string{"--config", configuration(t, busy.Addr().String(), sqlite(t), "http://"+nowhere+"/api/", "")}, 1, []string{"address already in use"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 
 	"myao/internal/config"
 	"myao/internal/store"
@@ -111,7 +112,7 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 	}
 	p.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := do(ctx, p); err != nil {
-		_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, strings.Join(strings.FieldsFunc(err.Error(), unicode.IsControl), " "))
 		return 1
 	}
 	return 0
