@@ -57,6 +57,7 @@ func TestExitStatus(t *testing.T) {
 		{"help", []string{"--help"}, 0, []string{"-config FILE"}},
 		{"unknown flag", []string{"--verbose"}, 2, []string{"-verbose"}},
 		{"an argument", []string{"--config", write(t), "serve"}, 2, []string{`unexpected argument "serve"`}},
+		{"an empty file name", []string{"--config", ""}, 2, []string{"--config is given and empty"}},
 		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
 		{"a wrong configuration", []string{"--config", write(t, "provider: demo}", "provider: parrot}")}, 1,
 			[]string{"agents.response.provider", "parrot", "agents.judgment.provider", "agents.memory.provider"}},

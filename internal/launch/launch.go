@@ -56,6 +56,9 @@ func Run(ctx context.Context, name string, args []string, stderr io.Writer, serv
 		return 0
 	case err != nil:
 		return 2
+	case *path == "": // as where a variable of the shell is not set
+		_, _ = fmt.Fprintf(stderr, "%s: --config is given and empty\n", name)
+		return 2
 	case flags.NArg() > 0:
 		_, _ = fmt.Fprintf(stderr, "%s: unexpected argument %q: there are none but --config FILE\n", name, flags.Arg(0))
 		return 2
