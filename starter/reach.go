@@ -106,6 +106,8 @@ func (r reaching) explain(ctx context.Context, err error) error {
 	case errors.Is(err, operator.ErrNoServer):
 		return fmt.Errorf("temporal at %s did not answer%s. Is it running, and do TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it?",
 			temporal.Address(), r.unanswered(ctx, err))
+	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
+		return fmt.Errorf("temporal at %s has no namespace %s: does TEMPORAL_NAMESPACE name it?", temporal.Address(), temporal.Namespace())
 	case errors.Is(err, operator.ErrUnwritable):
 		return fmt.Errorf("no worker answered within %s, and the database takes no writes, which may be what keeps it: what does starter doctor say?", r.Timeout)
 	case errors.Is(err, operator.ErrNoWorker):

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"myao/internal/testserver"
 )
 
 // Why Temporal cannot be reached is said; of the time only where it has passed.
@@ -36,5 +38,18 @@ func TestWhatIsSaidWithoutTemporal(t *testing.T) {
 				t.Errorf("no time has passed: %s", said)
 			}
 		})
+	}
+}
+
+func TestWhatIsSaidOfANamespaceThatIsNotThere(t *testing.T) {
+	o := newOffice(t, "")
+	address := testserver.Temporal(t)
+	t.Setenv("TEMPORAL_ADDRESS", address)
+	t.Setenv("TEMPORAL_NAMESPACE", "nowhere")
+	want := "temporal at " + address + " has no namespace nowhere: does TEMPORAL_NAMESPACE name it?\n"
+	for _, command := range [][]string{{"conversations"}, {"show", "general"}, {"mute", "general"}} {
+		if status, _, said := o.command(command...); status != 1 || !strings.HasSuffix(said, ": "+want) {
+			t.Errorf("%s: status %d, want 1 and %q: %s", command, status, want, said)
+		}
 	}
 }

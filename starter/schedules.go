@@ -72,6 +72,9 @@ func (s *starter) schedule(ctx context.Context) error {
 		if left = failed; len(left) == 0 {
 			return nil
 		}
+		if ctx.Err() != nil {
+			return ctx.Err() // that is all that they tell
+		}
 		s.Logger.Error("schedules not made; trying again", "error", errors.Join(errs...), "in", wait.String())
 		if err := launch.Pause(ctx, wait); err != nil {
 			return err
