@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"myao/internal/store"
 )
 
@@ -30,8 +32,15 @@ func (e *examination) database(ctx context.Context) Finding {
 	db, err := store.Open(ctx, e.Config.Database.URL)
 	if err != nil {
 		mend := "start Postgres, and let database.url name it, with a user and a database that there are"
-		if file {
+		refused := new(pgconn.PgError)
+		_ = errors.As(err, &refused)
+		switch { // by the codes of postgresql.org/docs/current/errcodes-appendix.html
+		case file:
 			mend = "let the account that runs this read and write the file; if it is no SQLite database, let database.url name another"
+		case strings.HasPrefix(refused.Code, "28"): // not authorized
+			mend = "let database.url have a user that there is, and its password; pg_hba.conf has to let it in from here"
+		case refused.Code == "3D000": // no such database
+			mend = "create the database, as a user that may, or let database.url name a database that there is"
 		}
 		return fail(mend, "%v", err)
 	}

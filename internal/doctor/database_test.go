@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -137,6 +138,18 @@ func TestDatabaseIsNotMade(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the directory holds %v, %v; want the obstacle alone", entries, err)
 	}
+}
+
+func TestPostgresThatRefuses(t *testing.T) {
+	t.Parallel()
+	server, err := url.Parse(testserver.StartPostgres(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, elsewhere := *server, *server
+	stranger.User, elsewhere.Path = url.UserPassword("stranger", "hunter2"), "/nowhere"
+	expect(t, look(t, stranger.String(), time.Now)[0], Fail, `"stranger" does not exist (SQLSTATE 28000) → let database.url have a user that there is`)
+	expect(t, look(t, elsewhere.String(), time.Now)[0], Fail, `"nowhere" does not exist (SQLSTATE 3D000) → create the database`)
 }
 
 // A file that another program has locked can be read, and nothing more.
