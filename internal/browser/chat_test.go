@@ -91,6 +91,13 @@ func testMentions(t *testing.T, w *world) {
 	list := one(`.composer[data-pane="main"] [role="listbox"]`)
 	tb.write("@")
 	tb.await("everybody to be suggested", shown(list)+` && ["myao", "bob", "carol"].every(n => `+string(list)+`.innerText.includes(n))`)
+	tb.write("ca")
+	tb.await("who is left to be suggested", fmt.Sprintf(`!%s.innerText.includes("bob")`, list))
+	tb.press(kb.Enter, chromedp.ModifierShift)
+	tb.await("a new line, and no name", `document.getElementById("text-main").value === "@ca\n"`)
+	for range "ca\n" {
+		tb.press(kb.Backspace)
+	}
 	tb.write("bo")
 	tb.await("who is left to be suggested", fmt.Sprintf(`!%s.innerText.includes("carol")`, list))
 	tb.press(kb.Enter)

@@ -89,11 +89,12 @@ function compose(form) {
   area.addEventListener("input", () => { chosen = 0; grow(); suggest(); });
   area.addEventListener("blur", close);
   area.addEventListener("keydown", e => {
-    const options = menu.hidden ? 0 : menu.children.length;
+    if (e.isComposing) return; // the keys are the input method's
+    const options = menu.hidden || e.shiftKey ? 0 : menu.children.length;
     if (options && (e.key === "ArrowDown" || e.key === "ArrowUp")) { e.preventDefault(); chosen = (chosen + (e.key === "ArrowDown" ? 1 : options - 1)) % options; suggest(); }
     else if (options && (e.key === "Tab" || e.key === "Enter")) { e.preventDefault(); insert("@" + menu.children[chosen].dataset.name); }
     else if (options && e.key === "Escape") { e.preventDefault(); close(); }
-    else if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); send(); }
+    else if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); send(); }
     else if (e.key === "ArrowUp" && !area.value) { e.preventDefault(); editLast(list); }
   });
   form.addEventListener("submit", e => { e.preventDefault(); send(); });
