@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -182,20 +183,25 @@ func testClicks(t *testing.T, w *world) {
 func testLoading(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
-	before := eval[int](tb, loads)
 	// Whatever is told of faults, the page reads everything again.
 	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
-	var answer fetch.RequestID
-	await(t, "the page to ask for everything", func() bool {
-		tb.mu.Lock()
-		defer tb.mu.Unlock()
-		if len(tb.paused) > 0 {
-			answer = tb.paused[0]
-		}
-		return answer != ""
-	})
+	asked := func(times int) (answer fetch.RequestID) {
+		await(t, "the page to ask for everything", func() bool {
+			tb.mu.Lock()
+			defer tb.mu.Unlock()
+			if len(tb.paused) >= times {
+				answer = tb.paused[times-1]
+			}
+			return answer != ""
+		})
+		return answer
+	}
+	// It asks again where it gets no answer.
+	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: asked(1), ErrorReason: network.ErrorReasonFailed})
+	answer := asked(2)
 	w.say(t, "general", "bob", "said while it reads", "")
 	tb.awaitMessage(mainList, "said while it reads")
+	before := eval[int](tb, loads)
 	call(tb, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: answer})
 	tb.await("all to have been read", fmt.Sprintf("%s > %d", loads, before))
 	call(tb, fetch.Disable, cdp.Empty{})

@@ -44,16 +44,15 @@ let since = null; // what has changed since a load began
 // is applied to that once more.
 async function load() {
   const own = since = [];
-  try {
-    const answer = await fetch("sandbox/state");
-    const all = answer.ok && await answer.json();
-    if (!all || own !== since) return; // another one is under way
-    since = null;
-    take(all);
-    if (own.map(apply).length) tell("chat");
-  } catch {
-    // The stream comes back, and with it this.
+  const all = await fetch("sandbox/state").then(answer => answer.ok && answer.json()).catch(() => null);
+  if (own !== since) return; // another one is under way
+  if (!all) { // the stream may come back before, and with it this
+    setTimeout(() => { if (own === since) load(); }, 1000);
+    return;
   }
+  since = null;
+  take(all);
+  if (own.map(apply).length) tell("chat");
 }
 
 // ── what changes ───────────────────────────────────────────────────────────
