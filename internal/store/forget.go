@@ -68,7 +68,8 @@ type forgetting struct {
 	until  int64
 }
 
-// clocks is how far the clocks of Slack and of who makes memories may differ.
+// clocks is how far the clocks of Slack, and of who decides and makes memories, may differ:
+// where it is more, the door takes nothing (slack.MaxSkew).
 const clocks = 5 * time.Minute
 
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {

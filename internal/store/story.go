@@ -98,16 +98,12 @@ func passed(rows []changeRow) []Passed {
 	return out
 }
 
-// skew is how far a clock by which decisions are taken may be behind Slack's, by which
-// messages are sent: if it is further, the door takes nothing (slack.MaxSkew).
-const skew = 5 * time.Minute
-
 // DecisionsSince is the decisions of some conversations that were taken since a time, or are
 // about a message sent since then, oldest first, at most limit.
 func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Decision, error) {
 	var rows []Decision
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND decided_us >= ? AND (decided_us >= ? OR trigger_ts >= ?)",
-		workflowIDs, stamp(since)-skew.Microseconds(), stamp(since), chat.TS(instant(stamp(since)))).
+		workflowIDs, stamp(since)-clocks.Microseconds(), stamp(since), chat.TS(instant(stamp(since)))).
 		Order("decided_us, key").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read decisions of %d conversations: %w", len(workflowIDs), err)
 	}
@@ -121,9 +117,9 @@ func (s *Store) About(ctx context.Context, workflowIDs []string, ts string) ([]P
 	var decisions []Decision
 	if err := together(s.db.WithContext(ctx),
 		query{"SELECT * FROM changes WHERE workflow_id IN ? AND ts = ? ORDER BY id", []any{workflowIDs, ts}, &changes},
-		// None is older than its message, but by skew: without a time, all of the conversations would be looked through.
+		// None is older than its message, as far as clocks agree: without a time, all of the conversations would be looked through.
 		query{"SELECT * FROM decisions WHERE workflow_id IN ? AND decided_us >= ? AND trigger_ts = ? ORDER BY decided_us, key",
-			[]any{workflowIDs, stamp(chat.Time(ts)) - skew.Microseconds(), ts}, &decisions},
+			[]any{workflowIDs, stamp(chat.Time(ts)) - clocks.Microseconds(), ts}, &decisions},
 	); err != nil {
 		return nil, nil, fmt.Errorf("read what became of message %s: %w", ts, err)
 	}
