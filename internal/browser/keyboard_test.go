@@ -82,6 +82,25 @@ func testKeyboardNarrow(t *testing.T, w *world) {
 	tb.await("the skip link to lead to a composer", `["text-main", "text-thread"].includes(document.activeElement.id) && `+shown("document.activeElement"))
 }
 
+// What the bot is about to do is told without moving the messages: they would slip away under
+// the mouse.
+func testSteady(t *testing.T, w *world) {
+	for name, l := range map[string]look{"phone": {width: 360, height: 740, phone: true}, "desktop": desktop} {
+		t.Run(name, func(t *testing.T) {
+			tb := w.open(t, l)
+			tb.awaitPhase("idle")
+			const room = `document.getElementById("messages").clientHeight`
+			idle := eval[int](tb, room)
+			w.say(t, "general", "bob", "steady on the "+name, "")
+			tb.await("the bot to be seen at the composer", shown(one(".presence span")))
+			if waiting := eval[int](tb, room); waiting != idle || idle == 0 {
+				t.Errorf("the messages have %d px while it waits, and %d px while it does not", waiting, idle)
+			}
+			tb.awaitPhase("idle")
+		})
+	}
+}
+
 // What slides does not where somebody wants nothing to move.
 func testStill(t *testing.T, w *world) {
 	for _, still := range []bool{false, true} {

@@ -34,6 +34,7 @@ func TestPage(t *testing.T) {
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
 			{"narrow", testNarrow},
+			{"steady", testSteady},
 			{"still", testStill},
 		} {
 			t.Run(p.name, func(t *testing.T) { p.test(t, w) })

@@ -134,13 +134,11 @@ function presence(m, text) {
   }
   for (const p of document.querySelectorAll(".presence")) {
     const on = says && (p.closest(".thread") ? !!state.thread : !state.thread);
-    p.hidden = !on;
-    if (!on) continue;
+    if (!on) { p.replaceChildren(); continue; }
     if (!p.firstChild) p.append(mark(), el("span"));
     p.dataset.phase = mind.connected ? phase || "" : "lost";
     p.lastChild.textContent = says;
   }
-  $("hint").classList.toggle("aside", !!says && !state.thread);
 }
 
 on("mind", draw);
