@@ -21,7 +21,7 @@ func TestTour(t *testing.T) {
 	}{{"posted", 1}, {"posted", 1}, {"withdrawn", 0}, {"posted", 1}, {"", 0}} {
 		tb.await(fmt.Sprintf("step %d", n+1), fmt.Sprintf(`%[1]s.dataset.step === "%[2]d" && !%[1]s.dataset.done`, panel, n+1))
 		title := tb.text(one("#tour-title"))
-		// What is held back for two seconds can be over on a busy machine before the page
+		// What is held back for seconds can be over on a busy machine before the page
 		// gets there. It then says so, and can be told to try again.
 		var said []string
 		for range 3 {

@@ -21,7 +21,7 @@ const (
 	// quoteLimit bounds, in characters, how much of a message is quoted.
 	quoteLimit = 200
 	// maxDelay is the longest hold-back it asks for, in seconds.
-	maxDelay = 2
+	maxDelay = 5
 )
 
 // Model is the demo model. Its zero value works.

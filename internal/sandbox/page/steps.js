@@ -56,7 +56,7 @@ export const steps = [
     beats: ["a question", "it waits for quiet", "it judges", "it replies"],
     async run(g) {
       g.look("#messages");
-      const ts = await g.say(g.people[1], "Does anybody know when the release goes out?");
+      const ts = await g.say(g.people[1], "Does anybody know when we release?");
       g.beat();
       await g.until("it begins to wait", 30, () => g.waits(ts) || g.decision(ts));
       g.beat();
@@ -77,7 +77,7 @@ export const steps = [
     beats: ["a question", "it means to reply", "a colleague answers", "withdrawn", "judged anew"],
     async run(g) {
       g.look("#messages");
-      const ts = await g.say(g.people[2], "How do I get a badge for a visitor?");
+      const ts = await g.say(g.people[2], "How can I get a badge for a visitor?");
       g.beat();
       g.look("#mind-now");
       // While a judgment is under way, a reply can be withdrawn as well; but the hold is better to look at.
