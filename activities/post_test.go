@@ -806,8 +806,9 @@ func TestAMuteBeforeThePost(t *testing.T) {
 			}{
 				"not tried": {},
 				"rate limited": {before: func(b *bench, task Task) {
-					b.begin(b.outbox(task)[0], time.Minute)
-					if err := b.Store.EndSend(t.Context(), b.outbox(task)[0], store.Composed, time.Time{}, "rate limited"); err != nil {
+					p := b.outbox(task)[0]
+					b.begin(p, time.Minute)
+					if err := b.Store.EndSend(t.Context(), p, store.Composed, time.Time{}, "rate limited"); err != nil {
 						t.Fatal(err)
 					}
 				}},
