@@ -35,8 +35,9 @@ CHAOS_TEST = go test ./internal/chaos -v -count=1 -timeout 3h -artifacts -output
 # zone. The store's own tests see to it by themselves.
 ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
 
-# make lint has vetted everything.
-GO_TEST := go test -vet=off -timeout $(TEST_TIMEOUT)
+# make lint has vetted everything. Nobody debugs these binaries, of which there are some fifty,
+# and without what a debugger needs they are linked in half the time.
+GO_TEST := go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT)
 
 .PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres chromium axe clean
 .NOTPARALLEL:

@@ -45,13 +45,12 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		bin = dir
-		args := []string{"build", "-tags", "failpoint", "-o", dir + "/", "myao/worker", "myao/starter", "myao/sandbox"}
+		flags := []string{"-tags", "failpoint"}
 		if raced {
-			args = slices.Insert(args, 1, "-race")
+			flags = append(flags, "-race")
 		}
-		build := exec.Command("go", args...)
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
+		if err := testserver.Build(dir, flags, "myao/worker", "myao/starter", "myao/sandbox"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		defer testserver.Stop()

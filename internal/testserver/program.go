@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// Build builds programs of this module, named by their packages, into a directory.
+// Build builds programs of this module, named by their packages, into a directory, without
+// what only a debugger needs.
 func Build(dir string, flags []string, packages ...string) error {
-	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, flags...)
+	args := append([]string{"build", "-ldflags=-w", "-o", dir + string(filepath.Separator)}, flags...)
 	if said, err := exec.Command("go", append(args, packages...)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs: %w; it said:\n%s", err, said)
 	}
