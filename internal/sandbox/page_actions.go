@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -56,6 +57,9 @@ func (w *Workspace) pageSay(in pageRequest) error {
 	}
 	text, me := strings.CutPrefix(in.Text, "/me ")
 	if !me && strings.HasPrefix(in.Text, "/") {
+		if err := w.mayCommand(in); err != nil {
+			return err
+		}
 		go w.Command(in.Channel, in.User, w.Encode(in.Text)) // the answer is shown when it comes
 		return nil
 	}
@@ -76,6 +80,19 @@ func (w *Workspace) pageSay(in pageRequest) error {
 		opts = append(opts, WithFile(in.File, mediaType(in.File)))
 	}
 	w.Say(in.Channel, in.User, w.Encode(text), opts...)
+	return nil
+}
+
+// mayCommand refuses what Slack refuses before any app hears of it: commands that no app has,
+// and those typed in a thread.
+func (w *Workspace) mayCommand(in pageRequest) error {
+	name, _, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
+	switch {
+	case name != "/"+w.bot.Name:
+		return fmt.Errorf("%s is no command here; /%s and /me are", name, w.bot.Name)
+	case in.Thread != "":
+		return fmt.Errorf("%s does not work in a thread, as no command does in Slack; use it in the channel", name)
+	}
 	return nil
 }
 

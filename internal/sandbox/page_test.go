@@ -183,6 +183,8 @@ func TestPageActions(t *testing.T) {
 		{"say", "user_not_found", pageRequest{User: b.Bot().UserID, Text: "I am the bot"}},
 		{"say", "not_in_channel", pageRequest{User: b.AddUser("carol").ID, Text: "x"}},
 		{"say", "no_text", pageRequest{User: b.bob, Text: " "}},
+		{"say", "/nosuch is no command here; /myao and /me are", pageRequest{User: b.bob, Text: "/nosuch thing"}},
+		{"say", "/myao does not work in a thread, as no command does in Slack; use it in the channel", pageRequest{User: b.bob, Text: "/myao status", Thread: root.TS}},
 		{"misbehave", "no such misbehaviour", pageRequest{Name: "explode"}},
 	} {
 		if status, text := b.page(t, c.action, c.in); status != 422 || text != c.want {
