@@ -22,8 +22,9 @@ const (
 	storyEvery = 2 * time.Second
 	// storyOf is of how many messages it tells.
 	storyOf = 10
-	// readFor is how long Temporal's server, and the database, may take to answer.
-	readFor = time.Second
+	// readFor is how long Temporal's server, and the database, may take to answer: a busy
+	// machine takes its time, and what is said of it moves the page's buttons.
+	readFor = 3 * time.Second
 	// askFor is how long a worker may take. One that has just been started is asked in vain
 	// until the server has given up the one before, which had the conversation in its cache.
 	askFor = 10 * time.Second
@@ -91,7 +92,7 @@ func (w *Window) look(c chat.Conversation) *look {
 	}
 }
 
-// again looks again, in a second or two at the most. A worker that takes longer to answer
+// again looks again, in six seconds at the most. A worker that takes longer to answer
 // is not waited for: its answer comes by way of answers, for take.
 func (l *look) again(ctx context.Context) {
 	system := l.w.system.Load()
