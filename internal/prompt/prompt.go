@@ -39,7 +39,7 @@ type Options struct {
 	// Bare is set when the message to answer only calls the bot (see BareMention).
 	Bare bool
 	// Answered is the ts of the message to answer, which is shown however little room there
-	// is. A judgment needs none: it is about the newest.
+	// is, and named where it is not the newest. A judgment needs none: it is about the newest.
 	Answered string
 	// Fault says why the last judgment could not be read; empty for the first try.
 	Fault string
@@ -206,6 +206,7 @@ func (r *Renderer) rehearse(faults *Faults) {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
+		{TS: "2.500000", UserID: "U3", ThreadTS: "1.000000", Own: true},
 		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", messageAtMost+1)},
 		{TS: "4.500000", UserID: "U2"},
 	}
@@ -235,7 +236,7 @@ func (r *Renderer) rehearse(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Fault: "x", MaxTokens: 300, WindowHours: 24}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Answered: "1.000000", Fault: "x", MaxTokens: 300, WindowHours: 24}
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")

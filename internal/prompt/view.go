@@ -49,7 +49,9 @@ type view struct {
 	// MaxDelay leaves room for them; else empty.
 	Watch, Hold string
 	Bare        bool
-	Fault       string
+	// Asked is the message to answer, where others stand below it in the target; else nil.
+	Asked *askedView
+	Fault string
 	// MaxTokens bounds a memory, WindowHours is how far back a short-term one
 	// looks; 0 where that is not given.
 	MaxTokens, WindowHours int
@@ -74,11 +76,19 @@ type targetView struct {
 	Messages []messageView
 }
 
+// askedView is when a message was said; Spoken is set where the bot has said something below it.
+// Whose it is stands with the message: a name, which anybody can choose, is kept from the instruction.
+type askedView struct {
+	At     string
+	Spoken bool
+}
+
 // messageView is one message, or a gap: then Skipped is how many messages were
 // left out in its place, OrMore that there may be more of them, Unread that this is
 // because they could not be read, and nothing else is set.
 type messageView struct {
 	ts             string
+	own            bool
 	At, Name, Text string
 	// Cut is how many more characters the text has.
 	Cut   int
@@ -161,7 +171,18 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
 	v.Target.Messages = r.target(c, n)
+	v.Asked = asked(v.Target.Messages, o.Answered)
 	return v
+}
+
+// asked is the message of a ts, unless it is the last one or not among them.
+func asked(messages []messageView, ts string) *askedView {
+	i := slices.IndexFunc(messages, func(m messageView) bool { return ts != "" && m.ts == ts })
+	if i < 0 || i == len(messages)-1 {
+		return nil
+	}
+	own := func(m messageView) bool { return m.own }
+	return &askedView{At: messages[i].At, Spoken: slices.ContainsFunc(messages[i+1:], own)}
 }
 
 // around is messages that surround the target, with the gap that Earlier tells of, and at the
@@ -215,6 +236,7 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 		text, more := cut(n.resolve(clean(m.Text), r.location), messageAtMost)
 		v := messageView{
 			ts:   m.TS,
+			own:  m.Own,
 			At:   m.Time().In(r.location).Format(timeLayout),
 			Name: n.author(m),
 			Text: r.guard.text(text),
