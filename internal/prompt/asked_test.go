@@ -52,3 +52,30 @@ func TestMessageToAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A thread under the top level is a conversation of its own, and is judged and answered there.
+func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
+	t.Parallel()
+	for language, words := range map[string]string{"en": "conversations of their own", "ja": "それぞれ別の会話"} {
+		r := renderer(t, Config{Language: language})
+		for _, tt := range []struct {
+			name    string
+			context chat.Context
+			told    bool
+		}{
+			{"top level with threads", earlier(""), true},
+			{"top level without", bare(), false},
+			{"thread", earlier(at(11, 0)), false},
+		} {
+			for name, render := range map[string]func(chat.Context, Options) (string, string, error){"judgment": r.Judgment, "response": r.Response} {
+				system, _, err := render(tt.context, Options{Now: noon, MaxDelaySeconds: 600})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(system, words); got != tt.told {
+					t.Errorf("%s, %s, %s: told: %v, want %v", name, language, tt.name, got, tt.told)
+				}
+			}
+		}
+	}
+}
