@@ -86,6 +86,38 @@ func TestTimeZone(t *testing.T) {
 	}
 }
 
+// "On Friday" means a date only to who knows which day it is, where the bot's zone is.
+func TestWeekday(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ language, zone, want string }{
+		{"en", "UTC", "Today is a Friday."},
+		{"en", "Asia/Tokyo", "Today is a Saturday."},
+		{"ja", "UTC", "今日は金曜日です。"},
+		{"ja", "Asia/Tokyo", "今日は土曜日です。"},
+	} {
+		r := renderer(t, Config{Language: tt.language, Location: location(t, tt.zone)})
+		o := Options{Now: time.Date(2024, 3, 1, 16, 0, 0, 0, time.UTC)}
+		for name, render := range map[string]func() (string, string, error){
+			"response": func() (string, string, error) { return r.Response(bare(), o) },
+			"memory":   func() (string, string, error) { return r.Memory(ChannelLong, bare(), o) },
+		} {
+			system, _, err := render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(system, tt.want) {
+				t.Errorf("%s, %s, %s: no %q", name, tt.language, tt.zone, tt.want)
+			}
+		}
+	}
+	r := renderer(t, Config{Language: "ja"})
+	for i, day := range []string{"日", "月", "火", "水", "木", "金", "土"} {
+		if got, err := r.render("weekday", time.Weekday(i)); got != day || err != nil {
+			t.Errorf("day %d: got %q, %v", i, got, err)
+		}
+	}
+}
+
 func TestDelayBands(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -42,8 +42,9 @@ type view struct {
 	Target   targetView
 	// Now and Zone are the current time and the name of the zone of all times.
 	Now, Zone string
-	// Today is the date of Now.
+	// Today is the date of Now, Weekday its day of the week: 0 is Sunday, and printed it is in English.
 	Today    string
+	Weekday  time.Weekday
 	MaxDelay int
 	// Watch and Hold are the two bands of delay, such as "30–120", as far as
 	// MaxDelay leaves room for them; else empty.
@@ -121,6 +122,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Now:              o.Now.In(r.location).Format(timeLayout),
 		Zone:             zone(o.Now.In(r.location)),
 		Today:            o.Now.In(r.location).Format(dateLayout),
+		Weekday:          o.Now.In(r.location).Weekday(),
 		MaxDelay:         max(o.MaxDelaySeconds, 0),
 		Watch:            band(30, 120, o.MaxDelaySeconds),
 		Hold:             band(180, 600, o.MaxDelaySeconds),
