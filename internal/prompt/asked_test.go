@@ -79,3 +79,23 @@ func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
 		}
 	}
 }
+
+// Answering what everybody knows is wanted, inventing what only the workspace knows is not;
+// and no tools, files or alarms are behind what the bot writes.
+func TestWhatAReplyMayTellAndPromise(t *testing.T) {
+	t.Parallel()
+	for language, words := range map[string][]string{
+		"en": {"its people and their work", "what you know of the world", "Of a file or a link you see no more", "Neither pretend nor promise"},
+		"ja": {"人や仕事のこと", "一般の知識を使ってかまいません", "ファイルやリンク", "できるふりや約束はしません"},
+	} {
+		system, _, err := renderer(t, Config{Language: language}).Response(bare(), Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range words {
+			if !strings.Contains(system, want) {
+				t.Errorf("%s: the prompt does not say %q", language, want)
+			}
+		}
+	}
+}
