@@ -13,7 +13,8 @@ import (
 const bytesPerToken = 4
 
 // summary is what a model's answer says. One that ran into the model's limit ends with
-// its last whole line, if it has one, and so does one that is half as long again as it was to be. An
+// its last whole line, if it has one. One that is half as long again as it was to be loses its
+// first lines, which are the oldest: what is new is not shown to the model a second time. An
 // answer without a word in it is llm.ErrEmpty.
 func summary(text string, err error, tokens int) (string, error) {
 	var cut *llm.Error
@@ -29,12 +30,16 @@ func summary(text string, err error, tokens int) (string, error) {
 	}
 	text = trim(text)
 	for most := SummaryAtMost(tokens); len(text) > most; {
-		whole, ok := withoutLastLine(text)
-		if !ok {
+		_, rest, more := strings.Cut(text, "\n")
+		before, _ := withoutLastLine(text)
+		switch {
+		case !more:
 			text = strings.ToValidUTF8(text[:most], "")
-			break
+		case len(text)-strings.LastIndexByte(text, '\n') > most+1:
+			text = before // one line that has no room by itself is not worth all others
+		default:
+			text = strings.TrimSpace(rest)
 		}
-		text = whole
 	}
 	if !HasWord(text) {
 		return "", &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote no word"}
