@@ -218,3 +218,21 @@ func TestMemoryBounds(t *testing.T) {
 		t.Errorf("unknown kind: %v", err)
 	}
 }
+
+// The long-term memory has taken in what was decided today by the next run. It stays in
+// the short-term one, of which alone the workspace's is made; what was deleted does not.
+func TestShortTermMemoryHasWhatTheLongOneHas(t *testing.T) {
+	t.Parallel()
+	for language, words := range map[string]string{"en": "even where that memory has it already; nothing is taken over from that memory alone", "ja": "上の記憶にすでにあっても書きます。上の記憶にしかないことは書きません"} {
+		r := renderer(t, Config{Language: language})
+		for _, c := range []chat.Context{seed003(""), bare()} {
+			system, _, err := r.Memory(ChannelShort, c, Options{Now: noon, MaxTokens: 300, WindowHours: 24})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := strings.Contains(system, words), len(c.Channels) > 0; got != want {
+				t.Errorf("%s: told what to do with a memory: %v, want %v", language, got, want)
+			}
+		}
+	}
+}
