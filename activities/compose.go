@@ -143,13 +143,13 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 	answer, err := a.ask(ctx, in.Task, q.Question)
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
-	text = strings.TrimSpace(answer.Text)
+	text = answer.Text
 	var cut *llm.Error
 	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	return text, q.Saw, err
+	return prompt.Unlabelled(text, a.Mind.Recall.Persona), q.Saw, err
 }
 
 // parts cuts a reply into messages that Slack takes. Its author read up to saw, beginning at read.

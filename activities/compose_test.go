@@ -204,6 +204,20 @@ func TestAnAnswerThatWasCutIsMostOfAnAnswer(t *testing.T) {
 	}
 }
 
+func TestAnAnswerIsPostedWithoutTheBotsNameBeforeIt(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"**2026-03-01 12:00:00** myao:\nSeven.", "myao: Seven."} {
+		b := newBench(t, answers(llmtest.Script(llmtest.Text(answer))))
+		task := inThread(b.say("how many dwarfs?"))
+		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if p := b.outbox(task); len(p) != 1 || p[0].Text != "Seven." {
+			t.Errorf("of %q the outbox has %+v", answer, p)
+		}
+	}
+}
+
 func TestErrorsOfTheModelWhenComposing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -6,6 +6,9 @@ import (
 	"myao/internal/chat"
 )
 
+// defaultName is what the bot is called where nothing can be seen of its name.
+const defaultName = "myao"
+
 // names is what people, the bot and channels are called in one prompt.
 type names struct {
 	persona  string
@@ -20,7 +23,7 @@ type names struct {
 func newNames(c chat.Context, o Options, direct string) names {
 	n := names{
 		direct:   direct,
-		persona:  cmp.Or(cleanName(c.Persona.Name), "myao"),
+		persona:  cmp.Or(cleanName(c.Persona.Name), defaultName),
 		users:    map[string]string{},
 		authors:  map[string]string{},
 		channels: map[string]string{},
