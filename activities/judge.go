@@ -102,7 +102,8 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 		d.TokensIn += answer.Usage.Input
 		d.TokensOut += answer.Usage.Output
 		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
-		if err != nil && !errors.Is(err, llm.ErrCut) {
+		cut := errors.Is(err, llm.ErrCut)
+		if err != nil && !cut {
 			return chat.Verdict{}, err
 		}
 		v, err := chat.ParseVerdict(answer.Text, most)
@@ -112,7 +113,9 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 			}
 			return v, nil
 		}
-		fault = err.Error()
+		if fault = err.Error(); cut {
+			fault = "it was cut at max_output_tokens, before its end; one short line of reason is enough"
+		}
 	}
 	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", fault))
 }

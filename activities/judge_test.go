@@ -224,6 +224,17 @@ func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
 		if err != nil || got.Verdict.Reason != "quiet" {
 			t.Errorf("got %+v, %v", got, err)
 		}
+		if second := b.model.Calls()[1].User; !strings.Contains(second, "cut at max_output_tokens") {
+			t.Errorf("that it was cut is not told the second time:\n%s", second)
+		}
+	})
+	t.Run("cut twice", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, answers(llmtest.Script(llmtest.Reply{Cut: true})))
+		_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		if app := applicationError(t, err); app.Type() != typeFinal || !strings.Contains(app.Error(), "cut at max_output_tokens") {
+			t.Errorf("got %v", app)
+		}
 	})
 }
 
