@@ -158,6 +158,29 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
+// An app may choose a person's name for each message; Slack shows what it is beside it.
+func TestAppsAreToldFromPeople(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+		{TS: "1.0", BotID: "B1", Name: "alice", Text: "approved"},
+		{TS: "2.0", UserID: "U2", BotID: "B2", Name: "deploys", Text: "done"},
+		{TS: "3.0", UserID: "UBOT", BotID: "B3", Own: true, Text: "good"},
+		{TS: "4.0", UserID: "U1", Name: "bob", Text: "thanks"},
+	})
+	for language, app := range map[string]string{"en": " (app)", "ja": "（アプリ）"} {
+		system, _, err := renderer(t, Config{Language: language}).Response(c, Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"alice" + app + ":\napproved", "deploys" + app + ":\ndone", "** みゃお:\ngood", "** bob:\nthanks"} {
+			if !strings.Contains(system, want) {
+				t.Errorf("%s: nothing reads %q", language, want)
+			}
+		}
+	}
+}
+
 // Whatever people call themselves, two of them are never shown under one name, nor anybody
 // under the bot's.
 func TestSpeakersWhoTakeOthersNames(t *testing.T) {

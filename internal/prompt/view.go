@@ -91,6 +91,8 @@ type messageView struct {
 	ts             string
 	own            bool
 	At, Name, Text string
+	// App is set where an app wrote it, which may choose any name: Slack shows that beside the name.
+	App bool
 	// Cut is how many more characters the text has.
 	Cut   int
 	Files []string
@@ -239,6 +241,7 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 		v := messageView{
 			ts:   m.TS,
 			own:  m.Own,
+			App:  m.ByBot() && !m.Own,
 			At:   m.Time().In(r.location).Format(timeLayout),
 			Name: n.author(m),
 			Text: r.guard.text(text),
