@@ -55,7 +55,7 @@ func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) 
 }
 
 func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
-	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, ChannelNames: r.Channels}
+	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, Bot: r.Bot, ChannelNames: r.Channels}
 }
 
 // Reply is the question for a reply.

@@ -26,6 +26,7 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
+	b.holds("the reply", r.System, "@myao", "!UBOT")
 	plain, err := b.Reply(t.Context(), c, "1.000000", true)
 	if err != nil || plain.System+plain.Prompt == r.System+r.Prompt {
 		t.Errorf("a bare mention is asked about as any other message, %v", err)

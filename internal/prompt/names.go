@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"cmp"
+	"strings"
 
 	"myao/internal/chat"
 )
@@ -18,8 +19,9 @@ type names struct {
 	direct   string            // what a direct message is called
 }
 
-// newNames gathers the names of a context. Two speakers of one name are told
-// apart by their ids; the persona keeps its name, so that nobody speaks as the bot.
+// newNames gathers the names of a context. Two people of one name are told apart by their
+// ids, whether they speak or are spoken of; the persona keeps its name, so that nobody speaks
+// as the bot, or is called when it is.
 func newNames(c chat.Context, o Options, direct string) names {
 	n := names{
 		direct:   direct,
@@ -32,6 +34,7 @@ func newNames(c chat.Context, o Options, direct string) names {
 		n.users[id] = cleanName(name)
 	}
 	ids := map[string]string{} // author's key → id
+	own := map[string]bool{o.Bot: true}
 	said := c.Conversation.All()
 	for _, m := range said {
 		key := author(m)
@@ -39,7 +42,7 @@ func newNames(c chat.Context, o Options, direct string) names {
 		switch {
 		case m.Deleted || seen:
 		case m.Own:
-			n.users[m.UserID] = n.persona
+			own[m.UserID] = true
 		default:
 			name := m.Name
 			if name == m.UserID {
@@ -49,11 +52,20 @@ func newNames(c chat.Context, o Options, direct string) names {
 			n.authors[key] = cmp.Or(cleanName(name), ids[key], "?")
 		}
 	}
-	n.tellApart(ids)
-	for _, m := range said {
-		if !m.Deleted && !m.Own && m.UserID != "" {
-			n.users[m.UserID] = n.authors[author(m)]
+	for id, name := range n.users {
+		key := author(chat.Message{UserID: id})
+		if _, speaks := n.authors[key]; !speaks && !own[id] && id != "" && name != "" {
+			n.authors[key], ids[key] = name, cleanName(id)
 		}
+	}
+	n.tellApart(ids)
+	for key, name := range n.authors {
+		if id, ok := strings.CutPrefix(key, userKey); ok {
+			n.users[id] = name
+		}
+	}
+	for id := range own {
+		n.users[id] = n.persona
 	}
 	for _, m := range c.Channels {
 		n.channels[m.ChannelID] = cleanName(m.ChannelName)
@@ -86,11 +98,14 @@ func (n names) tellApart(ids map[string]string) {
 	}
 }
 
+// userKey begins the keys of those who have a user id.
+const userKey = "user "
+
 // author is a key for who wrote a message: an app may have no user id, and one
 // app may speak under several names.
 func author(m chat.Message) string {
 	if m.UserID != "" {
-		return "user " + m.UserID
+		return userKey + m.UserID
 	}
 	return "app " + m.BotID + " " + m.Name
 }

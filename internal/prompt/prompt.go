@@ -44,8 +44,10 @@ type Options struct {
 	// Fault says why the last judgment could not be read; empty for the first try.
 	Fault string
 	// Names maps user ids to display names, for mentions in text. Authors of
-	// the context's messages need not be in it; the bot's own id should be.
+	// the context's messages need not be in it.
 	Names map[string]string
+	// Bot is the bot's own user id, which is shown as its name.
+	Bot string
 	// ChannelNames maps channel ids to names without "#". It holds only what
 	// the conversation may know of: a private channel's name is not put in here.
 	ChannelNames map[string]string

@@ -158,6 +158,25 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
+// Who is spoken of is told from who speaks under the same name, and from the bot.
+func TestPeopleOfOneNameAreToldApartInMentions(t *testing.T) {
+	t.Parallel()
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+		{TS: "1.0", UserID: "U1", Name: "田中", Text: "<@U2> takes it, not <@U1>"},
+		{TS: "2.0", UserID: "U3", Name: "bob", Text: "<@U4> or <@U5>? <@UBOT> <@U6>"},
+	})
+	names := map[string]string{"U1": "田中", "U2": "田中", "U4": "carol", "U5": "Carol", "U6": "みゃお", "UBOT": "みゃお"}
+	var got []string
+	for _, m := range renderer(t, Config{}).view(c, Options{Names: names, Bot: "UBOT"}).Target.Messages {
+		got = append(got, m.Name+": "+m.Text)
+	}
+	want := []string{"田中 (U1): @田中 (U2) takes it, not @田中 (U1)", "bob: @carol (U4) or @Carol (U5)? @みゃお @みゃお (U6)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // An app may choose a person's name for each message; Slack shows what it is beside it.
 func TestAppsAreToldFromPeople(t *testing.T) {
 	t.Parallel()

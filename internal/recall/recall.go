@@ -63,6 +63,8 @@ type Recollection struct {
 	// Names maps user ids to display names, Channels channel ids to names.
 	Names    map[string]string
 	Channels map[string]string
+	// Bot is the bot's own user id.
+	Bot string
 	// Saw is the newest message in it of the conversation itself, since what was read
 	// elsewhere says nothing of a message that comes late here; the zero time for none.
 	Saw time.Time
@@ -142,6 +144,7 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 
 // recollect puts a context together, and the names into it.
 func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
+	r.Bot = own.UserID
 	who, which := usersIn(messages, own), channelsIn(messages, c)
 	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
 	if err != nil {
