@@ -268,7 +268,8 @@ func (m *Mind) mergedAtMost() int {
 	return max(1, min(channelsAtMost, memoriesAtMost/longest))
 }
 
-// memory is one question for a summary, in a list of its own.
+// memory is one question for a summary, in a list of its own. The model has room for as much
+// as is kept: what it is cut off from are the last lines, which are the newest.
 func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]Memory, error) {
 	o.MaxTokens, o.WindowHours = m.tokens(term), m.Memory.ShortTermWindowHours
 	system, user, err := m.Prompts.Memory(kind, c, o)
@@ -276,6 +277,6 @@ func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c ch
 		return nil, &Unaskable{err}
 	}
 	return []Memory{{Term: term, Sources: sources, shown: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
-		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term),
+		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term) * 3 / 2,
 	})}}, nil
 }

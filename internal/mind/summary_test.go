@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,26 @@ func TestSummary(t *testing.T) {
 		if got != c.want || !errors.Is(err, c.kind) || !utf8.ValidString(got) {
 			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, c.want, c.kind)
 		}
+	}
+}
+
+// A model that is told "about 2000 tokens" writes some more, and shall not be cut off there.
+func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 2000, 100
+	b.meet(public("C1", "general"))
+	b.say("C1", time.Hour, "hello")
+	asked, err := b.Memories(t.Context(), channel("C1"), b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, q := range asked {
+		got = append(got, q.MaxOutputTokens)
+	}
+	if want := []int{400, 3000}; !slices.Equal(got, want) { // the agent's own limit, where that is more
+		t.Errorf("got %d, want %d", got, want)
 	}
 }
 
