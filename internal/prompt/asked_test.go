@@ -80,13 +80,14 @@ func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
 	}
 }
 
-// Answering what everybody knows is wanted, inventing what only the workspace knows is not;
+// A model writes as those before it do, itself among them: Slack's events have its replies in
+// Slack's markup. Answering what everybody knows is wanted, inventing what only the workspace knows is not;
 // and no tools, files or alarms are behind what the bot writes.
-func TestWhatAReplyMayTellAndPromise(t *testing.T) {
+func TestHowAReplyIsWritten(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string][]string{
-		"en": {"its people and their work", "what you know of the world", "Of a file or a link you see no more", "Neither pretend nor promise"},
-		"ja": {"人や仕事のこと", "一般の知識を使ってかまいません", "ファイルやリンク", "できるふりや約束はしません"},
+		"en": {"its people and their work", "what you know of the world", "where messages above show `*bold*`", "Of a file or a link you see no more", "Neither pretend nor promise"},
+		"ja": {"人や仕事のこと", "一般の知識を使ってかまいません", "`*太字*` とあっても", "ファイルやリンク", "できるふりや約束はしません"},
 	} {
 		system, _, err := renderer(t, Config{Language: language}).Response(bare(), Options{Now: noon})
 		if err != nil {
