@@ -92,17 +92,20 @@ func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decisi
 	if err != nil {
 		return chat.Verdict{}, err
 	}
-	began, fault := a.Clock(), ""
+	began, fault, cut := a.Clock(), "", false
 	for _, most := range []int{in.MaxDelay, anyDelay} {
 		q, err := judgment.Question(fault)
 		if err != nil {
 			return chat.Verdict{}, err
 		}
+		if cut {
+			q = q.WithRoom()
+		}
 		answer, err := a.ask(ctx, in.Task, q)
 		d.TokensIn += answer.Usage.Input
 		d.TokensOut += answer.Usage.Output
 		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
-		cut := errors.Is(err, llm.ErrCut)
+		cut = errors.Is(err, llm.ErrCut)
 		if err != nil && !cut {
 			return chat.Verdict{}, err
 		}

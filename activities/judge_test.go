@@ -227,6 +227,9 @@ func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
 		if second := b.model.Calls()[1].User; !strings.Contains(second, "cut at max_output_tokens") {
 			t.Errorf("that it was cut is not told the second time:\n%s", second)
 		}
+		if calls := b.model.Calls(); *calls[1].MaxTokens != 4**calls[0].MaxTokens {
+			t.Errorf("it was asked with limits of %d and %d", *calls[0].MaxTokens, *calls[1].MaxTokens)
+		}
 	})
 	t.Run("cut twice", func(t *testing.T) {
 		t.Parallel()

@@ -46,9 +46,9 @@ type Usage struct {
 }
 
 // MostTokens is what a call is taken to have cost at the most, each way. Columns of 32
-// bits hold twice as much, too: a judgment may be asked for twice, and both ways are
-// added up.
-const MostTokens = 1_000_000_000
+// bits hold four times as much, too: a judgment may be asked for twice, each time once more
+// with room for thoughts, and all of it is added up.
+const MostTokens = 500_000_000
 
 // Counted is what a provider says that a call has cost. It may say anything: less than
 // nothing is nothing, and there are never more than MostTokens.

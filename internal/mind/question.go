@@ -3,11 +3,13 @@ package mind
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"myao/internal/chat"
 	"myao/internal/llm"
+	"myao/internal/prompt"
 	"myao/internal/store"
 )
 
@@ -30,8 +32,38 @@ func (q Question) For(decision string) Question {
 	return q
 }
 
-// Ask makes one attempt, and writes down what it cost, however it ended.
+// Models that think before they answer may think up to their limit of tokens, and answer nothing.
+const (
+	// roomier is how many times as many tokens such a model gets, when it is asked once more.
+	roomier = 4
+	// roomAtMost is as many as it gets by that: no model that thinks is limited to fewer.
+	roomAtMost = 32_768
+)
+
+// WithRoom is the question with more tokens for its answer, or as it is where it has many.
+func (q Question) WithRoom() Question {
+	if 0 < q.MaxOutputTokens && q.MaxOutputTokens < roomAtMost {
+		q.MaxOutputTokens = min(roomier*q.MaxOutputTokens, roomAtMost)
+	}
+	return q
+}
+
+// Ask puts the question, and writes down what that cost, however it ended. If thoughts have left
+// no room for a word of the answer, they would do so as often as it is put: it is put once
+// more, with room. The usage is that of both.
 func (q Question) Ask(ctx context.Context) (llm.Response, error) {
+	answer, err := q.attempt(ctx)
+	var cut *llm.Error
+	if more := q.WithRoom(); errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && !prompt.Visible(cut.Text) && more.MaxOutputTokens > q.MaxOutputTokens {
+		used := answer.Usage
+		answer, err = more.attempt(ctx)
+		answer.Usage.Input += used.Input
+		answer.Usage.Output += used.Output
+	}
+	return answer, err
+}
+
+func (q Question) attempt(ctx context.Context) (llm.Response, error) {
 	if q.decision != "" {
 		q.ClientRequestID = llm.NewClientRequestID(q.decision)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -235,6 +236,45 @@ func TestAChannelsPersonaAndModel(t *testing.T) {
 		}
 		for _, q := range memories {
 			b.holds("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
+		}
+	}
+}
+
+// Thoughts count as output, and may use up all of it.
+func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
+	t.Parallel()
+	thought := llmtest.Reply{Cut: true, InputTokens: 20, OutputTokens: 1, ThoughtTokens: 400}
+	for name, c := range map[string]struct {
+		limit   int
+		replies []llmtest.Reply
+		limits  []int
+		want    string
+		out     int
+	}{
+		"once":                     {1000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 410},
+		"each time":                {1000, []llmtest.Reply{thought}, []int{1000, 4000}, "", 802},
+		"after a word":             {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 9}}, []int{1000}, "sev", 9},
+		"with much room":           {20_000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{20_000, 32_768}, "seven", 410},
+		"with more than it may be": {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
+	} {
+		b := setup(t, sqliteURL(t))
+		b.Agents.Response.MaxOutputTokens = c.limit
+		m := b.say("C1", time.Hour, "how many dwarfs?")
+		b.model.Handle(llmtest.Script(c.replies...))
+		r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, m.TS, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := r.For("run/1").Ask(t.Context())
+		if answer.Text != c.want || (err == nil) != (c.want == "seven") || err != nil && !errors.Is(err, llm.ErrCut) || answer.Usage.Output != c.out {
+			t.Errorf("%s: got %+v, %v", name, answer, err)
+		}
+		var limits []int
+		for _, call := range b.model.Calls() {
+			limits = append(limits, *call.MaxTokens)
+		}
+		if !slices.Equal(limits, c.limits) {
+			t.Errorf("%s: it was asked with limits of %d, want %d", name, limits, c.limits)
 		}
 	}
 }
