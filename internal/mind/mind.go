@@ -81,7 +81,7 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	o := m.options(agent, r)
 	o.Answered = trigger
 	for _, said := range r.Target() {
-		o.Bare = o.Bare || (said.TS == trigger && prompt.BareMention(said.Text, own.UserID))
+		o.Bare = o.Bare || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
 	system, user, err := m.Prompts.Response(r.Context, o)
 	if err != nil {

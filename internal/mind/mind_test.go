@@ -31,6 +31,11 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	if err != nil || plain.System+plain.Prompt == r.System+r.Prompt {
 		t.Errorf("a bare mention is asked about as any other message, %v", err)
 	}
+	withFile := b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
+	about, err := b.Reply(t.Context(), c, withFile.TS, true)
+	if err != nil || about.Prompt != plain.Prompt {
+		t.Errorf("a mention with a file is asked about as a bare one, %v:\n%s", err, about.Prompt)
+	}
 	j, err := b.Judgment(t.Context(), c, 600)
 	if err != nil {
 		t.Fatal(err)
