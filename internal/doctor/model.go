@@ -46,12 +46,13 @@ type use struct {
 	agents []string
 }
 
-// uses are the models of a configuration, each once.
+// uses are the models of a configuration, each once. The demo model is one, whatever it is
+// called: its name is not read.
 func uses(c config.Config) []use {
 	var found []use
 	add := func(name string, a config.Agent) {
 		for i := range found {
-			if found[i].Provider == a.Provider && found[i].Model == a.Model {
+			if found[i].Provider == a.Provider && (found[i].Model == a.Model || a.Provider == config.ProviderDemo) {
 				found[i].agents = append(found[i].agents, name)
 				return
 			}

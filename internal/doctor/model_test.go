@@ -60,6 +60,22 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// The file of somebody who has only changed the providers still names Gemini's models.
+func TestTheDemoModelIsOne(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	for _, a := range []*config.Agent{&c.Agents.Response, &c.Agents.Judgment, &c.Agents.Memory} {
+		a.Provider = config.ProviderDemo
+	}
+	c.Channels = map[string]config.Channel{"general": {Model: "another"}}
+	e := &examination{Doctor: Doctor{Config: c}}
+	findings := examine(t.Context(), e.models())
+	if len(findings) != 1 || findings[0].Check != "model demo" {
+		t.Fatalf("%+v", findings)
+	}
+	expect(t, findings[0], OK, "for response, judgment, memory, channels.general: rules on this machine")
+}
+
 func TestEncryption(t *testing.T) {
 	t.Parallel()
 	key := config.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))
