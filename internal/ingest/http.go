@@ -83,7 +83,7 @@ func (d *Door) notTaken(w http.ResponseWriter, r *http.Request, kind string, err
 // that nobody wants, to find the next request behind it.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
-	d.Metrics.refused(r.URL.Path, status)
+	d.Metrics.refused(r.URL.Path, status, why)
 	d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)
 }

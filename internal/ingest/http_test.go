@@ -330,6 +330,35 @@ func TestDoorBearsReplays(t *testing.T) {
 	}
 }
 
+// An alert takes what claims to be Slack's for Slack's. What starter doctor sends, to see it
+// refused, claims nothing.
+func TestRefusalsAreToldApart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const body, signature = "{", "X-Slack-Signature"
+	good := sign(body, secret, noon)
+	large := strings.Repeat(" ", bodyLimit+1)
+	for _, test := range []struct {
+		reason, body string
+		header       http.Header
+	}{
+		{"unsigned", body, http.Header{}},
+		{"unsigned", body, with(good, signature, "")},
+		{"repeated", body, twice(good, signature)},
+		{"stale", body, sign(body, secret, noon.Add(-time.Hour))},
+		{"forged", body, sign(body, "other", noon)},
+		{"forged", body, with(good, signature, "v0=zz")},
+		{"large", large, sign(large, secret, noon)},
+		{"unreadable", body, good},
+	} {
+		before := b.counted(t, "myao_requests_refused_total", test.reason)
+		b.postTo(t, events, test.body, test.header, false)
+		if got := b.counted(t, "myao_requests_refused_total", test.reason) - before; got != 1 {
+			t.Errorf("%v refusals counted as %s, want 1", got, test.reason)
+		}
+	}
+}
+
 // Slack checks the certificate of the address of a slash command from time to time, and
 // must be told that all is well, whoever the bot is.
 func TestDoorAnswersTheCertificateCheck(t *testing.T) {

@@ -1,10 +1,13 @@
 package ingest
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"myao/internal/slack"
 )
 
 // Metrics counts what comes to the door.
@@ -21,8 +24,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_events_total", Help: "Events and requests of Slack by what became of them: posted, edited, deleted, hushed, ordered, moved, ignored, foreign, rate_limited, unusable, unreadable, failed.",
 		}, []string{"result"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path and HTTP status.",
-		}, []string{"path", "status"}),
+			Name: "myao_requests_refused_total", Help: "Requests refused at the door, by path, HTTP status and reason: unsigned, repeated, stale, forged, large, unreadable.",
+		}, []string{"path", "status", "reason"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "myao_slack_orders_total",
 			Help: "What people asked of the bot in Slack (help, status, why, snooze, mute, unmute, forget, hush, answer_now), by how it ended: done, refused, unknown, failed.",
@@ -32,8 +35,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.events.WithLabelValues(result)
 	}
 	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
-		for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge} {
-			m.requests.WithLabelValues(path, strconv.Itoa(status))
+		for reason, status := range map[string]int{
+			"unsigned": http.StatusUnauthorized, "repeated": http.StatusUnauthorized, "stale": http.StatusUnauthorized, "forged": http.StatusUnauthorized,
+			"large": http.StatusRequestEntityTooLarge, "unreadable": http.StatusBadRequest,
+		} {
+			m.requests.WithLabelValues(path, strconv.Itoa(status), reason)
 		}
 	}
 	for order, results := range map[string][]string{
@@ -55,6 +61,24 @@ func (m *Metrics) event(result string) { m.events.WithLabelValues(result).Inc() 
 
 func (m *Metrics) order(order, result string) { m.orders.WithLabelValues(order, result).Inc() }
 
-func (m *Metrics) refused(path string, status int) {
-	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+func (m *Metrics) refused(path string, status int, why error) {
+	m.requests.WithLabelValues(path, strconv.Itoa(status), reason(why)).Inc()
+}
+
+// reason is why a request is refused, in a word. What is unsigned does not claim to be
+// Slack's: starter doctor sends such requests, too.
+func reason(why error) string {
+	switch {
+	case errors.Is(why, slack.ErrUnsigned):
+		return "unsigned"
+	case errors.Is(why, slack.ErrRepeated):
+		return "repeated"
+	case errors.Is(why, slack.ErrStale):
+		return "stale"
+	case errors.Is(why, slack.ErrForged), errors.Is(why, slack.ErrNoSecret):
+		return "forged"
+	case errors.Is(why, errTooLarge):
+		return "large"
+	}
+	return "unreadable"
 }
