@@ -103,6 +103,10 @@ func (x *export) check(t *testing.T, where, expression string) (labels []string)
 					t.Errorf("%s: there is no metric %s", where, name)
 					continue
 				}
+				// Each type of workflow has a series of it, with the size of the one cache that all share.
+				if name == "temporal_sticky_cache_size" && !slices.ContainsFunc(filters, func(f metricsql.LabelFilter) bool { return f.Label == "workflow_type" }) {
+					t.Errorf("%s: %s is taken for every type of workflow", where, name)
+				}
 				for _, f := range filters[1:] {
 					if !x.has(name, f.Label) {
 						t.Errorf("%s: metric %s has no label %s", where, name, f.Label)
