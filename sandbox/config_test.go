@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,28 @@ func configured(t *testing.T, environment map[string]string) (config.Config, mod
 		t.Errorf("the key is in the file, or %v: %s", err, file)
 	}
 	return c, m, served.URL
+}
+
+// The doctor says of a signing secret whether it looks like one of Slack's. What is drawn
+// may consist of digits alone, and is text all the same.
+func TestSecretsLookLikeSlacks(t *testing.T) {
+	t.Parallel()
+	one, other := newSecrets(), newSecrets()
+	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(one.Signing) || !strings.HasPrefix(one.Token, "xoxb-") {
+		t.Errorf("%+v", one)
+	}
+	if one.Signing == other.Signing || one.Token == other.Token {
+		t.Errorf("%+v twice", one)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	one.Signing = "12345678901234567890123456789012"
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", model{provider: "openai", name: "demo"}, one); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path, func(string) (string, bool) { return "", false })
+	if err != nil || string(c.Slack.SigningSecret) != one.Signing {
+		t.Errorf("read as %q, %v", string(c.Slack.SigningSecret), err)
+	}
 }
 
 // The bot asks the model that the environment chooses, and always by way of the tap.
