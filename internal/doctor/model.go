@@ -115,7 +115,11 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case errors.Is(err, llm.ErrAuth):
 		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrInvalid):
-		return fail("see whether the provider has a model of this name, and takes agents."+u.agents[0]+" as it is", "for %s: %v", agents, err)
+		mend := "see whether the provider has a model of this name, and takes agents." + u.agents[0] + " as it is"
+		if u.Provider == config.ProviderOpenAI && e.Config.LLM.OpenAI.BaseURL != "" {
+			mend += "; and that llm.openai.base_url is the address before chat/completions, mostly with /v1"
+		}
+		return fail(mend, "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrRateLimited):
 		return warn("try again later, or raise the provider's limit", "for %s: %v", agents, err)
 	}

@@ -52,6 +52,7 @@ func TestModels(t *testing.T) {
 	}{
 		{http.StatusUnauthorized, Fail, "llm.openai.api_key"},
 		{http.StatusNotFound, Fail, "a model of this name"},
+		{http.StatusNotFound, Fail, "llm.openai.base_url is the address before chat/completions"},
 		{http.StatusTooManyRequests, Warn, "limit"},
 		{http.StatusBadGateway, Fail, "reach the provider"},
 	} {
