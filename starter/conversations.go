@@ -81,7 +81,7 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	var err error
 	switch {
 	case !answered:
-		_, err = fmt.Fprintln(w, "\nNo worker answered: what they wait for is not known.")
+		_, err = fmt.Fprintln(w, "\nNone answered: what they wait for is not known. No worker runs, or they are stuck: starter show tells which.")
 	case len(all) == c.Limit:
 		_, err = fmt.Fprintln(w, "\nThere may be more: --limit")
 	}

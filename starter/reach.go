@@ -108,6 +108,8 @@ func (r reaching) explain(ctx context.Context, err error) error {
 			temporal.Address(), r.unanswered(ctx, err))
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
 		return fmt.Errorf("temporal at %s has no namespace %s: does TEMPORAL_NAMESPACE name it?", temporal.Address(), temporal.Namespace())
+	case errors.As(err, new(*serviceerror.WorkflowNotReady)):
+		return errors.New("the conversation is stuck, as its workflow task fails again and again: the worker's log says why (Workflow panic), and docs/deploying.md what to do")
 	case errors.Is(err, operator.ErrUnwritable):
 		return fmt.Errorf("no worker answered within %s, and the database takes no writes, which may be what keeps it: what does starter doctor say?", r.Timeout)
 	case errors.Is(err, operator.ErrNoWorker):

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/operator"
@@ -124,6 +126,10 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	if want := "no worker answered within 1s, and the database takes no writes"; !strings.HasPrefix(locked, want) || strings.Contains(locked, "is one running") {
 		t.Errorf("a database that is locked: %s, want %s", locked, want)
 	}
+	failing := fmt.Errorf("ask: %w", serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state."))
+	if got, want := second.explain(t.Context(), failing).Error(), "stuck, as its workflow task fails again and again: the worker's log says why"; !strings.Contains(got, want) {
+		t.Errorf("a conversation that is stuck: %s, want %s", got, want)
+	}
 	if err := errors.New("broken"); (telling{}).explain(t.Context(), err) != err {
 		t.Error("anything else is no longer what it was")
 	}
@@ -158,7 +164,7 @@ There may be more: --limit
 PHASE    DUE  PENDING  SINCE                    SILENT UNTIL  CONVERSATION
 unknown  –    –        2026-03-01 12:00:00 UTC  –             D1
 
-No worker answered: what they wait for is not known.
+None answered: what they wait for is not known. No worker runs, or they are stuck: starter show tells which.
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
