@@ -44,6 +44,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "sandbox: unexpected argument %q\n", flags.Arg(0))
 		return 2
 	}
+	if most := 65535 - webUIAbove; o.temporalPort < 0 || o.temporalPort > most {
+		_, _ = fmt.Fprintf(stderr, "sandbox: --temporal-port is %d; it is from 0 to %d\n", o.temporalPort, most)
+		return 2
+	}
 	if err := serve(ctx, o, stdout); err != nil && ctx.Err() == nil {
 		_, _ = fmt.Fprintf(stderr, "sandbox: %v\n", err)
 		return 1

@@ -193,6 +193,9 @@ func (p ports) workflows() string {
 	return "http://" + p.ui + "/namespaces/" + namespace + "/workflows/"
 }
 
+// webUIAbove is how far above Temporal's port its Web UI is, as in Temporal's own dev server.
+const webUIAbove = 1000
+
 func choosePorts(temporal int) (ports, error) {
 	pick := func(wanted int) (string, error) {
 		if wanted > 0 {
@@ -210,7 +213,7 @@ func choosePorts(temporal int) (ports, error) {
 	}
 	ui := 0
 	if temporal > 0 {
-		ui = temporal + 1000
+		ui = temporal + webUIAbove
 	}
 	if p.ui, err = pick(ui); err != nil {
 		return p, err

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestArgumentsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"hello"}, `sandbox: unexpected argument "hello"`},
+		{[]string{"--temporal-port", "64536"}, "sandbox: --temporal-port is 64536; it is from 0 to 64535"},
+		{[]string{"--temporal-port", "-1"}, "sandbox: --temporal-port is -1; it is from 0 to 64535"},
+		{[]string{"--temporal-port", "many"}, `invalid value "many" for flag -temporal-port`},
+	} {
+		var said bytes.Buffer
+		if code := run(t.Context(), test.args, io.Discard, &said); code != 2 || !strings.HasPrefix(said.String(), test.want) {
+			t.Errorf("%q: %d, %q, want 2, %q", test.args, code, said.String(), test.want)
+		}
+	}
+}
