@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestResponderKnowsSlack(t *testing.T) {
@@ -35,21 +36,28 @@ func TestResponderKnowsSlack(t *testing.T) {
 		{"https://slack.com/api/", "", false},
 		{"https://slack.com/api/", "https://hooks.slack.com/\x7f", false},
 	} {
-		r, err := NewResponder(tc.api, &http.Client{Transport: nowhere{}})
+		var reached taken
+		r, err := NewResponder(tc.api, &http.Client{Transport: &reached})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Respond(t.Context(), tc.address, "hello"); errors.Is(err, ErrElsewhere) == tc.ok || !tc.ok && errors.Is(err, errNowhere) {
+		err = r.Respond(t.Context(), tc.address, "hello")
+		if tc.ok && err != nil || !tc.ok && !errors.Is(err, ErrElsewhere) {
 			t.Errorf("%s of %s: %v, want it answered: %v", tc.address, tc.api, err, tc.ok)
+		}
+		if sent := len(reached) > 0; sent != tc.ok {
+			t.Errorf("%s of %s: sent to %q, want it sent: %v", tc.address, tc.api, reached, tc.ok)
 		}
 	}
 }
 
-var errNowhere = errors.New("nowhere")
+// taken is a network that takes whatever is sent, and keeps where to.
+type taken []string
 
-type nowhere struct{}
-
-func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNowhere }
+func (t *taken) RoundTrip(r *http.Request) (*http.Response, error) {
+	*t = append(*t, r.URL.String())
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
 
 func TestRespond(t *testing.T) {
 	t.Parallel()
@@ -90,14 +98,22 @@ func TestRespond(t *testing.T) {
 	}
 }
 
+var errNowhere = errors.New("nowhere")
+
+type nowhere struct{}
+
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNowhere }
+
 // Nobody answers at all: the error tells no part of the address.
 func TestRespondTellsNoSecret(t *testing.T) {
 	t.Parallel()
-	r, err := NewResponder("", &http.Client{Transport: nowhere{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err = r.Respond(t.Context(), "https://hooks.slack.com/commands/secret", "x"); !errors.Is(err, errNowhere) || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) { // which does not wait for the pauses between the tries
+		r, err := NewResponder("", &http.Client{Transport: nowhere{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = r.Respond(t.Context(), "https://hooks.slack.com/commands/secret", "x"); !errors.Is(err, errNowhere) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v", err)
+		}
+	})
 }
