@@ -360,9 +360,7 @@ func TestHeartbeatsComeInTime(t *testing.T) {
 // model sends some.
 func TestRememberHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(func(llmtest.Call) llmtest.Reply {
-		return llmtest.Reply{Text: "- 2026-01-01 at last", Delay: beat + time.Second}
-	}))
+	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: beat + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
 	b.sync()
 	b.say("hello?")
 	var suite testsuite.WorkflowTestSuite
