@@ -121,7 +121,7 @@ func (a *Activities) putOff(ctx context.Context, s chat.Scope) (bool, error) {
 	}
 	over, err := a.overBudget(ctx, s.Team, s.Channel, settings)
 	if over && s.Thread == "" {
-		a.Logger.Warn("not remembered today: "+conversation.RuleOverBudget.Reason(), "scope", s.String())
+		a.Logger.WarnContext(ctx, "not remembered today: "+conversation.RuleOverBudget.Reason(), "scope", s.String())
 	}
 	return over, err
 }

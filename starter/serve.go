@@ -187,7 +187,7 @@ func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversatio
 		if s.Config.NamesChannels() {
 			known, err := db.Channels(ctx, c.Team, []string{c.Channel})
 			if err != nil {
-				s.Logger.Warn("name of channel not read", "channel", c.Channel, "error", err)
+				s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)
 			}
 			name = known[c.Channel].Name
 		}

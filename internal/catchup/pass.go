@@ -102,7 +102,7 @@ func (r *Reader) begin(own slack.Identity, c store.Channel, now time.Time) *pass
 func (p *pass) run(ctx context.Context) error {
 	err := p.history(ctx, &p.recent, recentPages)
 	if errors.Is(err, errLong) {
-		p.Logger.Warn("long history; nothing is taken before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
+		p.Logger.WarnContext(ctx, "long history; nothing is taken before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
 		p.result.Unfinished = true
 		return nil
 	}

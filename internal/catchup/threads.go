@@ -44,7 +44,7 @@ func (p *pass) near(ctx context.Context) error {
 func (p *pass) far(ctx context.Context) error {
 	switch err := p.history(ctx, &p.older, olderPages); {
 	case errors.Is(err, errLong):
-		p.Logger.Warn("long history; of older threads only those are read that are known", "channel", p.channel.ID, "parents_before", p.older.to)
+		p.Logger.WarnContext(ctx, "long history; of older threads only those are read that are known", "channel", p.channel.ID, "parents_before", p.older.to)
 		p.older.done = true
 	case err != nil:
 		return err
@@ -84,7 +84,7 @@ func (p *pass) threads(ctx context.Context, unread map[string]time.Time) error {
 		}
 		switch err := p.thread(ctx, thread, unread[thread]); {
 		case errors.Is(err, errLong):
-			p.Logger.Warn("long thread; the next call reads on", "channel", p.channel.ID, "thread", thread, "up_to", p.reached[thread])
+			p.Logger.WarnContext(ctx, "long thread; the next call reads on", "channel", p.channel.ID, "thread", thread, "up_to", p.reached[thread])
 			long = err
 		case err != nil:
 			return fmt.Errorf("read thread %s: %w", thread, err)

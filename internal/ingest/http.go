@@ -84,7 +84,7 @@ func (d *Door) notTaken(w http.ResponseWriter, r *http.Request, kind string, err
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
 	d.Metrics.refused(r.URL.Path, status, why)
-	d.Logger.Warn("request refused", "path", r.URL.Path, "status", status, "reason", why)
+	d.Logger.WarnContext(r.Context(), "request refused", "path", r.URL.Path, "status", status, "reason", why)
 	http.Error(w, why.Error(), status)
 }
 

@@ -212,7 +212,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		return plan{}, err
 	}
 	if k.Unlisted > 0 {
-		m.Logger.Warn("the workspace's memory is made of some channels only", "channels", most, "left_out", k.Unlisted)
+		m.Logger.WarnContext(ctx, "the workspace's memory is made of some channels only", "channels", most, "left_out", k.Unlisted)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
 	existing, _, err := m.Store.Workspace(ctx, s.Team, "")

@@ -92,6 +92,6 @@ func (m *Mind) account(ctx context.Context, q Question, answer llm.Response, fai
 		if q.Purpose == llm.PurposeMemory {
 			about = slog.String("scope", q.scope.String())
 		}
-		m.Logger.Error("a call of a model is not written down", about, "purpose", q.Purpose, "model", call.Model, "error", err)
+		m.Logger.ErrorContext(ctx, "a call of a model is not written down", about, "purpose", q.Purpose, "model", call.Model, "error", err)
 	}
 }

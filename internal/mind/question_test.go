@@ -18,6 +18,7 @@ import (
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/store"
+	"myao/internal/telemetry"
 )
 
 // account is the calls that a database of SQLite has, in order, without their times.
@@ -193,15 +194,15 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	b.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	b.Logger = slog.New(telemetry.NewHandler(slog.NewTextHandler(&log, nil)))
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := q.Ask(t.Context())
+	answer, err := q.Ask(telemetry.With(t.Context(), slog.String("trigger", m.TS)))
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
-	b.holds("the log", log.String(), "not written down", "conversation=channel/T1/C1", "response", "!secret", "!note 1")
+	b.holds("the log", log.String(), "not written down", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
 }
 
 // The persona of a channel is in the character of the bot, and its model writes the replies.

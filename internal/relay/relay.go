@@ -174,7 +174,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 	for _, left := range backlog {
 		c, err := chat.ParseConversation(left.WorkflowID)
 		if err != nil {
-			r.logger.Error("a conversation in the backlog has no address", "error", err)
+			r.logger.ErrorContext(ctx, "a conversation in the backlog has no address", "error", err)
 			continue
 		}
 		h := late
@@ -285,6 +285,6 @@ func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.
 // tell logs a failure that the next sweep will mend, unless it is only the end.
 func (r *Relay) tell(ctx context.Context, what string, err error, about ...any) {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
-		r.logger.Warn(what, append(about, "error", err)...)
+		r.logger.WarnContext(ctx, what, append(about, "error", err)...)
 	}
 }
