@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"slices"
 
 	"myao/internal/chat"
@@ -101,7 +102,7 @@ func (p planner) edited() store.Entry {
 			mentioned = true // where every message is for the bot, a mention asks for nothing more
 		}
 		relayed = p.known.Addressed || (relayed && !p.known.Handled)
-		m.ThreadTS, m.Name = stands.ThreadTS, first(m.Name, stands.Name)
+		m.ThreadTS, m.Name = stands.ThreadTS, cmp.Or(m.Name, stands.Name)
 	}
 	entry := store.Entry{Message: &m, Handled: p.known.Handled}
 	kind, heard := p.trigger(m, p.event.Mention)
@@ -201,10 +202,3 @@ func followUp(known store.Known, user string) bool {
 
 // later compares two revisions; every edit is later than none.
 func later(a, b string) bool { return chat.Time(a).After(chat.Time(b)) }
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}

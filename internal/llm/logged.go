@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,14 +25,10 @@ type logged struct {
 func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 	began := l.clock()
 	res, err := l.model.Generate(ctx, r)
-	model := res.Model
-	if model == "" {
-		model = r.Model
-	}
 	attrs := []slog.Attr{
 		slog.String("purpose", r.Purpose),
 		slog.String("provider", l.provider),
-		slog.String("model", model),
+		slog.String("model", cmp.Or(res.Model, r.Model)),
 		slog.Int("input_tokens", res.Usage.Input),
 		slog.Int("output_tokens", res.Usage.Output),
 		slog.String("duration", l.clock().Sub(began).String()),
