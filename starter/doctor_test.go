@@ -28,6 +28,7 @@ import (
 	"myao/internal/doctor"
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
+	"myao/internal/temporal"
 	"myao/internal/testserver"
 	"myao/workflows"
 )
@@ -174,7 +175,7 @@ func TestDoctor(t *testing.T) {
 
 	p.expect(last, "memory", doctor.OK, "has yet to run")
 
-	memory := c.ScheduleClient().GetHandle(t.Context(), doctor.Memory)
+	memory := c.ScheduleClient().GetHandle(t.Context(), temporal.MemorySchedule)
 	if err := memory.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestDoctor(t *testing.T) {
 		{2, doctor.Warn, "failed in part: 2 left out"},
 	} {
 		left.Store(run.left)
-		if err := c.ScheduleClient().GetHandle(t.Context(), doctor.CatchUp).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		if err := c.ScheduleClient().GetHandle(t.Context(), temporal.CatchUpSchedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "a run that has caught up", func() bool {

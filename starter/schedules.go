@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
-	"myao/internal/doctor"
 	"myao/internal/launch"
 	"myao/internal/temporal"
 	"myao/workflows"
@@ -35,11 +34,11 @@ const (
 func (s *starter) schedules() []temporal.Schedule {
 	return []temporal.Schedule{
 		{
-			ID: doctor.Memory, Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
+			ID: temporal.MemorySchedule, Every: s.Config.Memory.Interval(), CatchUp: time.Hour,
 			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{}}, Note: "remembers what was said since the last run",
 		},
 		{
-			ID: doctor.CatchUp, Every: catchUpEvery, CatchUp: catchUpEvery,
+			ID: temporal.CatchUpSchedule, Every: catchUpEvery, CatchUp: catchUpEvery,
 			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{

@@ -15,6 +15,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/temporal"
 )
 
 // Status is how something stands.
@@ -46,14 +47,6 @@ type Schedule struct {
 	ID    string
 	Every time.Duration
 }
-
-// The ids of schedules whose runs are looked at.
-const (
-	// Memory's runs write the summaries.
-	Memory = "memory"
-	// CatchUp's runs read what the door did not hear.
-	CatchUp = "catch-up"
-)
 
 // Doctor is what is to be looked at. Config, Slack, Dial and Clock are required.
 type Doctor struct {
@@ -131,8 +124,8 @@ func (e *examination) checks() []check {
 		check{name: "search attributes", needs: "namespace", look: e.attributes},
 		check{name: "workers", needs: "namespace", look: e.workers},
 		check{name: "schedules", needs: "namespace", look: e.schedules},
-		check{name: "memory", needs: "schedules", look: e.lastRun(Memory)},
-		check{name: "catch-up", needs: "schedules", look: e.lastRun(CatchUp)},
+		check{name: "memory", needs: "schedules", look: e.lastRun(temporal.MemorySchedule)},
+		check{name: "catch-up", needs: "schedules", look: e.lastRun(temporal.CatchUpSchedule)},
 		check{name: "database", look: e.database},
 		check{name: "database writes", needs: "database", look: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {

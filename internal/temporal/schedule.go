@@ -13,6 +13,15 @@ import (
 	"myao/internal/conversation"
 )
 
+// The ids of those of the starter's schedules that others ask for by name. A schedule
+// that is there is known by its id: they are never changed.
+const (
+	// MemorySchedule is of the runs that write the summaries.
+	MemorySchedule = "memory"
+	// CatchUpSchedule is of the runs that read what the door did not hear.
+	CatchUpSchedule = "catch-up"
+)
+
 // Schedule is a workflow that is run again and again, never twice at once.
 type Schedule struct {
 	// ID is the schedule's, and what its workflows' ids begin with.

@@ -15,6 +15,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/llm/tap"
 	"myao/internal/operator"
+	"myao/internal/temporal"
 )
 
 const (
@@ -137,7 +138,7 @@ func (w *Window) remember(ctx context.Context, _ remembering) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, triggerFor)
 	defer cancel()
-	err := system.Client.ScheduleClient().GetHandle(ctx, "memory").Trigger(ctx, client.ScheduleTriggerOptions{
+	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).Trigger(ctx, client.ScheduleTriggerOptions{
 		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE,
 	})
 	var none *serviceerror.NotFound

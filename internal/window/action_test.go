@@ -159,7 +159,7 @@ func TestPrompts(t *testing.T) {
 func TestRemember(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
-	if err := temporal.EnsureSchedule(t.Context(), w.operator.Client, temporal.Schedule{ID: "memory", Every: 1000 * time.Hour, Workflow: "Memory"}); err != nil {
+	if err := temporal.EnsureSchedule(t.Context(), w.operator.Client, temporal.Schedule{ID: temporal.MemorySchedule, Every: 1000 * time.Hour, Workflow: "Memory"}); err != nil {
 		t.Fatal(err)
 	}
 	running := func() (runs []*commonpb.WorkflowExecution) {
