@@ -156,9 +156,12 @@ func testChanges(t *testing.T, w *world) {
 	tb.await("the message to be gone", "!"+string(message(mainList, "before, and after")))
 }
 
-// What arrives while a mouse button is down does not take the click away.
+// What arrives while a mouse button is down does not take the click away, be it that the button
+// would be drawn anew or that it would move.
 func testClicks(t *testing.T, w *world) {
-	tb := w.open(t, desktop)
+	root := w.say(t, "general", "bob", "pressed root", "")
+	w.say(t, "general", "carol", "pressed reply", root)
+	tb, other := w.open(t, desktop), w.open(t, desktop)
 	for n, c := range []struct {
 		button     element
 		open, done string
@@ -166,16 +169,21 @@ func testClicks(t *testing.T, w *world) {
 		{saying("#channels button", "random"), "general", `document.getElementById("title").innerText === "#random"`},
 		{saying("#people button", "bob"), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "bob"`},
 		{one(`.composer[data-pane="main"] [data-do="person"]`), "random", `document.querySelector('#people [aria-pressed="true"] .name').innerText === "carol"`},
+		{message(mainList, "pressed root").in("button.replies"), "general", string(message(threadList, "pressed reply"))},
 	} {
+		tb.visit(c.open)
+		other.visit(c.open)
 		release := tb.hold(c.button)
 		if n == 0 { // the button itself changes
 			w.say(t, "random", "carol", "@alice look here", "")
 		}
 		said := fmt.Sprintf("while a button is down, %d", n)
 		w.say(t, c.open, "carol", said, "")
-		tb.awaitMessage(mainList, said)
+		other.awaitMessage(mainList, said)
 		release()
 		tb.await("the click to count", c.done)
+		tb.visit(c.open)
+		tb.awaitMessage(mainList, said)
 	}
 }
 

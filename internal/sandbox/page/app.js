@@ -1,6 +1,7 @@
 // The page's beginning: it takes what the workspace is, listens to what changes in it, and
 // knows the keys that belong to no part alone.
 import { takeFaults } from "./bar.js";
+import { calmly } from "./calm.js";
 import "./composer.js";
 import { closeDrawer, openDrawer } from "./drawers.js";
 import "./messages.js";
@@ -45,14 +46,16 @@ let since = null; // what has changed since a load began
 async function load() {
   const own = since = [];
   const all = await fetch("sandbox/state").then(answer => answer.ok && answer.json()).catch(() => null);
-  if (own !== since) return; // another one is under way
-  if (!all) { // the stream may come back before, and with it this
-    setTimeout(() => { if (own === since) load(); }, 1000);
-    return;
-  }
-  since = null;
-  take(all);
-  if (own.map(apply).length) tell("chat");
+  calmly(() => {
+    if (own !== since) return; // another one is under way
+    if (!all) { // the stream may come back before, and with it this
+      setTimeout(() => { if (own === since) load(); }, 1000);
+      return;
+    }
+    since = null;
+    take(all);
+    if (own.map(apply).length) tell("chat");
+  });
 }
 
 // ── what changes ───────────────────────────────────────────────────────────
