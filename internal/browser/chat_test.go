@@ -194,14 +194,16 @@ func testLoading(t *testing.T, w *world) {
 	// Whatever is told of faults, the page reads everything again.
 	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
 	asked := func(times int) (answer fetch.RequestID) {
-		await(t, "the page to ask for everything", func() bool {
+		if !holds(t, within, func() bool {
 			tb.mu.Lock()
 			defer tb.mu.Unlock()
 			if len(tb.paused) >= times {
 				answer = tb.paused[times-1]
 			}
 			return answer != ""
-		})
+		}) {
+			t.Fatalf("the page has not asked for everything %d times\n%s", times, tb.sight())
+		}
 		return answer
 	}
 	// It asks again where it gets no answer.

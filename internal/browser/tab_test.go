@@ -285,7 +285,7 @@ func (tb *tab) hold(e element, over ...element) (release func()) {
 	}
 	tb.mouse(chromedp.MouseMoved, x, y)
 	tb.mouse(chromedp.MousePressed, x, y)
-	if !tb.is(fmt.Sprintf(`%s?.matches(":active")`, e)) { // it has moved on: whoever misses tries again
+	if tb.is(fmt.Sprintf(`%s?.matches(":not(:active)")`, e)) { // it has moved on: whoever misses tries again
 		tb.mouse(chromedp.MouseMoved, 0, 0)
 		tb.mouse(chromedp.MouseReleased, 0, 0)
 		return tb.hold(e, over...)
