@@ -41,6 +41,8 @@ const (
 	batch = 200
 	// leaseFor is how long a conversation is held: longer than a turn may take.
 	leaseFor = 30 * time.Second
+	// leasing is how long it may take to lease a conversation, and to let go of it.
+	leasing = 5 * time.Second
 	// turnFor is how long one turn may take, whether the database or Temporal is slow.
 	turnFor = 20 * time.Second
 	// signalFor is how long one signal may take.
@@ -215,7 +217,7 @@ func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (full,
 	bounded, cancel := context.WithTimeout(ctx, turnFor)
 	defer cancel()
 	id := c.ID()
-	waiting, err := r.store.Take(bounded, id, me, r.clock().Add(leaseFor), batch)
+	waiting, err := r.take(ctx, id, me)
 	if err != nil || len(waiting) == 0 {
 		return false, false, err // a holder sees what has come when it lets go
 	}
@@ -228,10 +230,21 @@ func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (full,
 	return len(waiting) == batch, more, err
 }
 
+// take leases a conversation. It is not called off when the relay is told to stop: the
+// database might lease it all the same, and nobody would let go of it before the lease ends.
+func (r *Relay) take(ctx context.Context, id, me string) ([]store.Waiting, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasing)
+	defer cancel()
+	return r.store.Take(ctx, id, me, r.clock().Add(leaseFor), batch)
+}
+
 // release lets go of a conversation even when the relay is told to stop, or
 // nobody could take it up before the lease ends.
 func (r *Relay) release(ctx context.Context, id, me string) (more bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasing)
 	defer cancel()
 	return r.store.Release(ctx, id, me)
 }
