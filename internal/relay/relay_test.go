@@ -5,10 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/url"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -725,14 +722,14 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	var mute atomic.Bool
-	b.url = behind(t, b.url, &mute)
+	proxy := testserver.NewProxy(t, b.url)
+	b.url = proxy.URL
 	r := b.relay(b.open())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	b.drained(r, in(2)) // so that the statements are prepared
 	// The database does as it is asked, and its answers wait.
-	mute.Store(true)
+	proxy.Set(testserver.Mute)
 	go func() { defer close(ended); _, _ = r.drain(ctx, in(1)) }()
 	b.await("the conversation to be leased", func() bool {
 		var leased int
@@ -743,7 +740,7 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	})
 	cancel()
 	time.Sleep(100 * time.Millisecond) // for the end to be heard
-	mute.Store(false)
+	proxy.Set(testserver.Passing)
 	<-ended
 	if taken, err := direct.Take(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batch); err != nil || len(taken) != 1 {
 		t.Errorf("the next relay takes %d changes, %v; the lease is still held", len(taken), err)
@@ -751,53 +748,6 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	if got := b.taken(in(1)); len(got) > 0 {
 		t.Errorf("%q was sent after the end", got)
 	}
-}
-
-// behind is the address of a Postgres behind a proxy that keeps answers back, and takes up no
-// further connection, while it is mute.
-func behind(t *testing.T, address string, mute *atomic.Bool) string {
-	t.Helper()
-	to, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	speak := func() {
-		for mute.Load() {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = client.Close() }()
-				speak()
-				server, err := net.Dial("tcp", to.Host)
-				if err != nil {
-					return
-				}
-				go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-				for answer := make([]byte, 1<<16); ; {
-					n, err := server.Read(answer)
-					speak()
-					if _, failed := client.Write(answer[:n]); err != nil || failed != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	from := *to
-	from.Host = l.Addr().String()
-	return from.String()
 }
 
 func TestFloodOfKicksLosesNothing(t *testing.T) {

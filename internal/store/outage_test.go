@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -124,102 +123,21 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 	})
 }
 
-// proxy stands between a store and Postgres, and can fall silent as a machine does
-// that is cut off: no answer, and no word that there will be none.
-type proxy struct {
-	url string
-
-	mu     sync.Mutex
-	silent bool
-	gone   bool
-	conns  []net.Conn
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := u.Host
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = l.Addr().String()
-	p := &proxy{url: u.String()}
-	t.Cleanup(func() { _ = l.Close(); p.set(false, true) })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns = append(p.conns, in, out)
-			if p.gone {
-				_, _ = in.Close(), out.Close()
-			}
-			p.mu.Unlock()
-			go p.copy(out, in)
-			go p.copy(in, out)
-		}
-	}()
-	return p
-}
-
-func (p *proxy) copy(to, from net.Conn) {
-	defer func() { _, _ = to.Close(), from.Close() }()
-	buf := make([]byte, 4096)
-	for {
-		n, err := from.Read(buf)
-		p.mu.Lock()
-		silent := p.silent
-		p.mu.Unlock()
-		if err != nil {
-			return
-		}
-		if silent {
-			continue
-		}
-		if _, err := to.Write(buf[:n]); err != nil {
-			return
-		}
-	}
-}
-
-func (p *proxy) set(silent, gone bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.silent, p.gone = silent, gone
-	if gone {
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.conns = nil
-	}
-}
-
 func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t, testserver.Postgres(t))
-	p := newProxy(t, direct.url)
-	db := migrated(t, p.url)
+	p := testserver.NewProxy(t, direct.url)
+	db := migrated(t, p.URL)
 	m := said(at(1), "")
 	db.record(t, m, keep(m, conversation.Said))
 
-	p.set(false, true)
+	p.Set(testserver.Gone)
 	for name, call := range calls(db.Store) {
 		if err := within(t, 10*time.Second, name, call); err == nil {
 			t.Errorf("%s: no error from a database that is gone", name)
 		}
 	}
-	p.set(false, false)
+	p.Set(testserver.Passing)
 	works := func(when string) {
 		t.Helper()
 		deadline := time.Now().Add(30 * time.Second)
@@ -235,7 +153,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	}
 	works("after it came back")
 
-	p.set(true, false)
+	p.Set(testserver.Silent)
 	var group sync.WaitGroup
 	errs := make(chan error, 64)
 	for name, call := range calls(db.Store) {
@@ -265,8 +183,8 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	for err := range errs {
 		t.Error(err)
 	}
-	p.set(false, true)
-	p.set(false, false)
+	p.Set(testserver.Gone)
+	p.Set(testserver.Passing)
 	works("after the silence")
 	if got := direct.count(t, "messages", "TRUE"); got != 2 {
 		t.Errorf("%d messages, want 2", got)
