@@ -277,6 +277,6 @@ func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c ch
 		return nil, &Unaskable{err}
 	}
 	return []Memory{{Term: term, Sources: sources, shown: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
-		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: m.tokens(term) * 3 / 2,
+		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: SummaryAtMost(m.tokens(term)) / bytesPerToken,
 	})}}, nil
 }
