@@ -121,8 +121,6 @@ function draw() {
   $("text-thread").placeholder = `Reply as ${names.user(state.me)}`;
   for (const b of document.querySelectorAll("[data-do=mention]")) b.textContent = "@" + state.bot.name;
   for (const b of document.querySelectorAll("[data-do=person]")) {
-    if (b.dataset.who === state.me + names.user(state.me)) continue; // it may be pressed
-    b.dataset.who = state.me + names.user(state.me);
     b.replaceChildren(avatar(state.me), el("span", {}, el("span", { class: "sr" }, "Writing as "), names.user(state.me)));
     b.title = "Write as the next person (Alt+1, Alt+2 …)";
   }
