@@ -50,7 +50,7 @@ func TestSecretsLookLikeSlacks(t *testing.T) {
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(one.Signing) || !strings.HasPrefix(one.Token, "xoxb-") {
 		t.Errorf("%+v", one)
 	}
-	if one.Signing == other.Signing || one.Token == other.Token {
+	if one.Signing == other.Signing || one.Token == other.Token || one.App == other.App {
 		t.Errorf("%+v twice", one)
 	}
 	path := filepath.Join(t.TempDir(), "config.yaml")

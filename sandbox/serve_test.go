@@ -1,9 +1,33 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
+
+// A picture's address on any page is asked for without an origin. Whoever knew the token
+// of Socket Mode could by one have all that is said told to themselves.
+func TestNoTokenIsKnownBeforehand(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(ports{}, newSecrets(), nil)
+	defer w.Close()
+	server := httptest.NewServer(w.Handler())
+	defer server.Close()
+	for method, token := range map[string]string{"apps.connections.open": "xapp-sandbox", "auth.test": "xoxb-sandbox"} {
+		resp, err := http.Get(server.URL + "/api/" + method + "?token=" + token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || !strings.Contains(string(answer), "invalid_auth") {
+			t.Errorf("%s with %s: %s, %v", method, token, answer, err)
+		}
+	}
+}
 
 // What the sandbox prints is all that a terminal needs, whatever ports it has taken.
 func TestBanner(t *testing.T) {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -100,7 +101,7 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Asked, *Chann
 		return a
 	}
 	a.Channel = c.ID
-	a.url = "http://" + w.host + "/commands/" + w.cfg.Team + "/" + w.nextID("") + "/" + strings.ToLower(w.nextID("s"))
+	a.url = "http://" + w.host + "/commands/" + w.cfg.Team + "/" + w.nextID("") + "/" + rand.Text()
 	fields := describe(a, c, u, w.nextID("trigger."))
 	w.asked[a.url] = a
 	w.mu.Unlock()

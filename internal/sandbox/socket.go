@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -60,7 +61,7 @@ func (s *sockets) used() bool {
 // openSocket hands out an address good for one connection
 // (docs.slack.dev/reference/methods/apps.connections.open).
 func (c *call) openSocket() (reply, error) {
-	ticket := c.nextID("ticket")
+	ticket := rand.Text() // nothing else keeps a page of any site from connecting
 	c.socket.mu.Lock()
 	defer c.socket.mu.Unlock()
 	c.socket.tickets[ticket] = true

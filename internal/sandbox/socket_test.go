@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +113,32 @@ func TestSocketTicketsAreGoodForOnce(t *testing.T) {
 		}
 		if conn != nil {
 			defer conn.Close()
+		}
+	}
+}
+
+// Browsers let any page open a socket to this machine, and post to it: what they do not
+// know is all that keeps them out. A number that goes up by one can be guessed.
+func TestNoPageGuessesItsWayIn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	var tickets, answers [2]string
+	for i := range 2 {
+		_, url, err := b.api.StartSocketModeContext(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets[i], answers[i] = url, b.Command(b.general, b.alice, "/myao").url
+	}
+	for _, of := range [][2]string{tickets, answers} {
+		uncounted := func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}
+		if strings.Map(uncounted, of[0]) == strings.Map(uncounted, of[1]) {
+			t.Errorf("after %s comes %s", of[0], of[1])
 		}
 	}
 }
