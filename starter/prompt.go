@@ -12,6 +12,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/ledger"
 	"myao/internal/llm"
 	"myao/internal/mind"
 	"myao/internal/slack"
@@ -184,10 +185,18 @@ func (c *promptCommand) ask(ctx context.Context, q titled) (asked, error) {
 	return a, err
 }
 
+// text writes it for a terminal, to which the answer can do nothing; what people said
+// lost all that is not to be seen when the prompt was made.
 func (a asked) text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
-	if err == nil && a.Answer != nil {
-		_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n%s\n", a.Answer.Model, a.Answer.TokensIn, a.Answer.TokensOut, a.Answer.Text)
+	if err != nil || a.Answer == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut)
+	for line := range strings.SplitSeq(a.Answer.Text, "\n") {
+		if err == nil {
+			_, err = fmt.Fprintln(w, ledger.Plain(line))
+		}
 	}
 	return err
 }

@@ -47,3 +47,17 @@ func TestPromptOfAChannelByItsName(t *testing.T) {
 		}
 	}
 }
+
+// Whoever can have the model write what they like reaches no terminal by it.
+func TestAnAnswerDoesNothingToATerminal(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := asked{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &written{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓"}}
+	if err := a.text(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "===== response, m: system\ns\n===== user\np\n===== answer of m\\x1b[2J, 0 tokens in, 0 out\none\\x1b]0;title\\a\ntwo\\r\\u009b2K ✓\n"
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
