@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -30,6 +32,7 @@ func wanted(lookup func(string) (string, bool)) bool {
 
 // trace sends spans where the environment says, sampled as it says.
 func (t *Telemetry) trace(ctx context.Context, o Options) error {
+	otel.SetLogger(logr.FromSlogHandler(valueless{o.Logger.Handler()}))
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
 		return err
@@ -54,6 +57,22 @@ func (t *Telemetry) trace(ctx context.Context, o Options) error {
 	t.interceptors = append(t.interceptors, journey)
 	o.Logger.Info("traces are sent")
 	return nil
+}
+
+// valueless has OpenTelemetry say what goes wrong in it, and nothing more: of a variable that
+// it cannot read it would print the value, which may be a collector's token.
+type valueless struct{ slog.Handler }
+
+func (h valueless) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+func (h valueless) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h valueless) WithGroup(string) slog.Handler { return h }
+
+func (h valueless) Handle(ctx context.Context, r slog.Record) error {
+	bare := slog.NewRecord(r.Time, r.Level, "OpenTelemetry fails at something; look at the variables OTEL_…", r.PC)
+	bare.AddAttrs(slog.String("at", r.Message))
+	return h.Handler.Handle(ctx, bare)
 }
 
 // silence is for how long a failing exporter is not heard again.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,23 @@ func TestTracesAreWanted(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%q: %v", test.env, got)
 		}
+	}
+}
+
+// A variable that cannot be read may hold a secret all the same.
+func TestNoValueOfAVariableIsLogged(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:pass%zzword@127.0.0.1:1/")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Bearer password,x=%zzpassword")
+	var log bytes.Buffer
+	all, err := Open(t.Context(), Options{Program: "worker", Lookup: os.LookupEnv, Clock: time.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if said := log.String(); strings.Contains(said, "word") || !strings.Contains(said, "parse headers") || !strings.Contains(said, "parse url") {
+		t.Errorf("it says %s", said)
 	}
 }
 
