@@ -141,6 +141,10 @@ func TestSlackRefuses(t *testing.T) {
 	expect(t, e.token(t.Context()), Fail, "Bot User OAuth Token")
 	e.Slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"})
 	expect(t, e.token(t.Context()), Fail, "let this machine reach "+e.Config.Slack.APIURL)
+	e.Config.Slack.APIURL = "https://u:hunter%402@proxy/api/"
+	if found := hide([]Finding{e.token(t.Context())}, e.Config)[0]; strings.Contains(found.Mend, "hunter") || !strings.Contains(found.Mend, "@proxy/api/") {
+		t.Errorf("it says %+v", found)
+	}
 }
 
 func TestChannels(t *testing.T) {

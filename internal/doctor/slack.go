@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,11 @@ func (e *examination) unslacked(err error, refused string) Finding {
 	mend := refused
 	var failed *slack.Error
 	if errors.As(err, &failed) && failed.Kind != slack.Final {
-		mend = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", e.Config.Slack.APIURL)
+		address := "Slack"
+		if u, err := url.Parse(e.Config.Slack.APIURL); err == nil {
+			address = u.Redacted() // a proxy's password is written otherwise than it reads, and would not be found to be hidden
+		}
+		mend = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", address)
 	}
 	return fail(mend, "%v", err)
 }
