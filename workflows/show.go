@@ -52,10 +52,23 @@ func details(s *conversation.State) string {
 		if v.ShouldRespond {
 			answer = "yes"
 		}
-		fmt.Fprintf(&b, "\n\nlast judged %s, %.1f: %s", answer, v.Confidence, v.Reason)
+		fmt.Fprintf(&b, "\n\nlast judged %s, %.1f: %s", answer, v.Confidence, literally(v.Reason))
 	}
 	if n := len(s.Later); n > 0 {
 		fmt.Fprintf(&b, "\n\n%s came meanwhile", count(n, "message"))
+	}
+	return b.String()
+}
+
+// literally is a text in Markdown that shows as it is. A reason is the model's, whom people
+// may talk into writing a link, a picture or a heading, and the Web UI takes HTML, too.
+func literally(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_[]<>&~|$", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }

@@ -34,6 +34,10 @@ func TestDetails(t *testing.T) {
 			"**judging** 1 message\n\n2 messages came meanwhile"},
 		{"delaying", conversation.State{Phase: conversation.Delaying, DueAt: due, Verdict: &chat.Verdict{ShouldRespond: true, Confidence: 0.8, Reason: "nobody answered the question"}},
 			"**reply due 12:03:07 UTC**\n\nlast judged yes, 0.8: nobody answered the question"},
+		{"judged by somebody's order", conversation.State{Phase: conversation.Idle, Verdict: &chat.Verdict{
+			Confidence: 1, Reason: "<a href=\"https://evil\">sign in</a> ![x](https://evil/x) **`a_b`** \\<h1> &lt; ~~x~~ a|b $c$",
+		}}, "**idle**: nothing waits\n\nlast judged no, 1.0: " +
+			`\<a href="https://evil"\>sign in\</a\> !\[x\](https://evil/x) \*\*` + "\\`a\\_b\\`" + `\*\* \\\<h1\> \&lt; \~\~x\~\~ a\|b \$c\$`},
 		{"composing", conversation.State{Phase: conversation.Replying}, "**composing a reply**"},
 		{"posting an answer", conversation.State{Phase: conversation.Replying, Posting: true, Answering: items(1, 2), Later: items(3)},
 			"**posting a reply** to 2 messages that addressed the bot\n\n1 message came meanwhile"},
