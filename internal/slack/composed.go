@@ -23,9 +23,13 @@ const maxComposed = 40_000
 func (r reader) said(o object, by chat.Message) string {
 	text := o.text("text")
 	var lines []string
-	add := func(line string) {
-		if !strings.Contains("\n"+text+"\n", "\n"+line+"\n") { // the text is often the same, for notifications
-			lines = append(lines, line)
+	var holds func(part string) bool
+	add := func(part string) {
+		if holds == nil {
+			holds = wholeLines(text)
+		}
+		if !holds(part) { // the text is often the same, for notifications
+			lines = append(lines, part)
 		}
 	}
 	switch {
@@ -61,6 +65,19 @@ func (r reader) said(o object, by chat.Message) string {
 		return attached
 	}
 	return text + "\n" + attached
+}
+
+// wholeLines reports of parts whether they are whole lines of a text. An attachment has room
+// for thousands, so that the text is not gone through for each: most are told by their first line.
+func wholeLines(text string) func(part string) bool {
+	whole, lines := "\n"+text+"\n", map[string]bool{}
+	for line := range strings.SplitSeq(text, "\n") {
+		lines[line] = true
+	}
+	return func(part string) bool {
+		first, _, more := strings.Cut(part, "\n")
+		return lines[first] && (!more || strings.Contains(whole, "\n"+part+"\n"))
+	}
 }
 
 func bounded(s string) string {

@@ -3,7 +3,9 @@ package slack
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -306,6 +308,41 @@ func TestWhatIsComposedIsBounded(t *testing.T) {
 		if want := cell + " | " + cell + "\n" + cell; err != nil || len([]rune(text)) != maxComposed+1 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "é…") {
 			t.Errorf("%s: %d characters, %v", name, len([]rune(text)), err)
 		}
+	}
+}
+
+// A part of an attachment is left out where the text has it on lines of its own.
+func TestWholeLines(t *testing.T) {
+	t.Parallel()
+	holds := wholeLines("one\n\ntwo two\nthree")
+	for part, want := range map[string]bool{
+		"one": true, "": true, "two two": true, "three": true, "two two\nthree": true, "one\n\ntwo two\nthree": true,
+		"two": false, "three\n": false, "one\ntwo two": false, "two two\nthr": false, "four": false, "four\none": false,
+	} {
+		if got := holds(part); got != want {
+			t.Errorf("%q: %v", part, got)
+		}
+	}
+}
+
+// An app may put thousands of parts beside a long text. The door has to be done with them in
+// the time that Slack gives it, so the text is not copied for each; not parallel, as it counts memory.
+func TestManyPartsBesideALongText(t *testing.T) {
+	var parts strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&parts, `{"title":"%d"},`, i)
+	}
+	text := strings.Repeat(`ab\n`, 13_000)
+	body := envelope(`{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","text":"` + text + `","attachments":[{"fields":[` + parts.String() + `{}]}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	e, err := normalise(t, body)
+	runtime.ReadMemStats(&after)
+	if err != nil || !strings.Contains(e.Message.Text, "ab\n\n0\n1\n2\n") {
+		t.Errorf("%d characters, %v", len(e.Message.Text), err)
+	}
+	if took, most := after.TotalAlloc-before.TotalAlloc, uint64(100*len(body)); took > most {
+		t.Errorf("%d bytes for an event of %d, want at most %d", took, len(body), most)
 	}
 }
 
