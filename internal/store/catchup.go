@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"myao/internal/chat"
 )
@@ -67,13 +68,18 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	}
 	// Rows are made by themselves: whoever records messages makes and changes rows in one
 	// order, and would wait for one that is locked here, while that one is waited for which
-	// they have made.
-	for _, ids := range [][]string{missing, ids} {
-		slices.Sort(ids) // one order for all who write
-		for some := range slices.Chunk(ids, syncTogether) {
-			if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
-				return failed(err)
-			}
+	// they have made. All that are locked together are there already.
+	slices.Sort(missing)
+	for some := range slices.Chunk(missing, syncTogether) {
+		if err := s.makeChannels(ctx, team, some); err != nil {
+			return failed(err)
+		}
+	}
+	ids = append(ids, missing...)
+	slices.Sort(ids) // one order for all who write
+	for some := range slices.Chunk(ids, syncTogether) {
+		if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
+			return failed(err)
 		}
 	}
 	return synced, nil
@@ -88,18 +94,21 @@ func (r channelRow) news(old channelRow) bool {
 		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= saidAgain.Microseconds()
 }
 
+// makeChannels makes the rows of channels, in order of id, as they are of channels that Slack
+// was never asked about; those that are there stay as they are.
+func (s *Store) makeChannels(ctx context.Context, team string, ids []string) error {
+	rows := make([]channelRow, len(ids))
+	for i, id := range ids {
+		rows[i] = channelRow{TeamID: team, ChannelID: id}
+	}
+	return s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
+}
+
 // takeIn writes down what a listing says of some channels, of which it decides by what is
 // known of them now. What it does not say anything of is left. first is as in meet.
 func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map[string]channelRow, first int64, all *Synced) error {
 	var synced Synced
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		if s.sqlite == "" {
-			// One at a time. The rows that are there are locked in order; but two that meet
-			// new channels side by side may each hold what the other wants next.
-			if err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext(?))", "myao channels "+team).Error; err != nil {
-				return err
-			}
-		}
 		var rows []channelRow
 		if err := s.locked(tx).Where("team_id = ? AND ?", team, s.among("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {
 			return err

@@ -289,6 +289,47 @@ func TestSyncAndMessagesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
+// The same where messages have just made the row of one of the new channels, and make that of another.
+func TestSyncAndMessagesOfNewChannelsDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	db := migrated(t, testserver.Postgres(t))
+	touch := func(tx *gorm.DB, id string) {
+		t.Helper()
+		if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx := db.db.WithContext(t.Context()).Begin()
+	defer tx.Rollback()
+	s := open(t, db.url)
+	s.now = db.clock.now
+	looked := sync.OnceFunc(func() { // neither was known
+		touch(db.db, "C2")
+		touch(tx, "C1")
+	})
+	if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { looked() }); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.SyncChannels(t.Context(), team, []Channel{{ID: "C1", Name: "one"}, {ID: "C2", Name: "two"}})
+		done <- err
+	}()
+	db.awaitWaiting(t)
+	touch(tx, "C2")
+	if err := tx.Commit().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range map[string]string{"C1": "one", "C2": "two"} {
+		if c := db.channel(t, id); c.Name != name || !c.Member {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // That Slack was asked about a channel is written often, and no index is to be written with it.
 func TestNoIndexTellsWhenSlackWasAsked(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))
