@@ -30,14 +30,17 @@ const (
 // was left and is joined again, is known since it was listed; one that is new, also
 // since the first of its messages that an event brought, if that is earlier, or if it
 // is a direct message, as long as any other channel is.
-// Listed is when Slack was asked (Refreshed), or now. Of most channels there is nothing new:
+// Listed is when Slack was asked (Refreshed), or now: of a channel that Slack was asked about
+// later, what it said then stays. Of most channels there is nothing new:
 // they are only read. The others are written some at a time, so that an error may leave a
 // part of the listing taken in.
 func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (synced Synced, err error) {
 	fresh := make(map[string]channelRow, len(listed)) // a page may repeat what the one before had
+	asked := s.nowMicros()
 	for _, c := range listed {
 		c.Member = true
 		fresh[c.ID] = s.refreshed(team, c)
+		asked = min(asked, fresh[c.ID].RefreshedUS)
 	}
 	failed := func(err error) (Synced, error) {
 		return Synced{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
@@ -78,7 +81,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	ids = append(ids, missing...)
 	slices.Sort(ids) // one order for all who write
 	for some := range slices.Chunk(ids, syncTogether) {
-		if err := s.takeIn(ctx, team, some, fresh, first, &synced); err != nil {
+		if err := s.takeIn(ctx, team, some, fresh, asked, first, &synced); err != nil {
 			return failed(err)
 		}
 	}
@@ -105,8 +108,9 @@ func (s *Store) makeChannels(ctx context.Context, team string, ids []string) err
 }
 
 // takeIn writes down what a listing says of some channels, of which it decides by what is
-// known of them now. What it does not say anything of is left. first is as in meet.
-func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map[string]channelRow, first int64, all *Synced) error {
+// known of them now. What it does not say anything of is left, unless Slack has said something
+// of it since the listing was asked for. first is as in meet.
+func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map[string]channelRow, asked, first int64, all *Synced) error {
 	var synced Synced
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []channelRow
@@ -124,13 +128,16 @@ func (s *Store) takeIn(ctx context.Context, team string, ids []string, fresh map
 			old := known[id]
 			switch {
 			case !listed:
-				if old.Member {
+				if old.Member && !s.overtaken(asked, old) {
 					left = append(left, id)
 				}
 				continue
 			case old.RefreshedUS == 0:
 				synced.Joined++
 				met = append(met, row)
+				continue
+			case s.overtaken(row.RefreshedUS, old):
+				others = append(others, row.beside(old))
 				continue
 			case !old.Member:
 				synced.Joined++

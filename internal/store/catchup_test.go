@@ -224,6 +224,39 @@ func TestAnEventClosesAChannelDuringASync(t *testing.T) {
 	})
 }
 
+// A listing takes minutes where there are many channels. What Slack has said of a channel since
+// it was begun holds, and what Slack is asked after it counts again.
+func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C3", Name: "three"})
+		began := noon.Add(10 * time.Minute)
+		db.clock.advance(11 * time.Minute)
+		invited, renamed := began.Add(10*time.Second), began.Add(20*time.Second)
+		db.saveChannel(t, Channel{ID: "C2", Name: "two", Member: true, Refreshed: invited})
+		db.saveChannel(t, Channel{ID: "C3", Name: "iii", Refreshed: renamed}) // and left
+		if got := db.sync(t, Channel{ID: "C1", Name: "one", Refreshed: began}, Channel{ID: "C3", Name: "three", Refreshed: began}); got != (Synced{}) {
+			t.Errorf("taken in: %+v", got)
+		}
+		if c := db.channel(t, "C2"); !c.Member || !c.KnownSince.Equal(invited) {
+			t.Errorf("invited meanwhile: %+v", c)
+		}
+		if c := db.channel(t, "C3"); c.Member || c.Name != "iii" || !c.Refreshed.Equal(renamed) {
+			t.Errorf("left meanwhile: %+v", c)
+		}
+
+		db.clock.advance(9 * time.Minute)
+		if got := db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}); got != (Synced{}) {
+			t.Errorf("the next: %+v", got)
+		}
+		if c := db.channel(t, "C2"); !c.Member || !c.KnownSince.Equal(invited) {
+			t.Errorf("what was said there since the invitation would not be answered: %+v", c)
+		}
+		if got := db.sync(t, Channel{ID: "C1", Name: "one"}); got != (Synced{Left: 1}) {
+			t.Errorf("left: %+v", got)
+		}
+	})
+}
+
 // Whoever writes a channel waits for those that are written together with it, and for no others.
 func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))

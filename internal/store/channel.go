@@ -84,7 +84,8 @@ func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[st
 // is known since then, or since the first of its messages that an event brought, or
 // if it is a direct message, as long as any channel is; one that is known stays so. An
 // empty name leaves the one that is known. What Slack said before it said that not
-// everybody may read the channel does not open it.
+// everybody may read the channel does not open it, and of what it said before it was asked
+// for what is known, nothing counts but that.
 func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var known []channelRow
@@ -93,7 +94,9 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 		}
 		row := s.refreshed(team, c)
 		if len(known) > 0 {
-			row.KnownSinceUS = known[0].KnownSinceUS
+			if row.KnownSinceUS = known[0].KnownSinceUS; s.overtaken(row.RefreshedUS, known[0]) {
+				row = row.beside(known[0])
+			}
 			return describe(tx, []channelRow{row})
 		}
 		var first int64
@@ -123,6 +126,19 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 		row.ClosedUS = at
 	}
 	return row
+}
+
+// overtaken reports whether what is known of a channel was asked for later than at an
+// instant. What lies in the future is from a clock that was wrong, and does not count.
+func (s *Store) overtaken(asked int64, known channelRow) bool {
+	return known.RefreshedUS > asked && known.RefreshedUS <= s.nowMicros()
+}
+
+// beside is what is known of a channel, once an answer that it has overtaken comes: closed
+// if that says so.
+func (r channelRow) beside(known channelRow) channelRow {
+	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
+	return known
 }
 
 // describe writes channels down, each of them once and in order of id. It leaves alone

@@ -102,6 +102,29 @@ func TestSaveChannelLeavesWhatItIsNotTold(t *testing.T) {
 	})
 }
 
+// Of two answers the later asked one counts, whichever comes first: but none opens a channel,
+// and what a wrong clock dates in the future is no later answer.
+func TestAnAnswerThatComesLate(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+		db.clock.advance(5 * time.Minute)
+		db.saveChannel(t, Channel{ID: "C1", Name: "renamed", Member: true, Refreshed: minute(2)})
+		db.saveChannel(t, Channel{ID: "C1", Name: "old", Archived: true, Refreshed: minute(1)})
+		if c := db.channel(t, "C1"); c.Name != "renamed" || !c.Member || c.Archived || c.Private || !c.Refreshed.Equal(minute(2)) {
+			t.Errorf("got %+v", c)
+		}
+		db.saveChannel(t, Channel{ID: "C1", Private: true, Refreshed: minute(1)})
+		if c := db.channel(t, "C1"); !c.Member || !c.Private {
+			t.Errorf("closed late: %+v", c)
+		}
+		db.saveChannel(t, Channel{ID: "C2", Name: "two", Member: true, Refreshed: minute(60)})
+		db.saveChannel(t, Channel{ID: "C2", Name: "ii", Refreshed: minute(4)})
+		if c := db.channel(t, "C2"); c.Name != "ii" || c.Member || !c.Refreshed.Equal(minute(4)) {
+			t.Errorf("after a clock that was wrong: %+v", c)
+		}
+	})
+}
+
 func TestKnownSince(t *testing.T) {
 	hour := noon.Add(time.Hour)
 	for name, test := range map[string]struct {
