@@ -39,35 +39,61 @@ func (o Order) MovedFrom() string {
 // MoveChannel carries over what holds of a channel's silence to its new id, in one
 // transaction: where the channel or a thread of it is muted or snoozed, it is so under the
 // new id, by an order that names the cause. What is carried over once is not again: a move
-// that is told twice does not undo an unmute. The bot has left the old channel, and nobody
+// that is told twice does not undo an unmute. Where the new id is known to have changed,
+// too, since Slack told of that first, it goes on to the newest. The bot has left the old channel, and nobody
 // but who is in it may read either of them: Slack changes the ids of private channels alone.
 // Memories, and what was said, stay with the old id.
 func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		silent, err := s.silentIn(tx, m.Team, m.From)
-		if err != nil {
-			return err
-		}
-		if m.Mute.After(silent[""]) {
-			silent[""] = m.Mute
-		}
-		for _, thread := range slices.Sorted(maps.Keys(silent)) {
-			if err := s.carryOver(tx, m, thread, silent[thread]); err != nil {
+		for next, been := m, map[string]bool{}; next.To != "" && !been[next.From]; {
+			if err := s.move(tx, next); err != nil {
+				return err
+			}
+			been[next.From] = true
+			next = Move{Team: m.Team, From: next.To}
+			if err := tx.Model(&orderRow{}).Where("id = ?", next.id()).Select("subject").Scan(&next.To).Error; err != nil {
 				return err
 			}
 		}
-		closed := s.nowMicros()
-		rows := []touchRow{
-			{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
-		}
-		slices.SortFunc(rows, func(a, b touchRow) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
-		if err := saveTouched(tx, rows); err != nil {
-			return err
-		}
-		return tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).Error
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("move channel %s to %s: %w", m.From, m.To, err)
+	}
+	return nil
+}
+
+// id is that of the order by which it is known where a channel went.
+func (m Move) id() string { return "move/" + m.Team + "/" + m.From }
+
+func (s *Store) move(tx *gorm.DB, m Move) error {
+	closed := s.nowMicros()
+	rows := []touchRow{
+		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
+	}
+	slices.SortFunc(rows, func(a, b touchRow) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
+	// First: who moves the one or the other at the same time waits, and then sees what was done here.
+	if err := saveTouched(tx, rows); err != nil {
+		return err
+	}
+	if err := tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).Error; err != nil {
+		return err
+	}
+	gone := Order{ID: m.id(), Scope: chat.Scope{Team: m.Team, Channel: m.From}, Kind: "move", By: strings.TrimSuffix(movedBy, "/"), Subject: m.To}
+	if _, err := s.putOrder(tx, gone); err != nil {
+		return err
+	}
+	silent, err := s.silentIn(tx, m.Team, m.From)
+	if err != nil {
+		return err
+	}
+	if m.Mute.After(silent[""]) {
+		silent[""] = m.Mute
+	}
+	for _, thread := range slices.Sorted(maps.Keys(silent)) {
+		if err := s.carryOver(tx, m, thread, silent[thread]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

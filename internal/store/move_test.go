@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -112,6 +113,85 @@ func TestMoveChannelAndMute(t *testing.T) {
 		}
 		if until, err := db.SilencedUntil(ctx, chat.Conversation{Team: team, Channel: "C3"}); err != nil || !until.Equal(century) {
 			t.Errorf("%v, %v", until, err)
+		}
+	})
+}
+
+// Slack may tell of a later change of a channel's id before it tells of an earlier one, or of
+// both at once: what is silent is so under the newest id all the same.
+func TestMovesThatAreToldInAnyOrder(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		ctx := t.Context()
+		century := noon.AddDate(100, 0, 0)
+		first, second, third := []Move{}, []Move{}, []Move{}
+		for i := range 10 {
+			id := func(name string) string { return fmt.Sprintf("%s%d", name, i) }
+			first = append(first, Move{Team: team, From: id("GA"), To: id("GB")})
+			second = append(second, Move{Team: team, From: id("GB"), To: id("CC")})
+			third = append(third, Move{Team: team, From: id("CC"), To: id("CD")})
+			scope := chat.Scope{Team: team, Channel: id("GA")}
+			for _, thread := range []string{"", at(1)} {
+				scope.Thread = thread
+				if err := db.Obey(ctx, Order{ID: id("mute" + thread), Scope: scope, Kind: "mute", By: "slack:U1", Until: century}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		move := func(m Move) {
+			t.Helper()
+			if err := db.MoveChannel(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		silent := func(when, channel string, want bool) {
+			t.Helper()
+			for _, thread := range []string{"", at(1)} {
+				c := chat.Conversation{Team: team, Channel: channel, Thread: thread}
+				silences, err := db.Silenced(ctx, c)
+				if err != nil || silences[c.ID()].Equal(century) != want {
+					t.Errorf("%s: %s is silent until %v, %v", when, c.ID(), silences[c.ID()], err)
+				}
+			}
+		}
+		for _, m := range []Move{third[0], second[0], first[0]} {
+			silent("before", "CD0", false)
+			move(m)
+		}
+		silent("the last one first", "CD0", true)
+		if got, err := db.MovedTo(ctx, []string{"GA0", "GB0", "CC0"}); err != nil || !reflect.DeepEqual(got, map[string][]string{"GA0": {"GB0"}, "GB0": {"CC0"}, "CC0": {"CD0"}}) {
+			t.Errorf("%v, %v", got, err)
+		}
+		for _, thread := range []string{"", at(1)} {
+			if err := db.Obey(ctx, Order{ID: "unmute" + thread, Scope: chat.Scope{Team: team, Channel: "CD0", Thread: thread}, Kind: "unmute", By: "slack:U1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range []Move{third[0], second[0], first[0]} {
+			move(m)
+		}
+		silent("told again, after an unmute", "CD0", false)
+
+		noErrors(t, atOnce(27, func(i int) error {
+			return db.MoveChannel(ctx, [][]Move{first, second, third}[i%3][1+i/3])
+		}))
+		for i := 1; i < 10; i++ {
+			silent("at once", fmt.Sprintf("CD%d", i), true)
+		}
+		move(Move{Team: team, From: "CD9", To: "GA9"}) // which never is, and ends
+	})
+}
+
+// A channel that was silenced nowhere tells nobody that it was.
+func TestAMoveThatSilencesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if err := db.MoveChannel(t.Context(), Move{Team: team, From: "G1", To: "C2"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.MovedTo(t.Context(), []string{"G1"}); err != nil || len(got) != 0 {
+			t.Errorf("%v, %v", got, err)
+		}
+		if o, err := db.Silencer(t.Context(), chat.Conversation{Team: team, Channel: "C2"}); err != nil || o != (Order{}) {
+			t.Errorf("%+v, %v", o, err)
 		}
 	})
 }

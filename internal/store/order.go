@@ -19,11 +19,12 @@ type Order struct {
 	ID string
 	// Scope is where: a channel, a thread, or for memories the workspace.
 	Scope chat.Scope
-	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct.
+	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct; move
+	// where Slack has given the channel another id.
 	Kind string
-	// By is who: cli:NAME or slack:U…; or why, where nobody has: starter:channel_id_changed/C….
+	// By is who: cli:NAME or slack:U…; or why, where nobody has: starter:channel_id_changed, or that and /C….
 	By string
-	// Subject is the ts of a message, or the term and version of a memory.
+	// Subject is the ts of a message, the term and version of a memory, or the other id.
 	Subject string
 	// Until is the end of a snooze or mute, else zero.
 	Until time.Time
