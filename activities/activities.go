@@ -140,7 +140,7 @@ func (a *Activities) facts(ctx context.Context, k knowledge) (conversation.Facts
 	}
 	f := conversation.Facts{
 		Now: k.now, Mode: k.settings.Mode, BotID: own.UserID, MaxAge: k.settings.MaxMessageAge, Quiet: k.settings.Quiet(k.now),
-		SilencedUntil: k.SilencedUntil, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Saw: k.Saw,
+		SilencedUntil: k.SilencedUntil, Silenced: k.Silenced, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Saw: k.Saw,
 	}
 	// It need not be in the tail: others, bots perhaps, may have said much since.
 	if k.Trigger != nil && !k.Trigger.Deleted {

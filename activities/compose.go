@@ -122,13 +122,13 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 
 // silence is the rule by which nothing is said. Somebody who addresses the bot is
 // answered in quiet hours, too, and told where the budget is used up. An operator's
-// order goes before quiet hours, but is not worth more than the budget.
+// order goes before quiet hours and a silence that is over, but is not worth more than the budget.
 func (in ComposeInput) silence(facts conversation.Facts) conversation.Rule {
 	if in.Addressed || in.Notice {
 		return facts.Silence()
 	}
 	if in.Ordered {
-		facts.Quiet = false
+		facts.Quiet, facts.Silenced = false, false
 	}
 	return facts.Unasked()
 }

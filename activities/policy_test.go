@@ -327,6 +327,63 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 	}
 }
 
+// What waits in a channel when it is silenced is dropped, in its threads, too: a reply that is
+// held back there does not come though the channel speaks again before it is due.
+func TestAChannelThatWasSilencedWhileAReplyWaited(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url benchOption) {
+		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+			if c.Judgment() {
+				return llmtest.Yes("nobody answered", 0.8, 60)
+			}
+			return llmtest.Text("Seven.")
+		}))
+		b.Clock = func() time.Time { return time.Now().Add(time.Minute) } // each snooze is over
+		held := func(name string) Task {
+			t.Helper()
+			task := inThread(b.say(name))
+			task.Decision = "run/" + name
+			if got := b.judge(task); !got.Verdict.ShouldRespond {
+				t.Fatalf("%s: %+v", name, got)
+			}
+			return task
+		}
+		order := func(c chat.Conversation, kind string, until time.Time) {
+			t.Helper()
+			now := time.Now()
+			in := OrderInput{Conversation: c, ID: kind + " " + now.String(), Kind: kind, By: "cli:carol", At: now, Until: until}
+			if _, err := attempt[any](b.Order, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		top := chat.Conversation{Team: "T1", Channel: b.general}
+		before := held("before")
+		ordered := held("ordered")
+		order(top, conversation.UpdateSnooze, time.Now().Add(time.Second))
+		if got := b.reply(before, false); got != conversation.Silenced {
+			t.Errorf("a reply that waited when the channel was snoozed: %s", got)
+		}
+		b.silent("a reply that waited when the channel was snoozed", before, conversation.RuleSilenced, 2)
+		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: ordered, Ordered: true}); err != nil || got.Result != conversation.Done {
+			t.Errorf("one that somebody wants all the same: %s, %v", got.Result, err)
+		}
+		mention := inThread(b.say("you?"))
+		mention.Decision = "run/mention"
+		if got := b.reply(mention, true); got != conversation.Done {
+			t.Errorf("a mention: %s", got)
+		}
+
+		after := held("after")
+		other := inThread(b.say("elsewhere"))
+		order(other.Conversation, conversation.UpdateMute, time.Now().Add(time.Hour))
+		order(other.Conversation, conversation.UpdateUnmute, time.Time{})
+		order(top, conversation.UpdateUnmute, time.Time{})
+		order(top, conversation.UpdateDrop, time.Time{})
+		if got := b.reply(after, false); got != conversation.Done {
+			t.Errorf("a judgment since then, and what was ordered elsewhere: %s", got)
+		}
+	})
+}
+
 // The channel is off under a name that Slack was not yet able to tell: nothing is decided
 // before that, and goes on without it only where Slack will never tell it.
 func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {

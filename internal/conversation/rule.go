@@ -39,7 +39,7 @@ const (
 var reasons = map[Rule]string{
 	RuleModeOff:        "the channel's mode is off",
 	RuleModeMention:    "the channel's mode is mention, and nobody mentioned the bot",
-	RuleSilenced:       "the conversation is muted or snoozed",
+	RuleSilenced:       "the conversation is muted or snoozed, or was while the reply waited",
 	RuleSpokeLast:      "the newest message is the bot's own",
 	RuleTooOld:         "the message is older than max_message_age_seconds",
 	RuleAddressesOther: "the message opens by addressing somebody else",
@@ -73,6 +73,9 @@ type Facts struct {
 	MaxAge time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
+	// Silenced is set where the channel was muted or snoozed while a judged reply waited in one
+	// of its threads, though it may speak again.
+	Silenced bool
 	// Quiet is set in the channel's quiet hours.
 	Quiet bool
 	// OverBudget is set when the channel's budget of the day is used up.
@@ -107,6 +110,8 @@ func (f Facts) Unasked() Rule {
 	switch r := f.Silence(); {
 	case r != NoRule:
 		return r
+	case f.Silenced:
+		return RuleSilenced
 	case f.Quiet:
 		return RuleQuietHours
 	case f.OverBudget:

@@ -49,6 +49,7 @@ func TestRule(t *testing.T) {
 		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
 		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
 		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, silence: RuleSilenced, unasked: RuleSilenced},
+		{name: "was muted while it waited", f: Facts{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unasked: RuleSilenced},
 		{name: "another reason in quiet hours", f: Facts{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unasked: RuleQuietHours},
 		{name: "over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unasked: RuleOverBudget},
 		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},

@@ -33,6 +33,9 @@ type Facts struct {
 	ComposedBy string
 	// SilencedUntil is as Silences.Until tells.
 	SilencedUntil time.Time
+	// Silenced is set where the channel of a thread was muted or snoozed after it was decided
+	// to speak, though it may speak again: the thread's workflow is not told of that.
+	Silenced bool
 	// Calls and Tokens are as Spent tells.
 	Calls, Tokens int
 	// Tail is the newest messages of the conversation, in order of time and without their
@@ -66,6 +69,9 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 		Decision string   `json:"decision"`
 	}
 	var silent []silenceRow
+	var since []struct {
+		ID string `json:"id"`
+	}
 	var cost []Spending
 	var ending []remarkRow
 	var trigger []messageRow
@@ -87,6 +93,11 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
 	}
+	if !c.TopLevel() {
+		queries = append(queries, query{`
+			SELECT id FROM orders WHERE team_id = ? AND channel_id = ? AND thread_ts = '' AND kind IN ('mute', 'snooze')
+				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, c.Channel, m.Decision}, &since})
+	}
 	if !m.Since.IsZero() {
 		queries = append(queries, spent(c.Team, c.Channel, m.Since, &cost))
 	}
@@ -103,7 +114,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	if err := together(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
-	f := Facts{SilencedUntil: silences(silent).Until(c), Tail: make([]chat.Message, len(ending))}
+	f := Facts{SilencedUntil: silences(silent).Until(c), Silenced: len(since) > 0, Tail: make([]chat.Message, len(ending))}
 	for i, r := range ending {
 		f.Tail[i] = chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Own: r.Own}
 	}
