@@ -8,10 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"hash/fnv"
-	"regexp"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"myao/internal/llm"
 )
@@ -59,9 +55,6 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
-// asking are words of somebody who wants something.
-var asking = regexp.MustCompile(`(?i)\bhelp|困|教えて`)
-
 // verdict is what the rules make of the newest message.
 type verdict struct {
 	respond    bool
@@ -76,13 +69,19 @@ func decide(messages []message) verdict {
 	}
 	text := messages[len(messages)-1].text
 	v := verdict{respond: true, confidence: 0.9, delay: delay(text)}
-	switch end, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(text, unicode.IsSpace)); {
-	case end == '?' || end == '？':
-		v.reason = "demo rule: the last message ends with a question mark"
-	case asking.MatchString(text):
-		v.reason = "demo rule: the last message asks for help"
+	var en, ja string
+	switch {
+	case endsInQuestion(text):
+		en, ja = "ends with a question mark", "質問で終わっている"
+	case asksForHelp(text):
+		en, ja = "asks for help", "助けを求めている"
 	default:
-		v = verdict{reason: "demo rule: the last message asks nothing", confidence: 0.8}
+		v = verdict{confidence: 0.8}
+		en, ja = "asks nothing", "何も尋ねていない"
+	}
+	v.reason = "demo rule: the last message " + en
+	if japanese(text) {
+		v.reason = "デモの規則: 最後の発言が" + ja
 	}
 	return v
 }

@@ -73,6 +73,31 @@ func TestJudgment(t *testing.T) {
 		{"whelped", false},
 		{"困りました。", true},
 		{"使い方を教えてください", true},
+		{"Thanks for your help!", false},
+		{"Can somebody help me. Thanks!", true},
+		{"When is lunch? :pray:", true},
+		{"Really?!", true},
+		{"お昼は何時からですか", true},
+		{"この手順で合っていますか。", true},
+		{"もう一度送ってもらえませんか〜", true},
+		{"明日の定例、何時からでしたっけ", true},
+		{"これで行けますかね", true},
+		{"これで大丈夫そうですか", true},
+		{"いつですか？🙏", true},
+		{"いつですか？（汗）", true},
+		{"誰か手順を知っていたらお願いします", true},
+		{"どなたか助けてください！", true},
+		{"ありがとうございます。もう一つ教えてください", true},
+		{"教えてもらえるとありがたいです", true},
+		{"ありがとう", false},
+		{"教えてくれてありがとうございます！", false},
+		{"困っていたので助かりました", false},
+		{"了解です", false},
+		{"承知しました。", false},
+		{"なるほど、そうですか", false},
+		{"そうなんですか〜", false},
+		{"おはようございます！", false},
+		{"誰かが鍵を閉めたようです", false},
 		{"Good morning.", false},
 		{"", false},
 		{`\*\*2024-03-01 10:20:00\*\* eve: what?`, true},
@@ -84,6 +109,9 @@ func TestJudgment(t *testing.T) {
 			v, err := chat.ParseVerdict(answer, min(maxDelay, 5))
 			if err != nil || v.ShouldRespond != tt.want || v.Reason == "" {
 				t.Errorf("%q: got %s, %v, want %v", tt.text, answer, err, tt.want)
+			}
+			if japanese(tt.text) != japanese(v.Reason) {
+				t.Errorf("%q: got the reason %q", tt.text, v.Reason)
 			}
 			if (v.DelaySeconds != nil) != tt.want {
 				t.Errorf("%q: got delay in %s", tt.text, answer)
