@@ -183,7 +183,7 @@ func (s *splitter) choose(room int) cut {
 			most -= 1 + len(f.closing())
 		}
 		if most = min(end, most); most > start {
-			hard = cut{most, f}
+			hard = cut{start + whole(text, most-start), f}
 			at := 0
 			if !isFence {
 				at = wordEnd(text, most-start)
@@ -252,10 +252,9 @@ func wordEnd(line []rune, at int) int {
 		if i < len(line) && (line[i] == '`' || line[i] == '~') {
 			continue // what follows must not become a fence
 		}
-		if before := line[i-1]; !unicode.IsSpace(before) && !strings.ContainsRune("。、！？；：", before) {
-			if i >= len(line) || !unicode.IsSpace(line[i]) {
-				continue
-			}
+		spaced := unicode.IsSpace(line[i-1]) || i < len(line) && unicode.IsSpace(line[i])
+		if !spaced && !(clauseEnds(line[:i]) && separable(line, i)) {
+			continue
 		}
 		if strings.TrimSpace(string(line[:i])) == "" {
 			return 0
@@ -263,4 +262,53 @@ func wordEnd(line []rune, at int) int {
 		return i
 	}
 	return 0
+}
+
+const (
+	ending  = "。、！？；："      // marks that end a clause without a space behind them
+	closing = "」』）】〕］｝〉》)]" // brackets that close behind such a mark
+)
+
+// clauseEnds reports whether a clause ends where a text does, with up to three closing brackets.
+func clauseEnds(text []rune) bool {
+	for i := len(text) - 1; i >= max(0, len(text)-4); i-- {
+		if !strings.ContainsRune(closing, text[i]) {
+			return strings.ContainsRune(ending, text[i])
+		}
+	}
+	return false
+}
+
+// separable reports whether a line can be cut at i: not before a mark that ends or closes
+// what stands there, nor within what is drawn as one.
+func separable(line []rune, i int) bool {
+	if i <= 0 || i >= len(line) {
+		return true
+	}
+	const joiner = '\u200D'
+	flag := func(r rune) bool { return '\U0001F1E6' <= r && r <= '\U0001F1FF' } // one half of it
+	switch r := line[i]; {
+	case strings.ContainsRune(ending+closing+"ー…", r), unicode.IsMark(r), r == joiner, line[i-1] == joiner:
+		return false
+	case '\U0001F3FB' <= r && r <= '\U0001F3FF': // a tone of skin
+		return false
+	case flag(r):
+		before := i
+		for before > 0 && flag(line[before-1]) {
+			before--
+		}
+		return (i-before)%2 == 0
+	}
+	return true
+}
+
+// whole is the last place up to at where a line without words can be cut; at itself where
+// none is near.
+func whole(line []rune, at int) int {
+	for i := at; i > at/2; i-- {
+		if separable(line, i) {
+			return i
+		}
+	}
+	return at
 }

@@ -24,7 +24,14 @@ func TestSplit(t *testing.T) {
 		{"no tiny first part", "a\n\nbb cc dd ee ff gg hh", 16, []string{"a\n\nbb cc dd ee", "ff gg hh"}},
 		{"one long word", "abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
 		{"runes, not bytes", "あいうえお", 5, []string{"あいうえお"}},
-		{"clauses of Japanese", "今日は晴れ。明日は雨でしょう。", 8, []string{"今日は晴れ。", "明日は雨でしょう", "。"}},
+		{"clauses of Japanese", "今日は晴れ。明日は雨でしょう。", 8, []string{"今日は晴れ。", "明日は雨でしょ", "う。"}},
+		{"closing brackets of Japanese", "彼は「はい、そうです。」と言った。", 12, []string{"彼は「はい、そうです。」", "と言った。"}},
+		{"no cut before a closing bracket", "彼は「はい、そうです。」と言った。", 11, []string{"彼は「はい、", "そうです。」と言った。"}},
+		{"marks that stand together", "本当に？！それは困る。", 7, []string{"本当に？！", "それは困る。"}},
+		{"no cut between marks", "まず、本当に？！はい", 7, []string{"まず、", "本当に？！はい"}},
+		{"emoji of several", strings.Repeat("👩‍👩‍👧", 3), 7, []string{"👩‍👩‍👧", "👩‍👩‍👧", "👩‍👩‍👧"}},
+		{"tones of skin and flags", "👍🏽👍🏽👍🏽🇯🇵🇯🇵🇯🇵", 5, []string{"👍🏽👍🏽", "👍🏽🇯🇵", "🇯🇵🇯🇵"}},
+		{"letters of two characters", strings.Repeat("か\u3099", 3), 3, []string{"か\u3099", "か\u3099", "か\u3099"}},
 		{"carriage returns", "a\r\nb", 10, []string{"a\nb"}},
 		{"fence kept whole", "intro\n```go\nfirst line\nsecond\n```\noutro", 40,
 			[]string{"intro\n```go\nfirst line\nsecond\n```\noutro"}},
@@ -62,7 +69,7 @@ func TestSplit(t *testing.T) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x"} {
+	for _, seed := range []string{"one two\n\nthree", "```go\na\nb\n```\nc", "~~~\nx\n~~~~", "   \n    code\n```", "> - ```x\n>   y\n>   ```\nz", "1. a\n\n    ~~~\n    b c\n    ~~~\n", "a```b\n```\n" + strings.Repeat("x", 80), "。。 、x", "「。」」！？", "👍🏽🇯🇵🇯🇵か\u3099👩‍👩‍👧"} {
 		f.Add(seed, 24)
 		f.Add(seed, 3)
 		f.Add(seed, 60)
