@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // output is the flag of every command that prints something.
@@ -43,11 +45,37 @@ func printJSON(w io.Writer, v any) error {
 
 // table writes rows in columns; the first is the heading.
 func table(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var widths []int
 	for _, row := range rows {
-		if _, err := io.WriteString(t, strings.Join(row, "\t")+"\n"); err != nil {
-			return err
+		for i, cell := range row[:len(row)-1] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], columns(cell))
 		}
 	}
-	return t.Flush()
+	var b strings.Builder
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-columns(cell)+2))
+		}
+		b.WriteString(row[len(row)-1] + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// columns is how many columns of a terminal a text takes: Japanese takes two a character.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
 }
