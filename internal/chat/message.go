@@ -120,7 +120,7 @@ func Unmention(text, user, name string) string {
 	return mention.ReplaceAllLiteralString(text, "@"+name)
 }
 
-var openingMention = regexp.MustCompile(`^\s*<@([A-Z0-9]+)(?:\|[^>]*)?>`)
+var openingMention = regexp.MustCompile(`^[\s\pZ]*<@([A-Z0-9]+)(?:\|[^>]*)?>`)
 
 // Opening is the id of the user whom text addresses with its first words, or "".
 func Opening(text string) string {
