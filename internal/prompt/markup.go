@@ -94,8 +94,11 @@ func special(body, label string, zone *time.Location) string {
 	return "@" + orName("", label, kind)
 }
 
-// BareMention reports whether text holds nothing but mentions of the user bot:
-// a call for a look at what stands above it.
+// honorific is what Japanese puts behind the name of whoever is called.
+var honorific = regexp.MustCompile(`^ *(?:さん|さま|様|ちゃん|くん|君)`)
+
+// BareMention reports whether text holds nothing but mentions of the user bot, with an honorific
+// perhaps: a call for a look at what stands above it.
 func BareMention(text, bot string) bool {
 	if bot == "" {
 		return false
@@ -109,5 +112,6 @@ func BareMention(text, bot string) bool {
 		called = true
 		return ""
 	})
-	return called && strings.Trim(fold(rest), ".,:;!?、。 ") == ""
+	rest = honorific.ReplaceAllString(fold(rest), "")
+	return called && strings.Trim(rest, ".,:;!?、。~- ") == ""
 }
