@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // pageRequest is what the page asks to be done; each action reads its part.
@@ -180,14 +182,28 @@ func (w *Workspace) Encode(text string) string {
 				return "<#" + c.ID + "|" + c.Name + ">" + rest
 			}
 		case '@':
+			called := User{}
 			for _, u := range w.users {
-				if strings.EqualFold(u.Name, name) {
-					return "<@" + u.ID + ">" + rest
+				if calls(name, u.Name) && len(u.Name) > len(called.Name) {
+					called = *u
 				}
+			}
+			if called.ID != "" {
+				return "<@" + called.ID + ">" + word[1+len(called.Name):]
 			}
 		}
 		return word
 	})
+}
+
+// calls reports whether a word is a name, or begins with it and goes on in Japanese, which
+// has no spaces, as @myaoさん does.
+func calls(word, name string) bool {
+	if len(word) < len(name) || !strings.EqualFold(word[:len(name)], name) {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(word[len(name):])
+	return len(word) == len(name) || unicode.In(next, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // link puts an address in brackets, and leaves outside what only follows it.

@@ -19,7 +19,7 @@ function compose(form) {
   };
 
   // ── mentions ──
-  const word = () => /(^|\s)@([\p{L}\p{N}._-]*)$/u.exec(area.value.slice(0, area.selectionStart));
+  const word = () => /(^|[^\w.+-])@([\p{L}\p{N}._-]*)$/u.exec(area.value.slice(0, area.selectionStart));
   const close = () => {
     menu.hidden = true;
     menu.replaceChildren();
