@@ -187,8 +187,11 @@ func testPrompt(t *testing.T, w *world) {
 	tb.awaitPhase("idle")
 	tb.click(decided("posted").in("button.prompt"))
 	tb.await("the prompt", `document.getElementById("prompt").open && document.getElementById("prompt-text").innerText.includes("what is a prompt")`)
-	w.post(t, "edit", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "ts": w.find(t, "random", "@myao what is a prompt?"), "text": "@myao what was a prompt?"})
+	w.post(t, "edit", map[string]any{"channel": w.channel(t, "random").ID, "user": w.user(t, "alice"), "ts": w.find(t, "random", "@myao what is a prompt?"), "text": "@myao what was a prompt?" + strings.Repeat(".", 34) + "🙂🙂🙂"})
 	tb.await("the decision to tell of the edited message", fmt.Sprintf(`/what was a prompt/.test(%s?.innerText)`, decided("posted")))
+	if !tb.is(string(decided("posted")) + ".innerText.isWellFormed()") {
+		t.Error("what it tells of the message ends in half an emoji")
+	}
 	tb.press(kb.Escape)
 	tb.await("Escape to close the prompt", `!document.getElementById("prompt").open`)
 	tb.await("the focus to be at the button again", `document.activeElement.matches("#mind-story button.prompt")`)

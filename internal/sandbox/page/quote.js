@@ -10,7 +10,8 @@ export function excerpt(ts, most = 60) {
   const m = find(ts);
   if (!m) return "a message that is no longer there";
   const text = editable(source(m), names).replace(/\s+/g, " ").trim() || m.files?.[0]?.name || "";
-  return text.length > most ? text.slice(0, most - 1).trimEnd() + "…" : text;
+  const characters = [...text]; // an emoji is two units of a string
+  return characters.length > most ? characters.slice(0, most - 1).join("").trimEnd() + "…" : text;
 }
 
 export const author = ts => { const m = find(ts); return m ? m.username || names.user(m.user || m.bot_id) : "somebody"; };
