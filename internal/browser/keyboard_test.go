@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -62,6 +63,54 @@ func testKeyboard(t *testing.T, w *world) {
 }
 
 // With the mind in a drawer, and the thread in the channel's place.
+// While Japanese is composed, Enter takes a word and Escape gives it back: neither is for the page.
+func testInputMethod(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	compose := func(text string) {
+		call(tb, input.ImeSetComposition, input.ImeSetCompositionParams{Text: text, SelectionStart: int64(len([]rune(text))), SelectionEnd: int64(len([]rune(text)))})
+	}
+	// taken is a key that the input method takes. Of the one that ends a composition Safari tells
+	// when that is over, with the code 229.
+	taken := func(key string, code int64) {
+		call(tb, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kb.KeyRawDown, Key: key, Code: key, WindowsVirtualKeyCode: code})
+	}
+	w.say(t, "general", "alice", "日本語の話", "")
+	root := message(mainList, "日本語の話")
+	tb.tool(root, "Reply in thread")
+	tb.await("the thread to open", `document.activeElement.id === "text-thread"`)
+	compose("にほんご")
+	taken("Enter", 13)
+	taken("Escape", 27)
+	tb.write("日本語")
+	taken("Enter", 229)
+	taken("Escape", 229)
+	if got := eval[string](tb, `document.activeElement.id + ": " + document.activeElement.value`); got != "text-thread: 日本語" {
+		t.Errorf("the keys of the input method leave %q", got)
+	}
+	tb.press(kb.Enter)
+	tb.awaitMessage(threadList, "日本語")
+
+	tb.tool(root, "Edit message")
+	tb.await("the text to be edited", `document.activeElement.value === "日本語の話"`)
+	compose("です")
+	taken("Escape", 27)
+	tb.write("です")
+	taken("Enter", 229)
+	tb.write("。")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "日本語の話です。")
+
+	tb.click(one(`.composer[data-pane="main"] [data-do="file"]`))
+	tb.await("the name to be asked for", `document.activeElement.tagName === "INPUT"`)
+	compose("しりょう")
+	taken("Enter", 13)
+	tb.write("資料")
+	taken("Enter", 229)
+	tb.write("です")
+	tb.press(kb.Enter)
+	tb.awaitMessage(mainList, "資料です")
+}
+
 func testKeyboardNarrow(t *testing.T, w *world) {
 	thread := w.say(t, "random", "bob", "root for a narrow keyboard", "")
 	tb := w.open(t, look{width: 360, height: 740, hash: "#channel=random&thread=" + thread})

@@ -33,6 +33,7 @@ func TestPage(t *testing.T) {
 			{"drafts", testDrafts},
 			{"markup", testMarkup},
 			{"keyboard", testKeyboard},
+			{"input method", testInputMethod},
 			{"narrow", testNarrow},
 			{"steady", testSteady},
 			{"still", testStill},

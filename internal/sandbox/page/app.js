@@ -106,6 +106,10 @@ document.querySelector(".skip").addEventListener("click", e => { // to the field
   e.preventDefault();
   [$("text-main"), $("text-thread")].find(area => area.offsetParent)?.focus();
 });
+// While an input method composes, as for Japanese, all keys are its own: Enter takes a word and
+// sends nothing. In Safari the last of them comes when that is over, and is known by its code
+// (bugs.webkit.org/show_bug.cgi?id=165004).
+document.addEventListener("keydown", e => { if (e.isComposing || e.keyCode === 229) e.stopPropagation(); }, true);
 document.addEventListener("keydown", e => {
   if (e.defaultPrevented || document.querySelector("dialog[open]")) return;
   const digit = /^Digit([1-9])$/.exec(e.code);

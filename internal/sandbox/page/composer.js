@@ -89,7 +89,6 @@ function compose(form) {
   area.addEventListener("input", () => { chosen = 0; grow(); suggest(); });
   area.addEventListener("blur", close);
   area.addEventListener("keydown", e => {
-    if (e.isComposing) return; // the keys are the input method's
     const options = menu.hidden || e.shiftKey ? 0 : menu.children.length;
     if (options && (e.key === "ArrowDown" || e.key === "ArrowUp")) { e.preventDefault(); chosen = (chosen + (e.key === "ArrowDown" ? 1 : options - 1)) % options; suggest(); }
     else if (options && (e.key === "Tab" || e.key === "Enter")) { e.preventDefault(); insert("@" + menu.children[chosen].dataset.name); }

@@ -164,7 +164,7 @@ function edit(m, line) {
     el("div", { class: "tools" }, el("button", { type: "button", onclick: end }, "Cancel"), el("button", { type: "submit", class: "send primary" }, "Save")));
   area.addEventListener("keydown", e => {
     if (e.key === "Escape") { e.preventDefault(); end(); }
-    if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); save(); }
+    if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); save(); }
   });
   line.classList.add("under-edit");
   line.querySelector(".body").append(form);
