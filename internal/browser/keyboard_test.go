@@ -62,7 +62,6 @@ func testKeyboard(t *testing.T, w *world) {
 	}
 }
 
-// With the mind in a drawer, and the thread in the channel's place.
 // While Japanese is composed, Enter takes a word and Escape gives it back: neither is for the page.
 func testInputMethod(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
@@ -111,6 +110,7 @@ func testInputMethod(t *testing.T, w *world) {
 	tb.awaitMessage(mainList, "資料です")
 }
 
+// With the mind in a drawer, and the thread in the channel's place.
 func testKeyboardNarrow(t *testing.T, w *world) {
 	thread := w.say(t, "random", "bob", "root for a narrow keyboard", "")
 	tb := w.open(t, look{width: 360, height: 740, hash: "#channel=random&thread=" + thread})
