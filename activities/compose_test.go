@@ -14,6 +14,7 @@ import (
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/words"
 )
 
 func TestComposeAnAnswer(t *testing.T) {
@@ -355,5 +356,15 @@ func TestSettle(t *testing.T) {
 	task.Decision = "run/3"
 	if d := settle(SettleInput{Task: task, Addressed: true, Outcome: "withdrawn"}); d.Source != "addressed" || !d.ShouldRespond {
 		t.Errorf("an addressed one that was not written down: %+v", d)
+	}
+}
+
+// The reasons that are not a model's are told in the configuration's language.
+func TestOurReasonsAreInEachLanguage(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{addressedReason, noticeReason, refusedReason, unjudgedReason} {
+		if words.In(config.Japanese)[reason] == "" {
+			t.Errorf("no Japanese: %s", reason)
+		}
 	}
 }

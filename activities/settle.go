@@ -8,6 +8,9 @@ import (
 	"myao/internal/store"
 )
 
+// unjudgedReason is what the ledger says of a judgment that never came to its end.
+const unjudgedReason = "no judgment was had"
+
 // SettleInput says what became of a decision.
 type SettleInput struct {
 	Task
@@ -21,7 +24,7 @@ type SettleInput struct {
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	d := store.Decision{
 		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
-		Source: "judgment", Reason: "no judgment was had", Outcome: in.Outcome, OutcomeBy: in.By,
+		Source: "judgment", Reason: unjudgedReason, Outcome: in.Outcome, OutcomeBy: in.By,
 	}
 	if in.Addressed {
 		d.Source, d.Reason, d.ShouldRespond = "addressed", addressedReason, true

@@ -12,6 +12,7 @@ import (
 	"myao/internal/operator"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/words"
 )
 
 // Operator carries orders out, and knows what waits.
@@ -79,32 +80,37 @@ var orders = map[string]order{
 
 // Answer answers a command: what to say, what it was, and how it ended.
 func (d *Desk) Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, what, result string) {
-	words := strings.Fields(c.Text)
-	if len(words) == 0 || strings.EqualFold(words[0], "help") {
-		return usage(c.Name), "help", done
+	typed := strings.Fields(c.Text)
+	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
+		return d.usage(c.Name), "help", done
 	}
-	what = strings.ToLower(words[0])
+	what = strings.ToLower(typed[0])
 	o, ok := orders[what]
 	if !ok {
-		return "I do not know `" + word(words[0]) + "`.\n" + usage(c.Name), "help", unknown
+		return d.say("I do not know `%s`.", word(typed[0])) + "\n" + d.usage(c.Name), "help", unknown
 	}
 	if !d.Config.Slack.May(c.User, o.may) {
-		return MayNot(d.Config.Slack, o.doing), what, refused
+		return MayNot(d.Config, o.doing), what, refused
 	}
 	if d.Channels.Absent(ctx, own.TeamID, c.Channel) {
-		return "I am not in this conversation, and know nothing of it. Invite me first.", what, refused
+		return d.say("I am not in this conversation, and know nothing of it. Invite me first."), what, refused
 	}
-	if o.bare && len(words) > 1 {
-		text = "I have done nothing: nothing goes behind `" + what + "`."
+	if o.bare && len(typed) > 1 {
+		text = d.say("I have done nothing: nothing goes behind `%s`.", what)
 		if what == "mute" {
-			text += " For a time there is `" + word(c.Name) + " snooze 2h`."
+			text += " " + d.say("For a time there is `%s snooze 2h`.", word(c.Name))
 		}
-		return text + "\n" + usage(c.Name), what, refused
+		return text + "\n" + d.usage(c.Name), what, refused
 	}
 	text, result = o.do(d, ctx, request{
-		Command: c, own: own, here: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: words[1:],
+		Command: c, own: own, here: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[1:],
 	})
 	return text, what, result
+}
+
+// say is a sentence in the configuration's language.
+func (d *Desk) say(sentence string, args ...any) string {
+	return words.In(d.Config.Language).Say(sentence, args...)
 }
 
 // by is who asks, as orders and the ledger name them.
@@ -116,5 +122,5 @@ func (r request) id() string { return "slack/" + r.ID }
 // broken is what is said of a failure that is not ours to explain to people.
 func (d *Desk) broken(ctx context.Context, r request, what string, err error) (text, result string) {
 	d.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.here.ID(), "user", r.User, "error", err)
-	return "That did not work: something of mine is out of order. My log tells what.", failed
+	return d.say("That did not work: something of mine is out of order. My log tells what."), failed
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +283,84 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer, _ = b.say(t, "U1", "status"); strings.Contains(answer, "another id") {
+		t.Errorf("%q", answer)
+	}
+}
+
+// foreign is what of an answer in Japanese is in English, but for what is typed or a name.
+func foreign(answer string) []string {
+	answer = regexp.MustCompile("`[^`]*`|<[^>|]*[>|]|2026-[^>]*>").ReplaceAllString(answer, "")
+	words := regexp.MustCompile(`[A-Za-z]{2,}`).FindAllString(answer, -1)
+	return slices.DeleteFunc(words, func(w string) bool {
+		return slices.Contains([]string{"Slack", "Temporal", "ID", "ts", "mute", "snooze", "unmute"}, w)
+	})
+}
+
+// Where the configuration's language is Japanese, so is all that is answered.
+func TestAnswersInJapanese(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.Language = config.Japanese
+	says := func(user, text string) {
+		t.Helper()
+		answer, _ := b.say(t, user, text)
+		if left := foreign(answer); len(left) > 0 || !regexp.MustCompile(`\p{Hiragana}`).MatchString(answer) {
+			t.Errorf("%s: %q is in English in %q", text, left, answer)
+		}
+	}
+	all := []string{
+		"help", "nonsense", "status", "why", "why yesterday", "why https://x.slack.com/archives/C2/p1700000000000100", "why 1700000000.000100",
+		"snooze", "snooze for long", "mute", "mute 2h", "unmute", "forget", "forget yes",
+	}
+	for _, text := range all {
+		says("UBOSS", text)
+	}
+	for name, set := range map[string]func(){
+		"not confirmed":    func() { b.crew.err = operator.ErrNoWorker },
+		"not possible":     func() { b.crew.err = &operator.Refused{Text: "ない"} },
+		"out of order":     func() { b.crew.err = errors.New("no") },
+		"without Temporal": func() { b.reach = errors.New("connection refused") },
+		"for operators":    func() { b.Config.Slack = config.Slack{Operators: []string{"UCHIEF"}} },
+		"for nobody":       func() { b.Config.Slack = config.Slack{} },
+	} {
+		t.Log(name)
+		set()
+		for _, text := range all {
+			says("UBOSS", text)
+		}
+	}
+
+	b = setup(t)
+	b.Config.Language = config.Japanese
+	b.Config.Channels = map[string]config.Channel{"G1": {Mode: config.ModeOff}}
+	if err := b.Store.MoveChannel(t.Context(), store.Move{Team: "T1", From: "G1", To: "C1", Mute: noon.AddDate(100, 0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	thread := here
+	thread.Thread = "1772366400.000100"
+	for _, phase := range []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying, operator.Unknown} {
+		for _, c := range []chat.Conversation{here, thread} {
+			b.crew.waiting = append(b.crew.waiting, operator.Listed{Conversation: c, Phase: phase, DueAt: noon, Since: noon, Pending: new(3)})
+		}
+	}
+	quiet, err := config.ParseQuietHours("11:00-13:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.rooms.settings.Mode, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 1, quiet
+	says("U1", "status")
+	if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
+		t.Fatal(err)
+	}
+	b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens = 1, 0
+	b.Config.Channels["C1"] = config.Channel{}
+	says("U1", "status")
+	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	says("U1", "status")
+	answer, _, _ := b.Answer(t.Context(), slack.Command{Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "status"}, own)
+	if left := foreign(answer); len(left) > 0 {
 		t.Errorf("%q", answer)
 	}
 }

@@ -28,16 +28,15 @@ func (d *Desk) snooze(ctx context.Context, r request) (text, result string) {
 	if len(r.args) > 0 {
 		var ok bool
 		if length, ok = Span(r.args[0]); !ok || len(r.args) > 1 {
-			return "I do not know how long that is. A snooze is from `1m` to `366d` long, as in `" + word(r.Name) +
-				" snooze 30m`, `2h`, `1d12h`; without a time it is an hour.", refused
+			return d.say("I do not know how long that is. A snooze is from `1m` to `366d` long, as in `%s snooze 30m`, `2h`, `1d12h`; without a time it is an hour.",
+				word(r.Name)), refused
 		}
 	}
 	if text, result = d.tell(ctx, r, conversation.UpdateSnooze, int(length/time.Second)); text != "" {
 		return text, result
 	}
 	zone := d.Channels.Settings(ctx, r.here.Team, r.here.Channel).Zone
-	return "I am silent in this channel and its threads until " + moment(d.Clock().Add(length), zone) +
-		". `" + word(r.Name) + " unmute` ends it.", done
+	return d.say("I am silent in this channel and its threads until %s. `%s unmute` ends it.", moment(d.Clock().Add(length), zone), word(r.Name)), done
 }
 
 // mute silences the channel until further notice.
@@ -45,7 +44,7 @@ func (d *Desk) mute(ctx context.Context, r request) (text, result string) {
 	if text, result = d.tell(ctx, r, conversation.UpdateMute, 0); text != "" {
 		return text, result
 	}
-	return "I am silent in this channel and its threads. `" + word(r.Name) + " unmute` ends it.", done
+	return d.say("I am silent in this channel and its threads. `%s unmute` ends it.", word(r.Name)), done
 }
 
 // unmute ends a mute or a snooze.
@@ -53,14 +52,14 @@ func (d *Desk) unmute(ctx context.Context, r request) (text, result string) {
 	if text, result = d.tell(ctx, r, conversation.UpdateUnmute, 0); text != "" {
 		return text, result
 	}
-	return "I may speak in this channel again.", done
+	return d.say("I may speak in this channel again."), done
 }
 
 // tell gives an order to the channel's top level. Its text is empty once it was carried out.
 func (d *Desk) tell(ctx context.Context, r request, update string, seconds int) (text, result string) {
 	if err := d.Reach(ctx); err != nil {
 		d.Logger.WarnContext(ctx, "Temporal does not answer", "order", update, "conversation", r.here.ID(), "error", err)
-		return away + " Nothing was changed. Try again later.", failed
+		return d.say(away + " Nothing was changed. Try again later."), failed
 	}
 	err := d.Operator.Order(ctx, r.here, update, conversation.Order{By: r.by(), Seconds: seconds}, r.id())
 	var no *operator.Refused
@@ -68,10 +67,10 @@ func (d *Desk) tell(ctx context.Context, r request, update string, seconds int) 
 	case err == nil:
 		return "", done
 	case errors.As(err, &no):
-		return "Not done: " + slack.Escape(no.Text) + ".", refused
+		return d.say("Not done: %s.", slack.Escape(no.Text)), refused
 	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer), errors.Is(err, context.DeadlineExceeded):
 		d.Logger.WarnContext(ctx, "order not confirmed", "order", update, "conversation", r.here.ID(), "error", err)
-		return "Nobody has confirmed that. It may be carried out yet: `" + word(r.Name) + " status` tells.", failed
+		return d.say("Nobody has confirmed that. It may be carried out yet: `%s status` tells.", word(r.Name)), failed
 	}
 	return d.broken(ctx, r, update, err)
 }

@@ -2,7 +2,6 @@ package chatops
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 		return d.broken(ctx, r, "status", err)
 	}
 	waiting, result := d.waiting(ctx, r, settings.Zone)
-	silent := silence(until, now, settings.Zone)
+	silent := d.silence(until, now, settings.Zone)
 	lines := []string{waiting, silent}
 	if silent != "" {
 		why, err := d.moved(ctx, r.here)
@@ -38,10 +37,10 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 		lines = append(lines, why)
 	}
 	if settings.Mode != config.ModeJudge {
-		lines = append(lines, "My mode here is `"+string(settings.Mode)+"`.")
+		lines = append(lines, d.say("My mode here is `%s`.", settings.Mode))
 	}
 	if settings.Quiet(now) {
-		lines = append(lines, "These are my quiet hours: I answer only who addresses me.")
+		lines = append(lines, d.say("These are my quiet hours: I answer only who addresses me."))
 	}
 	lines = append(lines, budget)
 	return strings.Join(compact(lines), "\n"), result
@@ -55,10 +54,10 @@ func (d *Desk) moved(ctx context.Context, c chat.Conversation) (string, error) {
 	case err != nil || from == "":
 		return "", err
 	case d.Config.Lost(from, c.Channel):
-		return "That is since Slack has given this channel another id: my settings for it stand under the old one, `" + from +
-			"`. Whoever runs me has to move them to `" + c.Channel + "`.", nil
+		return d.say("That is since Slack has given this channel another id: my settings for it stand under the old one, `%s`. "+
+			"Whoever runs me has to move them to `%s`.", from, c.Channel), nil
 	}
-	return "That is since Slack has given this channel another id; the old one was `" + from + "`.", nil
+	return d.say("That is since Slack has given this channel another id; the old one was `%s`.", from), nil
 }
 
 func compact(lines []string) (full []string) {
@@ -73,7 +72,7 @@ func compact(lines []string) (full []string) {
 // waiting is what waits, a line each.
 func (d *Desk) waiting(ctx context.Context, r request, zone *time.Location) (text, result string) {
 	if err := d.Reach(ctx); err != nil {
-		return away + " What waits I cannot tell now.", failed
+		return d.say(away + " What waits I cannot tell now."), failed
 	}
 	all, err := d.Operator.Conversations(ctx, operator.Filter{
 		Team: r.here.Team, Channel: r.here.Channel, Limit: listed,
@@ -81,51 +80,51 @@ func (d *Desk) waiting(ctx context.Context, r request, zone *time.Location) (tex
 	})
 	if err != nil {
 		d.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.here.ID(), "error", err)
-		return "What waits I cannot tell now: Temporal did not say.", failed
+		return d.say("What waits I cannot tell now: Temporal did not say."), failed
 	}
 	var lines []string
 	for _, l := range all {
-		lines = append(lines, "• "+place(l.Conversation, r.own.URL, zone)+": "+phase(l, zone))
+		lines = append(lines, "• "+d.place(l.Conversation, r.own.URL, zone)+": "+d.phase(l, zone))
 	}
 	if len(lines) == 0 {
-		return "Nothing waits here.", done
+		return d.say("Nothing waits here."), done
 	}
 	return strings.Join(lines, "\n"), done
 }
 
 // place is a conversation in words, with a link to a thread's parent where the workspace's
 // address is known.
-func place(c chat.Conversation, workspace string, zone *time.Location) string {
+func (d *Desk) place(c chat.Conversation, workspace string, zone *time.Location) string {
 	if c.TopLevel() {
-		return "Top level"
+		return d.say("Top level")
 	}
 	when := chat.Time(c.Thread)
 	if workspace == "" {
-		return "Thread of " + moment(when, zone)
+		return d.say("Thread of %s", moment(when, zone))
 	}
 	// docs.slack.dev/reference/methods/chat.getPermalink
 	link := workspace + "archives/" + c.Channel + "/p" + strings.ReplaceAll(c.Thread, ".", "")
-	return "<" + link + "|Thread of " + when.In(zone).Format("2006-01-02 15:04:05") + ">"
+	return "<" + link + "|" + d.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
 }
 
-func phase(l operator.Listed, zone *time.Location) string {
+func (d *Desk) phase(l operator.Listed, zone *time.Location) string {
 	var what string
 	switch l.Phase {
 	case conversation.Waiting:
-		what = "I wait for it to be quiet, and judge at " + moment(l.DueAt, zone)
+		what = d.say("I wait for it to be quiet, and judge at %s", moment(l.DueAt, zone))
 	case conversation.Judging:
-		what = "I judge whether to say something"
+		what = d.say("I judge whether to say something")
 	case conversation.Delaying:
-		what = "I mean to answer, and hold it back until " + moment(l.DueAt, zone)
+		what = d.say("I mean to answer, and hold it back until %s", moment(l.DueAt, zone))
 	case conversation.Replying:
-		what = "I am answering"
+		what = d.say("I am answering")
 	default:
-		return "does not tell where it stands"
+		return d.say("does not tell where it stands")
 	}
 	if l.Pending != nil && *l.Pending > 1 {
-		what += fmt.Sprintf(" (%d messages)", *l.Pending)
+		what += d.say(" (%d messages)", *l.Pending)
 	}
-	return what + ", since " + moment(l.Since, zone)
+	return d.say("%s, since %s", what, moment(l.Since, zone))
 }
 
 // budget is what today has cost, of what it may; empty where nothing bounds it.
@@ -137,16 +136,17 @@ func (d *Desk) budget(ctx context.Context, c chat.Conversation, s config.Channel
 	if err != nil {
 		return "", err
 	}
-	text := "Today, " + of(calls, s.DailyCalls, "calls") + " and " + of(tokens, s.DailyTokens, "tokens") + " of models."
+	text := d.say("Today, %s and %s of models.", d.of(calls, s.DailyCalls, "calls"), d.of(tokens, s.DailyTokens, "tokens"))
 	if s.Exhausted(calls, tokens) {
-		text += " That is all for today: I judge nothing more, and answer nobody until tomorrow."
+		text += " " + d.say("That is all for today: I judge nothing more, and answer nobody until tomorrow.")
 	}
 	return text, nil
 }
 
-func of(spent, most int, what string) string {
+// of is how much of something is spent, calls or tokens.
+func (d *Desk) of(spent, most int, what string) string {
 	if most == 0 {
-		return fmt.Sprintf("%d %s", spent, what)
+		return d.say("%d "+what, spent)
 	}
-	return fmt.Sprintf("%d of %d %s", spent, most, what)
+	return d.say("%d of %d "+what, spent, most)
 }

@@ -10,6 +10,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/ledger"
 	"myao/internal/store"
+	"myao/internal/words"
 )
 
 // told is how many decisions are told of.
@@ -26,29 +27,29 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		channel, ts, ok := message(strings.Join(r.args, " "))
 		switch {
 		case !ok:
-			return "I do not know which message that is. Give me its link (Copy link), or its ts, as `1700000000.000100`.", refused
+			return d.say("I do not know which message that is. Give me its link (Copy link), or its ts, as `1700000000.000100`."), refused
 		case channel != "" && channel != r.here.Channel:
-			return "That message is in another channel. Ask me there.", refused
+			return d.say("That message is in another channel. Ask me there."), refused
 		}
 		about, options.MessageTS = ts, ts
 	}
 	story, err := ledger.Tell(ctx, d.Store, r.here, options)
 	if errors.Is(err, store.ErrNotFound) {
-		return "I have not heard of that message.", done
+		return d.say("I have not heard of that message."), done
 	}
 	if err != nil {
 		return d.broken(ctx, r, "why", err)
 	}
-	text = story.Brief(told, options.Settings.Zone)
+	text = story.Brief(told, options.Settings.Zone, words.In(d.Config.Language))
 	switch {
 	case text != "":
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
-		return "That is so long ago that I do not know any more.", done
+		return d.say("That is so long ago that I do not know any more."), done
 	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Said != nil && e.Said.TS == about && e.Said.OnlyEdited() }):
-		return "I have not heard of that message, only of an edit of it, which alone asks nothing of me.", done
+		return d.say("I have not heard of that message, only of an edit of it, which alone asks nothing of me."), done
 	}
-	return "I have decided nothing about that yet.", done
+	return d.say("I have decided nothing about that yet."), done
 }
 
 // A link to a message, bare or as Slack writes it in a text, and what else names one

@@ -8,10 +8,11 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/slack"
+	"myao/internal/words"
 )
 
 // usage is what can be typed behind a command.
-func usage(command string) string {
+func (d *Desk) usage(command string) string {
 	command = word(command)
 	var b strings.Builder
 	for _, line := range [][2]string{
@@ -23,21 +24,22 @@ func usage(command string) string {
 		{"unmute", "end a mute or a snooze"},
 		{"forget", "forget what I remember of this channel"},
 	} {
-		fmt.Fprintf(&b, "`%s %s` – %s\n", command, line[0], line[1])
+		fmt.Fprintf(&b, "`%s %s` – %s\n", command, line[0], d.say(line[1]))
 	}
-	return b.String() + "It is all about this channel, with its threads."
+	return b.String() + d.say("It is all about this channel, with its threads.")
 }
 
 // MayNot tells somebody that they may not do something, and who may.
-func MayNot(s config.Slack, doing string) string {
+func MayNot(c config.Config, doing string) string {
+	w, s := words.In(c.Language), c.Slack
 	if len(s.Operators) == 0 {
-		return "You may not " + doing + ". Nobody may: my configuration names no operators (`slack.operators`)."
+		return w.Say("You may not %s. Nobody may: my configuration names no operators (`slack.operators`).", w.Of(doing))
 	}
 	names := make([]string, len(s.Operators))
 	for i, id := range s.Operators {
 		names[i] = "<@" + id + ">"
 	}
-	return "You may not " + doing + ". Who may: " + strings.Join(names, ", ") + "."
+	return w.Say("You may not %s. Who may: %s.", w.Of(doing), strings.Join(names, ", "))
 }
 
 // word is something that somebody typed, fit to stand between back quotes.
@@ -62,12 +64,12 @@ func moment(t time.Time, zone *time.Location) string {
 }
 
 // silence tells until when the bot is silent; empty: it is not.
-func silence(until, now time.Time, zone *time.Location) string {
+func (d *Desk) silence(until, now time.Time, zone *time.Location) string {
 	switch {
 	case !until.After(now):
 		return ""
 	case until.Sub(now) > conversation.LongestSnooze:
-		return "I am muted here until somebody says `unmute`."
+		return d.say("I am muted here until somebody says `unmute`.")
 	}
-	return "I am silent here until " + moment(until, zone) + "."
+	return d.say("I am silent here until %s.", moment(until, zone))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/slack"
+	"myao/internal/words"
 )
 
 const (
@@ -58,7 +59,7 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	case text := <-said:
 		return slack.Ephemeral(text), nil
 	case <-ctx.Done():
-		return slack.Ephemeral(follows), nil
+		return slack.Ephemeral(words.In(d.Config.Language).Of(follows)), nil
 	}
 }
 
@@ -81,7 +82,7 @@ func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 		return err
 	}
 	d.told(ctx, "answer_now", result, i.Request, own)
-	d.pending.Go(func() { d.respond(ctx, i.Request, text) })
+	d.pending.Go(func() { d.respond(ctx, i.Request, words.In(d.Config.Language).Of(text)) })
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/words"
 )
 
 // desk answers every command with what was typed, once it may.
@@ -139,6 +140,27 @@ func (b *bundle) changes(t *testing.T, c chat.Conversation) (all []string) {
 func (b *bundle) mayAll() {
 	b.Config = config.Default()
 	b.Config.Slack.SigningSecret = secret
+}
+
+// Who uses the shortcut is answered in the configuration's language.
+func TestShortcutInJapanese(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.Config.Language = config.Japanese
+	japanese := words.In(config.Japanese)
+	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); got != japanese[comes] {
+		t.Errorf("%q", got)
+	}
+	for _, sentence := range []string{comes, notHere, alreadyAsked, alreadyDone, ownMessage, gone, nobodySaid, offHere, silencedUntil, follows} {
+		if japanese[sentence] == "" {
+			t.Errorf("no Japanese: %s", sentence)
+		}
+	}
+	b.Config.Slack.EveryoneMay = nil
+	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); !strings.Contains(got, "メッセージに答えさせることはできません") {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestShortcutMakesAMessageAddressed(t *testing.T) {

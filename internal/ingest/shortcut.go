@@ -35,7 +35,7 @@ const (
 // has returned without an error, what it says is committed.
 func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Identity) (text, result string, err error) {
 	if !d.Config.Slack.May(i.User, config.MayAnswerNow) {
-		return chatops.MayNot(d.Config.Slack, "have me answer a message"), "refused", nil
+		return chatops.MayNot(d.Config, "have me answer a message"), "refused", nil
 	}
 	m, err := i.Message(own)
 	if err != nil {

@@ -1,21 +1,23 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"myao/internal/conversation"
+	"myao/internal/words"
 )
 
 // Brief is the newest n decisions of the story in Slack's mrkdwn, one line each, the
 // newest last, without what anybody said; "" where there is none. Slack shows the times in
 // the reader's zone, or where it cannot in the one that is given.
-func (s Story) Brief(n int, zone *time.Location) string {
+func (s Story) Brief(n int, zone *time.Location, w words.Words) string {
 	var lines []string
 	for i := len(s.Entries) - 1; i >= 0 && len(lines) < n; i-- {
 		if d := s.Entries[i].Decision; d != nil {
-			lines = append([]string{brief(s.Entries[i], zone)}, lines...)
+			lines = append([]string{brief(s.Entries[i], zone, w)}, lines...)
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -27,25 +29,21 @@ var ends = map[conversation.Outcome]string{
 	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.Unsent: "could not answer",
 }
 
-func brief(e Entry, zone *time.Location) string {
+// brief is one decision. Its reason is a model's, in the language in which that gave it, or one
+// of our own.
+func brief(e Entry, zone *time.Location, w words.Words) string {
 	d := e.Decision
-	end := ends[d.Outcome]
-	if end == "" {
-		end = mrkdwn(string(d.Outcome))
-	}
+	end := w.Of(cmp.Or(ends[d.Outcome], mrkdwn(string(d.Outcome))))
 	if e.Thread != "" {
-		end += " in a thread"
+		end = w.Say("%s in a thread", end)
 	}
-	reason := mrkdwn(d.Reason)
-	if reason == "" {
-		reason = "no reason is known"
-	}
-	by := d.Source
+	reason := w.Of(cmp.Or(mrkdwn(d.Reason), "no reason is known"))
+	by := w.Of(d.Source)
 	if d.Rule != "" {
-		by = "rule " + d.Rule
+		by = w.Say("rule %s", d.Rule)
 	}
 	if d.Confidence != nil {
-		by += fmt.Sprintf(", confidence %.2f", *d.Confidence)
+		by = w.Say("%s, confidence %.2f", by, *d.Confidence)
 	}
 	at := fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", e.At.Unix(), e.At.In(zone).Format("2006-01-02 15:04"))
 	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))

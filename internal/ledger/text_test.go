@@ -9,6 +9,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/words"
 )
 
 // nasty is what people and models may write to have a terminal, or Slack, do something.
@@ -152,13 +153,24 @@ func TestBrief(t *testing.T) {
 • <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> could not answer in a thread: no judgment was had (judgment)
 • <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> stayed silent: the message is older than max_message_age_seconds (rule too_old)`
 	story := full(true)
-	if got := story.Brief(5, load(t, "Asia/Tokyo")); got != want {
+	if got := story.Brief(5, load(t, "Asia/Tokyo"), nil); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := story.Brief(1, load(t, "America/Los_Angeles")); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
+	if got := story.Brief(1, load(t, "America/Los_Angeles"), nil); strings.Contains(got, "\n") || !strings.Contains(got, "|2026-03-02 07:46>") || strings.Contains(got, "secret") {
 		t.Errorf("one: %s", got)
 	}
-	if got := (Story{}).Brief(5, time.UTC); got != "" {
+	want = `• <!date^1772366430^{date_short_pretty} {time}|2026-03-01 21:00> 答えました: nobody answered\x1b[2J\u009b31m\u202e &lt;!channel&gt; &lt;@U9&gt; &amp; \r\nnew line\x00\x7f (判断、確信度 0.85)
+• <!date^1772366470^{date_short_pretty} {time}|2026-03-01 21:01> スレッドで答えられませんでした: 判断が得られなかった (判断)
+• <!date^1772466400^{date_short_pretty} {time}|2026-03-03 00:46> 黙っていました: メッセージが max_message_age_seconds より古い (規則 too_old)`
+	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for outcome, end := range ends {
+		if w := words.In(config.Japanese); w.Of(end) == end {
+			t.Errorf("%s: %s", outcome, end)
+		}
+	}
+	if got := (Story{}).Brief(5, time.UTC, nil); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 }
