@@ -412,7 +412,6 @@ func (s *State) next(now time.Time) []Effect {
 	s.Pending, s.FirstAt, s.Later = nil, time.Time{}, nil
 	s.Answering, s.Served = nil, nil
 	s.Posting, s.Notice, s.Capped, s.Ordered = false, false, false, false
-	s.DueAt = time.Time{}
 	switch {
 	case slices.ContainsFunc(later, addressed):
 		return []Effect{s.answer(later, now)}
@@ -425,6 +424,10 @@ func (s *State) next(now time.Time) []Effect {
 	return nil
 }
 
+// enter begins a phase. Only a wait and a delay have a time at which they are over.
 func (s *State) enter(p Phase, now time.Time) {
 	s.Phase, s.Since = p, now
+	if p != Waiting && p != Delaying {
+		s.DueAt = time.Time{}
+	}
 }

@@ -65,6 +65,9 @@ func play(t *testing.T, sc script) *State {
 		if stands := s.stands(); stands != st.stands {
 			t.Fatalf("%s\n got %q\nwant %q", step, stands, st.stands)
 		}
+		if waits := s.Phase == Waiting || s.Phase == Delaying; s.DueAt.IsZero() == waits {
+			t.Fatalf("%s\n %s, and due at %v", step, s.Phase, s.DueAt)
+		}
 		if len(st.holds) > 0 && s.holds() != st.holds[0] {
 			t.Fatalf("%s\n got %q\nwant %q", step, s.holds(), st.holds[0])
 		}

@@ -53,7 +53,7 @@ type State struct {
 	// a post, an answer to an addressed message, or a judgment that is not withdrawn.
 	Later []Item `json:"later,omitempty"`
 
-	// DueAt is when the wait or the delay is over.
+	// DueAt is when the wait or the delay is over; the zero time in any other phase.
 	DueAt time.Time `json:"due_at,omitzero"`
 	// Since is when the phase began; an idle conversation closes by it.
 	Since time.Time `json:"since,omitzero"`
