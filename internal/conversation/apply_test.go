@@ -141,6 +141,13 @@ func TestMaxWait(t *testing.T) {
 			at(1650, posted(1, Done), "", "waiting until 1801", "pending 1"),
 			at(1801, Tick{}, "judge#2 1", "judging"),
 		}},
+		{name: "it counts from then though that was edited since", steps: []step{
+			at(0, mention(0), "compose#1 0!", "replying"),
+			at(1, said(1), "", "replying"),
+			at(1500, edited(1, "a"), "", "replying", "answering 0!, later 1ra"),
+			at(1600, composed(1, Done), "post#1 0!", "replying"),
+			at(1650, posted(1, Done), "", "waiting until 1801", "pending 1ra"),
+		}},
 		{name: "a withdrawn reply does not start it again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
@@ -497,6 +504,10 @@ func TestDeleted(t *testing.T) {
 		{name: "composing an answer, others left", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!"),
+		}},
+		{name: "composing an answer, others left, and something new at once", steps: []step{
+			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
+			at(2, together(deleted(1), said(2)), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!, later 2"),
 		}},
 		{name: "composing an answer, another remembered", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),

@@ -113,6 +113,7 @@ type driver struct {
 	// open are the decisions that have been begun and not been settled, yes those
 	// judgments among them that said yes.
 	open    map[int]bool
+	about   map[int]Item // what each decision was about
 	yes     map[int]bool
 	settled map[int]bool
 	heard   set  // messages that are known to be deleted
@@ -124,7 +125,7 @@ type driver struct {
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, hushed: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
@@ -409,12 +410,15 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		if (f.Outcome == Withdrawn || f.Outcome == Dropped) && f.By == "" {
 			d.fail("epoch %d is %s by nobody", f.Epoch, f.Outcome)
 		}
+		if about := d.about[f.Epoch]; f.Trigger != about || f.Addressed != about.Addressed {
+			d.fail("epoch %d was about %+v, and is settled for %+v, addressed %v", f.Epoch, about, f.Trigger, f.Addressed)
+		}
 		d.settle(f.Epoch)
 	case Judge:
 		if _, ok := e.(Tick); !ok || was != Waiting {
 			d.fail("judged at %T while %s", e, was)
 		}
-		d.open[f.Epoch] = true
+		d.open[f.Epoch], d.about[f.Epoch] = true, f.Trigger
 		begin()
 	case Compose:
 		_, ordered := e.(AnswerNow)
@@ -430,7 +434,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		if d.settled[f.Epoch] {
 			d.fail("epoch %d is composed after it was settled", f.Epoch)
 		}
-		d.open[f.Epoch] = true
+		d.open[f.Epoch], d.about[f.Epoch] = true, f.Trigger
 		begin()
 	case Post:
 		c, ok := d.endedLast().(Compose)

@@ -33,6 +33,10 @@ func TestRule(t *testing.T) {
 			f:    Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(9)), Trigger: person(0, ""), Saw: second(5)}, want: RuleSpokeLast,
 		},
 		{
+			name: "the bot spoke last, having read just the trigger",
+			f:    Facts{Mode: ModeJudge, Tail: tail(person(5, ""), own(9)), Trigger: person(5, ""), Saw: second(5)}, want: RuleSpokeLast,
+		},
+		{
 			name: "the bot spoke last, and had not read the trigger",
 			f:    Facts{Mode: ModeJudge, Tail: tail(person(6, ""), own(9)), Trigger: person(6, ""), Saw: second(5)},
 		},
@@ -44,6 +48,8 @@ func TestRule(t *testing.T) {
 		{name: "addresses the bot", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
 		{name: "speaks of somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
 		{name: "among bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
+		{name: "among bots, after a person", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
+		{name: "among bots, and a person comes", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6), person(7, ""))}},
 		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
 		{name: "a long answer is one", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
 		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
