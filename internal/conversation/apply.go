@@ -33,7 +33,6 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 	case Drop:
 		if s.Waits() || (s.Phase == Replying && !s.Posting) {
 			effects := s.callBack(Dropped, e.By)
-			s.Answering = nil
 			return append(effects, s.next(now)...)
 		}
 	}
@@ -186,11 +185,8 @@ func (s *State) forget(r removal, now time.Time) []Effect {
 		s.takeBack()
 		return append(effects, s.next(now)...)
 	case has(s.Pending, ts):
-		var effects []Effect
 		ordered := s.Ordered
-		if s.Phase != Waiting {
-			effects = s.callBack(r.why, r.by)
-		}
+		effects := s.callBack(r.why, r.by) // none of a wait
 		s.Pending = without(s.Pending, ts)
 		switch {
 		case len(s.Pending) == 0:
