@@ -137,6 +137,30 @@ func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
 	)
 }
 
+// What a run has left is called back as what it has begun is, though nothing is under way.
+func TestAReplyThatIsLeftIsCalledBack(t *testing.T) {
+	s := newScene(t, thread)
+	s.written = func() ending[any] { return ending[any]{}.after(minute) } // which keeps the run
+	s.says(0, said(1))
+	s.at(30*second, func() { s.SetContinueAsNewSuggested(true) })
+	s.order(minute, conversation.UpdateAnswerNow, carol)
+	s.says(minute+10*second, addressed(2))
+	in := s.handsOver()
+	s.wants(
+		"1m0s answer-now done: <nil>",
+		"1m0s write down answer-now by carol",
+		`1m10s settle withdrawn by "2.000000", /1`,
+		"2m0s closed",
+	)
+	again := s.takesOver(in)
+	again.run()
+	again.wants(
+		"2m0s compose addressed 2.000000, /2",
+		"2m0s post 2.000000, /2",
+		"1h2m0s closed",
+	)
+}
+
 // A conversation moves to another version of the workers when it rests, and stays
 // where it is for as long as nothing wakes it.
 func TestARunMovesToAnotherVersion(t *testing.T) {

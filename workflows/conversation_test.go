@@ -28,6 +28,24 @@ func TestABurstGetsOneJudgmentAfterTheQuietTime(t *testing.T) {
 	)
 }
 
+// Each revision of a message has a decision and a reply of its own, by these names.
+func TestTheRevisionOfAMessageGoesWithIt(t *testing.T) {
+	s := newScene(t, thread)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+	s.says(0, said(1))
+	s.says(minute, edited(1, "-a"))
+	s.says(10*minute, conversation.Change{TS: ts(1), Kind: conversation.Addressed, Revision: "-b"})
+	s.run()
+	s.wants(
+		"6m0s judge 1.000000-a, delay at most 600, /1",
+		"6m0s compose 1.000000-a, /1",
+		"6m0s post 1.000000-a, /1",
+		"10m0s compose addressed 1.000000-b, /2",
+		"10m0s post 1.000000-b, /2",
+		"1h10m0s closed",
+	)
+}
+
 func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
 	s := newScene(t, topLevel)
 	for n := range 20 {

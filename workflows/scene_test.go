@@ -142,7 +142,7 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 	s.SetOnTimerCanceledListener(func(string) { s.open-- })
 
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.JudgeInput) (activities.JudgeOutput, error) {
-		s.note("judge %s, delay at most %d, %s", in.Trigger, in.MaxDelay, in.Decision)
+		s.note("judge %s, delay at most %d, %s", in.Trigger+in.Revision, in.MaxDelay, in.Decision)
 		return play(ctx, s, s.judge(in))
 	}, activity.RegisterOptions{Name: "Judge"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.ComposeInput) (activities.ReplyOutput, error) {
@@ -157,7 +157,7 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 		return play(ctx, s, s.compose(in))
 	}, activity.RegisterOptions{Name: "Compose"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
-		s.note("post %s, %s", in.Trigger, in.Decision)
+		s.note("post %s, %s", in.Trigger+in.Revision, in.Decision)
 		return play(ctx, s, s.post(in))
 	}, activity.RegisterOptions{Name: "Post"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SettleInput) error {
