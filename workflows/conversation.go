@@ -209,13 +209,9 @@ func (t *talk) resting() bool {
 // is one timer, which a later deadline leaves alone: it is set anew when it fires
 // early, so that a message costs no timer of its own.
 func (t *talk) rest() error {
-	switch now := t.now(); {
-	case !t.state.Closing(now):
+	// A run that is to close is kept by something, and woken by its end: a timer would only spin.
+	if !t.state.Closing(t.now()) {
 		t.timer.set(t.ctx, t.state.Wake(), timerSummary(t.state.Phase))
-	case t.resting():
-		t.timer.set(t.ctx, now, timerSummary(t.state.Phase))
-	default:
-		// The end of what keeps the run from closing wakes it: a timer would only spin.
 	}
 	orders, cancelled := t.orders, t.run.Err()
 	return workflow.Await(t.ctx, func() bool {
