@@ -252,6 +252,32 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 	})
 }
 
+// Somebody has answered in a thread before the reply was composed.
+func TestAReplyThatIsOutdatedIsJudgedAgain(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
+	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
+		if in.Oldest != ts(1) {
+			t.Errorf("the oldest message that it is about is %q, want %q", in.Oldest, ts(1))
+		}
+		if in.Epoch == 1 {
+			return ending[activities.ReplyOutput]{out: activities.ReplyOutput{Result: conversation.Outdated, By: ts(7)}}
+		}
+		return result(conversation.Done)
+	}
+	s.says(0, said(1), said(2))
+	s.run()
+	s.wants(
+		"5m0s judge 2.000000, delay at most 600, /1",
+		"5m0s compose 2.000000, /1",
+		`5m0s settle withdrawn by "7.000000", /1`,
+		"10m0s judge 2.000000, delay at most 600, /2",
+		"10m0s compose 2.000000, /2",
+		"10m0s post 2.000000, /2",
+		"1h10m0s closed",
+	)
+}
+
 func TestAFailedJudgmentIsSilence(t *testing.T) {
 	s := newScene(t, topLevel)
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {

@@ -199,21 +199,27 @@ func TestAMuteDropsWhatCameLater(t *testing.T) {
 	)
 }
 
-func TestAMuteThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
-	s := newScene(t, topLevel)
-	s.written = func() ending[any] { return ending[any]{err: errModel} }
-	s.says(0, said(1))
-	s.order(minute, conversation.UpdateMute, carol)
-	s.run()
-	var told bool
-	for _, line := range s.record {
-		told = told || strings.Contains(line, "mute done") && strings.Contains(line, errModel.Error())
-	}
-	if !told {
-		t.Errorf("the operator was not told:\n%s", strings.Join(s.record, "\n"))
-	}
-	if last := s.record[len(s.record)-2]; last != "5m0s judge 1.000000, delay at most 600, /1" {
-		t.Errorf("at last %q, want the judgment in its time", last)
+func TestASilenceThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
+	for kind, o := range map[string]conversation.Order{
+		conversation.UpdateMute: carol, conversation.UpdateSnooze: {By: "carol", Seconds: 90}, conversation.UpdateUnmute: carol,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s := newScene(t, topLevel)
+			s.written = func() ending[any] { return ending[any]{err: errModel} }
+			s.says(0, said(1))
+			s.order(minute, kind, o)
+			s.run()
+			var told bool
+			for _, line := range s.record {
+				told = told || strings.Contains(line, kind+" done") && strings.Contains(line, errModel.Error())
+			}
+			if !told {
+				t.Errorf("the operator was not told:\n%s", strings.Join(s.record, "\n"))
+			}
+			if last := s.record[len(s.record)-2]; last != "5m0s judge 1.000000, delay at most 600, /1" {
+				t.Errorf("at last %q, want the judgment in its time", last)
+			}
+		})
 	}
 }
 

@@ -57,11 +57,12 @@ type scene struct {
 
 	script
 
-	mu     sync.Mutex
-	record []string
-	limits map[string]limits // by activity
-	timers []time.Duration
-	open   int // timers
+	mu        sync.Mutex
+	record    []string
+	limits    map[string]limits // by activity
+	addressed map[string]bool   // by decision: whether somebody had addressed the bot
+	timers    []time.Duration
+	open      int // timers
 }
 
 // script is what a conversation's activities answer, and after how long.
@@ -120,7 +121,8 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &scene{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: goodDay(), limits: map[string]limits{},
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: goodDay(),
+		limits: map[string]limits{}, addressed: map[string]bool{},
 	}
 	s.SetTestTimeout(time.Minute)
 	s.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue})
@@ -143,6 +145,7 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.JudgeInput) (activities.JudgeOutput, error) {
 		s.note("judge %s, delay at most %d, %s", in.Trigger+in.Revision, in.MaxDelay, in.Decision)
+		s.about(in.Task, false)
 		return play(ctx, s, s.judge(in))
 	}, activity.RegisterOptions{Name: "Judge"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.ComposeInput) (activities.ReplyOutput, error) {
@@ -154,14 +157,17 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 			what += " notice"
 		}
 		s.note("%s %s, %s", what, in.Trigger+in.Revision, in.Decision)
+		s.about(in.Task, in.Addressed)
 		return play(ctx, s, s.compose(in))
 	}, activity.RegisterOptions{Name: "Compose"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 		s.note("post %s, %s", in.Trigger+in.Revision, in.Decision)
+		s.about(in.Task, in.Addressed)
 		return play(ctx, s, s.post(in))
 	}, activity.RegisterOptions{Name: "Post"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SettleInput) error {
 		s.note("settle %s by %q, %s", in.Outcome, in.By, in.Decision)
+		s.about(in.Task, in.Addressed)
 		_, err := play(ctx, s, s.settle())
 		return err
 	}, activity.RegisterOptions{Name: "Settle"})
@@ -204,6 +210,17 @@ func (s *scene) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = append(s.record, at.String()+" "+line)
+}
+
+// about sees that all that is done about a decision is told alike whether somebody had
+// addressed the bot.
+func (s *scene) about(task activities.Task, addressed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, known := s.addressed[task.Decision]; known && before != addressed {
+		s.t.Errorf("decision %s is addressed: %v, and was before: %v", task.Decision, addressed, before)
+	}
+	s.addressed[task.Decision] = addressed
 }
 
 // at does something at a time after noon.
