@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	slackapi "github.com/slack-go/slack"
 )
 
 const token = "xoxb-1-secret"
@@ -241,6 +243,10 @@ func TestPostErrors(t *testing.T) {
 		{"429 with a date", status(429, "Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT"), RateLimited, "ratelimited", 0},
 		{"429 for ages", status(429, "Retry-After", "99999999999"), RateLimited, "ratelimited", 24 * time.Hour},
 		{"200 ratelimited", says(`{"ok":false,"error":"ratelimited"}`), RateLimited, "ratelimited", 0},
+		{"200 ratelimited with a header", func(w http.ResponseWriter, form url.Values) {
+			w.Header().Set("Retry-After", "3")
+			says(`{"ok":false,"error":"ratelimited"}`)(w, form)
+		}, RateLimited, "ratelimited", 3 * time.Second},
 		{"503", status(503, "Retry-After", "2"), Ambiguous, "http_503", 2 * time.Second},
 		{"internal_error", says(`{"ok":false,"error":"internal_error"}`), Ambiguous, "internal_error", 0},
 		{"no code", says(`{"ok":false}`), Ambiguous, "unreadable_answer", 0},
@@ -267,10 +273,30 @@ func TestPostErrors(t *testing.T) {
 			if e.Retryable() != (tc.kind == RateLimited) {
 				t.Errorf("Retryable %v", e.Retryable())
 			}
+			var limited *slackapi.RateLimitedError // by which socketmode knows how long to wait
+			if e.Status == http.StatusTooManyRequests && (!errors.As(err, &limited) || limited.RetryAfter != tc.wait) {
+				t.Errorf("socketmode would wait for %v", limited)
+			}
 			if n := len(f.seen()); n != 1 {
 				t.Errorf("%d calls", n)
 			}
 		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What is between us and Slack may tell in its error what was sent.
+func TestAnErrorOfTheWayDoesNotTellTheToken(t *testing.T) {
+	t.Parallel()
+	c := New(Config{Token: token, HTTPClient: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("proxy refuses Bearer " + token)
+	})}})
+	_, err := c.Post(t.Context(), Post{Channel: "C1", Text: "hi", Key: "k1"})
+	if e := asError(t, err); !strings.Contains(e.Error(), "proxy refuses") {
+		t.Errorf("got %v", e)
 	}
 }
 
@@ -389,6 +415,7 @@ func TestFindPost(t *testing.T) {
 		{name: "not there", answers: []answer{page("c1", theirs), page("", other, foreign)}, calls: 2},
 		{name: "empty", answers: []answer{page("")}, calls: 1},
 		{name: "no such channel", answers: []answer{says(`{"ok":false,"error":"channel_not_found"}`)}, calls: 1, err: "channel_not_found"},
+		{name: "the thread cannot be read", thread: "1700000000.000100", answers: []answer{says(`{"ok":false,"error":"internal_error"}`), page("")}, calls: 1, err: "internal_error"},
 		{name: "fails on the second page", answers: []answer{page("c1", theirs), status(500)}, calls: 2, err: "http_500"},
 		{name: "more without a cursor", answers: []answer{says(`{"ok":true,"messages":[],"has_more":true}`)}, calls: 1, err: "unreadable_answer"},
 		{name: "without end", answers: []answer{page("c1", theirs)}, calls: maxPages, err: "too_many_pages"},
