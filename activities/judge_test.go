@@ -84,6 +84,12 @@ func TestRulesSpareTheModel(t *testing.T) {
 			b.remove(m)
 			return atTopLevel(m)
 		}},
+		{conversation.RuleNothingLeft, func(b *bench) Task { // of it, but of what was said before
+			b.say("hello?")
+			m := b.say("<@U0BOB> are you there?")
+			b.remove(m)
+			return atTopLevel(m)
+		}},
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
 			t.Parallel()

@@ -84,7 +84,7 @@ type Facts struct {
 	Lapsed bool
 	// Tail are the newest messages of the conversation, in order of time.
 	Tail []chat.Message
-	// Trigger is the message in question.
+	// Trigger is the message in question; the zero Message where it is no longer there.
 	Trigger chat.Message
 	// Saw is what the author of the bot's newest message had read; the zero time
 	// where that is not known.
@@ -125,7 +125,7 @@ func (f Facts) Rule() Rule {
 	if r := f.Silence(); r != NoRule {
 		return r
 	}
-	if len(f.Tail) == 0 {
+	if len(f.Tail) == 0 || f.Trigger.TS == "" {
 		return RuleNothingLeft
 	}
 	newest := f.Tail[len(f.Tail)-1]

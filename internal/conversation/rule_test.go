@@ -27,6 +27,7 @@ func TestRule(t *testing.T) {
 		{name: "a snooze that is over", f: Facts{Mode: ModeJudge, SilencedUntil: second(1000), Tail: tail(person(0, ""))}},
 		{name: "mention", f: Facts{Mode: ModeMention, Tail: tail(person(0, "hello"))}, want: RuleModeMention},
 		{name: "nothing left", f: Facts{Mode: ModeJudge}, want: RuleNothingLeft},
+		{name: "something left, but not what it is about", f: Facts{Mode: ModeJudge, MaxAge: time.Hour, Tail: tail(person(0, "hello"))}, want: RuleNothingLeft},
 		{name: "the bot spoke last", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1)), Trigger: person(0, "")}, want: RuleSpokeLast},
 		{
 			name: "the bot spoke last, having read the trigger",
@@ -67,7 +68,7 @@ func TestRule(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.f.Now, tt.f.BotID = second(1000), "UBOT"
-			if n := len(tt.f.Tail); n > 0 && tt.f.Trigger.TS == "" {
+			if n := len(tt.f.Tail); n > 0 && tt.f.Trigger.TS == "" && tt.want != RuleNothingLeft {
 				tt.f.Trigger = tt.f.Tail[n-1]
 			}
 			if got := tt.f.Rule(); got != tt.want {
