@@ -34,6 +34,8 @@ func TestClassify(t *testing.T) {
 		{"model unavailable", &llm.Error{Kind: llm.ErrUnavailable, Status: 503}, typeUnavailable, 0},
 		{"model unavailable until", &llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: time.Minute}, typeRateLimited, time.Minute},
 		{"model rate limited", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 7 * time.Second}, typeRateLimited, 7 * time.Second},
+		{"model rate limited for as long as is borne", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: patient}, typeRateLimited, patient},
+		{"model rate limited for longer", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: patient + time.Second}, typeFinal, 0},
 		{"model rate limited, no time named", &llm.Error{Kind: llm.ErrRateLimited, Status: 429}, typeUnavailable, 0},
 		{"model empty", &llm.Error{Kind: llm.ErrEmpty}, typeUnavailable, 0},
 		{"model cut before the first word", &llm.Error{Kind: llm.ErrCut}, typeFinal, 0},

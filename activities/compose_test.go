@@ -22,6 +22,7 @@ func TestComposeAnAnswer(t *testing.T) {
 		b := newBench(t, url, answers(llmtest.Script(llmtest.Reply{Text: "  Seven.\n", InputTokens: 40, OutputTokens: 2})))
 		m := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
 		task := inThread(m)
+		began := time.Now()
 		got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 		if err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
@@ -37,6 +38,9 @@ func TestComposeAnAnswer(t *testing.T) {
 		if parts[0] != want {
 			t.Errorf("the outbox has\n%+v, want\n%+v", parts[0], want)
 		}
+		if read := parts[0].Read; read.Before(began.Truncate(time.Microsecond)) || read.After(time.Now()) {
+			t.Errorf("its author read at %s, want between %s and now", read, began)
+		}
 		d := b.decision(task)
 		if d.Source != "addressed" || d.Reason != addressedReason || !d.ShouldRespond || d.Outcome != "pending" || d.Model != "large" || d.TokensIn != 40 || d.TokensOut != 2 {
 			t.Errorf("the ledger has %+v", d)
@@ -46,6 +50,24 @@ func TestComposeAnAnswer(t *testing.T) {
 			t.Errorf("the model was asked %+v", call)
 		}
 	})
+}
+
+// Slack knows of a thread that the bot is called into what the database does not.
+func TestComposeReadsTheThreadThatItIsCalledInto(t *testing.T) {
+	t.Parallel()
+	for _, addressed := range []bool{true, false} {
+		b := newBench(t)
+		root := b.say("which dwarfs do you know?")
+		b.workspace.Say(b.general, b.alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // which the door has not heard
+		task := inThread(root)
+		task.Trigger = b.say("<@"+b.workspace.Bot().UserID+"> who is missing?", sandbox.InThread(root.TS)).TS
+		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed}); err != nil || got.Result != conversation.Done {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if told := strings.Contains(b.model.Calls()[0].System, "Doc and Grumpy"); told != addressed {
+			t.Errorf("addressed %v: the model is shown what Slack has of the thread: %v", addressed, told)
+		}
+	}
 }
 
 func TestComposeAJudgedReplyLeavesTheJudgmentInTheLedger(t *testing.T) {
@@ -320,6 +342,24 @@ func TestTheKeyOfAReply(t *testing.T) {
 		if again.reply() != task.reply() {
 			t.Errorf("the reply to %+v depends on the run", task)
 		}
+	}
+}
+
+// A workflow that is reset counts its decisions again, about other messages perhaps.
+func TestTheKeyOfADecision(t *testing.T) {
+	t.Parallel()
+	seen := map[string]Task{}
+	for _, task := range []Task{
+		{Trigger: "2.000000", Decision: "run/1"},
+		{Trigger: "2.000000", Decision: "run/2"},
+		{Trigger: "2.000000", Revision: "3.000000", Decision: "run/1"},
+		{Trigger: "2.000000", Revision: "4.000000", Decision: "run/1"},
+		{Trigger: "3.000000", Decision: "run/1"},
+	} {
+		if other, ok := seen[task.decision()]; ok {
+			t.Errorf("%+v and %+v have the same decision", task, other)
+		}
+		seen[task.decision()] = task
 	}
 }
 
