@@ -19,10 +19,12 @@ type JudgeInput struct {
 	MaxDelay int `json:"max_delay"` // seconds
 }
 
-// JudgeOutput is a verdict; the rule that made it, where no model was asked.
+// JudgeOutput is a verdict; the rule that made it, where no model was asked. Gone is set
+// where that rule was that the message is no longer there: it says nothing of what else waits.
 type JudgeOutput struct {
 	Verdict chat.Verdict      `json:"verdict"`
 	Rule    conversation.Rule `json:"rule,omitempty"`
+	Gone    bool              `json:"gone,omitempty"`
 }
 
 // Judge says whether to speak: by rules first, then by the model. The decision
@@ -52,7 +54,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 			return JudgeOutput{}, classify(err)
 		}
 		a.Metrics.judged(v, rule)
-		return JudgeOutput{Verdict: v, Rule: rule}, nil
+		return ruled(v, rule), nil
 	}
 	v, err := a.verdict(ctx, in, &d)
 	if err != nil {
@@ -82,7 +84,11 @@ func decided(d store.Decision) JudgeOutput {
 	if d.Confidence != nil {
 		v.Confidence = *d.Confidence
 	}
-	return JudgeOutput{Verdict: v, Rule: conversation.Rule(d.Rule)}
+	return ruled(v, conversation.Rule(d.Rule))
+}
+
+func ruled(v chat.Verdict, rule conversation.Rule) JudgeOutput {
+	return JudgeOutput{Verdict: v, Rule: rule, Gone: rule == conversation.RuleNothingLeft}
 }
 
 // verdict asks the model, and writes into d what that cost.

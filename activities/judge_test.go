@@ -99,9 +99,12 @@ func TestRulesSpareTheModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := JudgeOutput{Verdict: chat.Verdict{Reason: c.rule.Reason(), Confidence: 1}, Rule: c.rule}
+			want := JudgeOutput{Verdict: chat.Verdict{Reason: c.rule.Reason(), Confidence: 1}, Rule: c.rule, Gone: c.rule == conversation.RuleNothingLeft}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+			if again, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || !reflect.DeepEqual(again, want) {
+				t.Errorf("an attempt after that: %+v, %v", again, err)
 			}
 			d := b.decision(task)
 			if d.Source != "rule" || d.Rule != string(c.rule) || d.Outcome != "silent" || d.ShouldRespond || d.Reason != c.rule.Reason() || d.SettledUS == nil {

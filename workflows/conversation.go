@@ -280,7 +280,7 @@ func (t *talk) judge(e conversation.Judge) {
 			t.why = reason(err)
 			return conversation.Judged{Epoch: e.Epoch, Failed: true}
 		}
-		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict}
+		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict, Gone: out.Gone}
 	})
 }
 

@@ -252,6 +252,26 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 	})
 }
 
+// The deletion of the newest message is stored, and the conversation has not heard of it.
+func TestOthersAreJudgedWhereTheNewestIsGone(t *testing.T) {
+	s := newScene(t, topLevel)
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
+		if in.Trigger == ts(2) {
+			return ending[activities.JudgeOutput]{out: activities.JudgeOutput{Rule: conversation.RuleNothingLeft, Gone: true}}
+		}
+		return yes(0)
+	}
+	s.says(0, said(1), said(2))
+	s.run()
+	s.wants(
+		"5m0s judge 2.000000, delay at most 600, /1",
+		"10m0s judge 1.000000, delay at most 600, /2",
+		"10m0s compose 1.000000, /2",
+		"10m0s post 1.000000, /2",
+		"1h10m0s closed",
+	)
+}
+
 // Somebody has answered in a thread before the reply was composed.
 func TestAReplyThatIsOutdatedIsJudgedAgain(t *testing.T) {
 	s := newScene(t, topLevel)

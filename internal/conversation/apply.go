@@ -259,6 +259,9 @@ func (s *State) judged(e Judged, now time.Time) []Effect {
 		return s.unsent(now)
 	}
 	s.Verdict = &e.Verdict
+	if e.Gone {
+		return s.gone(now)
+	}
 	if !e.Verdict.ShouldRespond {
 		return s.next(now)
 	}
@@ -375,8 +378,8 @@ func (s *State) posted(r Result, now time.Time) []Effect {
 	}
 }
 
-// gone turns to the other messages of a reply whose trigger was deleted before
-// the reply was posted, and before the deletion was heard of here.
+// gone turns to the other messages of a judgment or reply whose trigger was deleted
+// before that was made, and before the deletion was heard of here.
 func (s *State) gone(now time.Time) []Effect {
 	trigger := s.trigger().TS
 	s.Answering, s.Pending, s.Later = without(s.Answering, trigger), without(s.Pending, trigger), without(s.Later, trigger)

@@ -18,6 +18,9 @@ type Judged struct {
 	Verdict chat.Verdict
 	// Failed is set when no judgment could be had; a failed judgment is silence.
 	Failed bool
+	// Gone is set where the newest message was deleted before it was judged: nothing was said
+	// of the others.
+	Gone bool
 }
 
 // Composed is the end of a Compose effect. Each effect ends once: a notice has the

@@ -261,6 +261,8 @@ func (d *driver) judge(op, arg byte) {
 		e = yes(d.s.Epoch, asked)
 	case arg%2 == 1:
 		e.Failed = true
+	case arg%8 == 6:
+		e.Gone = true
 	}
 	late := d.m.firm || !d.now.Before(limitOf(d.s))
 	delayed := asked > 0 && !late && d.s.Policy.MaxDelay > 0
@@ -271,7 +273,7 @@ func (d *driver) judge(op, arg byte) {
 	case judging && !e.Failed:
 		d.settle(d.s.Epoch) // the activity writes down the no
 	}
-	d.finish(e, func() { d.m.judged(op == opYes, delayed, late) })
+	d.finish(e, func() { d.m.judged(op == opYes, e.Gone, delayed, late) })
 	if judging && delayed && op == opYes {
 		if want := d.now.Add(seconds(min(asked, d.s.Policy.MaxDelay))); !d.s.DueAt.Equal(want) {
 			d.fail("delayed until %v, want %v", d.s.DueAt, want)
@@ -289,6 +291,9 @@ func (d *driver) finish(e Event, then func()) {
 	}
 	w := d.work
 	d.work, d.ended = nil, append(d.ended, w)
+	if j, ok := e.(Judged); ok && j.Gone {
+		d.bury(w.(Judge).Trigger.TS)
+	}
 	if c, ok := e.(Composed); ok && c.Result == Silenced {
 		d.settle(epoch) // the activity writes down the rule
 	}
@@ -572,7 +577,7 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 			}
 		}
 	case Judged:
-		done = e.Failed || !e.Verdict.ShouldRespond
+		done = !e.Gone && (e.Failed || !e.Verdict.ShouldRespond)
 	case Composed:
 		done = e.Result != Done
 	case Posted, Drop:

@@ -215,9 +215,11 @@ func (m *model) tick(late bool) {
 }
 
 // judged is given late when MaxWait is over.
-func (m *model) judged(yes, delayed, late bool) {
+func (m *model) judged(yes, gone, delayed, late bool) {
 	m.firm = m.firm || yes && late
 	switch {
+	case gone:
+		m.gone(m.replyTo())
 	case !yes:
 		m.turn()
 	case delayed:
