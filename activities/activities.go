@@ -86,15 +86,13 @@ type knowledge struct {
 
 // look reads what the database knows of a task. The channel's cost is read with the rest as
 // its settings under its id want it; only where those under its name, which is read with
-// the rest, want it otherwise is that one more question. What was said aside is read with an
-// oldest message (store.Matter).
-func (a *Activities) look(ctx context.Context, t Task, oldest string) (knowledge, error) {
+// the rest, want it otherwise is that one more question. Of the matter it takes what the task
+// does not tell: Oldest and Held.
+func (a *Activities) look(ctx context.Context, t Task, matter store.Matter) (knowledge, error) {
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
-	matter := store.Matter{
-		Conversation: t.Conversation, Trigger: t.Trigger, Decision: t.decision(), Reply: t.reply(), Oldest: oldest,
-		Since: budgeted(a.Mind.Channel(channel, ""), k.now),
-	}
+	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decision(), t.reply()
+	matter.Since = budgeted(a.Mind.Channel(channel, ""), k.now)
 	var err error
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
 		return knowledge{}, err

@@ -21,6 +21,7 @@ type JudgeInput struct {
 
 // JudgeOutput is a verdict; the rule that made it, where no model was asked. Gone is set
 // where that rule was that the message is no longer there: it says nothing of what else waits.
+// It is not left to be seen by the rule, which stands in histories of before that went on otherwise.
 type JudgeOutput struct {
 	Verdict chat.Verdict      `json:"verdict"`
 	Rule    conversation.Rule `json:"rule,omitempty"`
@@ -33,7 +34,7 @@ type JudgeOutput struct {
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	known, err := a.look(ctx, in.Task, "")
+	known, err := a.look(ctx, in.Task, store.Matter{})
 	if err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
 	}

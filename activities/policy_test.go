@@ -316,7 +316,7 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 		b.mute(task.Conversation, c.thread)
 		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			known, err := b.look(t.Context(), task, "")
+			known, err := b.look(t.Context(), task, store.Matter{})
 			if err != nil {
 				t.Fatal(err)
 			}

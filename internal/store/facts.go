@@ -20,6 +20,9 @@ type Matter struct {
 	// Oldest is the ts of the first of the messages that the decision is about, the trigger
 	// being the last, where it matters what is said in the threads under them; else empty.
 	Oldest string
+	// Held is set for a reply that was judged and has waited since, where it matters whether the
+	// channel was silenced meanwhile.
+	Held bool
 }
 
 // Facts are what is known of a matter before a model is asked.
@@ -34,7 +37,8 @@ type Facts struct {
 	// SilencedUntil is as Silences.Until tells.
 	SilencedUntil time.Time
 	// Silenced is set where the channel of a thread was muted or snoozed after it was decided
-	// to speak, though it may speak again: the thread's workflow is not told of that.
+	// to speak, though it may speak again: the thread's workflow is not told of that. It is
+	// looked for where Held.
 	Silenced bool
 	// Calls and Tokens are as Spent tells.
 	Calls, Tokens int
@@ -93,7 +97,7 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
 	}
-	if !c.TopLevel() {
+	if m.Held && !c.TopLevel() {
 		queries = append(queries, query{`
 			SELECT id FROM orders WHERE team_id = ? AND channel_id = ? AND thread_ts = '' AND kind IN ('mute', 'snooze')
 				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, c.Channel, m.Decision}, &since})

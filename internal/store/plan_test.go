@@ -53,7 +53,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 			}
 			looks := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
-					_, err := s.Facts(ctx, Matter{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0)})
+					_, err := s.Facts(ctx, Matter{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true})
 					return err
 				}
 			}
