@@ -2,11 +2,9 @@ package activities
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"io"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -27,35 +25,13 @@ type wire struct {
 
 func newWire(t *testing.T, target string) *wire {
 	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := u.Host
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = l.Addr().String()
-	w := &wire{url: u.String()}
-	var group sync.WaitGroup
-	t.Cleanup(func() { _ = l.Close(); group.Wait() })
-	group.Go(func() {
-		for {
-			program, err := l.Accept()
-			if err != nil {
-				return
-			}
-			var d net.Dialer
-			postgres, err := d.DialContext(context.WithoutCancel(t.Context()), "tcp", server)
-			if err != nil {
-				t.Error(err)
-				_ = program.Close()
-				continue
-			}
-			group.Go(func() { _, _ = io.Copy(postgres, program); _ = postgres.Close() })
-			group.Go(func() { w.read(program, postgres); _ = program.Close() })
-		}
+	w := &wire{}
+	w.url = testserver.Between(t, target, func(program, postgres net.Conn) {
+		var asked sync.WaitGroup
+		asked.Go(func() { _, _ = io.Copy(postgres, program); _ = postgres.Close() })
+		w.read(program, postgres)
+		_ = program.Close()
+		asked.Wait()
 	})
 	return w
 }

@@ -35,41 +35,55 @@ const (
 // NewProxy stands before the Postgres at an address, and passes everything. It ends with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
+	p := &Proxy{state: Passing}
+	p.turn = sync.NewCond(&p.mu)
+	p.URL = Between(t, target, func(client, server net.Conn) {
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		if p.state == Gone {
+			_, _ = client.Close(), server.Close()
+		}
+		p.mu.Unlock()
+		go p.copy(server, client, false)
+		p.copy(client, server, true)
+	})
+	t.Cleanup(func() { p.Set(Gone) })
+	return p
+}
+
+// Between stands before the Postgres at an address until the test ends, and returns the
+// address by which that is reached through it. Of each connection of a client it makes one
+// to the server; to carry what is sent from one to the other, and to close both, is carry's.
+func Between(t testing.TB, target string, carry func(client, server net.Conn)) string {
+	t.Helper()
 	u, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := u.Host
+	address := u.Host
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.Host = l.Addr().String()
-	p := &Proxy{URL: u.String(), state: Passing}
-	p.turn = sync.NewCond(&p.mu)
-	t.Cleanup(func() { _ = l.Close(); p.Set(Gone) })
-	go func() {
+	var group sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); group.Wait() })
+	group.Go(func() {
 		for {
-			in, err := l.Accept()
+			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			out, err := net.Dial("tcp", server)
+			server, err := net.Dial("tcp", address)
 			if err != nil {
-				_ = in.Close()
+				t.Error(err)
+				_ = client.Close()
 				continue
 			}
-			p.mu.Lock()
-			p.conns = append(p.conns, in, out)
-			if p.state == Gone {
-				_, _ = in.Close(), out.Close()
-			}
-			p.mu.Unlock()
-			go p.copy(out, in, false)
-			go p.copy(in, out, true)
+			group.Go(func() { carry(client, server) })
 		}
-	}()
-	return p
+	})
+	return u.String()
 }
 
 func (p *Proxy) copy(to, from net.Conn, answers bool) {
