@@ -10,7 +10,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/launch"
-	"myao/internal/ledger"
 	"myao/internal/store"
 )
 
@@ -102,10 +101,8 @@ func (r remembered) write(w io.Writer, zone *time.Location) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range strings.Split(r.Text, "\n") {
-		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
-			return err
-		}
+	if err := plain(w, r.Text); err != nil {
+		return err
 	}
 	if len(r.Sources) == 0 {
 		return nil

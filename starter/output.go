@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/width"
+
+	"myao/internal/ledger"
 )
 
 // output is the flag of every command that prints something.
@@ -63,6 +65,17 @@ func table(w io.Writer, rows [][]string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// plain prints a text of several lines that a model or people wrote, so that it does nothing
+// to a terminal.
+func plain(w io.Writer, text string) error {
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // columns is how many columns of a terminal a text takes: Japanese takes two a character.

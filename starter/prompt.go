@@ -192,11 +192,8 @@ func (a asked) text(w io.Writer) error {
 	if err != nil || a.Answer == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut)
-	for line := range strings.SplitSeq(a.Answer.Text, "\n") {
-		if err == nil {
-			_, err = fmt.Fprintln(w, ledger.Plain(line))
-		}
+	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
+		return err
 	}
-	return err
+	return plain(w, a.Answer.Text)
 }
