@@ -288,6 +288,38 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	}
 }
 
+// touch has a message be recorded in a channel.
+func touch(t *testing.T, tx *gorm.DB, id string) {
+	t.Helper()
+	if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// syncBeside takes in a listing by s while tx records messages, one in C1 before and one in
+// C2 when the listing waits for that. Neither may end the other.
+func (db database) syncBeside(t *testing.T, s *Store, tx *gorm.DB, listed ...Channel) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.SyncChannels(t.Context(), team, listed)
+		done <- err
+	}()
+	db.awaitWaiting(t)
+	touch(t, tx, "C2")
+	if err := tx.Commit().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range listed {
+		if c := db.channel(t, want.ID); c.Name != want.Name || !c.Member {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // Messages of a channel that is new and of one that is known are recorded at once, while both are listed.
 func TestSyncAndMessagesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
@@ -295,72 +327,26 @@ func TestSyncAndMessagesDoNotWaitForEachOther(t *testing.T) {
 	db.sync(t, Channel{ID: "C2", Name: "known"})
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
-	touch := func(id string) {
-		t.Helper()
-		if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	touch("C1")
-	done := make(chan error, 1)
-	go func() {
-		_, err := db.SyncChannels(t.Context(), team, []Channel{{ID: "C1", Name: "new"}, {ID: "C2", Name: "renamed"}})
-		done <- err
-	}()
-	db.awaitWaiting(t)
-	touch("C2")
-	if err := tx.Commit().Error; err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	for id, name := range map[string]string{"C1": "new", "C2": "renamed"} {
-		if c := db.channel(t, id); c.Name != name || !c.Member {
-			t.Errorf("%+v", c)
-		}
-	}
+	touch(t, tx, "C1")
+	db.syncBeside(t, db.Store, tx, Channel{ID: "C1", Name: "new"}, Channel{ID: "C2", Name: "renamed"})
 }
 
 // The same where messages have just made the row of one of the new channels, and make that of another.
 func TestSyncAndMessagesOfNewChannelsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
-	touch := func(tx *gorm.DB, id string) {
-		t.Helper()
-		if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
 	s := open(t, db.url)
 	s.now = db.clock.now
 	looked := sync.OnceFunc(func() { // neither was known
-		touch(db.db, "C2")
-		touch(tx, "C1")
+		touch(t, db.db, "C2")
+		touch(t, tx, "C1")
 	})
 	if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { looked() }); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.SyncChannels(t.Context(), team, []Channel{{ID: "C1", Name: "one"}, {ID: "C2", Name: "two"}})
-		done <- err
-	}()
-	db.awaitWaiting(t)
-	touch(tx, "C2")
-	if err := tx.Commit().Error; err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	for id, name := range map[string]string{"C1": "one", "C2": "two"} {
-		if c := db.channel(t, id); c.Name != name || !c.Member {
-			t.Errorf("%+v", c)
-		}
-	}
+	db.syncBeside(t, s, tx, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"})
 }
 
 // That Slack was asked about a channel is written often, and no index is to be written with it.
