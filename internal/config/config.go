@@ -19,7 +19,7 @@ type Config struct {
 	LLM        LLM        `mapstructure:"llm"`
 	Agents     Agents     `mapstructure:"agents"`
 	Persona    Persona    `mapstructure:"persona"`
-	// Language chooses the prompts' language.
+	// Language chooses the language of the prompts, and of what the bot says without a model.
 	Language Language `mapstructure:"language"`
 	// TimeZone is the IANA name of the zone in which prompts write times.
 	TimeZone string `mapstructure:"time_zone"`
@@ -208,7 +208,7 @@ type Persona struct {
 	SystemPrompt string `mapstructure:"system_prompt"`
 }
 
-// Language is a language of the prompts.
+// Language is one in which there are prompts, and words of the bot's own.
 type Language string
 
 // The languages.
