@@ -25,6 +25,9 @@ const (
 	defaultPing = 30 * time.Second
 	// maxFrame bounds a message from the socket, in bytes.
 	maxFrame = 8 << 20
+	// maxConnections is how many connections an app may have open at once
+	// (docs.slack.dev/apis/events-api/using-socket-mode#connections).
+	maxConnections = 10
 )
 
 // SocketConfig is what a Socket needs.
@@ -154,6 +157,8 @@ func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) er
 	case socketmode.EventTypeConnected:
 		s.connected.Store(true)
 		s.log.Info("socket mode connected")
+	case socketmode.EventTypeHello:
+		s.greeted(event.Request)
 	case socketmode.EventTypeConnecting:
 		s.connected.Store(false)
 	case socketmode.EventTypeConnectionError:
@@ -181,6 +186,20 @@ func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) er
 		}
 	}
 	return nil
+}
+
+// greeted logs how many connections Slack takes the app to have. That may be more than there
+// are: those whose end it has not seen yet count, and it sends to any of them.
+func (s *Socket) greeted(hello *socketmode.Request) {
+	if hello == nil {
+		return
+	}
+	s.log.Info("socket mode greeted by Slack", "connections", hello.NumConnections)
+	if hello.NumConnections >= maxConnections {
+		s.log.Warn("Slack counts as many connections as an app may have; it sends each event, command and click to one of them, "+
+			"and what goes to one that is gone comes late or, if a command or a click, never",
+			"connections", hello.NumConnections, "limit", maxConnections)
+	}
 }
 
 func (s *Socket) deliver(ctx context.Context, l link, message []byte) {

@@ -1,10 +1,12 @@
 package slack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,9 +26,10 @@ type socketServer struct {
 	acks  chan string
 	along chan string // what came along with acknowledgements
 
-	mu     sync.Mutex
-	open   answer
-	tokens []string
+	mu          sync.Mutex
+	open        answer
+	tokens      []string
+	connections int // that the app has, by what Slack says; 0 is 1
 }
 
 func newSocketServer(t *testing.T) *socketServer {
@@ -50,7 +53,10 @@ func newSocketServer(t *testing.T) *socketServer {
 		if err != nil {
 			return
 		}
-		send(conn, `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"},"debug_info":{}}`)
+		s.mu.Lock()
+		connections := max(s.connections, 1)
+		s.mu.Unlock()
+		send(conn, fmt.Sprintf(`{"type":"hello","num_connections":%d,"connection_info":{"app_id":"A1"},"debug_info":{}}`, connections))
 		s.conns <- conn
 		for {
 			_, message, err := conn.ReadMessage()
@@ -238,6 +244,26 @@ func TestSocketConnectsAgain(t *testing.T) {
 	next(t, bodies, "body")
 	if got := next(t, server.acks, "acknowledgement"); got != "E1" {
 		t.Errorf("acknowledged %s", got)
+	}
+}
+
+func TestSocketTellsHowManyConnectionsSlackCounts(t *testing.T) {
+	t.Parallel()
+	for connections, warned := range map[int]bool{2: false, maxConnections: true} {
+		server := newSocketServer(t)
+		server.connections = connections
+		var log bytes.Buffer
+		socket := NewSocket(SocketConfig{AppToken: "xapp-1-secret", APIURL: server.URL + "/api/", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		go func() {
+			send(<-server.conns, events("e1", `{"type":"event_callback"}`)) // comes behind the greeting
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if err := socket.Listen(ctx, bodies(func(context.Context, []byte) error { cancel(); return nil })); err != nil {
+			t.Error(err)
+		}
+		if got := log.String(); !strings.Contains(got, fmt.Sprintf("connections=%d", connections)) || strings.Contains(got, "level=WARN") != warned {
+			t.Errorf("Slack counts %d connections; logged:\n%s", connections, got)
+		}
 	}
 }
 
