@@ -261,7 +261,7 @@ func TestSocketTellsHowManyConnectionsSlackCounts(t *testing.T) {
 		if err := socket.Listen(ctx, bodies(func(context.Context, []byte) error { cancel(); return nil })); err != nil {
 			t.Error(err)
 		}
-		if got := log.String(); !strings.Contains(got, fmt.Sprintf("connections=%d", connections)) || strings.Contains(got, "level=WARN") != warned {
+		if got := log.String(); !strings.Contains(got, fmt.Sprintf("connections=%d", connections)) || strings.Contains(got, "limit=") != warned {
 			t.Errorf("Slack counts %d connections; logged:\n%s", connections, got)
 		}
 	}
