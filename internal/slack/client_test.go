@@ -453,27 +453,3 @@ func TestFindPost(t *testing.T) {
 		t.Errorf("without an identity: %v", err)
 	}
 }
-
-func TestMarkdownAndMrkdwn(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ text, block, plain string }{
-		{"plain", "plain", "plain"},
-		{"a < b & c > d", "a < b & c > d", "a &lt; b &amp; c &gt; d"},
-		{"<!channel> <!here|x> <!everyone> <!subteam^S1>", "&lt;!channel> &lt;!here|x> &lt;!everyone> &lt;!subteam^S1>", "&lt;!channel&gt; &lt;!here|x&gt; &lt;!everyone&gt; &lt;!subteam^S1&gt;"},
-		{"**bold** and *it*", "**bold** and *it*", "*bold* and *it*"},
-		{"2 ** 3 ** 4", "2 ** 3 ** 4", "2 ** 3 ** 4"},
-		{"# Title\ntext", "# Title\ntext", "*Title*\ntext"},
-		{"## **Title**", "## **Title**", "*Title*"},
-		{"see [docs](https://e.org/?a=1&b=2)", "see [docs](https://e.org/?a=1&b=2)", "see <https://e.org/?a=1&amp;b=2|docs>"},
-		{"[x](javascript:y)", "[x](javascript:y)", "[x](javascript:y)"},
-		{"`**a**` **b**", "`**a**` **b**", "`**a**` *b*"},
-		{"```\n# no **x**\n```\n# yes", "```\n# no **x**\n```\n# yes", "```\n# no **x**\n```\n*yes*"},
-	} {
-		if got := markdown(tc.text); got != tc.block {
-			t.Errorf("markdown(%q) = %q", tc.text, got)
-		}
-		if got := mrkdwn(tc.text); got != tc.plain {
-			t.Errorf("mrkdwn(%q) = %q, want %q", tc.text, got, tc.plain)
-		}
-	}
-}

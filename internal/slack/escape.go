@@ -3,6 +3,7 @@ package slack
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -11,13 +12,7 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
 func Escape(s string) string { return escapes.Replace(s) }
 
-// markdown makes a model's Markdown fit for a markdown block. Slack reads its own
-// tokens there, too, so one that calls a whole channel or group is taken apart; an
-// entity is shown as the character and not read again as a token.
-func markdown(s string) string { return strings.ReplaceAll(s, "<!", "&lt;!") }
-
 var (
-	literalPattern = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]+`")
 	boldPattern    = regexp.MustCompile(`\*\*(\S(?:[^*\n]*\S)?)\*\*`)
 	linkPattern    = regexp.MustCompile(`\[([^\[\]\n|]+)\]\((https?://[^\s()|]+)\)`)
 	headingPattern = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
@@ -27,23 +22,38 @@ var (
 // no mention or link of the model's passes as one of Slack's; then headings, bold and
 // links outside code rewritten (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
-	s = Escape(s)
-	var b strings.Builder
-	last := 0
-	for _, code := range literalPattern.FindAllStringIndex(s, -1) {
-		b.WriteString(prose(s[last:code[0]]))
-		b.WriteString(s[code[0]:code[1]])
-		last = code[1]
-	}
-	b.WriteString(prose(s[last:]))
-	return b.String()
+	return apart(Escape(s), func(code string) string { return code }, prose)
 }
 
 func prose(s string) string {
-	s = boldPattern.ReplaceAllString(s, "*$1*")
+	s = bold(s)
 	s = linkPattern.ReplaceAllString(s, "<$2|$1>")
 	return headingPattern.ReplaceAllStringFunc(s, func(line string) string {
 		title := headingPattern.FindStringSubmatch(line)[1]
 		return "*" + strings.ReplaceAll(title, "*", "") + "*"
 	})
+}
+
+// bold is bold as mrkdwn has it. Where a script without spaces goes on beside it Slack would
+// show the asterisks, and they are left out; within a word of ASCII they are no emphasis.
+func bold(s string) string {
+	var b strings.Builder
+	last := 0
+	for _, m := range boldPattern.FindAllStringSubmatchIndex(s, -1) {
+		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
+		after, _ := utf8.DecodeRuneInString(s[m[1]:])
+		first, _ := utf8.DecodeRuneInString(s[m[2]:])
+		end, _ := utf8.DecodeLastRuneInString(s[:m[3]])
+		asterisk := "*"
+		switch {
+		case joined(before, first) || joined(after, end):
+			asterisk = ""
+		case alphanumeric(before) || alphanumeric(after) || before == '\\':
+			asterisk = "**"
+		}
+		b.WriteString(s[last:m[0]] + asterisk + s[m[2]:m[3]] + asterisk)
+		last = m[1]
+	}
+	b.WriteString(s[last:])
+	return b.String()
 }
