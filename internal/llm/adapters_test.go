@@ -89,7 +89,7 @@ func TestFreeText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := llm.Response{Text: "Good morning.", Usage: llm.Usage{Input: 50, Output: 37}, Model: "m-1"}
+		want := llm.Response{Text: "Good morning.", Usage: llm.Usage{Input: 50, Output: 37, Thoughts: 30}, Model: "m-1"}
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

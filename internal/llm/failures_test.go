@@ -140,7 +140,7 @@ func TestStoppedAnswers(t *testing.T) {
 			if e.Kind != tt.kind || e.Text != tt.text || res.Text != tt.text {
 				t.Errorf("%s: got %v with text %q and %q", tt.name, err, e.Text, res.Text)
 			}
-			if want := (llm.Usage{Input: 5, Output: 4}); res.Usage != want || e.Usage != want {
+			if want := (llm.Usage{Input: 5, Output: 4, Thoughts: tt.reply.ThoughtTokens}); res.Usage != want || e.Usage != want {
 				t.Errorf("%s: got usage %v and %v, want %v", tt.name, res.Usage, e.Usage, want)
 			}
 		}

@@ -43,6 +43,8 @@ type Request struct {
 // adapter of a provider makes it by Counted.
 type Usage struct {
 	Input, Output int
+	// Thoughts is how many of Output were thoughts, where the provider tells.
+	Thoughts int
 }
 
 // MostTokens is what a call is taken to have cost at the most, each way. Columns of 32
@@ -52,8 +54,13 @@ const MostTokens = 500_000_000
 
 // Counted is what a provider says that a call has cost. It may say anything: less than
 // nothing is nothing, and there are never more than MostTokens.
-func Counted(input, output float64) Usage {
-	return Usage{Input: tokens(input), Output: tokens(output)}
+func Counted(input, output, thoughts float64) Usage {
+	return Usage{Input: tokens(input), Output: tokens(output), Thoughts: tokens(thoughts)}
+}
+
+// Plus is the usage of two calls.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output, Thoughts: u.Thoughts + v.Thoughts}
 }
 
 func tokens(n float64) int {

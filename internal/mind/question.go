@@ -32,8 +32,12 @@ func (q Question) For(decision string) Question {
 	return q
 }
 
-// Models that think before they answer may think up to their limit of tokens, and answer nothing.
+// Models that think before they answer may think up to their limit of tokens, and answer nothing
+// or the beginning of something.
 const (
+	// muchThought is the part of the limit, one in so many, from which on thoughts, and not the
+	// answer, are what it was too small for.
+	muchThought = 4
 	// roomier is how many times as many tokens such a model gets, when it is asked once more.
 	roomier = 4
 	// roomAtMost is as many as it gets by that: no model that thinks is limited to fewer.
@@ -49,17 +53,24 @@ func (q Question) WithRoom() Question {
 }
 
 // Ask puts the question, and writes down what that cost, however it ended. If thoughts have left
-// no room for a word of the answer, they would do so as often as it is put: it is put once
-// more, with room. The usage is that of both.
+// too little room for the answer, they would do so as often as it is put: it is put once
+// more, with room. The usage is that of both. Where that fails, the beginning is the answer.
 func (q Question) Ask(ctx context.Context) (llm.Response, error) {
 	answer, err := q.attempt(ctx)
-	var cut *llm.Error
-	if more := q.WithRoom(); errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && !prompt.Visible(cut.Text) && more.MaxOutputTokens > q.MaxOutputTokens {
-		used := answer.Usage
-		answer, err = more.attempt(ctx)
-		answer.Usage.Input += used.Input
-		answer.Usage.Output += used.Output
+	more := q.WithRoom()
+	if !errors.Is(err, llm.ErrCut) || more.MaxOutputTokens <= q.MaxOutputTokens {
+		return answer, err
 	}
+	begun := prompt.Visible(answer.Text)
+	if begun && muchThought*answer.Usage.Thoughts < q.MaxOutputTokens {
+		return answer, err
+	}
+	whole, failure := more.attempt(ctx)
+	used := answer.Usage.Plus(whole.Usage)
+	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {
+		answer, err = whole, failure
+	}
+	answer.Usage = used
 	return answer, err
 }
 

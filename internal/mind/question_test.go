@@ -254,7 +254,10 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 	}{
 		"once":                     {1000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 410},
 		"each time":                {1000, []llmtest.Reply{thought}, []int{1000, 4000}, "", 802},
-		"after a word":             {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 9}}, []int{1000}, "sev", 9},
+		"after a word":             {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 750, ThoughtTokens: 249}}, []int{1000}, "sev", 999},
+		"after a word or two":      {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 268},
+		"and a word the second":    {1000, []llmtest.Reply{{Text: "s", Cut: true, OutputTokens: 9, ThoughtTokens: 991}, {Text: "sev", Cut: true, OutputTokens: 9, ThoughtTokens: 3991}}, []int{1000, 4000}, "sev", 5000},
+		"and then fails":           {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Status: 503}}, []int{1000, 4000}, "se", 259},
 		"with much room":           {20_000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{20_000, 32_768}, "seven", 410},
 		"with more than it may be": {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
 	} {

@@ -160,7 +160,7 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 		if strings.Contains(raw, "thoughtsTokenCount") {
-			if want := (llm.Usage{Input: 5, Output: 55}); res.Usage != want || res.Model != "gemini-x-001" {
+			if want := (llm.Usage{Input: 5, Output: 55, Thoughts: 53}); res.Usage != want || res.Model != "gemini-x-001" {
 				t.Errorf("%s: got usage %v of %q", tt.name, res.Usage, res.Model)
 			}
 		}

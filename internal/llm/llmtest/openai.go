@@ -121,6 +121,7 @@ func (openai) success(c Call, r Reply) any {
 		}},
 		"usage": map[string]any{
 			"prompt_tokens": r.InputTokens, "completion_tokens": output, "total_tokens": r.InputTokens + output,
+			"completion_tokens_details": map[string]any{"reasoning_tokens": r.ThoughtTokens},
 		},
 	}
 }

@@ -13,7 +13,7 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
 		// Completion tokens include what a reasoning model thought.
-		Usage: llm.Counted(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens)),
+		Usage: llm.Counted(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
 	}
 	if res.Model == "" {
 		res.Model = asked
