@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"myao/internal/chat"
@@ -21,7 +22,7 @@ type Identity interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 }
 
-// Mind is all that questions are made of. All fields are required.
+// Mind is all that questions are made of. All exported fields are required.
 type Mind struct {
 	Store   *store.Store
 	Slack   Identity
@@ -33,6 +34,9 @@ type Mind struct {
 	Channel func(id, name string) config.ChannelSettings
 	Clock   func() time.Time
 	Logger  *slog.Logger
+
+	// thinkers are the models whose thoughts were more than an answer had room for: of the type thinker.
+	thinkers sync.Map
 }
 
 // Settings is what holds in a channel.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/prompt"
 	"myao/internal/store"
@@ -52,12 +53,22 @@ func (q Question) WithRoom() Question {
 	return q
 }
 
+// thinker is a model that thinks for long about what it is asked for one purpose.
+type thinker struct {
+	provider       config.Provider
+	model, purpose string
+}
+
 // Ask puts the question, and writes down what that cost, however it ended. If thoughts have left
 // too little room for the answer, they would do so as often as it is put: it is put once
-// more, with room. The usage is that of both. Where that fails, the beginning is the answer.
+// more, with room, and so is from then on at once what this model is asked for the same purpose. The
+// usage is that of both. Where the second time fails, the beginning is the answer.
 func (q Question) Ask(ctx context.Context) (llm.Response, error) {
+	more, who := q.WithRoom(), thinker{q.agent.Provider, q.Model, q.Purpose}
+	if _, known := q.mind.thinkers.Load(who); known {
+		return more.attempt(ctx)
+	}
 	answer, err := q.attempt(ctx)
-	more := q.WithRoom()
 	if !errors.Is(err, llm.ErrCut) || more.MaxOutputTokens <= q.MaxOutputTokens {
 		return answer, err
 	}
@@ -65,6 +76,7 @@ func (q Question) Ask(ctx context.Context) (llm.Response, error) {
 	if begun && muchThought*answer.Usage.Thoughts < q.MaxOutputTokens {
 		return answer, err
 	}
+	q.mind.thinkers.Store(who, true)
 	whole, failure := more.attempt(ctx)
 	used := answer.Usage.Plus(whole.Usage)
 	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {

@@ -280,5 +280,18 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		if !slices.Equal(limits, c.limits) {
 			t.Errorf("%s: it was asked with limits of %d, want %d", name, limits, c.limits)
 		}
+		// What is known of a model holds for the next question, but not for another purpose.
+		if _, err := r.For("run/2").Ask(t.Context()); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		other := r.Question
+		other.Purpose = llm.PurposeMemory
+		if _, err := other.Ask(t.Context()); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		calls := b.model.Calls()[len(limits):]
+		if next, last := *calls[0].MaxTokens, *calls[1].MaxTokens; next != c.limits[len(c.limits)-1] || last != c.limit {
+			t.Errorf("%s: asked again with a limit of %d, and of %d for another purpose", name, next, last)
+		}
 	}
 }
