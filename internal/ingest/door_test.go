@@ -558,6 +558,9 @@ func TestDoorOfAWorkspace(t *testing.T) {
 	said := w.Say(general, alice.ID, "hello")
 	asked := w.Say(general, alice.ID, mention+"look", sandbox.WithFile("cat.png", "image/png"))
 	reply := w.Say(general, alice.ID, "more", sandbox.InThread(asked))
+	dm := w.AddChannel(sandbox.DM, "", alice.ID)
+	w.Say(dm, "USLACK", "<@"+alice.ID+"> archived the channel <#C0OLD>")
+	told := w.Say(dm, alice.ID, "that was me")
 	settle()
 	w.Edit(general, said, mention+"hello")
 	w.Edit(general, reply, "more of it")
@@ -568,6 +571,7 @@ func TestDoorOfAWorkspace(t *testing.T) {
 		{Team: "T1", Channel: general}:                {said + " said", said + " addressed", asked + " addressed", asked + " deleted"},
 		{Team: "T1", Channel: general, Thread: said}:  {said + " addressed"},
 		{Team: "T1", Channel: general, Thread: asked}: {asked + " addressed", asked + " deleted", reply + " said", reply + " edited"},
+		{Team: "T1", Channel: dm}:                     {told + " addressed"},
 	} {
 		waiting, err := b.Store.Waiting(t.Context(), c.ID(), 50)
 		if err != nil {

@@ -161,7 +161,7 @@ func (c *Client) User(ctx context.Context, id string) (User, error) {
 		ID: id,
 		Name: cmp.Or(label(profile.text("display_name")), label(profile.text("real_name")),
 			label(u.text("real_name")), label(u.text("name")), id),
-		IsBot: u.flag("is_bot") || id == slackbot,
+		IsBot: u.flag("is_bot") || builtin(id),
 	}, nil
 }
 

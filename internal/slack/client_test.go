@@ -149,6 +149,7 @@ func TestUser(t *testing.T) {
 		{"U1", `{"ok":true,"user":{}}`, "users.info", User{ID: "U1", Name: "U1"}},
 		{"U2", `{"ok":true,"user":{"id":"U2","name":"deploy","is_bot":true}}`, "users.info", User{ID: "U2", Name: "deploy", IsBot: true}},
 		{"USLACKBOT", `{"ok":true,"user":{"id":"USLACKBOT","name":"slackbot","is_bot":false}}`, "users.info", User{ID: "USLACKBOT", Name: "slackbot", IsBot: true}},
+		{"USLACK", `{"ok":true,"user":{"id":"USLACK","name":"slack","real_name":"Slack","profile":{"display_name":"Slack"}}}`, "users.info", User{ID: "USLACK", Name: "Slack", IsBot: true}},
 		{"U3", `{"ok":true,"user":{"name":"odd","updated":"x","tz_offset":"y","profile":{"display_name":"o\u0000\ndd","status_expiration":"z"}}}`, "users.info", User{ID: "U3", Name: "o dd"}},
 		{"B1", `{"ok":true,"bot":{"id":"B1","name":"Deploys"}}`, "bots.info", User{ID: "B1", Name: "Deploys", IsBot: true}},
 	} {

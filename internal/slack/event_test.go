@@ -109,6 +109,10 @@ func TestNormalise(t *testing.T) {
 			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })}},
 		{"slackbot", `{"type":"message","channel":"C1","user":"USLACKBOT","text":"hello","ts":"1700000000.000100"}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "USLACKBOT", "USLACKBOT" })}},
+		{"Slack itself", `{"type":"message","user":"USLACK","channel":"D1","channel_type":"im","text":"<@U1> archived the channel <#C1>","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
+				m.Channel, m.UserID, m.BotID, m.Text = "D1", "USLACK", "USLACK", "<@U1> archived the channel <#C1>"
+			})}},
 		{"direct message", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"im"}`,
 			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
 		{"direct message, type not told", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,

@@ -13,6 +13,10 @@ import (
 const (
 	// slackbot is the built-in bot, which has the id of a user and no bot id.
 	slackbot = "USLACKBOT"
+	// slackItself tells of what has happened, such as that a channel was archived. It writes
+	// into the direct message with the bot like a person, without a subtype
+	// (seen in github.com/vercel/chat, packages/adapter-slack/sample-messages.md).
+	slackItself = "USLACK"
 	// subtypeTombstone marks what is left of a deleted message that has replies.
 	subtypeTombstone = "tombstone"
 	// subtypeSlackbotResponse is an automatic answer of Slackbot.
@@ -90,7 +94,7 @@ func (r reader) author(o, before object) (chat.Message, error) {
 	if subtype == slackapi.MsgSubTypeBotMessage {
 		m.Name = label(o.text("username"))
 	}
-	if bot == "" && (user == slackbot || subtype == slackapi.MsgSubTypeBotMessage) {
+	if bot == "" && (builtin(user) || subtype == slackapi.MsgSubTypeBotMessage) {
 		m.BotID = user
 	}
 	if is(user, r.id.UserID) || is(bot, r.id.BotID) {
@@ -101,6 +105,9 @@ func (r reader) author(o, before object) (chat.Message, error) {
 }
 
 func is(id, own string) bool { return id != "" && id == own }
+
+// builtin reports whether a user's id is one of Slack's own, whose accounts are no person's.
+func builtin(user string) bool { return user == slackbot || user == slackItself }
 
 // content reads what a message says, which depends on its author: Text, Files and Revision.
 func (r reader) content(o object, by chat.Message) chat.Message {
