@@ -22,6 +22,7 @@ const maxComposed = 40_000
 // mentions the bot: a forward brings others' words, which were not said to it here.
 func (r reader) said(o object, by chat.Message) string {
 	text := o.text("text")
+	filled := placeholder(text)
 	var lines []string
 	var holds func(part string) bool
 	add := func(part string) {
@@ -33,8 +34,10 @@ func (r reader) said(o object, by chat.Message) string {
 		}
 	}
 	switch {
-	case by.ByBot() && strings.TrimSpace(text) == "":
-		text = bounded(blocksText(o))
+	case filled, by.ByBot() && strings.TrimSpace(text) == "":
+		if blocks := bounded(blocksText(o)); blocks != "" || by.ByBot() {
+			text = blocks
+		}
 	case !by.Own:
 		for _, table := range tables(o) {
 			add(table)
@@ -80,6 +83,18 @@ func wholeLines(text string) func(part string) bool {
 	}
 }
 
+// placeholder reports whether a text is one that Slack itself puts where an app has written
+// blocks and no text, or where it makes none of them: for some days of 2023 even where a
+// person had written beside an image (seen in github.com/Sorunome/mx-puppet-slack/issues/22
+// and github.com/wee-slack/wee-slack/issues/893).
+func placeholder(text string) bool {
+	switch strings.TrimSpace(text) {
+	case "This content can't be displayed.", "This message contains interactive elements.":
+		return true
+	}
+	return false
+}
+
 func bounded(s string) string {
 	if len(s) <= maxComposed { // in bytes, of which a character has one at least
 		return s
@@ -95,7 +110,7 @@ func bounded(s string) string {
 // github.com/slackapi/java-slack-sdk/issues/1179.
 func forwarded(a object) string {
 	body := strings.TrimSpace(a.text("text"))
-	if body == "" {
+	if body == "" || placeholder(body) {
 		var lines []string
 		for _, raw := range a.list("message_blocks") {
 			o, _ := parseObject(raw)
@@ -152,7 +167,7 @@ func composed(a object) []string {
 // fallback is what an attachment says where it cannot be shown. Slack's own words for one
 // without it say nothing.
 func fallback(a object) string {
-	if s := strings.TrimSpace(a.text("fallback")); s != "[no preview available]" {
+	if s := strings.TrimSpace(a.text("fallback")); s != "[no preview available]" && !placeholder(s) {
 		return s
 	}
 	return ""

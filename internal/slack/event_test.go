@@ -215,6 +215,21 @@ func TestNormalise(t *testing.T) {
 				m.UserID, m.BotID = "", "B9"
 				m.Text = "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>"
 			})}},
+		{"bot whose text Slack has filled in", `{"bot_id":"B9","type":"message","channel":"C1","text":"This content can't be displayed.","user":"U9","ts":"1700000000.000100","team":"T1","blocks":[
+			{"type":"section","block_id":"b1","text":{"type":"mrkdwn","text":"*db-7* is down","verbatim":false}},{"type":"divider","block_id":"b2"},
+			{"type":"context","block_id":"b3","elements":[{"type":"mrkdwn","text":"since noon"}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "*db-7* is down\nsince noon" })}},
+		{"bot that has yet to say something", `{"bot_id":"B9","type":"message","channel":"C1","text":"This message contains interactive elements.","user":"U9","ts":"1700000000.000100","streaming_state":"in_progress"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "" })}},
+		{"person whose text Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"This message contains interactive elements.","ts":"1700000000.000100","blocks":[
+			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" whose cat?"}]}]},{"type":"image","image_url":"https://e.org/1.gif","alt_text":"a cat"}]}`,
+			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> whose cat?\na cat" })}},
+		{"person who writes as Slack does", `{"type":"message","channel":"C1","user":"U1","text":"This content can't be displayed.","ts":"1700000000.000100"}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "This content can't be displayed." })}},
+		{"forward of what Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
+			{"is_share":true,"author_name":"deploy","text":"This content can't be displayed.","message_blocks":[{"message":{"blocks":[{"type":"section","text":{"type":"mrkdwn","text":"failed"}}]}}]},
+			{"is_share":true,"text":"","fallback":"This message contains interactive elements."}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by deploy]\nfailed\n[forwarded message]" })}},
 
 		{"edit", `{"type":"message","subtype":"message_changed","hidden":true,"channel":"C1","ts":"1700000009.000200","event_ts":"1700000009.000200","channel_type":"channel",
 			"message":{"type":"message","user":"U1","text":"hello","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000009.000000"}},
