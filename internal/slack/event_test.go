@@ -142,6 +142,14 @@ func TestNormalise(t *testing.T) {
 		{"forward of blocks", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"","fallback":"f","message_blocks":[7,{},
 			{"team":"T1","channel":"C2","ts":"1699999999.000100","message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" a < b"}]}]}]}}]}]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
+		{"forward of a file", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"","fallback":"[no preview available]",
+			"files":[{"id":"F1","mode":"hosted","name":"cat.png","mimetype":"image/png"},{"id":"F2","mode":"tombstone"}]}]}`,
+			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text, m.Files = "D1", "[forwarded message by Bob]", cat })}},
+		{"forward of a file with one beside it", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}],"attachments":[
+			{"is_share":true,"text":"logs","files":[{"id":"F3","name":"db-7.log","mimetype":"text/plain"}]},{"is_msg_unfurl":true,"from_url":"https://e.org","files":[{"id":"F4","name":"preview.png"}]}]}`,
+			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+				m.Text, m.Files = "hello\n[forwarded message]\nlogs", append(cat[:1:1], chat.File{ID: "F3", Name: "db-7.log", MIME: "text/plain"})
+			})}},
 		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true,"fallback":"[no preview available]"}]}`,
 			Event{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"

@@ -111,7 +111,21 @@ func builtin(user string) bool { return user == slackbot || user == slackItself 
 
 // content reads what a message says, which depends on its author: Text, Files and Revision.
 func (r reader) content(o object, by chat.Message) chat.Message {
-	m := chat.Message{Text: r.said(o, by)}
+	m := chat.Message{Text: r.said(o, by), Files: files(o)}
+	for _, raw := range o.list("attachments") {
+		if a, ok := parseObject(raw); ok && a.flag("is_share") {
+			m.Files = append(m.Files, files(a)...) // of a message that is forwarded they stand there alone
+		}
+	}
+	if edited, ok := o.object("edited"); ok {
+		m.Revision = firstTS(edited, "ts")
+	}
+	return m
+}
+
+// files are those of a message, or of one that is forwarded.
+func files(o object) []chat.File {
+	var found []chat.File
 	for _, raw := range o.list("files") {
 		f, ok := parseObject(raw)
 		// A tombstone stands for a file that has been deleted.
@@ -127,12 +141,9 @@ func (r reader) content(o object, by chat.Message) chat.Message {
 				file.Name = label(f.text(key))
 			}
 		}
-		m.Files = append(m.Files, file)
+		found = append(found, file)
 	}
-	if edited, ok := o.object("edited"); ok {
-		m.Revision = firstTS(edited, "ts")
-	}
-	return m
+	return found
 }
 
 // label is a name on one line, of bounded length.
