@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,13 +91,70 @@ type delimiter struct {
 	before, after rune
 }
 
+// space is what goes between the characters on both sides of a place.
+type space struct {
+	at   int
+	text string
+}
+
 // emphasised has Slack see emphasis beside characters of a script without spaces: where it is
 // joined to a word, or to punctuation that is not ASCII's, a zero-width space keeps them apart.
-// Punctuation within gets one, too (spec.commonmark.org/0.31.2/#right-flanking-delimiter-run).
+// Punctuation within gets one, too (spec.commonmark.org/0.31.2/#right-flanking-delimiter-run),
+// and so does code that is joined to such characters. Where code stands within emphasis that
+// does not do, and the spaces are some that everybody sees, around the code as well.
 // Without them Slack shows the asterisks of 詳細は**重要**です and of **注意：**次の, as was tried in
-// its clients in 2026 (github.com/darkgaldragon/slack-markdown-parser, docs/spec.md).
+// its clients in 2026 (github.com/darkgaldragon/slack-markdown-parser, README.md and docs/spec.md).
 func emphasised(s string) string {
-	var spaces []int // where one goes
+	var spaces []space
+	put := func(at int, text string, wanted bool) {
+		if wanted {
+			spaces = append(spaces, space{at, text})
+		}
+	}
+	codes := verbatimPattern.FindAllStringIndex(s, -1)
+	within := map[int]bool{} // emphasis: code, by where it begins
+	for _, e := range emphases(s) {
+		begin, end := e[0], e[1]
+		before, after := joined(begin.before, begin.after), joined(end.after, end.before)
+		coded := false
+		for _, c := range codes {
+			if c[0] < begin.to || c[0] >= end.from {
+				continue
+			}
+			coded, within[c[0]] = true, true
+			left, right := around(s, c[0], c[1])
+			put(c[0], " ", left >= utf8.RuneSelf && unicode.IsLetter(left))
+			put(c[1], " ", right >= utf8.RuneSelf && unicode.IsLetter(right))
+		}
+		if coded {
+			put(begin.from, " ", (before || after) && joined(begin.before, utf8.MaxRune))
+			put(end.to, " ", (before || after) && joined(end.after, utf8.MaxRune))
+			continue
+		}
+		put(begin.from, zeroWidth, before)
+		put(begin.to, zeroWidth, before && mark(begin.after))
+		put(end.from, zeroWidth, after && mark(end.before))
+		put(end.to, zeroWidth, after)
+	}
+	for _, c := range codes {
+		if before, after := around(s, c[0], c[1]); !within[c[0]] && before != '`' && after != '`' {
+			put(c[0], zeroWidth, joined(before, '`'))
+			put(c[1], zeroWidth, joined(after, '`'))
+		}
+	}
+	slices.SortFunc(spaces, func(a, b space) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text)) })
+	var b strings.Builder
+	last := 0
+	for _, p := range slices.Compact(spaces) {
+		b.WriteString(s[last:p.at] + p.text)
+		last = p.at
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// emphases is what begins and what ends emphasis, pair by pair.
+func emphases(s string) (pairs [][2]delimiter) {
 	hidden := hiddenPattern.FindAllStringIndex(s, -1)
 	var open []delimiter
 	last := 0
@@ -105,8 +163,7 @@ func emphasised(s string) string {
 			hidden = hidden[1:]
 		}
 		d := delimiter{from: m[0], to: m[1]}
-		d.before, _ = utf8.DecodeLastRuneInString(s[:d.from])
-		d.after, _ = utf8.DecodeRuneInString(s[d.to:])
+		d.before, d.after = around(s, d.from, d.to)
 		if len(hidden) > 0 && hidden[0][0] <= d.from || d.before == '\\' {
 			continue
 		}
@@ -117,33 +174,20 @@ func emphasised(s string) string {
 		top := len(open) - 1
 		switch {
 		case top >= 0 && s[open[top].from:open[top].to] == s[d.from:d.to] && !blank(d.before):
-			o := open[top]
+			pairs = append(pairs, [2]delimiter{open[top], d})
 			open = open[:top]
-			if joined(o.before, o.after) {
-				spaces = append(spaces, o.from)
-				if mark(o.after) {
-					spaces = append(spaces, o.to)
-				}
-			}
-			if joined(d.after, d.before) {
-				if mark(d.before) {
-					spaces = append(spaces, d.from)
-				}
-				spaces = append(spaces, d.to)
-			}
 		case !blank(d.after):
 			open = append(open, d)
 		}
 	}
-	slices.Sort(spaces)
-	var b strings.Builder
-	last = 0
-	for _, at := range spaces {
-		b.WriteString(s[last:at] + zeroWidth)
-		last = at
-	}
-	b.WriteString(s[last:])
-	return b.String()
+	return pairs
+}
+
+// around is the characters before and behind a part of a text.
+func around(s string, from, to int) (before, after rune) {
+	before, _ = utf8.DecodeLastRuneInString(s[:from])
+	after, _ = utf8.DecodeRuneInString(s[to:])
+	return before, after
 }
 
 // blank reports whether a character is white space or, as utf8 tells of it, none.
