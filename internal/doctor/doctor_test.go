@@ -135,6 +135,15 @@ func shifted(by time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(by) }
 }
 
+func TestAnInstallationForAnOrganisation(t *testing.T) {
+	t.Parallel()
+	w, e := slackOf(t, sandbox.Config{})
+	w.Faults().Add(sandbox.Fault{Method: "auth.test", Alter: func(answer map[string]any) {
+		answer["team"], answer["team_id"], answer["enterprise_id"], answer["is_enterprise_install"] = "Acme", "E0ACME", "E0ACME", true
+	}})
+	expect(t, e.token(t.Context()), Warn, "the whole of organisation Acme (E0ACME)")
+}
+
 func TestSlackRefuses(t *testing.T) {
 	t.Parallel()
 	_, e := slackOf(t, sandbox.Config{BotToken: "xoxb-other"})

@@ -24,6 +24,11 @@ func (e *examination) token(ctx context.Context) Finding {
 	if e.grant, err = e.Slack.Grant(ctx); err != nil {
 		return e.unslacked(err, "try again")
 	}
+	if own.OrgID != "" {
+		// users.conversations wants a team_id then (docs.slack.dev/reference/methods/users.conversations).
+		return warn("install the app in the one workspace that it is for, and set slack.bot_token to that installation's",
+			"the app is installed for the whole of organisation %s (%s): Slack lists none of its channels, so there is no catch-up", own.TeamName, own.OrgID)
+	}
 	return ok("workspace %s (%s), bot %s (%s)", own.TeamName, own.TeamID, own.Name, own.UserID)
 }
 
