@@ -18,8 +18,12 @@ const (
 	maxBlocks = 50
 	// docs.slack.dev/reference/block-kit/blocks/section-block
 	maxSection = 3_000
-	// docs.slack.dev/reference/block-kit/blocks/markdown-block: of all such blocks of a message together.
+	// docs.slack.dev/reference/block-kit/blocks/markdown-block; in truth it holds for each such block
+	// (measured in github.com/metabase/metabase/pull/79908).
 	maxMarkdown = 12_000
+	// maxBlockText is for the blocks of a message together (measured by the authors of
+	// github.com/darkgaldragon/slack-markdown-parser, docs/spec.md).
+	maxBlockText = 13_200
 	// docs.slack.dev/messaging/message-metadata
 	maxMetadata = 8 << 10
 )
@@ -178,14 +182,18 @@ func checkBlocks(raw string) error {
 			if !plain || text.Text == "" {
 				return apiError("invalid_blocks")
 			}
-			markdown += utf8.RuneCountInString(text.Text)
+			length := utf8.RuneCountInString(text.Text)
+			if length > maxMarkdown {
+				return apiError("msg_too_long")
+			}
+			markdown += length
 		case "section":
 			if utf8.RuneCountInString(text.Text) > maxSection {
 				return apiError("invalid_blocks")
 			}
 		}
 	}
-	if markdown > maxMarkdown {
+	if markdown > maxBlockText {
 		return apiError("msg_blocks_too_long") // seen in github.com/slackapi/bolt-js/issues/2509
 	}
 	return nil
