@@ -80,7 +80,7 @@ func rememberedIn(t *testing.T, url string) *bundle {
 	t.Helper()
 	b := setupIn(t, url)
 	b.ActiveChannel, b.ThreadMemory = 7*24*time.Hour, 7*24*time.Hour
-	b.directory.channels["C0"] = slack.Channel{ID: "C0", Name: "zoo"}
+	b.directory.channels["C0"] = slack.Channel{ID: "C0", Name: "zoo", Member: true}
 	for _, c := range b.directory.channels {
 		b.meet(c)
 		b.say(chat.Message{Channel: c.ID, TS: at(1), UserID: "U1", Text: "hello"})

@@ -52,7 +52,7 @@ func (d *directory) User(ctx context.Context, id string) (slack.User, error) {
 	if !ok {
 		return slack.User{}, &slack.Error{Method: "users.info", Code: "user_not_found", Kind: slack.Final}
 	}
-	return slack.User{ID: id, Name: name}, nil
+	return slack.User{ID: id, Name: name, IsBot: name == "robot"}, nil
 }
 
 func (d *directory) Channel(ctx context.Context, id string) (slack.Channel, error) {
@@ -95,9 +95,12 @@ func setupIn(t *testing.T, url string) *bundle {
 		t.Fatal(err)
 	}
 	b := &bundle{T: t, now: noon, directory: &directory{
-		users:    map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
-		channels: map[string]slack.Channel{"C1": {ID: "C1", Name: "general"}, "G1": {ID: "G1", Name: "secret", Private: true}, "D1": {ID: "D1", Private: true, Direct: true}},
-		asked:    map[string]int{},
+		users: map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
+		channels: map[string]slack.Channel{
+			"C1": {ID: "C1", Name: "general", Member: true}, "G1": {ID: "G1", Name: "secret", Private: true, Member: true},
+			"D1": {ID: "D1", Private: true, Direct: true, Member: true},
+		},
+		asked: map[string]int{},
 	}}
 	b.Builder = &Builder{
 		Store: db, Directory: b.directory, Persona: chat.Persona{Name: "myao", SystemPrompt: "p"}, MessagesLimit: 50,
@@ -164,8 +167,14 @@ func TestNamesAreResolvedAndKeptForADay(t *testing.T) {
 				t.Errorf("%s: asked %d times for %s, want %d", when, got, id, asked)
 			}
 		}
-		if got := b.directory.count("UBOT"); got != 0 {
-			t.Errorf("%s: asked for the bot itself", when)
+		for _, id := range []string{"UBOT", ""} {
+			if got := b.directory.count(id); got != 0 {
+				t.Errorf("%s: asked for %q", when, id)
+			}
+		}
+		kept, err := b.Store.Users(t.Context(), "T1", []string{"U1", "B2"})
+		if err != nil || kept["U1"].Bot || !kept["B2"].Bot {
+			t.Errorf("%s: kept as %+v, %v; want B2 alone to be a bot", when, kept, err)
 		}
 	}
 	check("at first", 1)
@@ -315,9 +324,14 @@ func TestLimitAndWhatIsLeftOut(t *testing.T) {
 	for n := range 10 {
 		b.say(chat.Message{TS: at(n + 1), ThreadTS: at(0), UserID: "U1", Text: "reply"})
 	}
-	r := b.build("C1", at(0))
-	if got := r.Target(); len(got) != 4 || got[0].TS != at(0) || got[1].TS != at(8) || r.Conversation.Omitted != 7 {
-		t.Errorf("target %+v, %d left out", got, r.Conversation.Omitted)
+	for _, when := range []string{"at its end", "with more said elsewhere"} {
+		r := b.build("C1", at(0))
+		if got := r.Target(); len(got) != 4 || got[0].TS != at(0) || got[1].TS != at(8) || r.Conversation.Omitted != 7 {
+			t.Errorf("%s: target %+v, %d left out", when, got, r.Conversation.Omitted)
+		}
+		for n := range b.MessagesLimit {
+			b.say(chat.Message{TS: at(n + 11), UserID: "U1", Text: "elsewhere"})
+		}
 	}
 }
 

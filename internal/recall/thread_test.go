@@ -74,13 +74,14 @@ func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
 		t.Run(fmt.Sprintf("%d replies, pages of %d", c.replies, c.pageSize), func(t *testing.T) {
 			t.Parallel()
 			b, _, channel, say := thread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
+			b.MessagesLimit = 1 // this thread has a limit of its own
 			root := say(c.replies)
 			told := b.called(channel, root)
 			if got := said(told); got != c.want || told.Omitted != c.omitted || told.Unread {
 				t.Errorf("got %q, %d omitted, unread %t; want %q, %d and nothing unread", got, told.Omitted, told.Unread, c.want, c.omitted)
 			}
 			// It is stored as it was read: who is not addressed finds it in the database.
-			b.Threads = nil
+			b.Threads, b.MessagesLimit = nil, 50
 			kept := b.build(channel, root)
 			if got, want := len(kept.Target()), told.Count(); got != want {
 				t.Errorf("%d messages in the database, want %d", got, want)
