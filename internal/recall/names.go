@@ -83,8 +83,8 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 	defer cancel()
 	asked := 0
 	for _, id := range who.list {
-		user, ok := known[id]
-		if stale := !ok || b.Clock().Sub(user.Refreshed) > freshFor; stale && asked < askAtMost && ask.Err() == nil {
+		user := known[id]
+		if stale := b.Clock().Sub(user.Refreshed) > freshFor; stale && asked < askAtMost && ask.Err() == nil {
 			asked++
 			if fresh, err := b.Directory.User(ask, id); err != nil && !unknown(err) {
 				b.Logger.WarnContext(ctx, "name of user not learnt", "user", id, "error", err)
