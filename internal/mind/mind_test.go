@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,29 +14,40 @@ import (
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 	"myao/internal/prompt"
+	"myao/internal/slack"
 )
 
 func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
-	b.say("C1", time.Hour, "hello")
+	b.meet(public("C1", "general"), public("C2", "random"))
+	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
 	r, err := b.Reply(t.Context(), c, bare.TS, true)
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	b.holds("the reply", r.System, "@myao", "!UBOT")
-	plain, err := b.Reply(t.Context(), c, "1.000000", true)
-	if err != nil || plain.System+plain.Prompt == r.System+r.Prompt {
-		t.Errorf("a bare mention is asked about as any other message, %v", err)
+	b.holds("the reply", r.System, "@myao", "!UBOT", "hello @name of UBOB, see #random")
+	const called = "You were called by name and asked nothing."
+	b.holds("a bare mention", r.Prompt, called)
+	for _, other := range []string{hello.TS, "1.000000"} {
+		q, err := b.Reply(t.Context(), c, other, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.holds("any other message", q.Prompt, "!"+called)
 	}
 	withFile := b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
 	about, err := b.Reply(t.Context(), c, withFile.TS, true)
-	if err != nil || about.Prompt != plain.Prompt {
-		t.Errorf("a mention with a file is asked about as a bare one, %v:\n%s", err, about.Prompt)
+	if err != nil {
+		t.Fatal(err)
 	}
+	b.holds("a mention with a file", about.Prompt, "!"+called)
+	if r, err = b.Reply(t.Context(), c, bare.TS, true); err != nil {
+		t.Fatal(err)
+	}
+	b.holds("a bare mention below which more is said", r.Prompt, called)
 	j, err := b.Judgment(t.Context(), c, 600)
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +70,37 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	calls := b.model.Calls()
 	if len(calls) != 2 || calls[0].Model != "large" || calls[0].Judgment() || calls[1].Model != "small" || !calls[1].Judgment() {
 		t.Errorf("calls %+v", calls)
+	}
+}
+
+// counted is a Slack that counts how often it is asked for a thread.
+type counted struct {
+	nothing
+	asked int
+}
+
+func (c *counted) Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error) {
+	c.asked++
+	return c.nothing.Replies(ctx, channel, thread, r, own)
+}
+
+// The bot may have been called into the middle of a thread; else the database knows it.
+func TestWhenSlackIsAskedForAThread(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	root := b.say("C1", time.Hour, "<@UBOT> what is this?")
+	reply := b.reply(root, time.Minute, "<@UBOT> well?")
+	for _, c := range []struct {
+		trigger   string
+		addressed bool
+		want      int
+	}{{reply.TS, true, 1}, {reply.TS, false, 0}, {root.TS, true, 0}} {
+		threads := &counted{}
+		b.Recall.Threads = threads
+		if _, err := b.Reply(t.Context(), chat.Conversation(thread(root)), c.trigger, c.addressed); err != nil || threads.asked != c.want {
+			t.Errorf("%+v: asked %d times, %v", c, threads.asked, err)
+		}
 	}
 }
 
@@ -139,7 +182,7 @@ func TestBrokenTemplatesAreUnaskable(t *testing.T) {
 }
 
 // A database that fails is an error in every place.
-func TestWithoutADatabaseNothingIsRemembered(t *testing.T) {
+func TestWithoutADatabaseNothingIsAsked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.use(config.ProviderGemini)
@@ -154,6 +197,13 @@ func TestWithoutADatabaseNothingIsRemembered(t *testing.T) {
 		if _, err := b.Memories(t.Context(), s, b.now); err == nil {
 			t.Errorf("%s: questions without a database", s)
 		}
+	}
+	c := chat.Conversation{Team: "T1", Channel: "C1"}
+	if _, err := b.Reply(t.Context(), c, "1.000000", true); err == nil {
+		t.Error("a reply without a database")
+	}
+	if _, err := b.Judgment(t.Context(), c, 600); err == nil {
+		t.Error("a judgment without a database")
 	}
 	for _, threads := range []bool{true, false} {
 		if _, err := b.Survey(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {

@@ -58,6 +58,7 @@ func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 2000, 100
+	b.Agents.Memory.SystemPrompt = "You write for lawyers."
 	b.meet(public("C1", "general"))
 	b.say("C1", time.Hour, "hello")
 	asked, err := b.Memories(t.Context(), channel("C1"), b.now)
@@ -69,8 +70,10 @@ func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
 		got = append(got, q.MaxOutputTokens)
 	}
 	if want := []int{400, 3000}; !slices.Equal(got, want) { // the agent's own limit, where that is more
-		t.Errorf("got %d, want %d", got, want)
+		t.Fatalf("got %d, want %d", got, want)
 	}
+	b.holds("short", asked[0].System, "at most about 100 tokens", "in the last 24 hours", "for lawyers", "!0001-01-01")
+	b.holds("long", asked[1].System, "at most about 2000 tokens", "for lawyers", "!0001-01-01")
 }
 
 func TestCutAnswersEndWithAWholeLine(t *testing.T) {

@@ -118,6 +118,7 @@ func TestOnlyWhatHasChangedIsRemembered(t *testing.T) {
 func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.Memory.ShortTermWindowHours = 24
+		b.Agents.Memory.SystemPrompt = "You write for lawyers."
 		b.meet(public("C1", "general"), public("C2", "random"), private("G1", "secret"), private("D1", ""))
 		b.asked("without channels", b.remember(workspace, 0))
 		for _, id := range []string{"C1", "C2", "G1", "D1"} {
@@ -133,6 +134,9 @@ func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
 		b.asked("at first", calls, workspaceShort, workspaceLong)
 		b.holds("short", material(calls[0]), "### #general", "short of C1", "### #random", "short of C2", "!long of", "!secret", "!G1", "!D1", "!irect")
 		b.holds("long", material(calls[1]), "### #general", "long of C1", "### #random", "long of C2", "!short of", "!secret", "!G1", "!D1", "!irect")
+		for _, c := range calls {
+			b.holds(kindOf(c), c.System, "for lawyers", "!0001-01-01")
+		}
 		long, short := b.inForce(workspace)
 		if len(long.Sources) != 2 || len(short.Sources) != 2 || !strings.HasPrefix(long.Sources[0], "C1/") || !strings.HasPrefix(short.Sources[1], "C2/") {
 			t.Errorf("made of %q and %q", long.Sources, short.Sources)
