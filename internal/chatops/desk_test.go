@@ -104,7 +104,7 @@ func TestUsage(t *testing.T) {
 	if result != unknown || strings.Contains(answer, "<!") {
 		t.Errorf("%s: %q", result, answer)
 	}
-	wants(t, answer, "`&lt;!channel&gt;`", "/myao status")
+	wants(t, answer, "I do not know `&lt;!channel&gt;`.", "/myao status")
 }
 
 // Each order is for those alone who may; everybody else is told who that is.
@@ -150,6 +150,7 @@ func TestOrders(t *testing.T) {
 	for text, want := range map[string]string{
 		"snooze":       "channel/T1/C1 snooze by slack:U1 for 3600 as slack/1.2.x",
 		"snooze 30m":   "channel/T1/C1 snooze by slack:U1 for 1800 as slack/1.2.x",
+		"snooze 1m":    "channel/T1/C1 snooze by slack:U1 for 60 as slack/1.2.x",
 		"SNOOZE 1d12h": "channel/T1/C1 snooze by slack:U1 for 129600 as slack/1.2.x",
 		"snooze 366d":  "channel/T1/C1 snooze by slack:U1 for 31622400 as slack/1.2.x",
 		"mute":         "channel/T1/C1 mute by slack:U1 for 0 as slack/1.2.x",
@@ -217,11 +218,13 @@ func TestBadSnooze(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.rooms.settings.DailyTokens = 100
 	answer, result := b.say(t, "U1", "status")
-	if result != done || answer != "Nothing waits here." {
+	if result != done || answer != "Nothing waits here.\nToday, 0 calls and 0 of 100 tokens of models." {
 		t.Errorf("%s: %q", result, answer)
 	}
-	if b.crew.filter.Team != "T1" || b.crew.filter.Channel != "C1" || slices.Contains(b.crew.filter.Phases, conversation.Idle) {
+	busy := []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying}
+	if b.crew.filter.Team != "T1" || b.crew.filter.Channel != "C1" || !slices.Equal(b.crew.filter.Phases, busy) {
 		t.Errorf("asked for %+v", b.crew.filter)
 	}
 
@@ -230,9 +233,15 @@ func TestStatus(t *testing.T) {
 	b.crew.waiting = []operator.Listed{
 		{Conversation: here, Phase: conversation.Waiting, DueAt: noon.Add(time.Minute), Since: noon, Pending: new(3)},
 		{Conversation: thread, Phase: conversation.Delaying, DueAt: noon.Add(time.Hour), Since: noon, Pending: new(1)},
+		{Conversation: thread, Phase: conversation.Judging, Since: noon},
+		{Conversation: thread, Phase: conversation.Replying, Since: noon},
 		{Conversation: thread, Phase: operator.Unknown},
 	}
-	b.rooms.settings.Mode, b.rooms.settings.DailyCalls = config.ModeMention, 2
+	quiet, err := config.ParseQuietHours("11:00-13:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.rooms.settings.Mode, b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 2, 0, quiet
 	for range 2 {
 		if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 			t.Fatal(err)
@@ -247,15 +256,22 @@ func TestStatus(t *testing.T) {
 	}
 	wants(t, answer,
 		"• Top level: I wait for it to be quiet, and judge at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
-		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I mean to answer, and hold it back until",
+		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I mean to answer, and hold it back until <!date^1772370000^{date_short_pretty} {time_secs}|2026-03-01 13:00:00 UTC>, since",
+		": I judge whether to say something, since", ": I am answering, since",
 		"does not tell where it stands",
 		"I am silent here until <!date^1772373600^",
-		"My mode here is `mention`.",
+		"My mode here is `mention`.", "These are my quiet hours",
 		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
 
 	if err := b.Store.Obey(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
+	b.crew.err = errors.New("unavailable")
+	answer, result = b.say(t, "U1", "status")
+	if result != failed {
+		t.Error(result)
+	}
+	wants(t, answer, "Temporal did not say", "I am muted here")
 	b.reach = errors.New("connection refused")
 	answer, result = b.say(t, "U1", "status")
 	if result != failed {
@@ -434,6 +450,22 @@ func TestWhyOfAnEditAlone(t *testing.T) {
 	answer, result := b.say(t, "U1", "why "+edited.TS)
 	if want := "only of an edit of it"; result != done || !strings.Contains(answer, want) {
 		t.Errorf("%s, %q, want %q", result, answer, want)
+	}
+}
+
+// What the database does not take is not told as done, nor what it does not give as nothing.
+func TestWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"status", "why", "forget yes"} {
+		answer, result := b.say(t, "UBOSS", text)
+		if result != failed {
+			t.Errorf("%s: %s", text, result)
+		}
+		wants(t, answer, "That did not work")
 	}
 }
 
