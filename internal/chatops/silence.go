@@ -80,18 +80,13 @@ var spanPattern = regexp.MustCompile(`^(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6}
 // Span reads how long a snooze lasts, as 1d12h or 30m: from a minute to the longest that there is.
 func Span(s string) (time.Duration, bool) {
 	parts := spanPattern.FindStringSubmatch(s)
-	if s == "" || parts == nil {
+	if parts == nil {
 		return 0, false
 	}
 	var length time.Duration
 	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute} {
-		if parts[i+1] != "" {
-			n, err := strconv.Atoi(parts[i+1])
-			if err != nil {
-				return 0, false
-			}
-			length += time.Duration(n) * unit
-		}
+		n, _ := strconv.Atoi(parts[i+1]) // a few digits, or nothing, which is 0
+		length += time.Duration(n) * unit
 	}
 	return length, length >= shortest && length <= conversation.LongestSnooze
 }
