@@ -3,9 +3,8 @@ package catchup
 import "errors"
 
 var (
-	errNonsense = errors.New("slack lists a channel without an id")
-	errLoop     = errors.New("slack's cursors go round in a circle")
-	errEndless  = errors.New("slack's pages do not end")
+	errLoop    = errors.New("slack's cursors go round in a circle")
+	errEndless = errors.New("slack's pages do not end")
 )
 
 // cursor goes through the pages of a listing. The zero cursor is at the first.

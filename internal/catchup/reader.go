@@ -111,9 +111,6 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 			})
 		}
 		for _, ch := range page.Channels {
-			if ch.ID == "" {
-				return store.Synced{}, fmt.Errorf("list channels: %w", errNonsense)
-			}
 			listed = append(listed, channels.Row(ch, now))
 		}
 		more, err := c.next(page.Next)
