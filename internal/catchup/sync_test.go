@@ -116,6 +116,25 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 	}
 }
 
+// What is not stored is no success.
+func TestWithoutADatabaseNothingIsRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	b.say(time.Hour, "hello")
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Sync(t.Context()); err == nil {
+		t.Errorf("the listing was taken in: %+v", got)
+	}
+	if got, err := b.Channels(t.Context()); err == nil {
+		t.Errorf("channels %q", got)
+	}
+	if got, err := b.Channel(t.Context(), b.channel, true); err == nil {
+		t.Errorf("the channel was read: %+v", got)
+	}
+}
+
 // Slack allows some fifty calls a minute: a listing of more pages goes on where it was refused.
 func TestAListingGoesOnAfterALimit(t *testing.T) {
 	t.Parallel()
