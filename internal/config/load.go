@@ -170,10 +170,7 @@ func override(tree map[string]any, getenv func(string) (string, bool)) (value st
 	if err != nil || n < 1 || n > maxThreadHistory {
 		return value, false
 	}
-	if tree["slack"] == nil {
-		tree["slack"] = map[string]any{}
-	}
-	if slack, ok := tree["slack"].(map[string]any); ok { // else it is a fault of its own
+	if slack, ok := tree["slack"].(map[string]any); ok { // else that is a fault, as the token is not there
 		slack["thread_history_limit"] = n
 	}
 	return value, true
