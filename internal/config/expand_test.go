@@ -92,4 +92,7 @@ func TestSocketModeNeedsNoSigningSecret(t *testing.T) {
 	if got := faultsOf(t, over(text), nil); len(got) != 1 || got[0].Key != "slack.signing_secret" {
 		t.Errorf("got %v", got)
 	}
+	if got := faultsOf(t, over(text+"\nlanguage: '${L}'"), env{"A": "xapp-1"}); len(got) != 1 || got[0].String() != "language: not set in the environment: L" {
+		t.Errorf("got %v", got)
+	}
 }

@@ -21,6 +21,8 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"bot token missing", "slack: {signing_secret: x}", `slack.bot_token: is required: the app's bot token, xoxb-…`},
 		{"bot token empty", "slack: {signing_secret: x, bot_token: '${EMPTY}'}", `slack.bot_token = (from EMPTY): is required: the app's bot token, xoxb-…`},
 		{"signing secret missing", "slack: {bot_token: x}", `slack.signing_secret: is required unless slack.app_token chooses Socket Mode`},
+		{"signing secret of digits", "slack: {bot_token: x, signing_secret: 123456789012}", `slack.signing_secret = (hidden): must be text; put it in quotes`},
+		{"encryption key of digits", "encryption: {keys: {a: 123456789012}}", `encryption.keys.a = (hidden): must be text; put it in quotes`},
 		{"API address", slack("api_url: slack.com/api"), `slack.api_url = "slack.com/api/": must be an http:// or https:// address`},
 		{"API address without host", slack("api_url: 'http://:80/'"), `slack.api_url = "http://:80/": must be an http:// or https:// address`},
 		{"thread history 0", slack("thread_history_limit: 0"), `slack.thread_history_limit = 0: must be a whole number from 1 to 100`},
@@ -51,6 +53,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 
 		{"database scheme", "database: {url: 'mysql://me:hunter22@db/x'}", `database.url = mysql://me:xxxxx@db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database DSN", "database: {url: 'host=db password=hunter22'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
+		{"database without slashes", "database: {url: 'mysql:me:hunter22@db/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database port", "database: {url: 'postgres://me:hunter22@db:port/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database port too big", "database: {url: 'postgres://me:hunter22@db:99999/x'}", `database.url = postgres://me:xxxxx@db:99999/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: invalid port`},
 		{"database option", "database: {url: 'postgres://me:hunter22@db/x?sslmode=banana'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to configure TLS (sslmode is invalid)`},
@@ -65,6 +68,8 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"provider", agent("provider: claudia"), `agents.response.provider = "claudia": must be one of gemini, openai, demo`},
 		{"Gemini's key", agent("provider: gemini"), `llm.gemini.api_key: is required, as an agent has the provider gemini (demo needs none)`},
 		{"OpenAI's key", agent("provider: openai, model: m"), `llm.openai.api_key: is required, or llm.openai.base_url, as an agent has the provider openai`},
+		{"OpenAI's key for one agent", "agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provider: openai, model: m}}",
+			`llm.openai.api_key: is required, or llm.openai.base_url, as an agent has the provider openai`},
 		{"OpenAI's model", agent("provider: openai") + "\nllm: {openai: {api_key: k}}", `agents.response.model: is required, as the provider is openai`},
 		{"model as number", agent("provider: demo, model: 3.5"), `agents.response.model = 3.5: must be text; put it in quotes`},
 		{"tokens", agent("provider: demo, max_output_tokens: 0"), `agents.response.max_output_tokens = 0: must be a whole number from 1 to 1000000`},
@@ -96,6 +101,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"wait in milliseconds", "response: {min_wait_seconds: 300000}", `response.min_wait_seconds = 300000: must be a whole number from 0 to 86400`},
 		{"jitter", "response: {jitter_ratio: 1.01}", `response.jitter_ratio = 1.01: must be a number from 0 to 1`},
 		{"jitter that is no number", "response: {jitter_ratio: .nan}", `response.jitter_ratio = NaN: must be a number from 0 to 1`},
+		{"longest wait in milliseconds", "response: {max_wait_seconds: 1800000}", `response.max_wait_seconds = 1800000: must be a whole number from 0 to 604800`},
 		{"longest wait below quiet time", "response: {min_wait_seconds: 60, max_wait_seconds: 59}", `response.max_wait_seconds = 59: must be at least min_wait_seconds, which is 60`},
 		{"quiet time above the default", "response: {min_wait_seconds: 3600}", `response.max_wait_seconds = 1800: must be at least min_wait_seconds, which is 3600`},
 		{"delay", "response: {max_delay_seconds: -5}", `response.max_delay_seconds = -5: must be a whole number from 0 to 86400`},
@@ -313,10 +319,14 @@ func TestNoFaultTellsASecret(t *testing.T) {
 		"database: {url: 'postgres://me:" + secret + "@db:bad/x'}",
 		"database: {url: 'password=" + secret + "'}",
 		"database: {url: 'mysql://db/x?password=" + secret + "'}",
+		"database: {url: 'mysql://db/x#" + secret + "'}",
 		"database: {url: ['" + secret + "']}",
 		"database: {url: '${DB}'}\nlanguage: '${DB}'",
 		"llm: {gemini: " + secret + ", openai: {api_key: [" + secret + "], base_url: 'me:" + secret + "@x'}}",
 		"llm: " + secret,
+		"llm: {gemini: " + secret + "}",
+		"llm: {openai: " + secret + "}",
+		"encryption: " + secret,
 	} {
 		for _, f := range faultsOf(t, text, e) {
 			if strings.Contains(fmt.Sprintf("%+v %s", f, f), secret[:12]) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,6 +264,15 @@ func TestDefaultsFollowProviderAndLanguage(t *testing.T) {
 	if !strings.Contains(c.Persona.SystemPrompt, "同僚") {
 		t.Errorf("the Japanese persona is %q", c.Persona.SystemPrompt)
 	}
+	c = parse(t, over(`agents: {response: {provider: gemini, model: "3"}, judgment: {provider: gemini}, memory: {provider: demo}}
+llm: {gemini: {api_key: k}}`), nil)
+	got := []string{c.Agents.Response.Model, c.Agents.Judgment.Model, c.Agents.Memory.Model}
+	if want := []string{"3", "gemini-3.5-flash-lite", ""}; !slices.Equal(got, want) {
+		t.Errorf("models %q, want %q", got, want)
+	}
+	if !strings.Contains(c.Persona.SystemPrompt, "colleague") {
+		t.Errorf("the English persona is %q", c.Persona.SystemPrompt)
+	}
 	c = parse(t, least+"persona: {system_prompt: A pirate.}", nil)
 	if c.Persona.SystemPrompt != "A pirate." {
 		t.Errorf("the persona is %q", c.Persona.SystemPrompt)
@@ -279,6 +289,8 @@ func TestTheEnvironmentsThreadHistoryLimitWins(t *testing.T) {
 		{"not set", nil, 30},
 		{"set", env{"THREAD_HISTORY_LIMIT": "7"}, 7},
 		{"set but empty", env{"THREAD_HISTORY_LIMIT": ""}, 30},
+		{"the least", env{"THREAD_HISTORY_LIMIT": "1"}, 1},
+		{"the most", env{"THREAD_HISTORY_LIMIT": "100"}, 100},
 	} {
 		if got := parse(t, file, tc.env).Slack.ThreadHistoryLimit; got != tc.want {
 			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
