@@ -129,6 +129,13 @@ func TestChannelsTakeTurns(t *testing.T) {
 					}
 				}
 			}
+			inLine := 0
+			for _, l := range q.lines {
+				inLine += len(l.waiting)
+			}
+			if q.waiting != inLine {
+				t.Errorf("%d are counted of %d in line", q.waiting, inLine)
+			}
 		})
 	}
 }
