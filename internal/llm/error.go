@@ -34,8 +34,12 @@ type Error struct {
 	Kind error
 	// Provider is the adapter's name: gemini, openai or demo.
 	Provider string
-	// Status is the HTTP status, or 0 where none came.
+	// Status is the HTTP status, or the one that an error names which comes with a success;
+	// 0 where none came.
 	Status int
+	// Code is the provider's name of the failure, as insufficient_quota: one word without
+	// anything of a prompt; empty where it has none.
+	Code string
 	// RetryAfter is how long the provider wants to be left alone; 0 when it does not say.
 	RetryAfter time.Duration
 	// Message is one bounded line that says what happened.
@@ -59,7 +63,10 @@ func (e *Error) Error() string {
 	} else {
 		b.WriteString("failed")
 	}
-	if e.Status != 0 {
+	switch {
+	case e.Status != 0 && e.Code != "":
+		fmt.Fprintf(&b, " (HTTP %d, %s)", e.Status, e.Code)
+	case e.Status != 0:
 		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
 	}
 	switch {

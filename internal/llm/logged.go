@@ -9,7 +9,7 @@ import (
 )
 
 // Logged writes one line to logger for each call of m: purpose, provider,
-// model, tokens, duration and the kind of error. It never writes a text, of the
+// model, tokens, duration, the kind of error and the provider's name of it. It never writes a text, of the
 // prompt, the answer or an error. Success is Info, failure Warn.
 func Logged(m Model, provider string, logger *slog.Logger, clock func() time.Time) Model {
 	return &logged{model: m, provider: provider, logger: logger, clock: clock}
@@ -40,6 +40,9 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 		var e *Error
 		if errors.As(err, &e) && e.Status != 0 {
 			attrs = append(attrs, slog.Int("status", e.Status))
+			if e.Code != "" {
+				attrs = append(attrs, slog.String("code", e.Code))
+			}
 		}
 	}
 	l.logger.LogAttrs(ctx, level, "model call", attrs...)

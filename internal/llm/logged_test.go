@@ -24,6 +24,8 @@ func TestLoggedWritesOneLineWithoutText(t *testing.T) {
 			"level=INFO msg=\"model call\" purpose=judgment provider=gemini model=m-2 input_tokens=10 output_tokens=3 duration=1.5s\n"},
 		{"refused", Response{}, &Error{Kind: ErrRateLimited, Status: 429, Message: "PRIVATE"},
 			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=0 output_tokens=0 duration=1.5s error_kind=rate_limited status=429\n"},
+		{"refused by name", Response{}, &Error{Kind: ErrInvalid, Status: 400, Code: "context_length_exceeded", Message: "PRIVATE"},
+			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=0 output_tokens=0 duration=1.5s error_kind=invalid status=400 code=context_length_exceeded\n"},
 		{"cut", Response{Text: "PRIVATE", Usage: Usage{Input: 10, Output: 3}}, &Error{Kind: ErrCut, Text: "PRIVATE"},
 			"level=WARN msg=\"model call\" purpose=judgment provider=gemini model=m-1 input_tokens=10 output_tokens=3 duration=1.5s error_kind=cut\n"},
 		{"foreign", Response{}, errors.New("PRIVATE"),

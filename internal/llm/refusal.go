@@ -6,6 +6,8 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,62 +23,111 @@ const (
 
 // refusal makes the typed error of an answer whose status is not a success.
 func (t *Transport) refusal(res *http.Response, body []byte, now time.Time) *Error {
-	told := readRefusal(body)
-	e := &Error{Kind: kindOfStatus(res.StatusCode), Provider: t.Provider, Status: res.StatusCode}
-	switch told.code {
-	case "API_KEY_INVALID": // Google says 400 to a wrong key
-		e.Kind = ErrAuth
-	case "content_filter", "content_policy_violation": // Azure says 400 to a prompt it blocks
-		e.Kind = ErrBlocked
-	}
-	e.RetryAfter = retryAfter(res.Header, now)
-	if e.RetryAfter == 0 {
-		e.RetryAfter = clampWait(told.wait)
-	}
-	e.Message = t.clean(told.message)
+	e := t.sorted(res.StatusCode, readRefusal(body), res.Header, now)
 	if e.Message == "" {
 		e.Message = t.clean(plain(res.Header, body))
 	}
 	return e
 }
 
+// refusalWithin is the error that a success brings instead of an answer, or in place of the
+// first choice; nil if it brings none. OpenRouter has said 200 before its provider fails
+// (openrouter.ai/docs/api/reference/errors-and-debugging), and LM Studio says it of a path that it
+// does not know. The error's own code, where it is one of HTTP, counts as the status.
+func (t *Transport) refusalWithin(res *http.Response, body []byte, now time.Time) *Error {
+	var outer struct {
+		Error      json.RawMessage
+		Candidates json.RawMessage
+		Choices    []struct{ Error json.RawMessage }
+	}
+	_ = json.Unmarshal(body, &outer) // what has another form is left out
+	failure := outer.Error
+	if len(outer.Choices) > 0 {
+		failure = outer.Choices[0].Error
+	}
+	if said := string(failure); outer.Candidates != nil || slices.Contains([]string{"", "null", "false", `""`, "{}"}, said) {
+		return nil
+	}
+	told := readRefusal([]byte(`{"error":` + string(failure) + `}`))
+	status := told.status
+	if status < 400 || status > 599 {
+		e := t.sorted(res.StatusCode, told, res.Header, now)
+		if e.Kind == ErrInvalid { // of a success, which says nothing about the error
+			e.Kind = ErrUnavailable
+		}
+		return e
+	}
+	return t.sorted(status, told, res.Header, now)
+}
+
+// sorted is the typed error of what was told with a status.
+func (t *Transport) sorted(status int, told told, header http.Header, now time.Time) *Error {
+	e := &Error{Kind: kindOfStatus(status), Provider: t.Provider, Status: status, Message: t.clean(told.message)}
+	if code := t.clean(told.code); codePattern.MatchString(code) {
+		e.Code = code
+	}
+	switch told.code {
+	case "API_KEY_INVALID": // Google says 400 to a wrong key
+		e.Kind = ErrAuth
+	case "content_filter", "content_policy_violation": // Azure says 400 to a prompt it blocks
+		e.Kind = ErrBlocked
+	}
+	e.RetryAfter = retryAfter(header, now)
+	if e.RetryAfter == 0 {
+		e.RetryAfter = clampWait(told.wait)
+	}
+	return e
+}
+
+// codePattern is what passes for a provider's name of a failure, and not for its words.
+var codePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+
 // told is what a provider said about a failure.
 type told struct {
 	message string
-	code    string
-	wait    time.Duration
+	// code is its name, and status its number; empty and 0 where it has none.
+	code   string
+	status int
+	wait   time.Duration
 }
 
 // readRefusal reads the shapes in which servers put an error: Google's and
 // OpenAI's object (Google's also in a list), Ollama's string, vLLM's bare
-// message and FastAPI's detail. An unknown shape yields nothing.
+// message and FastAPI's detail. An unknown shape yields nothing, and a part of another
+// form leaves the rest readable.
 func readRefusal(body []byte) told {
 	body = bytes.TrimSpace(body)
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
+	type bare struct {
+		Message, Code, Type, Status json.RawMessage
+	}
 	var outer struct {
-		Error   json.RawMessage
-		Message json.RawMessage
-		Detail  json.RawMessage
+		bare
+		Error, Detail json.RawMessage
 	}
 	if json.Unmarshal(body, &outer) != nil {
 		return told{}
 	}
 	var inner struct {
-		Message string
-		Code    json.RawMessage
-		Details []struct {
-			Reason     string
-			RetryDelay string
-		}
+		bare
+		Details json.RawMessage
 	}
 	if json.Unmarshal(outer.Error, &inner) != nil {
-		return told{message: firstString(outer.Error, outer.Message, outer.Detail)}
+		inner.bare = bare{Code: outer.Code, Type: outer.Type, Status: outer.Status}
 	}
-	t := told{message: inner.Message, code: firstString(inner.Code)}
-	for _, d := range inner.Details {
+	t := told{
+		message: firstString(inner.Message, outer.Error, outer.Message, outer.Detail),
+		code:    firstString(inner.Code, inner.Type, inner.Status),
+	}
+	if n, err := strconv.Atoi(strings.Trim(string(inner.Code), `"`)); err == nil {
+		t.status, t.code = n, firstString(inner.Type, inner.Status)
+	}
+	var details []struct{ Reason, RetryDelay string }
+	_ = json.Unmarshal(inner.Details, &details)
+	for _, d := range details {
 		if d.Reason != "" {
 			t.code = d.Reason
 		}

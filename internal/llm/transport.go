@@ -2,11 +2,13 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,7 +21,8 @@ const BodyLimit = 8 << 20
 
 // Transport is the http.RoundTripper of every provider. It adds the
 // credentials, so that they are in no URL and in no client library's error, and
-// returns either a success with a whole, valid, bounded JSON body or an *Error.
+// returns either a success with a whole, valid, bounded JSON body, which is not itself an
+// error, or an *Error.
 //
 // Returning an error for every other status is what keeps the client libraries
 // from their own retries and from following redirects with our key.
@@ -73,7 +76,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, t.refusal(res, body, t.now())
 	}
 	if err == nil {
-		body, err = t.accept(req.Context(), body)
+		if e := t.refusalWithin(res, body, t.now()); e != nil {
+			return nil, e
+		}
+		body, err = t.accept(req.Context(), res.Header, body)
 	}
 	if err != nil {
 		return nil, t.Failure(req.Context(), fmt.Errorf("read answer: %w", err))
@@ -86,12 +92,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func (t *Transport) accept(ctx context.Context, body []byte) ([]byte, error) {
+func (t *Transport) accept(ctx context.Context, h http.Header, body []byte) ([]byte, error) {
 	if len(body) > BodyLimit {
 		return nil, fmt.Errorf("more than %d MiB", BodyLimit>>20)
 	}
 	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
-		return nil, errors.New("not a JSON object")
+		media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+		return nil, fmt.Errorf("not a JSON object; it came as %s", cmp.Or(media, "nothing that has a name"))
 	}
 	if t.Rewrite == nil {
 		return body, nil

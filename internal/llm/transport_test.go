@@ -77,6 +77,76 @@ func TestRefusalMessages(t *testing.T) {
 	}
 }
 
+// What a provider calls a failure is one word of its own, and never its message.
+func TestRefusalCodes(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"no","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`:               "insufficient_quota",
+		`{"error":{"message":"no","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`: "context_length_exceeded",
+		`{"error":{"code":400,"message":"no","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`:  "exceed_context_size_error",
+		`{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}`:                                             "INVALID_ARGUMENT",
+		`[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_EXPIRED"}]}}]`:  "API_KEY_EXPIRED",
+		`{"object":"error","message":"no","type":"BadRequestError","param":null,"code":400}`:                            "BadRequestError",
+		`{"error":{"message":"no","code":"PRIVATE words"}}`:                                                             "",
+		`{"error":{"message":"no","code":"sk-1"}}`:                                                                      "",
+		`{"error":{"message":"no","type":"` + strings.Repeat("x", 65) + `"}}`:                                           "",
+		`{"error":"no"}`: "",
+	} {
+		_, e := send(t, &Transport{Base: answering(400, nil, body), Credentials: http.Header{"Authorization": {"Bearer sk-1"}}})
+		if e == nil || e.Code != want || e.Message != "no" {
+			t.Errorf("%s: got %+v, want code %q", body, e, want)
+		}
+		if e != nil && want != "" && !strings.HasSuffix(e.Brief(), "(HTTP 400, "+want+")") {
+			t.Errorf("%s: got %q", body, e.Brief())
+		}
+	}
+}
+
+// An error that comes as a success is an error, with the provider's words.
+func TestErrorsInsteadOfAnswers(t *testing.T) {
+	tests := []struct {
+		name, body string
+		kind       error // nil: an answer
+		status     int
+		message    string
+	}{
+		{"a provider behind a router fails", `{"error":{"message":"Provider returned error","code":502,"metadata":{"provider_name":"x"}},"user_id":"u"}`, ErrUnavailable, 502, "Provider returned error"},
+		{"a provider behind a router limits the rate", `{"id":"gen-1","error":{"code":429,"message":"slow down"}}`, ErrRateLimited, 429, "slow down"},
+		{"the number is a text", `{"error":{"message":"slow down","type":"rate_limit_error","code":"429"}}`, ErrRateLimited, 429, "slow down"},
+		{"it fails while it writes", `{"id":"gen-1","choices":[{"index":0,"finish_reason":"error","message":{"role":"assistant","content":"hel"},
+			"error":{"code":503,"message":"overloaded"}}]}`, ErrUnavailable, 503, "overloaded"},
+		{"an unknown path", `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`, ErrUnavailable, 200, "Unexpected endpoint or method. (POST /chat/completions)"},
+		{"no number", `{"error":{"message":"busy","type":"server_error"}}`, ErrUnavailable, 200, "busy"},
+		{"a number of its own", `{"error":{"message":"busy","code":1305}}`, ErrUnavailable, 200, "busy"},
+		{"a list", `{"error":{"code":400,"message":["too","long"]},"choices":[]}`, ErrInvalid, 400, ""},
+		{"an answer, and no error", `{"error":null,"choices":[{"error":null,"message":{"content":"hi"}}]}`, nil, 0, ""},
+		{"an answer, and an empty error", `{"error":{},"choices":[{"message":{"content":"hi"}}]}`, nil, 0, ""},
+		{"an answer beside an error", `{"error":{"message":"a warning"},"choices":[{"message":{"content":"hi"}}]}`, nil, 0, ""},
+		{"an answer of Gemini's", `{"candidates":[{"content":{"parts":[{"text":"hi"}]}}]}`, nil, 0, ""},
+	}
+	for _, tt := range tests {
+		res, e := send(t, &Transport{Base: answering(200, http.Header{"Content-Type": {"application/json"}}, tt.body)})
+		switch {
+		case tt.kind == nil && (e != nil || res == nil):
+			t.Errorf("%s: got %v, want an answer", tt.name, e)
+		case tt.kind != nil && (e == nil || e.Kind != tt.kind || e.Status != tt.status || e.Message != tt.message):
+			t.Errorf("%s: got %+v, want %v", tt.name, e, tt.kind)
+		}
+	}
+}
+
+func TestWhatIsNoJSONIsNamed(t *testing.T) {
+	for media, want := range map[string]string{
+		"text/html; charset=utf-8": "read answer: not a JSON object; it came as text/html",
+		"text/event-stream":        "read answer: not a JSON object; it came as text/event-stream",
+		"":                         "read answer: not a JSON object; it came as nothing that has a name",
+	} {
+		_, e := send(t, &Transport{Base: answering(200, http.Header{"Content-Type": {media}}, "data: {}\n\n")})
+		if e == nil || e.Kind != ErrUnavailable || e.Message != want {
+			t.Errorf("%s: got %+v, want %q", media, e, want)
+		}
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	detail := func(delay string) string {

@@ -236,7 +236,7 @@ func TestAnswers(t *testing.T) {
 		{"no content", with(`{"role":"assistant","content":null}`, `"stop"`), llm.ErrEmpty, ""},
 		{"no choices", `{"choices":[]}`, llm.ErrEmpty, ""},
 		{"nothing", `{}`, llm.ErrEmpty, ""},
-		{"error with 200", `{"error":{"message":"overloaded"}}`, llm.ErrEmpty, ""},
+		{"error with 200", `{"error":{"message":"overloaded"}}`, llm.ErrUnavailable, ""},
 	}
 	var raw string
 	m, _ := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
