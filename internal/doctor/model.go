@@ -114,6 +114,8 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 		return ok("for %s: answers after %s, %d tokens in, %d out", agents, took, answer.Usage.Input, answer.Usage.Output)
 	case errors.Is(err, llm.ErrAuth):
 		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it", "for %s: %v", agents, err)
+	case errors.Is(err, llm.ErrQuota):
+		return fail("pay or raise the quota at the provider; a quota of the day is there again tomorrow", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrInvalid):
 		mend := "see whether the provider has a model of this name, and takes agents." + u.agents[0] + " as it is"
 		if u.Provider == config.ProviderOpenAI && e.Config.LLM.OpenAI.BaseURL != "" {

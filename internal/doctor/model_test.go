@@ -54,6 +54,7 @@ func TestModels(t *testing.T) {
 		{http.StatusNotFound, Fail, "a model of this name"},
 		{http.StatusNotFound, Fail, "llm.openai.base_url is the address before chat/completions"},
 		{http.StatusTooManyRequests, Warn, "limit"},
+		{http.StatusPaymentRequired, Fail, "pay or raise the quota"},
 		{http.StatusBadGateway, Fail, "reach the provider"},
 	} {
 		status = tc.answer

@@ -12,6 +12,8 @@ import (
 var (
 	// ErrRateLimited: too many requests (429); RetryAfter may say how long to wait.
 	ErrRateLimited = errors.New("rate limited")
+	// ErrQuota: the account's money, or its quota of the day, is used up (402, some 429). Minutes do not help.
+	ErrQuota = errors.New("quota used up")
 	// ErrUnavailable: the provider did not answer properly (408, 5xx, transport,
 	// an answer that is not the agreed JSON), or the context ended first.
 	ErrUnavailable = errors.New("unavailable")
@@ -131,7 +133,7 @@ var kinds = []struct {
 	name string
 }{
 	{context.Canceled, "canceled"}, {context.DeadlineExceeded, "timeout"},
-	{ErrRateLimited, "rate_limited"}, {ErrUnavailable, "unavailable"}, {ErrInvalid, "invalid"},
+	{ErrRateLimited, "rate_limited"}, {ErrQuota, "quota"}, {ErrUnavailable, "unavailable"}, {ErrInvalid, "invalid"},
 	{ErrAuth, "auth"}, {ErrBlocked, "blocked"}, {ErrCut, "cut"}, {ErrEmpty, "empty"},
 }
 
@@ -157,6 +159,8 @@ func kindOfStatus(status int) error {
 	switch {
 	case status == 429:
 		return ErrRateLimited
+	case status == 402:
+		return ErrQuota
 	case status == 408, status >= 500:
 		return ErrUnavailable
 	case status == 401, status == 403:

@@ -16,6 +16,7 @@ func TestRetryable(t *testing.T) {
 		name  string
 	}{
 		{ErrRateLimited, nil, true, "rate_limited"},
+		{ErrQuota, nil, false, "quota"},
 		{ErrUnavailable, nil, true, "unavailable"},
 		{ErrUnavailable, context.DeadlineExceeded, true, "timeout"},
 		{ErrUnavailable, context.Canceled, false, "canceled"},
@@ -54,7 +55,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{ErrBlocked, 0, true}, {ErrBlocked, 400, true},
 		{ErrInvalid, 400, true}, {ErrInvalid, 413, true}, {ErrInvalid, 422, true},
-		{ErrInvalid, 0, false}, {ErrInvalid, 301, false}, {ErrInvalid, 402, false}, {ErrInvalid, 404, false}, {ErrInvalid, 409, false},
+		{ErrInvalid, 0, false}, {ErrInvalid, 301, false}, {ErrQuota, 402, false}, {ErrQuota, 400, false}, {ErrInvalid, 404, false}, {ErrInvalid, 409, false},
 		{ErrAuth, 400, false}, {ErrAuth, 401, false}, {ErrRateLimited, 429, false}, {ErrUnavailable, 503, false},
 		{ErrCut, 0, false}, {ErrEmpty, 0, false}, {nil, 400, false},
 	} {
@@ -67,7 +68,7 @@ func TestRefused(t *testing.T) {
 
 func TestKindOfStatus(t *testing.T) {
 	for status, want := range map[int]error{
-		301: ErrInvalid, 400: ErrInvalid, 401: ErrAuth, 402: ErrInvalid, 403: ErrAuth, 404: ErrInvalid, 408: ErrUnavailable,
+		301: ErrInvalid, 400: ErrInvalid, 401: ErrAuth, 402: ErrQuota, 403: ErrAuth, 404: ErrInvalid, 408: ErrUnavailable,
 		422: ErrInvalid, 429: ErrRateLimited, 500: ErrUnavailable, 503: ErrUnavailable, 529: ErrUnavailable,
 	} {
 		if got := kindOfStatus(status); got != want {

@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "myao_model_tokens_total", Help: "Tokens that a provider has counted, by direction: input, output.",
 		}, []string{"purpose", "provider", "model", "direction"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_model_errors_total", Help: "Calls of a model that failed, by kind: rate_limited, unavailable, invalid, auth, blocked, cut, empty, canceled, timeout, other.",
+			Name: "myao_model_errors_total", Help: "Calls of a model that failed, by kind: rate_limited, quota, unavailable, invalid, auth, blocked, cut, empty, canceled, timeout, other.",
 		}, []string{"purpose", "provider", "model", "kind"}),
 	}
 	r.MustRegister(m.calls, m.tokens, m.errors)

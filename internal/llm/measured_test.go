@@ -104,7 +104,7 @@ func TestWhatIsExpectedIsZero(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"auth", "blocked", "canceled", "cut", "empty", "invalid", "other", "rate_limited", "timeout", "unavailable"}; !slices.Equal(got, want) {
+	if want := []string{"auth", "blocked", "canceled", "cut", "empty", "invalid", "other", "quota", "rate_limited", "timeout", "unavailable"}; !slices.Equal(got, want) {
 		t.Errorf("kinds\n got %v\nwant %v", got, want)
 	}
 }

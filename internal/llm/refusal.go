@@ -66,11 +66,15 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 	if code := t.clean(told.code); codePattern.MatchString(code) {
 		e.Code = code
 	}
-	switch told.code {
-	case "API_KEY_INVALID": // Google says 400 to a wrong key
+	switch {
+	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
 		e.Kind = ErrAuth
-	case "content_filter", "content_policy_violation": // Azure says 400 to a prompt it blocks
+	case told.code == "content_filter", told.code == "content_policy_violation": // Azure says 400 to a prompt it blocks
 		e.Kind = ErrBlocked
+	case slices.Contains(spentCodes, told.code), status == 429 && header.Get("Retry-After") == "" && spentPattern.MatchString(told.code+" "+told.message):
+		// Google tells of half a minute to wait with a quota of the day, too.
+		e.Kind = ErrQuota
+		return e
 	}
 	e.RetryAfter = retryAfter(header, now)
 	if e.RetryAfter == 0 {
@@ -78,6 +82,20 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 	}
 	return e
 }
+
+var (
+	// spentCodes are what OpenAI calls an account without money. It says 429 to one, as it
+	// does to too many requests.
+	spentCodes = []string{
+		"insufficient_quota", "credit_balance_exhausted", "billing_not_active", "billing_hard_limit_reached",
+		"project_spend_limit_exceeded", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
+	}
+	// spentPattern is how Google and OpenRouter tell in a 429 that the day's quota or the money
+	// is used up: GenerateRequestsPerDayPerProjectPerModel-FreeTier, free-models-per-day, "Your
+	// prepayment credits are depleted". Groq's limits of a day fill up again by the minute, and
+	// come with a Retry-After.
+	spentPattern = regexp.MustCompile(`(?i)per[- ]?day|credits are depleted|spending cap`)
+)
 
 // codePattern is what passes for a provider's name of a failure, and not for its words.
 var codePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
@@ -125,11 +143,19 @@ func readRefusal(body []byte) told {
 	if n, err := strconv.Atoi(strings.Trim(string(inner.Code), `"`)); err == nil {
 		t.status, t.code = n, firstString(inner.Type, inner.Status)
 	}
-	var details []struct{ Reason, RetryDelay string }
+	var details []struct {
+		Reason, RetryDelay string
+		Violations         []struct{ QuotaID string }
+	}
 	_ = json.Unmarshal(inner.Details, &details)
 	for _, d := range details {
 		if d.Reason != "" {
 			t.code = d.Reason
+		}
+		for _, v := range d.Violations { // of a day and of a minute, in any order
+			if v.QuotaID != "" && !spentPattern.MatchString(t.code) {
+				t.code = v.QuotaID
+			}
 		}
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil {
 			t.wait = wait

@@ -101,6 +101,52 @@ func TestRefusalCodes(t *testing.T) {
 	}
 }
 
+// What is used up for today, or until somebody pays, is told from what passes in a minute.
+func TestQuota(t *testing.T) {
+	google := func(message, ids string) string {
+		return `{"error":{"code":429,"message":"` + message + `","status":"RESOURCE_EXHAUSTED","details":[
+			{"@type":"type.googleapis.com/google.rpc.Help","links":[{"description":"Learn more","url":"https://ai.google.dev/gemini-api/docs/rate-limits"}]},
+			{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[` + ids + `]},
+			{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"22s"}]}}`
+	}
+	const (
+		perDay    = `{"quotaMetric":"generativelanguage.googleapis.com/generate_content_free_tier_requests","quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaDimensions":{"location":"global","model":"m"},"quotaValue":"250"}`
+		perMinute = `{"quotaMetric":"generativelanguage.googleapis.com/generate_content_free_tier_requests","quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier","quotaDimensions":{"model":"m"},"quotaValue":"10"}`
+	)
+	tests := []struct {
+		name   string
+		status int
+		header http.Header
+		body   string
+		kind   error
+		code   string
+		after  time.Duration
+	}{
+		{"Gemini, of the day", 429, nil, google("You exceeded your current quota.", perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, of the day before the minute", 429, nil, google("You exceeded your current quota.", perDay+","+perMinute), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, of the day after the minute", 429, nil, google("You exceeded your current quota.", perMinute+","+perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, of the minute", 429, nil, google("You exceeded your current quota.", perMinute), ErrRateLimited, "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", 22 * time.Second},
+		{"Gemini, paid ahead", 429, nil, `{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
+		{"Gemini, a cap", 429, nil, `{"error":{"code":429,"message":"Your billing account has exceeded its monthly spending cap","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
+		{"Gemini, no word", 429, nil, `{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}`, ErrRateLimited, "RESOURCE_EXHAUSTED", 0},
+		{"OpenAI, no money", 429, nil, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, ErrQuota, "insufficient_quota", 0},
+		{"OpenAI, no money left", 429, http.Header{"Retry-After": {"1"}}, `{"error":{"message":"no","type":"insufficient_quota","code":"credit_balance_exhausted"}}`, ErrQuota, "credit_balance_exhausted", 0},
+		{"OpenAI, of the minute", 429, http.Header{"Retry-After": {"7"}}, `{"error":{"message":"Rate limit reached on tokens per min (TPM): Limit 30000. Please try again in 6.1s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 7 * time.Second},
+		{"OpenRouter, of the day", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1741305600000"},"provider_name":null}}}`, ErrQuota, "", 0},
+		{"OpenRouter, of the day, as a success", 200, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. ","code":429}}`, ErrQuota, "", 0},
+		{"OpenRouter, of the minute", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-min. ","code":429}}`, ErrRateLimited, "", 0},
+		{"OpenRouter, no money", 402, nil, `{"error":{"message":"Insufficient credits","code":402}}`, ErrQuota, "", 0},
+		{"DeepSeek, no money", 402, nil, `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, ErrQuota, "invalid_request_error", 0},
+		{"Groq, of a day that passes by the minute", 429, http.Header{"Retry-After": {"432"}}, `{"error":{"message":"Rate limit reached on tokens per day (TPD): Limit 500000. Please try again in 7m12s.","type":"tokens","code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 432 * time.Second},
+	}
+	for _, tt := range tests {
+		_, e := send(t, &Transport{Base: answering(tt.status, tt.header, tt.body)})
+		if e == nil || e.Kind != tt.kind || e.Code != tt.code || e.RetryAfter != tt.after {
+			t.Errorf("%s: got %+v, want %v, %q, %v", tt.name, e, tt.kind, tt.code, tt.after)
+		}
+	}
+}
+
 // An error that comes as a success is an error, with the provider's words.
 func TestErrorsInsteadOfAnswers(t *testing.T) {
 	tests := []struct {
