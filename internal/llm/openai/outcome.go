@@ -1,12 +1,26 @@
 package openai
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
 
 	"myao/internal/llm"
 )
+
+// How servers say that an answer is whole, or was cut. OpenAI's own words stand first; Together
+// says eos, watsonx eos_token, Mistral model_length where the window is full, and what
+// translates from Anthropic or Google may leave their words as they are.
+var (
+	finished = []string{"stop", "", "eos", "eos_token", "end_turn", "stop_sequence"}
+	cut      = []string{"length", "max_tokens", "model_length"}
+)
+
+func isOf(words []string, finish string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, finish) })
+}
 
 // outcome decides what an HTTP success was.
 func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
@@ -33,11 +47,11 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
 	case said.Refusal != "": // its words quote the prompt at times, so they stay out of the error
 		return failed(llm.ErrBlocked, "the model refused", "")
-	case finish == "length":
+	case isOf(cut, finish):
 		return failed(llm.ErrCut, "", text)
-	case finish != "stop" && finish != "":
+	case !isOf(finished, finish):
 		// "abort", "tool_calls" and what else servers invent: not a finished answer.
-		return failed(llm.ErrEmpty, "the answer did not finish", "")
+		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", finish), "")
 	case strings.TrimSpace(text) == "":
 		return failed(llm.ErrEmpty, "no text", "")
 	}
