@@ -263,6 +263,8 @@ func TestErrorsOfTheModelWhenJudging(t *testing.T) {
 		"empty":        {llmtest.Reply{}, typeUnavailable, 0},
 		"blocked":      {llmtest.Reply{Blocked: true}, typeFinal, 0},
 		"key refused":  {llmtest.Fail(401), typeFinal, 0},
+		"no money":     {llmtest.Reply{Status: 429, Code: "insufficient_quota"}, typeFinal, 0},
+		"no JSON":      {llmtest.Reply{Status: 400, Code: "json_validate_failed"}, typeUnavailable, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

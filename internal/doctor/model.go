@@ -113,7 +113,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrEmpty), errors.Is(err, llm.ErrBlocked):
 		return ok("for %s: answers after %s, %d tokens in, %d out", agents, took, answer.Usage.Input, answer.Usage.Output)
 	case errors.Is(err, llm.ErrAuth):
-		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it", "for %s: %v", agents, err)
+		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it, from the country where this machine is", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrQuota):
 		return fail("pay or raise the quota at the provider; a quota of the day is there again tomorrow", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrInvalid):

@@ -69,8 +69,14 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 	switch {
 	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
 		e.Kind = ErrAuth
-	case told.code == "content_filter", told.code == "content_policy_violation": // Azure says 400 to a prompt it blocks
+	case told.code == "FAILED_PRECONDITION" && status == 400: // and to a country that it does not serve
+		e.Kind = ErrAuth
+	case slices.Contains(blockedCodes, told.code), told.message == "Content Exists Risk", told.flagged:
 		e.Kind = ErrBlocked
+	case cutPattern.MatchString(told.message), cutPattern.MatchString(told.attempt):
+		e.Kind = ErrCut
+	case told.code == "json_validate_failed": // Groq's model wrote no JSON, which it may the next time
+		e.Kind = ErrEmpty
 	case slices.Contains(spentCodes, told.code), status == 429 && header.Get("Retry-After") == "" && spentPattern.MatchString(told.code+" "+told.message):
 		// Google tells of half a minute to wait with a quota of the day, too.
 		e.Kind = ErrQuota
@@ -84,6 +90,13 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 }
 
 var (
+	// blockedCodes are what Azure, OpenAI and Alibaba call a prompt that they will not have; they
+	// say 400 to it. DeepSeek has no code of its own for it, and says the same in its message.
+	blockedCodes = []string{"content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed"}
+	// cutPattern is how OpenAI and Groq say 400, and not that an answer was cut, where thoughts
+	// took all the tokens: "Could not finish the message because max_tokens or model output limit
+	// was reached", "max completion tokens reached before generating a valid document".
+	cutPattern = regexp.MustCompile(`^Could not finish the message because max_tokens|max completion tokens reached before`)
 	// spentCodes are what OpenAI calls an account without money. It says 429 to one, as it
 	// does to too many requests.
 	spentCodes = []string{
@@ -107,6 +120,10 @@ type told struct {
 	code   string
 	status int
 	wait   time.Duration
+	// attempt is what Groq could not take for JSON, flagged that OpenRouter's moderation has
+	// stopped the prompt.
+	attempt string
+	flagged bool
 }
 
 // readRefusal reads the shapes in which servers put an error: Google's and
@@ -131,7 +148,8 @@ func readRefusal(body []byte) told {
 	}
 	var inner struct {
 		bare
-		Details json.RawMessage
+		Details, Metadata json.RawMessage
+		Attempt           json.RawMessage `json:"failed_generation"`
 	}
 	if json.Unmarshal(outer.Error, &inner) != nil {
 		inner.bare = bare{Code: outer.Code, Type: outer.Type, Status: outer.Status}
@@ -139,10 +157,16 @@ func readRefusal(body []byte) told {
 	t := told{
 		message: firstString(inner.Message, outer.Error, outer.Message, outer.Detail),
 		code:    firstString(inner.Code, inner.Type, inner.Status),
+		attempt: firstString(inner.Attempt),
 	}
 	if n, err := strconv.Atoi(strings.Trim(string(inner.Code), `"`)); err == nil {
 		t.status, t.code = n, firstString(inner.Type, inner.Status)
 	}
+	var moderation struct {
+		Flagged string `json:"flagged_input"`
+	}
+	_ = json.Unmarshal(inner.Metadata, &moderation)
+	t.flagged = moderation.Flagged != ""
 	var details []struct {
 		Reason, RetryDelay string
 		Violations         []struct{ QuotaID string }

@@ -101,6 +101,36 @@ func TestRefusalCodes(t *testing.T) {
 	}
 }
 
+// What providers say with 400 or 403 is not always that the request is wrong, or the key.
+func TestRefusalsThatAreNot(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		kind   error
+	}{
+		{"thoughts took OpenAI's tokens", 400, `{"error":{"message":"Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.","type":"invalid_request_error","param":null,"code":null}}`, ErrCut},
+		{"thoughts took Groq's tokens", 400, `{"error":{"message":"Failed to validate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"max completion tokens reached before generating a valid document"}}`, ErrCut},
+		{"Groq's model wrote no JSON", 400, `{"error":{"message":"Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"Sure! {"}}`, ErrEmpty},
+		{"a limit that is too high", 400, "{\"error\":{\"message\":\"`max_completion_tokens` must be less than or equal to `8192`\",\"type\":\"invalid_request_error\",\"param\":\"max_completion_tokens\"}}", ErrInvalid},
+		{"a country that Google does not serve", 400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, ErrAuth},
+		{"a schema that Google does not know", 400, `{"error":{"code":400,"message":"Invalid JSON payload received.","status":"INVALID_ARGUMENT"}}`, ErrInvalid},
+		{"Azure's filter", 400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"jailbreak":{"filtered":true,"detected":true}}}}}`, ErrBlocked},
+		{"OpenAI's filter", 400, `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","param":null,"code":"invalid_prompt"}}`, ErrBlocked},
+		{"Alibaba's filter", 400, `{"error":{"message":"Input data may contain inappropriate content.","type":"data_inspection_failed","param":null,"code":"data_inspection_failed"}}`, ErrBlocked},
+		{"DeepSeek's filter", 400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`, ErrBlocked},
+		{"OpenRouter's filter", 403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"PRIVATE","provider_name":"x","model_slug":"m"}}}`, ErrBlocked},
+		{"OpenRouter's key", 403, `{"error":{"code":403,"message":"Key limit exceeded","metadata":{"provider_name":null}}}`, ErrAuth},
+		{"somebody who says so", 400, `{"error":{"message":"no such model: Content Exists Risk","code":"model_not_found"}}`, ErrInvalid},
+	}
+	for _, tt := range tests {
+		_, e := send(t, &Transport{Base: answering(tt.status, nil, tt.body)})
+		if e == nil || e.Kind != tt.kind || e.Status != tt.status || strings.Contains(e.Error(), "PRIVATE") {
+			t.Errorf("%s: got %v, want %v", tt.name, e, tt.kind)
+		}
+	}
+}
+
 // What is used up for today, or until somebody pays, is told from what passes in a minute.
 func TestQuota(t *testing.T) {
 	google := func(message, ids string) string {

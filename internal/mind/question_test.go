@@ -253,6 +253,7 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		out     int
 	}{
 		"once":                     {1000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 410},
+		"and was refused for it":   {1000, []llmtest.Reply{{Status: 400, Message: "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens."}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 9},
 		"each time":                {1000, []llmtest.Reply{thought}, []int{1000, 4000}, "", 802},
 		"after a word":             {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 750, ThoughtTokens: 249}}, []int{1000}, "sev", 999},
 		"after a word or two":      {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 268},
