@@ -1,7 +1,8 @@
 // Package llm is what the rest of the program knows about language models: one
 // question with its whole context goes in, one answer with its token counts
 // comes out. The adapters below this package speak to one provider each. They
-// try once per call: when to try again is decided by whoever calls, from Error.
+// try once per call, but for what was refused for its form alone: when to try again
+// is decided by whoever calls, from Error.
 package llm
 
 import (

@@ -1,5 +1,5 @@
 // Package openai puts every server that speaks OpenAI's chat completions
-// behind llm.Model: OpenAI, Azure, Ollama, vLLM, LiteLLM. Only its Config
+// behind llm.Model: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, LiteLLM. Only its Config
 // decides where a request goes and with which key: the client library's
 // environment variables (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID,
 // OPENAI_CUSTOM_HEADERS, …) are not read.
@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -44,6 +45,9 @@ type Model struct {
 	transport *llm.Transport
 	// newLimit: the server knows max_completion_tokens.
 	newLimit bool
+
+	mu     sync.Mutex
+	learnt map[string]dialect // by model
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -84,7 +88,7 @@ func New(c Config) (*Model, error) {
 	base.RawPath = ""
 	opts = append(opts, option.WithBaseURL(base.String()))
 	// The service made by itself reads no environment; sdk.NewClient would.
-	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: KnowsNewLimit(base)}, nil
+	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: KnowsNewLimit(base), learnt: map[string]dialect{}}, nil
 }
 
 // Credentials puts the key where the host looks for it; none for an empty key.
@@ -125,19 +129,32 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Generate makes exactly one HTTP request. Errors are *llm.Error, see llm.Model.
+// Generate makes one HTTP request. Where that is refused for its form, which costs nothing, it
+// is made again in another, and what was taken is remembered. Errors are *llm.Error, see llm.Model.
 func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := r.Check(provider); err != nil {
 		return llm.Response{}, err
 	}
-	res, err := m.chat.New(r.Context(ctx), m.params(r))
-	if err != nil {
-		return llm.Response{}, m.transport.Failure(ctx, err)
+	d := m.dialect(r.Model)
+	for {
+		res, err := m.chat.New(r.Context(ctx), params(r, d))
+		if err == nil {
+			m.learn(r.Model, d)
+			return outcome(r.Model, res)
+		}
+		refused := m.transport.Failure(ctx, err)
+		next, ok := d.without(refused, r)
+		if !ok {
+			return llm.Response{}, refused
+		}
+		d = next
+		if r.ClientRequestID != "" {
+			r.ClientRequestID = llm.NewClientRequestID(llm.MatterOf(r.ClientRequestID))
+		}
 	}
-	return outcome(r.Model, res)
 }
 
-func (m *Model) params(r llm.Request) sdk.ChatCompletionNewParams {
+func params(r llm.Request, d dialect) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{Model: r.Model}
 	if r.System != "" {
 		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
@@ -145,7 +162,7 @@ func (m *Model) params(r llm.Request) sdk.ChatCompletionNewParams {
 	p.Messages = append(p.Messages, sdk.UserMessage(r.Prompt))
 	switch {
 	case r.MaxOutputTokens == 0:
-	case m.newLimit:
+	case d.newLimit:
 		p.MaxCompletionTokens = sdk.Int(int64(r.MaxOutputTokens))
 	default:
 		p.MaxTokens = sdk.Int(int64(r.MaxOutputTokens))
@@ -153,7 +170,11 @@ func (m *Model) params(r llm.Request) sdk.ChatCompletionNewParams {
 	if r.Temperature != nil {
 		p.Temperature = sdk.Float(*r.Temperature)
 	}
-	if r.Schema != nil {
+	switch {
+	case r.Schema == nil || d.form == byPrompt:
+	case d.form == byObject:
+		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+	default:
 		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
 				Name:   r.Schema.Name,
