@@ -13,6 +13,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 
+	"myao/internal/chat"
 	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/llm"
@@ -104,28 +105,56 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	}
 	defer closeModels()
 	began := e.Clock()
-	answer, err := opened.Response.Model.Generate(ctx, llm.Request{
-		Purpose: llm.PurposeResponse, Model: u.Model, Prompt: "Answer with the single word: ready", MaxOutputTokens: u.MaxOutputTokens,
-		Temperature: u.Temperature,
-	})
+	judges := slices.Contains(u.agents, "judgment")
+	answer, err := opened.Response.Model.Generate(ctx, asked(u, judges))
 	took := e.Clock().Sub(began).Round(time.Millisecond)
+	if err == nil && judges {
+		if _, unread := chat.ParseVerdict(answer.Text, mostDelay); unread != nil {
+			return warn("let agents.judgment have a model that answers in JSON when it is asked to",
+				"for %s: its verdict cannot be read: %s", agents, strings.ReplaceAll(unread.Error(), "\n", "; "))
+		}
+	}
 	switch {
-	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrEmpty), errors.Is(err, llm.ErrBlocked):
+	case err == nil, errors.Is(err, llm.ErrCut), errors.Is(err, llm.ErrBlocked):
 		return ok("for %s: answers after %s, %d tokens in, %d out", agents, took, answer.Usage.Input, answer.Usage.Output)
+	case errors.Is(err, llm.ErrEmpty):
+		return warn("ask once more; if it stays so, "+e.address(u, "take another model"), "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrAuth):
 		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it, from the country where this machine is", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrQuota):
 		return fail("pay or raise the quota at the provider; a quota of the day is there again tomorrow", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrInvalid):
-		mend := "see whether the provider has a model of this name, and takes agents." + u.agents[0] + " as it is"
-		if u.Provider == config.ProviderOpenAI && e.Config.LLM.OpenAI.BaseURL != "" {
-			mend += "; and that llm.openai.base_url is the address before chat/completions, mostly with /v1"
-		}
-		return fail(mend, "for %s: %v", agents, err)
+		return fail(e.address(u, "see whether the provider has a model of this name, and takes agents."+u.agents[0]+" as it is"), "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrRateLimited):
 		return warn("try again later, or raise the provider's limit", "for %s: %v", agents, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fail("ask once more, where the server had to load the model first; else let this machine reach the provider", "for %s: no answer in %s", agents, askFor)
 	}
-	return fail("let this machine reach the provider, and look at its status page", "for %s: %v", agents, err)
+	return fail(e.address(u, "let this machine reach the provider, and look at its status page"), "for %s: %v", agents, err)
+}
+
+// mostDelay is the longest delay of the doctor's verdict, in seconds.
+const mostDelay = 600
+
+// asked is a small question in the form of what the model is wanted for: judgments, or texts.
+func asked(u use, judges bool) llm.Request {
+	r := llm.Request{
+		Purpose: llm.PurposeResponse, Model: u.Model, System: "You are tried out.", Prompt: "Answer with the single word: ready",
+		MaxOutputTokens: u.MaxOutputTokens, Temperature: u.Temperature,
+	}
+	if judges {
+		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(mostDelay)
+		r.Prompt = `Answer with this JSON object: {"should_respond": false, "reason": "ready", "confidence": 1.0, "delay_seconds": null}`
+	}
+	return r
+}
+
+// address adds to a mend, where an address is configured, what that has to be.
+func (e *examination) address(u use, mend string) string {
+	if u.Provider == config.ProviderOpenAI && e.Config.LLM.OpenAI.BaseURL != "" {
+		return mend + "; and see that llm.openai.base_url is the address before chat/completions, mostly with /v1"
+	}
+	return mend
 }
 
 // encryption hides something and reads it again, with every key.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/config"
+	"myao/internal/llm/llmtest"
 )
 
 func TestConfiguration(t *testing.T) {
@@ -59,6 +61,50 @@ func TestModels(t *testing.T) {
 	} {
 		status = tc.answer
 		expect(t, find(true)[0], tc.status, tc.says)
+	}
+}
+
+// A model for judgments is asked for a verdict, in the form in which it will be asked.
+func TestAModelThatJudges(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		reply  llmtest.Reply
+		status Status
+		says   string
+	}{
+		{"a verdict", llmtest.No("ready"), OK, "for response, judgment, memory: answers after"},
+		{"prose", llmtest.Text("ready"), Warn, "agents.judgment"},
+		{"half a verdict", llmtest.Text(`{"should_respond": "no"}`), Warn, "its verdict cannot be read"},
+		{"a list of faults on one line", llmtest.Text(`{}`), Warn, "should_respond is missing: true or false; reason is missing"},
+		{"cut by its thoughts", llmtest.Reply{Cut: true, ThoughtTokens: 10}, OK, "answers after"},
+		{"nothing", llmtest.Reply{}, Warn, "take another model; and see that llm.openai.base_url"},
+		{"LM Studio without /v1", llmtest.Reply{Raw: `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`}, Fail, "base_url is the address before chat/completions"},
+		{"a page", llmtest.Reply{Raw: "<html>Welcome</html>"}, Fail, "base_url is the address before chat/completions"},
+		{"no money", llmtest.Reply{Status: 429, Code: "insufficient_quota"}, Fail, "pay or raise the quota"},
+		{"slow", llmtest.Reply{Delay: time.Minute}, Fail, "had to load the model first"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.New(t, llmtest.Script(tc.reply))
+			c := config.Default()
+			c.LLM.OpenAI.BaseURL = server.URL + "/v1"
+			agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
+			c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: agent}
+			e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+			most := askFor
+			if tc.reply.Delay > 0 {
+				most = 200 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), most)
+			defer cancel()
+			expect(t, e.model(ctx, uses(c)[0]), tc.status, tc.says)
+			for _, call := range server.Calls() {
+				if !call.Judgment() || call.System == "" {
+					t.Errorf("it was asked %s", call.Body)
+				}
+			}
+		})
 	}
 }
 
