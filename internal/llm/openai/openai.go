@@ -140,7 +140,7 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 		res, err := m.chat.New(r.Context(ctx), params(r, d))
 		if err == nil {
 			m.learn(r.Model, d)
-			return outcome(r.Model, res)
+			return outcome(r, res)
 		}
 		refused := m.transport.Failure(ctx, err)
 		next, ok := d.without(refused, r)

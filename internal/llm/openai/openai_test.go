@@ -221,6 +221,21 @@ func TestAnswers(t *testing.T) {
 		{"an answer about the tags", with(says("It thinks between <think> and </think>."), `"stop"`), nil, "It thinks between <think> and </think>."},
 		{"an answer about the closing tag", with(says("Cut at `</think>`."), `"stop"`), nil, "Cut at `</think>`."},
 		{"a verdict about the closing tag", with(says(`{"reason":"what is </think>?"}`), `"stop"`), nil, `{"reason":"what is </think>?"}`},
+		{"Mistral's thoughts", with(says("[THINK]hm\n[/THINK]hello"), `"stop"`), nil, "hello"},
+		{"Mistral's thoughts without an end", with(says("[THINK]hm"), `"length"`), llm.ErrCut, ""},
+		{"Gemma's thoughts", with(says("<|channel>thought\nhm\n<channel|>\nhello"), `"stop"`), nil, "hello"},
+		{"Gemma's thoughts, without a name", with(says("<|channel>\nThe user asks.\n<channel|>\n4"), `"stop"`), nil, "4"},
+		{"Gemma's answer in its thoughts", with(says("<|channel>thought\nhello<channel|>"), `"stop"`), llm.ErrEmpty, ""},
+		{"gpt-oss's thoughts", with(says("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>hello<|return|>"), `"stop"`), nil, "hello"},
+		{"gpt-oss's thoughts in parts", with(says("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>hello"), `"stop"`), nil, "hello"},
+		{"gpt-oss without thoughts", with(says("<|channel|>final<|message|>hello"), `"stop"`), nil, "hello"},
+		{"gpt-oss's verdict", with(says("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{\"a\":1}"), `"stop"`), nil, `{"a":1}`},
+		{"gpt-oss's thoughts without an end", with(says("<|channel|>analysis<|message|>hm"), `"length"`), llm.ErrCut, ""},
+		{"gpt-oss's thoughts without marks", with(says("analysisWe need to answer. And nothing else.assistantfinalfour"), `"stop"`), nil, "four"},
+		{"an analysis", with(says("analysis is what an assistant does"), `"stop"`), nil, "analysis is what an assistant does"},
+		{"an answer about other tags", with(says("It is [THINK] to [/THINK], or <|channel|>final<|message|>."), `"stop"`), nil, "It is [THINK] to [/THINK], or <|channel|>final<|message|>."},
+		{"a verdict about other tags", with(says(`{"reason":"what is [/THINK]?"}`), `"stop"`), nil, `{"reason":"what is [/THINK]?"}`},
+		{"thoughts, and no text", with(`{"role":"assistant","content":null,"reasoning_content":"{\"a\":1}"}`, `"stop"`), llm.ErrEmpty, ""},
 		{"parts", with(parts(`[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hel"},{"type":"text","text":"lo"}]`), `"stop"`), nil, "hello"},
 		{"parts, one of them strange", with(parts(`[{"type":"text","text":{"value":"hm"}},7,{"type":"text","text":"hello"}]`), `"stop"`), nil, "hello"},
 		{"thoughts in a part of text", with(parts(`[{"type":"text","text":"<think>hm</think>hello"}]`), `"stop"`), nil, "hello"},
@@ -264,6 +279,32 @@ func TestAnswers(t *testing.T) {
 			if want := (llm.Usage{Input: 5, Output: 55}); res.Usage != want || res.Model != "gpt-x-001" {
 				t.Errorf("%s: got usage %v of %q", tt.name, res.Usage, res.Model)
 			}
+		}
+	}
+}
+
+// What is JSON, where JSON was asked for, are no thoughts.
+func TestAVerdictAmongTheThoughts(t *testing.T) {
+	t.Parallel()
+	var message string
+	m, _ := setup(t, func(llmtest.Call) llmtest.Reply {
+		return llmtest.Reply{Raw: `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`}
+	})
+	r := request()
+	r.Schema = llm.VerdictSchema(600)
+	const verdict = `{"should_respond":false}`
+	for said, want := range map[string]string{
+		fmt.Sprintf(`{"role":"assistant","content":null,"reasoning_content":%q}`, verdict):                verdict,
+		fmt.Sprintf(`{"role":"assistant","content":"","reasoning":%q,"reasoning_content":null}`, verdict): verdict,
+		fmt.Sprintf(`{"role":"assistant","content":%q,"reasoning_content":"{}"}`, verdict):                verdict,
+		`{"role":"assistant","content":null,"reasoning_content":"hm, {}"}`:                                "",
+		`{"role":"assistant","content":null,"reasoning_content":"{\"a\":"}`:                               "",
+		`{"role":"assistant","content":null,"reasoning_content":{"a":1}}`:                                 "",
+	} {
+		message = said
+		res, err := m.Generate(t.Context(), r)
+		if res.Text != want || errors.Is(err, llm.ErrEmpty) != (want == "") {
+			t.Errorf("%s: got %q, %v, want %q", said, res.Text, err, want)
 		}
 	}
 }

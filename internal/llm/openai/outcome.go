@@ -23,14 +23,14 @@ func isOf(words []string, finish string) bool {
 }
 
 // outcome decides what an HTTP success was.
-func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
+func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
 		// Completion tokens include what a reasoning model thought.
 		Usage: llm.Counted(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
 	}
 	if res.Model == "" {
-		res.Model = asked
+		res.Model = r.Model
 	}
 	failed := func(kind error, message, text string) (llm.Response, error) {
 		res.Text = text
@@ -41,6 +41,9 @@ func outcome(asked string, c *sdk.ChatCompletion) (llm.Response, error) {
 	}
 	said := c.Choices[0].Message
 	text := words(said)
+	if r.Schema != nil && strings.TrimSpace(text) == "" {
+		text = verdict(said)
+	}
 	finish := c.Choices[0].FinishReason
 	switch {
 	case finish == "content_filter":

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -29,18 +30,54 @@ func words(m sdk.ChatCompletionMessage) string {
 	return withoutThoughts(b.String())
 }
 
+// thoughts is how a model marks them, as regular expressions.
+type thoughts struct{ opening, closing *regexp.Regexp }
+
+var marked = []thoughts{
+	{regexp.MustCompile(`<think>`), regexp.MustCompile(`</think>`)},                                                       // DeepSeek-R1, Qwen and most others
+	{regexp.MustCompile(`\[THINK\]`), regexp.MustCompile(`\[/THINK\]`)},                                                   // Mistral's
+	{regexp.MustCompile(`<\|channel>`), regexp.MustCompile(`<channel\|>`)},                                                // Gemma 4
+	{regexp.MustCompile(`<\|channel\|>`), regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
+}
+
+// ending is what gpt-oss ends an answer with.
+var ending = regexp.MustCompile(`<\|(?:return|end)\|>$`)
+
 // withoutThoughts takes away the thoughts that stand before an answer where the
-// server has no parser for them: DeepSeek-R1 and Qwen behind Ollama or vLLM.
+// server has no parser for them: open models behind Ollama, vLLM, llama.cpp or MLX.
 // Some templates put the opening tag into the prompt, and only the closing one
 // comes back. Cut before that, such thoughts cannot be told from an answer.
 func withoutThoughts(text string) string {
-	const opening, closing = "<think>", "</think>"
 	begin := strings.TrimSpace(text)
-	thoughts, answer, closed := strings.Cut(begin, closing)
-	switch {
-	case strings.HasPrefix(begin, opening): // never closed: thoughts to the end, and no answer
-	case !closed, strings.Contains(thoughts, opening), strings.HasSuffix(thoughts, "`"), strings.HasPrefix(begin, "{"):
-		return text // an answer, which may speak of the tags
+	for _, t := range marked {
+		opening, closing := t.opening.FindStringIndex(begin), t.closing.FindStringIndex(begin)
+		switch {
+		case opening != nil && opening[0] == 0 && closing == nil:
+			return "" // never closed: thoughts to the end, and no answer
+		case opening != nil && opening[0] == 0:
+		case closing == nil, opening != nil && opening[0] <= closing[0], strings.HasSuffix(begin[:closing[0]], "`"), strings.HasPrefix(begin, "{"):
+			continue // an answer, which may speak of the tags
+		}
+		return strings.TrimSpace(ending.ReplaceAllString(strings.TrimSpace(begin[closing[1]:]), ""))
 	}
-	return strings.TrimSpace(answer)
+	// gpt-oss, where the server leaves out what it marks them with, but not the names.
+	if _, answer, found := strings.Cut(begin, "assistantfinal"); found && strings.HasPrefix(begin, "analysis") {
+		return strings.TrimSpace(answer)
+	}
+	return text
+}
+
+// verdict is the JSON object that a server took for thoughts, since none stand before it: vLLM
+// does, where a schema leaves a model no room for them. Empty if there is none.
+func verdict(m sdk.ChatCompletionMessage) string {
+	for _, field := range []string{"reasoning_content", "reasoning"} {
+		var said string
+		if json.Unmarshal([]byte(m.JSON.ExtraFields[field].Raw()), &said) != nil {
+			continue
+		}
+		if said = strings.TrimSpace(said); strings.HasPrefix(said, "{") && json.Valid([]byte(said)) {
+			return said
+		}
+	}
+	return ""
 }
