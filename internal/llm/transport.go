@@ -31,6 +31,8 @@ type Transport struct {
 	Provider string
 	// Credentials are set on each request; their values never appear in an error.
 	Credentials http.Header
+	// Adjust, where set, changes what the library would send; its body is to stay as it is.
+	Adjust func(*http.Request)
 	// Base sends; nil is http.DefaultTransport.
 	Base http.RoundTripper
 	// Rewrite, where set, turns the body of a success into what the library may see.
@@ -60,6 +62,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if id, ok := req.Context().Value(clientRequestIDKey{}).(string); ok {
 		req.Header.Set(ClientRequestIDHeader, id)
+	}
+	if t.Adjust != nil {
+		t.Adjust(req)
 	}
 	base := t.Base
 	if base == nil {

@@ -63,7 +63,7 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		u.RawQuery, u.Fragment = "", ""
 		endpoint = strings.TrimRight(u.String(), "/")
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Rewrite: rewrite}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: byName, Rewrite: rewrite}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}
@@ -84,6 +84,14 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		return nil, fmt.Errorf("open gemini: %w", err)
 	}
 	return &Model{client: client, transport: t}, nil
+}
+
+// byName has Google name what the library would have it number, such as why an answer
+// ended: of the newer numbers there is no list. Both take either.
+func byName(r *http.Request) {
+	q := r.URL.Query()
+	q.Set("$alt", "json")
+	r.URL.RawQuery = q.Encode()
 }
 
 // Close lets go of the connections. Calls that run are not interrupted.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,6 +43,10 @@ func TestWire(t *testing.T) {
 	c := s.Calls()[0]
 	if c.Path != "/v1beta/models/gemini-x:generateContent" || strings.Contains(c.Query, "key") {
 		t.Errorf("got %s?%s", c.Path, c.Query)
+	}
+	// Names of enums, and not numbers, which are not all known.
+	if q, err := url.ParseQuery(c.Query); err != nil || !reflect.DeepEqual(q, url.Values{"$alt": {"json"}}) {
+		t.Errorf("got query %s, %v", c.Query, err)
 	}
 	if got := c.Header.Values("X-Goog-Api-Key"); !reflect.DeepEqual(got, []string{"AIza-secret"}) {
 		t.Errorf("got key header %q", got)
@@ -136,6 +141,8 @@ func TestAnswers(t *testing.T) {
 		{"unknown number", with(hello, `99`), llm.ErrBlocked, ""},
 		{"malformed call", with(``, `"MALFORMED_FUNCTION_CALL"`), llm.ErrEmpty, ""},
 		{"malformed call by number", with(``, `10`), llm.ErrEmpty, ""},
+		{"malformed answer", with(``, `"MALFORMED_RESPONSE"`), llm.ErrEmpty, ""},
+		{"calls of tools", with(``, `"TOO_MANY_TOOL_CALLS"`), llm.ErrEmpty, ""},
 		{"prompt blocked", `{"promptFeedback":{"blockReason":"SAFETY"}}`, llm.ErrBlocked, ""},
 		{"prompt blocked by number", `{"promptFeedback":{"blockReason":2}}`, llm.ErrBlocked, ""},
 		{"prompt blocked for an unknown reason", `{"promptFeedback":{"blockReason":"BAD_HAIR_DAY"}}`, llm.ErrBlocked, ""},

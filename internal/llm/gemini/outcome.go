@@ -27,7 +27,7 @@ func (a answer) response(asked, text string) (llm.Response, error) {
 	case "MAX_TOKENS":
 		res.Text = text
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
 		// The model lost its way; asked again it often finds it.
 		return failed(llm.ErrEmpty, "finish reason "+a.finish)
 	default:
