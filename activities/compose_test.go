@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,26 @@ func TestComposeAnAnswer(t *testing.T) {
 			t.Errorf("the model was asked %+v", call)
 		}
 	})
+}
+
+// A model may go on with the conversation behind its answer, in the name of who asked.
+func TestComposeNobodyElsesWords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(func(c llmtest.Call) llmtest.Reply {
+		lines := regexp.MustCompile(`(?m)^\*\*[0-9 :-]+(\*\* .+:)$`).FindAllStringSubmatch(c.System, -1)
+		if len(lines) == 0 {
+			t.Errorf("nobody speaks in %s", c.System)
+			return llmtest.Text("Seven.")
+		}
+		return llmtest.Text("Seven.\n\n**2999-01-01 12:00:00" + lines[0][1] + "\nThank you, that was it!")
+	}))
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
+	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != "Seven." {
+		t.Errorf("the outbox has %+v", parts)
+	}
 }
 
 // Slack knows of a thread that the bot is called into what the database does not.

@@ -20,3 +20,20 @@ func Unlabelled(reply string, p chat.Persona) string {
 	}
 	return reply
 }
+
+// messageLine is a line as those above which messages stand in the prompt: when, and who.
+var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\*\*)( [^\n]*:)[ \t]*$`)
+
+// Alone is a reply without the messages that a model goes on to write behind it in the
+// names of those who speak in the prompt, after its pattern. A line that stands there is one
+// that it quotes. Where nothing could be seen before them, the reply stays as it is.
+func Alone(reply, shown string) string {
+	for _, at := range messageLine.FindAllStringSubmatchIndex(reply, -1) {
+		when, who := reply[at[2]:at[3]], reply[at[4]:at[5]]
+		invented := strings.Contains(shown, "**"+who+"\n") && !strings.Contains(shown, when+who+"\n")
+		if before := strings.TrimSpace(reply[:at[0]]); invented && Visible(before) {
+			return before
+		}
+	}
+	return reply
+}

@@ -34,3 +34,25 @@ func TestUnlabelled(t *testing.T) {
 		}
 	}
 }
+
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	const shown = "**2024-03-01 12:00:00** alice:\nWho knows?\n\n**2024-03-01 12:01:00** みゃお:\nI do.\n\n---\nCurrent time: 2024-03-01 12:02:00 UTC"
+	for _, tt := range []struct{ name, reply, want string }{
+		{"one message", "It is in the wiki.\n\nThere.", "It is in the wiki.\n\nThere."},
+		{"what somebody may say next", "It is in the wiki.\n\n**2024-03-01 12:03:00** alice:\nThanks!\n\n**2024-03-01 12:04:00** myao:\nNot at all.", "It is in the wiki."},
+		{"escaped", "It is.\n\\**2024-03-01 12:03:00** alice:\nThanks!", "It is."},
+		{"its own", "そうだよ。\n**2024-03-01 12:03:00** みゃお:\nたぶん", "そうだよ。"},
+		{"what somebody has said", "This:\n\n**2024-03-01 12:00:00** alice:\nWho knows?", "This:\n\n**2024-03-01 12:00:00** alice:\nWho knows?"},
+		{"a quote, and what comes next", "This:\n**2024-03-01 12:00:00** alice:\nWho knows?\n**2024-03-01 12:03:00** みゃお:\nMe.", "This:\n**2024-03-01 12:00:00** alice:\nWho knows?"},
+		{"a time in bold", "Until **2024-03-01 12:03:00** at most:\n- one", "Until **2024-03-01 12:03:00** at most:\n- one"},
+		{"a list of times", "**2024-03-01 12:03:00** the build began\n**2024-03-01 12:04:00** it ended", "**2024-03-01 12:03:00** the build began\n**2024-03-01 12:04:00** it ended"},
+		{"times of something else", "What happened:\n\n**2024-03-01 12:03:00** the build:\n- it failed", "What happened:\n\n**2024-03-01 12:03:00** the build:\n- it failed"},
+		{"nothing else", "**2024-03-01 12:03:00** alice:\nThanks!", "**2024-03-01 12:03:00** alice:\nThanks!"},
+		{"nothing else to see", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!"},
+	} {
+		if got := Alone(tt.reply, shown); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
