@@ -42,6 +42,8 @@ type Error struct {
 	// Code is the provider's name of the failure, as insufficient_quota: one word without
 	// anything of a prompt; empty where it has none.
 	Code string
+	// TooLong is set where the request is longer than the model, or its provider, takes.
+	TooLong bool
 	// RetryAfter is how long the provider wants to be left alone; 0 when it does not say.
 	RetryAfter time.Duration
 	// Message is one bounded line that says what happened.

@@ -66,6 +66,7 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 	if code := t.clean(told.code); codePattern.MatchString(code) {
 		e.Code = code
 	}
+	e.TooLong = status == 413 || (status == 400 || status == 422) && longPattern.MatchString(told.code+" "+told.message)
 	switch {
 	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
 		e.Kind = ErrAuth
@@ -97,6 +98,9 @@ var (
 	// took all the tokens: "Could not finish the message because max_tokens or model output limit
 	// was reached", "max completion tokens reached before generating a valid document".
 	cutPattern = regexp.MustCompile(`^Could not finish the message because max_tokens|max completion tokens reached before`)
+	// longPattern is how OpenAI, llama.cpp, vLLM and Google say that a prompt, with what may be
+	// answered, is longer than the model's window.
+	longPattern = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context size|input token count .*exceeds`)
 	// spentCodes are what OpenAI calls an account without money. It says 429 to one, as it
 	// does to too many requests.
 	spentCodes = []string{

@@ -131,6 +131,29 @@ func TestRefusalsThatAreNot(t *testing.T) {
 	}
 }
 
+// What is too long is known from what is wrong in another way.
+func TestTooLong(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		want   bool
+	}{
+		"OpenAI":            {400, `{"error":{"message":"This model's maximum context length is 16385 tokens. However, your messages resulted in 30000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, true},
+		"vLLM":              {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).","type":"BadRequestError","param":null,"code":400}`, true},
+		"llama.cpp":         {400, `{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`, true},
+		"Gemini":            {400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, true},
+		"Groq":              {413, `{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, true},
+		"as a success":      {200, `{"error":{"message":"This endpoint's maximum context length is 8192 tokens.","code":400}}`, true},
+		"no such parameter": {400, `{"error":{"message":"Unsupported value: 'temperature'","type":"invalid_request_error","code":"unsupported_value"}}`, false},
+		"an outage":         {503, `{"error":{"message":"maximum context length"}}`, false},
+	} {
+		_, e := send(t, &Transport{Base: answering(tt.status, nil, tt.body)})
+		if e == nil || e.TooLong != tt.want || e.Retryable() != (tt.status == 503) {
+			t.Errorf("%s: got %+v, want too long %v", name, e, tt.want)
+		}
+	}
+}
+
 // What is used up for today, or until somebody pays, is told from what passes in a minute.
 func TestQuota(t *testing.T) {
 	google := func(message, ids string) string {

@@ -87,14 +87,12 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	for _, said := range r.Target() {
 		o.Bare = o.Bare || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
-	system, user, err := m.Prompts.Response(r.Context, o)
-	if err != nil {
-		return Reply{}, &Unaskable{err}
-	}
-	return Reply{
-		Question: m.question(agent, chat.Scope(c), llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}),
-		Saw:      r.Saw,
-	}, nil
+	q, err := m.fitting(agent, chat.Scope(c), func(room int) (llm.Request, error) {
+		o.Room = room
+		system, user, err := m.Prompts.Response(r.Context, o)
+		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}, err
+	})
+	return Reply{Question: q, Saw: r.Saw}, err
 }
 
 // Judgment is the question whether to speak, which may have to be put again.
@@ -116,13 +114,11 @@ func (j Judgment) Question(fault string) (Question, error) {
 	agent := j.mind.Agents.Judgment
 	o := j.mind.options(agent, j.read)
 	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
-	system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
-	if err != nil {
-		return Question{}, &Unaskable{err}
-	}
-	return j.mind.question(agent, j.scope, llm.Request{
-		Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay),
-	}), nil
+	return j.mind.fitting(agent, j.scope, func(room int) (llm.Request, error) {
+		o.Room = room
+		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
+		return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay)}, err
+	})
 }
 
 // Unaskable is a question that no further attempt would bring about: its template is broken.

@@ -21,6 +21,24 @@ type Question struct {
 	agent    Agent
 	scope    chat.Scope // what it is about, for the account
 	decision string
+	// within is the same question with so many characters of what was said; nil where that is
+	// not for it to choose.
+	within func(room int) (llm.Request, error)
+}
+
+// rooms are how many characters of what was said are shown, one after the other, where a model's
+// window is smaller than was thought.
+var rooms = []int{40_000, 12_000, 4_000}
+
+// fitting is a question that can be put with less of what was said.
+func (m *Mind) fitting(a Agent, s chat.Scope, within func(room int) (llm.Request, error)) (Question, error) {
+	r, err := within(0)
+	if err != nil {
+		return Question{}, &Unaskable{err}
+	}
+	q := m.question(a, s, r)
+	q.within = within
+	return q, nil
 }
 
 func (m *Mind) question(a Agent, s chat.Scope, r llm.Request) Question {
@@ -66,9 +84,9 @@ type thinker struct {
 func (q Question) Ask(ctx context.Context) (llm.Response, error) {
 	more, who := q.WithRoom(), thinker{q.agent.Provider, q.Model, q.Purpose}
 	if _, known := q.mind.thinkers.Load(who); known {
-		return more.attempt(ctx)
+		return more.fitted(ctx)
 	}
-	answer, err := q.attempt(ctx)
+	answer, err := q.fitted(ctx)
 	if !errors.Is(err, llm.ErrCut) || more.MaxOutputTokens <= q.MaxOutputTokens {
 		return answer, err
 	}
@@ -77,12 +95,33 @@ func (q Question) Ask(ctx context.Context) (llm.Response, error) {
 		return answer, err
 	}
 	q.mind.thinkers.Store(who, true)
-	whole, failure := more.attempt(ctx)
+	whole, failure := more.fitted(ctx)
 	used := answer.Usage.Plus(whole.Usage)
 	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {
 		answer, err = whole, failure
 	}
 	answer.Usage = used
+	return answer, err
+}
+
+// fitted puts the question, and where it is longer than the model's window, which costs
+// nothing, with less of what was said.
+func (q Question) fitted(ctx context.Context) (llm.Response, error) {
+	answer, err := q.attempt(ctx)
+	for _, room := range rooms {
+		var refused *llm.Error
+		if q.within == nil || !errors.As(err, &refused) || !refused.TooLong {
+			break
+		}
+		less, failure := q.within(room)
+		if failure != nil || less.System == q.System {
+			continue
+		}
+		q.mind.Logger.WarnContext(ctx, "the prompt is longer than the model's window: it is asked with fewer messages",
+			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes", len(q.System), "then", len(less.System))
+		q.System, q.Prompt = less.System, less.Prompt
+		answer, err = q.attempt(ctx)
+	}
 	return answer, err
 }
 

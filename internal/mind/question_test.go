@@ -296,3 +296,79 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		}
 	}
 }
+
+// A window that is smaller than was thought is asked with less, the newest of it.
+func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
+	t.Parallel()
+	tooLong := llmtest.Reply{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 4096 tokens."}
+	for name, c := range map[string]struct {
+		window int // in bytes of the prompt
+		asked  int
+		fits   bool
+	}{
+		"all of it": {200_000, 1, true}, "a part": {50_000, 2, true}, "little": {20_000, 3, true}, "the newest of it": {10_000, 4, true}, "none": {100, 4, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, sqliteURL(t))
+			b.meet(public("C1", "general"))
+			for range 45 {
+				b.say("C1", time.Hour, strings.Repeat("much to say ", 250))
+			}
+			m := b.say("C1", 0, "and how many dwarfs?")
+			lines := b.log()
+			b.model.Handle(func(call llmtest.Call) llmtest.Reply {
+				if len(call.System) > c.window {
+					return tooLong
+				}
+				return note(call)
+			})
+			where := chat.Conversation{Team: "T1", Channel: "C1"}
+			r, err := b.Reply(t.Context(), where, m.TS, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := b.Judgment(t.Context(), where, 600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judged, err := j.Question("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []Question{r.Question, judged} {
+				b.model.Forget()
+				lines.Reset()
+				_, err := q.For("run/1").Ask(t.Context())
+				if (err == nil) != c.fits || err != nil && !errors.Is(err, llm.ErrInvalid) {
+					t.Errorf("%s: got %v", q.Purpose, err)
+				}
+				calls := b.model.Calls()
+				if told := strings.Count(lines.String(), "asked with fewer messages"); len(calls) != c.asked || told != c.asked-1 {
+					t.Errorf("%s: it was asked %d times, and the log tells of %d; want %d", q.Purpose, len(calls), told, c.asked)
+				}
+				for i, call := range calls {
+					if !strings.Contains(call.System, "and how many dwarfs?") || i > 0 && len(call.System) >= len(calls[i-1].System) {
+						t.Errorf("%s: question %d has %d bytes", q.Purpose, i, len(call.System))
+					}
+				}
+			}
+		})
+	}
+}
+
+// What cannot be made shorter is not asked twice.
+func TestAShortPromptIsNotMadeShorter(t *testing.T) {
+	t.Parallel()
+	b := setup(t, sqliteURL(t))
+	b.meet(public("C1", "general"))
+	m := b.say("C1", 0, "how many dwarfs?")
+	b.model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
+	r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Ask(t.Context()); !errors.Is(err, llm.ErrInvalid) || len(b.model.Calls()) != 1 {
+		t.Errorf("got %v after %d calls", err, len(b.model.Calls()))
+	}
+}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"unicode/utf8"
 
@@ -15,7 +16,8 @@ const (
 	// messageAtMost bounds, in characters, one message's text: Slack advises as much and
 	// takes ten times that (docs.slack.dev/reference/methods/chat.postMessage).
 	messageAtMost = 4000
-	// promptAtMost bounds, in characters, all messages, with their heads and files.
+	// promptAtMost bounds, in characters, all messages, with their heads and files, unless
+	// Options.Room does.
 	promptAtMost = 120_000
 )
 
@@ -36,7 +38,8 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 			total += m.size()
 		}
 	}
-	if total <= promptAtMost {
+	room := cmp.Or(o.Room, promptAtMost)
+	if total <= room {
 		return c, v
 	}
 	sizes := map[string]int{} // by ts: a parent stands in two places
@@ -45,7 +48,7 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 			sizes[m.ts] += m.size()
 		}
 	}
-	c = fit(c, sizes, o.Answered, whole)
+	c = fit(c, sizes, room, o.Answered, whole)
 	return c, r.view(c, o)
 }
 
@@ -67,12 +70,12 @@ func (m messageView) size() int {
 	return n
 }
 
-// fit leaves the newest messages, those in question first, and before them the target's
+// fit leaves the newest messages that there is room for, those in question first, and before them the target's
 // root and the one that is answered. One is left in any case.
-func fit(c chat.Context, sizes map[string]int, answered string, whole bool) chat.Context {
+func fit(c chat.Context, sizes map[string]int, room int, answered string, whole bool) chat.Context {
 	all := c.Conversation.All()
 	slices.Reverse(all)
-	room, kept := promptAtMost, map[string]bool{}
+	kept := map[string]bool{}
 	keep := func(m chat.Message) { room, kept[m.TS] = room-sizes[m.TS], true }
 	for _, m := range all {
 		if m.TS == answered || m.TS == c.TargetThread {

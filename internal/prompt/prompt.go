@@ -38,6 +38,9 @@ type Options struct {
 	WindowHours int
 	// Bare is set when the message to answer only calls the bot (see BareMention).
 	Bare bool
+	// Room is how many characters all messages may have together; 0: as many as a common
+	// window holds.
+	Room int
 	// Answered is the ts of the message to answer, which is shown however little room there
 	// is, and named where it is not the newest. A judgment needs none: it is about the newest.
 	Answered string
