@@ -168,7 +168,7 @@ func (s *starter) registerAttributes(ctx context.Context) error {
 			s.attributes.Store(known)
 			s.registered.Store(true)
 			if !known {
-				s.Logger.Warn("the Temporal server lets nobody register search attributes; conversations go without",
+				s.Logger.Warn("the Temporal server lets nobody register search attributes, or has one that is no Keyword; conversations go without",
 					"attributes", []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase})
 			}
 			return nil

@@ -168,36 +168,42 @@ func summary(c chat.Conversation, name string) string {
 
 // KnowsAttributes reports whether the server knows our search attributes. It registers none.
 func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bool, error) {
-	missing, err := missingAttributes(ctx, c, namespace)
+	missing, usable, err := missingAttributes(ctx, c, namespace)
 	if err != nil {
 		return refused(err)
 	}
-	return len(missing) == 0, nil
+	return usable && len(missing) == 0, nil
 }
 
-func missingAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
+// missingAttributes are those that the server does not know. None is usable where one is
+// there that is no keyword: the server refuses the signal that would start a
+// conversation with a value for it, and no name can be registered twice.
+func missingAttributes(ctx context.Context, c client.Client, namespace string) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
 	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	missing := map[string]enumspb.IndexedValueType{}
+	missing, usable = map[string]enumspb.IndexedValueType{}, true
 	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
-		if _, ok := known.GetCustomAttributes()[name]; !ok {
+		switch kind, there := known.GetCustomAttributes()[name]; {
+		case !there:
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		case kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
+			usable = false
 		}
 	}
-	return missing, nil
+	return missing, usable, nil
 }
 
 // RegisterAttributes makes the search attributes known to the server. registered
-// is false, without an error, where the server does not let us.
+// is false, without an error, where the server does not let us, or has one of another type.
 func RegisterAttributes(ctx context.Context, c client.Client, namespace string) (registered bool, err error) {
-	missing, err := missingAttributes(ctx, c, namespace)
+	missing, usable, err := missingAttributes(ctx, c, namespace)
 	if err != nil {
 		return refused(err)
 	}
-	if len(missing) == 0 {
-		return true, nil
+	if len(missing) == 0 || !usable {
+		return usable, nil
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: namespace, SearchAttributes: missing,

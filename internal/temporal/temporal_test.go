@@ -15,6 +15,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -318,6 +319,43 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 	if err := converter.GetDefaultDataConverter().FromPayloads(
 		history(t, c, conv.ID(), "")[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil || !in.Attributes || in.Phase != phase || phase == conversation.Idle {
 		t.Errorf("the workflow is not told of its attributes: %+v, %v", in, err)
+	}
+}
+
+// An attribute of another type would have the server refuse every signal that may start a
+// conversation: they go without any, as where there is no room for ours.
+func TestAttributesThatCannotBeHad(t *testing.T) {
+	address := testserver.Temporal(t)
+	for name, theirs := range map[string]map[string]enumspb.IndexedValueType{
+		"another type": {conversation.AttributePhase: enumspb.INDEXED_VALUE_TYPE_INT},
+		"no room": { // a server with visibility in SQL has room for ten keywords
+			"K1": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K2": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K3": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			"K4": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K5": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K6": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			"K7": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K8": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, address)
+			c := connect(t, address, ns)
+			await(t, "the namespace to take them", func(ctx context.Context) error {
+				_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: ns, SearchAttributes: theirs})
+				return err
+			})
+			var registered bool
+			await(t, "the server's word", func(ctx context.Context) (err error) {
+				registered, err = RegisterAttributes(ctx, c, ns)
+				return err
+			})
+			known, err := KnowsAttributes(t.Context(), c, ns)
+			if registered || known || err != nil {
+				t.Errorf("registered %v, known %v, %v; want neither", registered, known, err)
+			}
+			conv := chat.Conversation{Team: "T1", Channel: "C1"}
+			sender := Sender{Client: c, Attributes: func() bool { return registered }, Forgotten: func() { t.Error("the server is said to have been set up anew") }}
+			if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
