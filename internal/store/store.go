@@ -66,7 +66,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		dialector = gormlite.OpenDB(db)
 	} else {
 		s.location = "postgres"
-		dialector = postgres.New(postgres.Config{DSN: url, OptionOpenDB: []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(planOnce)}})
+		pool, err := openPostgres(url)
+		if err != nil {
+			return nil, fmt.Errorf("open database %s: %w", s.location, err)
+		}
+		dialector = postgres.New(postgres.Config{Conn: pool})
 	}
 	db, err := gorm.Open(dialector, &gorm.Config{
 		// gorm's logger prints the values of a slow or failed statement: what people said.
@@ -75,10 +79,6 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
 	})
-	if unusable := (*pgconn.ParseConfigError)(nil); errors.As(err, &unusable) {
-		// Its text holds the URL, and parts of a password that it does not take for one.
-		err = errors.New("the URL, with the options of the environment, cannot be used")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", s.location, err)
 	}
@@ -96,6 +96,26 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	return s, nil
 }
+
+// openPostgres makes a pool of connections to a Postgres, of which there are none yet.
+func openPostgres(url string) (*sql.DB, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		// Its text holds the URL, and parts of a password that it does not take for one.
+		return nil, errors.New("the URL, with the options of the environment, cannot be used")
+	}
+	// After a failover a connection may lead to what is a standby now, where it answers for
+	// ever and writes nothing: the next one is made to who is the primary then.
+	keep := c.OnPgError
+	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return err.Code != readOnlyTransaction && keep(conn, err)
+	}
+	return stdlib.OpenDB(*c, stdlib.OptionAfterConnect(planOnce)), nil
+}
+
+// readOnlyTransaction is what Postgres says of a write where there are none
+// (postgresql.org/docs/current/errcodes-appendix.html).
+const readOnlyTransaction = "25006"
 
 // planOnce has Postgres plan a statement once for a connection, whatever its values: those
 // are the plans that the tests look at. By itself it would plan each anew for its first five

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -19,11 +20,18 @@ func (s *Store) Writable(ctx context.Context) error {
 		return fmt.Errorf("write to database: %w", err)
 	}
 	if s.sqlite == "" {
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("reach database: %w", err)
+		}
+		defer func() { _ = conn.Close() }()
 		var readOnly string
-		if err := pool.QueryRowContext(ctx, "SHOW transaction_read_only").Scan(&readOnly); err != nil {
+		if err := conn.QueryRowContext(ctx, "SHOW transaction_read_only").Scan(&readOnly); err != nil {
 			return fmt.Errorf("reach database: %w", err)
 		}
 		if readOnly == "on" {
+			// The next one may lead elsewhere: see openPostgres.
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 			return errors.New("write to database: it is read-only, as a standby is")
 		}
 		return nil

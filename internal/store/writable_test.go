@@ -49,3 +49,37 @@ func TestWritableOfAStandby(t *testing.T) {
 		t.Errorf("read-only: %v", err)
 	}
 }
+
+// A connection that has come to be one to a standby, as in a failover, is left: the next
+// write has another, and so has the next look.
+func TestConnectionsToAStandbyAreLeft(t *testing.T) {
+	t.Parallel()
+	for what, write := range map[string]func(database) error{
+		"a statement": func(db database) error { return db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "general"}) },
+		"a transaction": func(db database) error {
+			m := said(at(1), "")
+			_, err := db.Record(t.Context(), m, keep(m))
+			return err
+		},
+		"a look": func(db database) error { return db.Writable(t.Context()) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			db := migrated(t, testserver.Postgres(t))
+			pool, err := db.db.DB()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool.SetMaxOpenConns(1)
+			if _, err := pool.ExecContext(t.Context(), "SET default_transaction_read_only = on"); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(db); err == nil || !strings.Contains(err.Error(), "read-only") {
+				t.Errorf("on a standby: %v", err)
+			}
+			if err := write(db); err != nil {
+				t.Errorf("where the primary is again: %v", err)
+			}
+		})
+	}
+}
