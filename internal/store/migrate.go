@@ -113,22 +113,37 @@ func (p Progress) wait() (over func()) {
 	}
 }
 
-// lockPostgres holds goose's own lock, for longer than goose would: for all migrations.
+// lockEvery is how often a lock is tried for that another program holds.
+const lockEvery = time.Second
+
+// lockPostgres holds goose's own lock, for longer than goose would: for all migrations. It
+// holds it by a transaction, not as goose does by a session: a pooler that gives each
+// transaction a connection of its own (PgBouncer's transaction mode) would leave a session's
+// lock on one of its connections, and unlock another.
 func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err error) {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
-	if err != nil {
-		return nil, fmt.Errorf("lock migrations: %w", err)
+	for {
+		tx, err := pool.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, fmt.Errorf("lock migrations: %w", err)
+		}
+		var locked bool
+		// A server that ends transactions in which nothing is done would end this one's lock.
+		const query = "SELECT pg_try_advisory_xact_lock($1) FROM set_config('idle_in_transaction_session_timeout', '0', TRUE)"
+		if err := tx.QueryRowContext(ctx, query, lock.DefaultLockID).Scan(&locked); err != nil {
+			return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), tx.Rollback())
+		}
+		if locked {
+			return tx.Commit, nil
+		}
+		if err := tx.Rollback(); err != nil {
+			return nil, fmt.Errorf("lock migrations: %w", err)
+		}
+		select {
+		case <-time.After(lockEvery):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lock migrations: %w", ctx.Err())
+		}
 	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("lock migrations: %w", err)
-	}
-	if err := locker.SessionLock(ctx, conn); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
-	}
-	return func() error {
-		return errors.Join(locker.SessionUnlock(context.WithoutCancel(ctx), conn), conn.Close())
-	}, nil
 }
 
 func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider, error) {

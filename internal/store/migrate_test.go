@@ -155,6 +155,50 @@ func TestMigrateTellsOfItsProgress(t *testing.T) {
 	}
 }
 
+// A pooler that pools transactions keeps a connection for who is in one, and for nobody
+// else; and a server that ends transactions in which nothing is done does not end this one.
+func TestLockOfMigrationsIsATransactions(t *testing.T) {
+	t.Parallel()
+	url := testserver.Postgres(t)
+	with := "?"
+	if strings.Contains(url, "?") {
+		with = "&"
+	}
+	mine, err := open(t, url+with+"idle_in_transaction_session_timeout=20").db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := open(t, url).db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockPostgres(t.Context(), mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state string
+	const holder = `SELECT a.state FROM pg_sleep(0.2), pg_locks l JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database
+		WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()`
+	if err := theirs.QueryRowContext(t.Context(), holder).Scan(&state); err != nil || state != "idle in transaction" {
+		t.Errorf("who holds the lock is %q, %v; want it to be in a transaction", state, err)
+	}
+	if err := within(t, 2*lockEvery, "lockPostgres", func(ctx context.Context) error {
+		_, err := lockPostgres(ctx, theirs)
+		return err
+	}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second one has the lock: %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Error(err)
+	}
+	if unlock, err = lockPostgres(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A program that is killed while it migrates leaves no lock behind.
 func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
 	if path := os.Getenv("MYAO_TEST_LOCK"); path != "" {
