@@ -99,6 +99,23 @@ func Open(ctx context.Context, url string) (*Store, error) {
 
 // openPostgres makes a pool of connections to a Postgres, of which there are none yet.
 func openPostgres(url string) (*sql.DB, error) {
+	c, err := parsePostgres(url)
+	if err != nil {
+		return nil, err
+	}
+	// A password's file and a client's certificate may have been renewed since the last one.
+	renew := func(_ context.Context, c *pgx.ConnConfig) error {
+		renewed, err := parsePostgres(url)
+		if err == nil {
+			*c = *renewed
+		}
+		return err
+	}
+	return stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(renew), stdlib.OptionAfterConnect(planOnce)), nil
+}
+
+// parsePostgres reads a URL, and the environment and the files that the driver heeds with it.
+func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		// Its text holds the URL, and parts of a password that it does not take for one.
@@ -110,7 +127,7 @@ func openPostgres(url string) (*sql.DB, error) {
 	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		return err.Code != readOnlyTransaction && keep(conn, err)
 	}
-	return stdlib.OpenDB(*c, stdlib.OptionAfterConnect(planOnce)), nil
+	return c, nil
 }
 
 // readOnlyTransaction is what Postgres says of a write where there are none

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// passwords is a Postgres that asks for a password, hands it on, and lets nobody in.
+func passwords(t *testing.T) (address string, given <-chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, ended := make(chan string, 10), make(chan struct{})
+	t.Cleanup(func() { _ = l.Close(); <-ended })
+	refuse := func(conn net.Conn) error {
+		defer func() { _ = conn.Close() }()
+		b := pgproto3.NewBackend(conn, conn)
+		if _, err := b.ReceiveStartupMessage(); err != nil {
+			return err
+		}
+		b.Send(&pgproto3.AuthenticationCleartextPassword{})
+		if err := b.Flush(); err != nil {
+			return err
+		}
+		if err := b.SetAuthType(pgproto3.AuthTypeCleartextPassword); err != nil {
+			return err
+		}
+		answer, err := b.Receive()
+		if err != nil {
+			return err
+		}
+		if p, ok := answer.(*pgproto3.PasswordMessage); ok {
+			told <- p.Password
+		}
+		b.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "28P01", Message: "password authentication failed"})
+		return b.Flush()
+	}
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if err := refuse(conn); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	return l.Addr().String(), told
+}
+
+// A password in a file may be renewed while the program runs, as one that expires has to be:
+// each connection has the one that is there when it is made.
+func TestPasswordFileIsReadForEachConnection(t *testing.T) {
+	t.Parallel()
+	address, given := passwords(t)
+	file := filepath.Join(t.TempDir(), "pgpass")
+	write := func(password string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("*:*:*:*:"+password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("the first")
+	pool, err := openPostgres("postgres://u@" + address + "/db?sslmode=disable&passfile=" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	for _, want := range []string{"the first", "the second"} {
+		write(want)
+		if err := pool.PingContext(t.Context()); err == nil {
+			t.Error("let in")
+		}
+		if got := <-given; got != want {
+			t.Errorf("the password is %q, want %q", got, want)
+		}
+	}
+}
