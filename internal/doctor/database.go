@@ -130,11 +130,27 @@ func (e *examination) migrations(ctx context.Context) Finding {
 	case len(v.Unknown) > 0:
 		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
 	case len(v.Applied) == 0:
+		if err := e.db.Suits(ctx); err != nil {
+			return fail(suit(err), "there are no tables yet, and cannot be: %v", err)
+		}
 		return warn("start the starter or the worker, which make them", "there are no tables yet")
 	case len(v.Pending) > 0:
 		return warn("back the database up, and start this version's starter or worker, which apply them", "pending: %s", strings.Join(v.Pending, ", "))
 	}
 	return ok("all %d", len(v.Applied))
+}
+
+// suit is how to mend that a database cannot have our tables.
+func suit(err error) string {
+	switch {
+	case errors.Is(err, store.ErrEncoding):
+		return "make the database anew: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+	case errors.Is(err, store.ErrNoSchema):
+		return "make the schema, or let the search_path of database.url or the role name one that there is"
+	case errors.Is(err, store.ErrNoCreate):
+		return "GRANT CREATE ON SCHEMA … TO …, as who owns the database; or have the role own it"
+	}
+	return "look at the database"
 }
 
 // late is for how long a change may wait for its signal before somebody should look.

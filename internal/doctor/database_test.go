@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,58 @@ func TestPostgresThatRefuses(t *testing.T) {
 	stranger.User, elsewhere.Path = url.UserPassword("stranger", "hunter2"), "/nowhere"
 	expect(t, look(t, stranger.String(), time.Now)[0], Fail, `"stranger" does not exist (SQLSTATE 28000) → let database.url have a user that there is`)
 	expect(t, look(t, elsewhere.String(), time.Now)[0], Fail, `"nowhere" does not exist (SQLSTATE 3D000) → create the database`)
+}
+
+// A database that cannot have our tables, or could not hold what people say in them.
+func TestPostgresThatDoesNotSuit(t *testing.T) {
+	t.Parallel()
+	server, err := url.Parse(testserver.StartPostgres(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", server.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{
+		"REVOKE CREATE ON SCHEMA public FROM PUBLIC", // as it is since Postgres 15
+		"CREATE ROLE guest LOGIN",
+		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guest, elsewhere, latin := *server, *server, *server
+	guest.User, elsewhere.RawQuery, latin.Path = url.User("guest"), "sslmode=disable&search_path=nowhere", "/latin"
+	for _, tc := range []struct {
+		url        url.URL
+		want       Status
+		says, mend string
+	}{
+		{*server, Warn, "there are no tables yet", "start the starter or the worker"},
+		{guest, Fail, "the role may not make tables: guest, in the schema public", "GRANT CREATE"},
+		{elsewhere, Fail, "there is no schema to make tables in: search_path is nowhere", "make the schema"},
+		{latin, Fail, "the database's encoding is not UTF8 but LATIN1", "make the database anew"},
+	} {
+		f := look(t, tc.url.String(), time.Now)[2]
+		expect(t, f, tc.want, tc.says)
+		expect(t, f, tc.want, tc.mend)
+		if tc.want != Fail {
+			continue
+		}
+		s, err := store.Open(t.Context(), tc.url.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("migrated: %v, want %q", err, tc.says)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A file that another program has locked can be read, and nothing more.

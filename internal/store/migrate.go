@@ -81,6 +81,11 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 	if err != nil {
 		return nil, err
 	}
+	if len(v.Applied) == 0 {
+		if err := s.Suits(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		if left := v.Pending[min(len(applied), len(v.Pending)):]; len(left) > 0 && p.Applying != nil {
 			p.Applying(left)

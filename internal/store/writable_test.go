@@ -55,7 +55,9 @@ func TestWritableOfAStandby(t *testing.T) {
 func TestConnectionsToAStandbyAreLeft(t *testing.T) {
 	t.Parallel()
 	for what, write := range map[string]func(database) error{
-		"a statement": func(db database) error { return db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "general"}) },
+		"a statement": func(db database) error {
+			return db.SaveChannel(t.Context(), team, Channel{ID: channel, Name: "general"})
+		},
 		"a transaction": func(db database) error {
 			m := said(at(1), "")
 			_, err := db.Record(t.Context(), m, keep(m))
