@@ -66,7 +66,8 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 	if code := t.clean(told.code); codePattern.MatchString(code) {
 		e.Code = code
 	}
-	e.TooLong = status == 413 || (status == 400 || status == 422) && longPattern.MatchString(told.code+" "+told.message)
+	e.TooLong = status == 413 || status == 429 && strings.HasPrefix(told.message, "Request too large") ||
+		(status == 400 || status == 422) && longPattern.MatchString(told.code+" "+told.message)
 	switch {
 	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
 		e.Kind = ErrAuth
@@ -76,6 +77,9 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 		e.Kind = ErrBlocked
 	case cutPattern.MatchString(told.message), cutPattern.MatchString(told.attempt):
 		e.Kind = ErrCut
+	case e.TooLong && status == 429: // OpenAI, of one that is more than all of a minute's tokens: no wait helps
+		e.Kind = ErrInvalid
+		return e
 	case told.code == "json_validate_failed": // Groq's model wrote no JSON, which it may the next time
 		e.Kind = ErrEmpty
 	case slices.Contains(spentCodes, told.code), status == 429 && header.Get("Retry-After") == "" && spentPattern.MatchString(told.code+" "+told.message):

@@ -143,6 +143,7 @@ func TestTooLong(t *testing.T) {
 		"llama.cpp":         {400, `{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`, true},
 		"Gemini":            {400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, true},
 		"Groq":              {413, `{"error":{"message":"Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, true},
+		"a minute's tokens": {429, `{"error":{"message":"Request too large for gpt-x in organization org-x on tokens per min (TPM): Limit 30000, Requested 41000.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, true},
 		"as a success":      {200, `{"error":{"message":"This endpoint's maximum context length is 8192 tokens.","code":400}}`, true},
 		"no such parameter": {400, `{"error":{"message":"Unsupported value: 'temperature'","type":"invalid_request_error","code":"unsupported_value"}}`, false},
 		"an outage":         {503, `{"error":{"message":"maximum context length"}}`, false},
