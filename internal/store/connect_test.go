@@ -4,9 +4,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"myao/internal/chat"
+	"myao/internal/testserver"
 )
 
 // passwords is a Postgres that asks for a password, hands it on, and lets nobody in.
@@ -69,7 +73,7 @@ func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 		}
 	}
 	write("the first")
-	pool, err := openPostgres("postgres://u@" + address + "/db?sslmode=disable&passfile=" + file)
+	pool, _, err := openPostgres("postgres://u@" + address + "/db?sslmode=disable&passfile=" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +85,37 @@ func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 		}
 		if got := <-given; got != want {
 			t.Errorf("the password is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPoolIsAsLargeAsTheURLSays(t *testing.T) {
+	t.Parallel()
+	url := testserver.Postgres(t)
+	with := func(option string) string {
+		if strings.Contains(url, "?") {
+			return url + "&" + option
+		}
+		return url + "?" + option
+	}
+	s := migrated(t, with("pool_max_conns=4"))
+	noErrors(t, atOnce(40, func(n int) error { // each of them in a transaction
+		if n%2 == 0 {
+			return s.Remember(t.Context(), []chat.Message{said(at(n), "")})
+		}
+		_, err := s.Record(t.Context(), said(at(n), ""), keep(said(at(n), "")))
+		return err
+	}))
+	pool, err := s.db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats := pool.Stats(); stats.MaxOpenConnections != 4 {
+		t.Errorf("up to %d connections", stats.MaxOpenConnections)
+	}
+	for _, few := range []string{"3", "0", "-1", "many", ""} {
+		if _, err := Open(t.Context(), with("pool_max_conns="+few)); err == nil || !strings.Contains(err.Error(), `pool_max_conns is "`+few+`"`) {
+			t.Errorf("%q: %v", few, err)
 		}
 	}
 }

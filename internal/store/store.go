@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
 	s.groups.commit, s.groups.apart, s.groups.atOnce = s.commit, groupsApart, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
+	conns := mostConns
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -66,8 +68,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		dialector = gormlite.OpenDB(db)
 	} else {
 		s.location = "postgres"
-		pool, err := openPostgres(url)
-		if err != nil {
+		var pool *sql.DB
+		var err error
+		if pool, conns, err = openPostgres(url); err != nil {
 			return nil, fmt.Errorf("open database %s: %w", s.location, err)
 		}
 		dialector = postgres.New(postgres.Config{Conn: pool})
@@ -87,9 +90,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", s.location, err)
 	}
-	pool.SetMaxOpenConns(16)
+	pool.SetMaxOpenConns(conns)
 	// A connection costs Postgres a process and us a handshake: in a burst all are kept.
-	pool.SetMaxIdleConns(16)
+	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, pool.Close())
@@ -97,22 +100,40 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// openPostgres makes a pool of connections to a Postgres, of which there are none yet.
-func openPostgres(url string) (*sql.DB, error) {
+const (
+	// mostConns is how many connections a store opens at most, unless pool_max_conns of the URL,
+	// as pgx's own pool calls it, says otherwise.
+	mostConns = 16
+	// leastConns is with how few it does: the migrations hold three.
+	leastConns = 4
+)
+
+// openPostgres makes a pool of connections to a Postgres, of which there are none yet and shall
+// be conns at most.
+func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 	c, err := parsePostgres(url)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	conns = mostConns
+	if said, ok := c.RuntimeParams[poolMaxConns]; ok {
+		if conns, err = strconv.Atoi(said); err != nil || conns < leastConns {
+			return nil, 0, fmt.Errorf("%s is %q; it has to be a number, %d or more", poolMaxConns, said, leastConns)
+		}
 	}
 	// A password's file and a client's certificate may have been renewed since the last one.
 	renew := func(_ context.Context, c *pgx.ConnConfig) error {
 		renewed, err := parsePostgres(url)
 		if err == nil {
 			*c = *renewed
+			delete(c.RuntimeParams, poolMaxConns) // Postgres knows none
 		}
 		return err
 	}
-	return stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(renew), stdlib.OptionAfterConnect(planOnce)), nil
+	return stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(renew), stdlib.OptionAfterConnect(planOnce)), conns, nil
 }
+
+const poolMaxConns = "pool_max_conns"
 
 // parsePostgres reads a URL, and the environment and the files that the driver heeds with it.
 func parsePostgres(url string) (*pgx.ConnConfig, error) {
