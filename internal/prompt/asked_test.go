@@ -100,3 +100,23 @@ func TestHowAReplyIsWritten(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is called by name waits for an answer though nobody wrote a mention; what is said to others or only about
+// the bot wants none, and people who want quiet say so in words.
+func TestWhenToStaySilent(t *testing.T) {
+	t.Parallel()
+	for language, words := range map[string][]string{
+		"en": {"turn to you, by your name", "calls by name or replies to", "about you, not to you", "asked you to be quiet"},
+		"ja": {"名前を呼んだり", "名指しや返事", "あなたが話題になっているだけ", "静かにしてほしい"},
+	} {
+		system, _, err := renderer(t, Config{Language: language}).Judgment(bare(), Options{Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range words {
+			if !strings.Contains(system, want) {
+				t.Errorf("%s: the prompt does not say %q", language, want)
+			}
+		}
+	}
+}
