@@ -82,12 +82,15 @@ func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
 
 // A model writes as those before it do, itself among them: Slack's events have its replies in
 // Slack's markup. Answering what everybody knows is wanted, inventing what only the workspace knows is not;
-// and no tools, files or alarms are behind what the bot writes.
+// and no tools, files or alarms are behind what the bot writes. Thanks and a wish for quiet are answered because they
+// are addressed to it, which takes a few words; people of several languages and time zones talk with each other.
 func TestHowAReplyIsWritten(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string][]string{
-		"en": {"its people and their work", "what you know of the world", "where messages above show `*bold*`", "Of a file or a link you see no more", "Neither pretend nor promise"},
-		"ja": {"人や仕事のこと", "一般の知識を使ってかまいません", "`*太字*` とあっても", "ファイルやリンク", "できるふりや約束はしません"},
+		"en": {"its people and their work", "what you know of the world", "where messages above show `*bold*`", "Of a file or a link you see no more", "Neither pretend nor promise",
+			"that of whoever you answer", "To thanks, a greeting or a thumbs-up", "asks you to be quiet", "in the time zone named above"},
+		"ja": {"人や仕事のこと", "一般の知識を使ってかまいません", "`*太字*` とあっても", "ファイルやリンク", "できるふりや約束はしません",
+			"答える相手の言語", "お礼やあいさつ、👍 のような発言", "静かにしてほしいと言われたら", "上に書いたタイムゾーンで"},
 	} {
 		system, _, err := renderer(t, Config{Language: language}).Response(bare(), Options{Now: noon})
 		if err != nil {
