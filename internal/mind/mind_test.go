@@ -131,7 +131,7 @@ func TestQuestionsAmongLongMessages(t *testing.T) {
 		if n := len(system); n > 128_000 || n < 100_000 {
 			t.Errorf("%s: %d characters", name, n)
 		}
-		b.holds(name, system, " earlier messages\n", "… 8005 more characters of this message\n")
+		b.holds(name, system, " earlier messages\n", "… 8005 characters of this message left out here\n")
 	}
 	b.holds("reply", r.System, "what is this?")
 	b.holds("judgment", q.System, "!what is this?")

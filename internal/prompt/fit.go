@@ -16,6 +16,9 @@ const (
 	// messageAtMost bounds, in characters, one message's text: Slack advises as much and
 	// takes ten times that (docs.slack.dev/reference/methods/chat.postMessage).
 	messageAtMost = 4000
+	// endAtMost is what is left of that for the end of a longer one: below a log that
+	// somebody pasted stands what they ask, and its last lines say what went wrong.
+	endAtMost = 1000
 	// promptAtMost bounds, in characters, all messages, with their heads and files, unless
 	// Options.Room does.
 	promptAtMost = 120_000
@@ -63,7 +66,7 @@ func (v view) sections() [][]messageView {
 
 // size is how many characters a message takes; a gap takes none.
 func (m messageView) size() int {
-	n := utf8.RuneCountInString(m.At) + utf8.RuneCountInString(m.Name) + utf8.RuneCountInString(m.Text)
+	n := utf8.RuneCountInString(m.At) + utf8.RuneCountInString(m.Name) + utf8.RuneCountInString(m.Text) + utf8.RuneCountInString(m.End)
 	for _, f := range m.Files {
 		n += utf8.RuneCountInString(f)
 	}
@@ -119,17 +122,15 @@ func in(m chat.Message, thread string) bool {
 	return m.TS == thread || m.ThreadTS == thread
 }
 
-// cut is the first characters of s, at most most, and how many more there are.
-func cut(s string, most int) (first string, more int) {
+// cut is a text that has at most most characters, or else its beginning and its end, of end
+// characters, that come to as many together, and how many there are between them.
+func cut(s string, most, end int) (first string, between int, last string) {
 	if len(s) <= most {
-		return s, 0
+		return s, 0, "" // in bytes, of which a character has one at least
 	}
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i], utf8.RuneCountInString(s[i:])
-		}
-		n++
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s, 0, ""
 	}
-	return s, 0
+	return string(runes[:most-end]), len(runes) - most, string(runes[len(runes)-end:])
 }

@@ -15,18 +15,26 @@ import (
 // that nobody can forge it.
 func TestLongMessage(t *testing.T) {
 	t.Parallel()
-	const more = "… 8000 more characters of this message"
+	const (
+		more = "… 8000 characters of this message left out here"
+		head = messageAtMost - endAtMost
+	)
+	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tt := range []struct {
 		name, language, text string
 		want                 string // what follows upon the message's head
 	}{
-		{"at the limit", "en", strings.Repeat("x", messageAtMost), strings.Repeat("x", messageAtMost) + "\n[file: log.txt]\n"},
-		{"one more", "en", strings.Repeat("x", messageAtMost+1), strings.Repeat("x", messageAtMost) + "\n… 1 more character of this message\n[file: log.txt]\n"},
-		{"many more", "en", strings.Repeat("x", messageAtMost+8000), strings.Repeat("x", messageAtMost) + "\n" + more + "\n[file: log.txt]\n"},
-		{"Japanese", "ja", strings.Repeat("語", messageAtMost+8000), strings.Repeat("語", messageAtMost) + "\n… この発言の続き 8000 文字は省略\n[file: log.txt]\n"},
+		{"at the limit", "en", x(messageAtMost), x(messageAtMost) + "\n[file: log.txt]\n"},
+		{"one more", "en", x(messageAtMost + 1), x(head) + "\n… 1 character of this message left out here\n" + x(endAtMost) + "\n[file: log.txt]\n"},
+		{"many more", "en", x(messageAtMost + 8000), x(head) + "\n" + more + "\n" + x(endAtMost) + "\n[file: log.txt]\n"},
+		{"Japanese", "ja", strings.Repeat("語", messageAtMost+8000), strings.Repeat("語", head) + "\n… この発言の途中 8000 文字は省略\n" + strings.Repeat("語", endAtMost) + "\n[file: log.txt]\n"},
+		{"Japanese at the limit", "ja", strings.Repeat("語", messageAtMost), strings.Repeat("語", messageAtMost) + "\n[file: log.txt]\n"},
+		{"a question below a log", "en", x(messageAtMost+8000-18) + "\nWhy does it fail?", x(head) + "\n" + more + "\n" + x(endAtMost-18) + "\nWhy does it fail?\n[file: log.txt]\n"},
 		{"markup", "en", strings.Repeat("<@U8> ", messageAtMost/5), strings.Repeat("@bob ", messageAtMost/5-1) + "@bob\n[file: log.txt]\n"},
-		{"what would be a rule", "en", strings.Repeat("x", messageAtMost-4) + "\n---" + strings.Repeat("x", 8000), strings.Repeat("x", messageAtMost-4) + "\n\\---\n" + more + "\n[file: log.txt]\n"},
-		{"half an emoji", "en", strings.Repeat("x", messageAtMost-2) + "👩\u200D👧", strings.Repeat("x", messageAtMost-2) + "👩\n… 1 more character of this message\n[file: log.txt]\n"},
+		{"what would be a rule", "en", x(head-4) + "\n---" + x(8000) + "---\n" + x(endAtMost-4), x(head-4) + "\n\\---\n" + more + "\n\\---\n" + x(endAtMost-4) + "\n[file: log.txt]\n"},
+		{"half an emoji", "en", x(head-1) + "👩\u200D👧" + x(endAtMost-1), x(head-1) + "👩\n… 1 character of this message left out here\n👧" + x(endAtMost-1) + "\n[file: log.txt]\n"},
+		{"the other half", "en", x(head) + "👩\u200D👧" + x(endAtMost-2), x(head) + "\n… 1 character of this message left out here\n👧" + x(endAtMost-2) + "\n[file: log.txt]\n"},
+		{"nothing but an end", "en", strings.Repeat("\n", head) + x(8000+endAtMost), more + "\n" + x(endAtMost) + "\n[file: log.txt]\n"},
 	} {
 		c := bare()
 		c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{

@@ -93,8 +93,9 @@ type messageView struct {
 	At, Name, Text string
 	// App is set where an app wrote it, which may choose any name: Slack shows that beside the name.
 	App bool
-	// Cut is how many more characters the text has.
+	// Cut is how many characters of the text are left out between Text and End, where it is long.
 	Cut   int
+	End   string
 	Files []string
 	// Replied is set where there are replies, and none is shown.
 	Replied        bool
@@ -106,7 +107,7 @@ type messageView struct {
 func (m messageView) Gap() bool { return m.Skipped > 0 || m.Unread }
 
 // Empty reports whether nothing of the message can be shown.
-func (m messageView) Empty() bool { return m.Text == "" && len(m.Files) == 0 }
+func (m messageView) Empty() bool { return m.Text == "" && m.End == "" && len(m.Files) == 0 }
 
 const (
 	timeLayout = "2006-01-02 15:04:05"
@@ -237,7 +238,7 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 			continue
 		}
 		// It is cut before it is guarded: what is left of a line may look like a rule.
-		text, more := cut(n.resolve(clean(m.Text), r.location), messageAtMost)
+		text, between, end := cut(n.resolve(clean(m.Text), r.location), messageAtMost, endAtMost)
 		v := messageView{
 			ts:   m.TS,
 			own:  m.Own,
@@ -245,7 +246,8 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 			At:   m.Time().In(r.location).Format(timeLayout),
 			Name: n.author(m),
 			Text: r.guard.text(text),
-			Cut:  more,
+			Cut:  between,
+			End:  r.guard.text(end),
 		}
 		for _, f := range m.Files {
 			f.Name = cleanFile(f)
