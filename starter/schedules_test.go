@@ -28,6 +28,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
+	"myao/internal/temporal"
 	"myao/internal/testserver"
 )
 
@@ -35,14 +36,18 @@ var discard = slog.New(slog.DiscardHandler)
 
 // gate lets calls of a client through, or refuses some.
 type gate struct {
-	shut    atomic.Bool
-	refused atomic.Int32
+	shut     atomic.Bool
+	unlisted atomic.Bool // search attributes are
+	refused  atomic.Int32
 }
 
 // refuse is of calls that make schedules or change them.
 func (g *gate) refuse(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	if g.shut.Load() && (strings.HasSuffix(method, "/CreateSchedule") || strings.HasSuffix(method, "/UpdateSchedule")) {
 		g.refused.Add(1)
+		return status.Error(codes.PermissionDenied, "not for you")
+	}
+	if g.unlisted.Load() && strings.HasSuffix(method, "/ListSearchAttributes") {
 		return status.Error(codes.PermissionDenied, "not for you")
 	}
 	return invoke(ctx, method, req, reply, cc, o...)
@@ -224,6 +229,35 @@ func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 		s.forget()
 	}
 	eventually(t, "the attributes", s.attributes.Load)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if db := s.store.Load(); db != nil {
+		_ = db.Close()
+	}
+}
+
+// Attributes that the server does not list are used, until it has refused a signal over them.
+func TestAttributesThatAreRefusedAreLeftOut(t *testing.T) {
+	g, ns := &gate{}, namespace(t)
+	own := dial(t, testserver.Temporal(t), ns, &gate{})
+	eventually(t, "the attributes to be made", func() bool {
+		registered, err := temporal.RegisterAttributes(t.Context(), own, ns, false)
+		return registered && err == nil
+	})
+	g.unlisted.Store(true)
+	t.Setenv("TEMPORAL_NAMESPACE", ns)
+	s := scheduler(dial(t, testserver.Temporal(t), ns, g))
+	_, slackAPI := newWorkspace(t)
+	s.Config.Database.URL = sqlite(t)
+	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.work(ctx) }()
+	eventually(t, "the attributes to be used", func() bool { return s.registered.Load() && s.attributes.Load() })
+	s.forget()
+	eventually(t, "the attributes to be left out", func() bool { return s.registered.Load() && !s.attributes.Load() })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)

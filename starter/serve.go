@@ -115,13 +115,15 @@ func (s *starter) work(ctx context.Context) error {
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := s.registerAttributes(ctx); err != nil {
+		if err := s.registerAttributes(ctx, false); err != nil {
 			return err
 		}
 		r.Run(ctx)
 		return ctx.Err()
 	})
-	group.Go(func() error { return again(ctx, s.unregistered, s.registerAttributes) })
+	group.Go(func() error {
+		return again(ctx, s.unregistered, func(ctx context.Context) error { return s.registerAttributes(ctx, true) })
+	})
 	group.Go(func() error {
 		if err := s.schedule(ctx); err != nil {
 			return err
@@ -160,10 +162,11 @@ func again(ctx context.Context, asked <-chan struct{}, do func(context.Context) 
 	}
 }
 
-// registerAttributes tries until the server has answered yes or no.
-func (s *starter) registerAttributes(ctx context.Context) error {
+// registerAttributes tries until the server has answered yes or no; signalRefused says that
+// it has refused a signal over them.
+func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) error {
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
-		known, err := temporal.RegisterAttributes(ctx, s.temporal, temporal.Namespace())
+		known, err := temporal.RegisterAttributes(ctx, s.temporal, temporal.Namespace(), signalRefused)
 		if err == nil {
 			s.attributes.Store(known)
 			s.registered.Store(true)

@@ -73,7 +73,7 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 	}
 	if p.name == "attributes" {
 		s.attributes = true
-		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace); err != nil {
+		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -142,7 +142,7 @@ func TestAnOrderIsCarriedOutInARunOfItsOwn(t *testing.T) {
 // What people find conversations by, and what they see of one.
 func TestSearchAttributesAndSummaries(t *testing.T) {
 	s := newServer(t)
-	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace); err != nil || !known {
+	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
 		t.Fatalf("search attributes registered: %v, %v", known, err)
 	}
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}

@@ -9,9 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"myao/internal/config"
+	"myao/internal/conversation"
 	"myao/internal/manifest"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
@@ -189,4 +194,38 @@ func TestTemporalOfAnUnknownName(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), lookFor)
 	defer cancel()
 	expect(t, e.server(ctx), Fail, "nope.invalid:7233: lookup nope.invalid")
+}
+
+// Where the server lists no search attributes, they are asked for one by one.
+func TestSearchAttributesThatAreNotListed(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		unknown string
+		want    Status
+		says    string
+	}{
+		{"", OK, conversation.AttributePhase},
+		{conversation.AttributePhase, Warn, "missing: " + conversation.AttributePhase},
+	} {
+		answer := func(_ context.Context, method string, req, _ any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+			q, counts := req.(*workflowservice.CountWorkflowExecutionsRequest)
+			switch {
+			case strings.HasSuffix(method, "/ListSearchAttributes"):
+				return status.Error(codes.PermissionDenied, "Request unauthorized.")
+			case counts && tc.unknown != "" && strings.Contains(q.GetQuery(), tc.unknown):
+				return status.Error(codes.InvalidArgument, "not a valid search attribute")
+			default:
+				return nil
+			}
+		}
+		c, err := client.NewLazyClient(client.Options{ConnectionOptions: client.ConnectionOptions{
+			DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(answer)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		e := &examination{Doctor: Doctor{Namespace: "myao.a1b2c", Address: "us-east-1.aws.api.temporal.io:7233"}, temporal: c}
+		expect(t, e.attributes(t.Context()), tc.want, tc.says)
+	}
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"myao/internal/conversation"
+	"myao/internal/temporal"
 )
 
 // cloud reports whether the server is Temporal Cloud, where namespaces and search
@@ -83,7 +83,7 @@ func (e *examination) namespace(ctx context.Context) Finding {
 // lists of the Web UI and of starter conversations.
 func (e *examination) attributes(ctx context.Context) Finding {
 	want := []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase}
-	known, err := e.temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: e.Namespace})
+	known, _, err := temporal.Attributes(ctx, e.temporal, e.Namespace)
 	if err != nil {
 		return warn("see that there are "+strings.Join(want, ", ")+", all of the type Keyword", "the server does not tell: %v", err)
 	}
@@ -93,7 +93,7 @@ func (e *examination) attributes(ctx context.Context) Finding {
 		command = "in the Cloud's web page, or: tcld namespace search-attributes add --namespace " + e.Namespace
 	}
 	for _, name := range want {
-		kind, there := known.GetCustomAttributes()[name]
+		kind, there := known[name]
 		switch {
 		case there && kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
 			return fail(fmt.Sprintf("remove it (temporal operator search-attribute remove --namespace %s --name %s) and start the starter", e.Namespace, name),

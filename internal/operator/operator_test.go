@@ -81,7 +81,7 @@ func newWorld(t *testing.T, attributes bool) *world {
 		return err == nil
 	})
 	if attributes {
-		if known, err := temporal.RegisterAttributes(t.Context(), c, w.namespace); err != nil || !known {
+		if known, err := temporal.RegisterAttributes(t.Context(), c, w.namespace, false); err != nil || !known {
 			t.Fatal(known, err)
 		}
 	}

@@ -168,24 +168,52 @@ func summary(c chat.Conversation, name string) string {
 
 // KnowsAttributes reports whether the server knows our search attributes. It registers none.
 func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bool, error) {
-	missing, usable, err := missingAttributes(ctx, c, namespace)
+	missing, usable, err := missingAttributes(ctx, c, namespace, false)
 	if err != nil {
 		return refused(err)
 	}
 	return usable && len(missing) == 0, nil
 }
 
+// Attributes is which search attributes, of ours at least, the server knows, and of which
+// type. listed is false where it does not tell, as it may do to a key that is only to use a
+// namespace. Then it is asked for what begins with something, and refuses the query over an
+// attribute that it does not know; but it may take it over one that is no keyword.
+func Attributes(ctx context.Context, c client.Client, namespace string) (known map[string]enumspb.IndexedValueType, listed bool, err error) {
+	list, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	var (
+		denied        *serviceerror.PermissionDenied
+		unimplemented *serviceerror.Unimplemented
+	)
+	if !errors.As(err, &denied) && !errors.As(err, &unimplemented) {
+		return list.GetCustomAttributes(), true, err
+	}
+	known = map[string]enumspb.IndexedValueType{}
+	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: name + " STARTS_WITH 'x'"})
+		var invalid *serviceerror.InvalidArgument
+		switch {
+		case err == nil:
+			known[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		case !errors.As(err, &invalid):
+			return nil, false, err
+		}
+	}
+	return known, false, nil
+}
+
 // missingAttributes are those that the server does not know. None is usable where one is
 // there that is no keyword: the server refuses the signal that would start a
-// conversation with a value for it, and no name can be registered twice.
-func missingAttributes(ctx context.Context, c client.Client, namespace string) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+// conversation with a value for it, and no name can be registered twice. Nor are they where
+// it has refused such a signal, and does not say of which type they are.
+func missingAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
+	known, listed, err := Attributes(ctx, c, namespace)
 	if err != nil {
 		return nil, false, err
 	}
-	missing, usable = map[string]enumspb.IndexedValueType{}, true
+	missing, usable = map[string]enumspb.IndexedValueType{}, listed || !signalRefused
 	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
-		switch kind, there := known.GetCustomAttributes()[name]; {
+		switch kind, there := known[name]; {
 		case !there:
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 		case kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
@@ -197,8 +225,9 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string) (
 
 // RegisterAttributes makes the search attributes known to the server. registered
 // is false, without an error, where the server does not let us, or has one of another type.
-func RegisterAttributes(ctx context.Context, c client.Client, namespace string) (registered bool, err error) {
-	missing, usable, err := missingAttributes(ctx, c, namespace)
+// signalRefused says that it has refused a signal over them.
+func RegisterAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (registered bool, err error) {
+	missing, usable, err := missingAttributes(ctx, c, namespace, signalRefused)
 	if err != nil {
 		return refused(err)
 	}

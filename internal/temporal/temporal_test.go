@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"myao/internal/chat"
@@ -283,7 +284,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 		for range 3 {
 			group.Go(func() {
 				await(t, "the registration", func(ctx context.Context) error {
-					registered, err := RegisterAttributes(ctx, c, name)
+					registered, err := RegisterAttributes(ctx, c, name, false)
 					if err == nil && !registered {
 						t.Error("the server is said not to let us")
 					}
@@ -343,7 +344,7 @@ func TestAttributesThatCannotBeHad(t *testing.T) {
 			})
 			var registered bool
 			await(t, "the server's word", func(ctx context.Context) (err error) {
-				registered, err = RegisterAttributes(ctx, c, ns)
+				registered, err = RegisterAttributes(ctx, c, ns, false)
 				return err
 			})
 			known, err := KnowsAttributes(t.Context(), c, ns)
@@ -356,6 +357,94 @@ func TestAttributesThatCannotBeHad(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Where the server lists no attributes to us, those that were made by hand are used all the
+// same; but none any more once it has refused a signal over them.
+func TestAttributesThatAreNotListed(t *testing.T) {
+	address := testserver.Temporal(t)
+	for code, name := range map[codes.Code]string{codes.PermissionDenied: "denied", codes.Unimplemented: "unimplemented"} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, address)
+			operator := connect(t, address, ns)
+			c := dial(t, ns, refuse("ListSearchAttributes", code, "Request unauthorized."), refuse("AddSearchAttributes", code, "Request unauthorized."))
+			var made []string
+			for _, next := range []string{"", conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+				if next != "" {
+					made = append(made, next)
+					await(t, "the attribute to be made", func(ctx context.Context) error {
+						_, err := operator.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+							Namespace: ns, SearchAttributes: map[string]enumspb.IndexedValueType{next: enumspb.INDEXED_VALUE_TYPE_KEYWORD},
+						})
+						return err
+					})
+				}
+				await(t, "the namespace to have what was made", func(ctx context.Context) error {
+					known, listed, err := Attributes(ctx, c, ns)
+					if listed {
+						t.Error("they are said to be listed")
+					}
+					if err == nil && len(known) != len(made) {
+						err = fmt.Errorf("known are %v, made %v", known, made)
+					}
+					return err
+				})
+				all := len(made) == 3
+				if registered, err := RegisterAttributes(t.Context(), c, ns, false); registered != all || err != nil {
+					t.Errorf("made %v: registered %v, %v", made, registered, err)
+				}
+				if known, err := KnowsAttributes(t.Context(), c, ns); known != all || err != nil {
+					t.Errorf("made %v: known %v, %v", made, known, err)
+				}
+			}
+			if registered, err := RegisterAttributes(t.Context(), c, ns, true); registered || err != nil {
+				t.Errorf("after a signal was refused: registered %v, %v", registered, err)
+			}
+			if registered, err := RegisterAttributes(t.Context(), operator, ns, true); !registered || err != nil {
+				t.Errorf("after a signal was refused, where they are listed: registered %v, %v", registered, err)
+			}
+			away := dial(t, ns, refuse("ListSearchAttributes", code, "no"), refuse("CountWorkflowExecutions", codes.FailedPrecondition, "not now"))
+			if registered, err := RegisterAttributes(t.Context(), away, ns, false); registered || err == nil {
+				t.Errorf("where neither is answered: registered %v, %v", registered, err)
+			}
+		})
+	}
+}
+
+// A query does not tell of which type an attribute is: the first signal that is refused does,
+// and the next ones go without.
+func TestAnAttributeOfAnUnknownType(t *testing.T) {
+	ns := namespace(t, testserver.Temporal(t))
+	operator := dial(t, ns)
+	c := dial(t, ns, deny("ListSearchAttributes"), deny("AddSearchAttributes"))
+	await(t, "the attributes to be made", func(ctx context.Context) error {
+		_, err := operator.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+			Namespace: ns, SearchAttributes: map[string]enumspb.IndexedValueType{
+				conversation.AttributeTeam: enumspb.INDEXED_VALUE_TYPE_KEYWORD, conversation.AttributeChannel: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+				conversation.AttributePhase: enumspb.INDEXED_VALUE_TYPE_INT,
+			},
+		})
+		return err
+	})
+	registered, refused := false, false
+	await(t, "the namespace to have them", func(ctx context.Context) (err error) {
+		if registered, err = RegisterAttributes(ctx, c, ns, false); err == nil && !registered {
+			err = errors.New("not registered")
+		}
+		return err
+	})
+	sender := Sender{Client: c, Attributes: func() bool { return registered }, Forgotten: func() { refused = true }}
+	conv := chat.Conversation{Team: "T1", Channel: "C1"}
+	if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err == nil || !refused {
+		t.Fatalf("the signal: %v, refused over its attributes %v", err, refused)
+	}
+	var err error
+	if registered, err = RegisterAttributes(t.Context(), c, ns, refused); registered || err != nil {
+		t.Errorf("registered %v, %v", registered, err)
+	}
+	if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -372,7 +461,7 @@ func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
 	if err := (Sender{Client: c, Attributes: never}).Send(ctx, chat.Conversation{Team: "T1", Channel: "C1"}, signal("1.1"), "r"); err == nil {
 		t.Error("sent to nobody")
 	}
-	if registered, err := RegisterAttributes(ctx, c, "default"); err == nil || registered {
+	if registered, err := RegisterAttributes(ctx, c, "default", false); err == nil || registered {
 		t.Errorf("registered %v, %v", registered, err)
 	}
 	if took := time.Since(began); took > 5*time.Second {

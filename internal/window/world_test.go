@@ -82,7 +82,7 @@ func newWorld(t *testing.T) *world {
 		_, err := own.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{})
 		return err == nil
 	})
-	if known, err := temporal.RegisterAttributes(t.Context(), own, w.namespace); err != nil || !known {
+	if known, err := temporal.RegisterAttributes(t.Context(), own, w.namespace, false); err != nil || !known {
 		t.Fatal(known, err)
 	}
 	db := storetest.Open(t)
