@@ -172,7 +172,7 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 			s.registered.Store(true)
 			if !known {
 				s.Logger.Warn("the Temporal server lets nobody register search attributes, or has one that is no Keyword; conversations go without",
-					"attributes", []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase})
+					"attributes", conversation.Attributes)
 			}
 			return nil
 		}

@@ -35,6 +35,9 @@ const (
 	AttributePhase   = "MyaoPhase"
 )
 
+// Attributes are the names of all of them.
+var Attributes = []string{AttributeTeam, AttributeChannel, AttributePhase}
+
 // Signal tells a conversation what happened in it, and by which timing it goes
 // from now on.
 type Signal struct {

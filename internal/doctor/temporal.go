@@ -82,17 +82,16 @@ func (e *examination) namespace(ctx context.Context) Finding {
 // attributes looks for the search attributes, without which everything works but the
 // lists of the Web UI and of starter conversations.
 func (e *examination) attributes(ctx context.Context) Finding {
-	want := []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase}
 	known, _, err := temporal.Attributes(ctx, e.temporal, e.Namespace)
 	if err != nil {
-		return warn("see that there are "+strings.Join(want, ", ")+", all of the type Keyword", "the server does not tell: %v", err)
+		return warn("see that there are "+strings.Join(conversation.Attributes, ", ")+", all of the type Keyword", "the server does not tell: %v", err)
 	}
 	var missing []string
 	command := "temporal operator search-attribute create --namespace " + e.Namespace
 	if e.cloud() {
 		command = "in the Cloud's web page, or: tcld namespace search-attributes add --namespace " + e.Namespace
 	}
-	for _, name := range want {
+	for _, name := range conversation.Attributes {
 		kind, there := known[name]
 		switch {
 		case there && kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
@@ -108,7 +107,7 @@ func (e *examination) attributes(ctx context.Context) Finding {
 	if len(missing) > 0 {
 		return warn("start the starter, which makes them where it may; else "+command, "missing: %s", strings.Join(missing, ", "))
 	}
-	return ok("%s", strings.Join(want, ", "))
+	return ok("%s", strings.Join(conversation.Attributes, ", "))
 }
 
 // schedules looks whether all are there and none is paused.

@@ -329,7 +329,7 @@ func TestEveryManifestIsNamed(t *testing.T) {
 func TestKubernetesPage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/kubernetes.md")
-	for _, attribute := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+	for _, attribute := range conversation.Attributes {
 		if !strings.Contains(page, `"`+attribute+`=Keyword"`) {
 			t.Errorf("it does not tell of the search attribute %s", attribute)
 		}

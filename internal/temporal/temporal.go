@@ -189,7 +189,7 @@ func Attributes(ctx context.Context, c client.Client, namespace string) (known m
 		return list.GetCustomAttributes(), true, err
 	}
 	known = map[string]enumspb.IndexedValueType{}
-	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+	for _, name := range conversation.Attributes {
 		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: name + " STARTS_WITH 'x'"})
 		var invalid *serviceerror.InvalidArgument
 		switch {
@@ -212,7 +212,7 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string, s
 		return nil, false, err
 	}
 	missing, usable = map[string]enumspb.IndexedValueType{}, listed || !signalRefused
-	for _, name := range []string{conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase} {
+	for _, name := range conversation.Attributes {
 		switch kind, there := known[name]; {
 		case !there:
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
