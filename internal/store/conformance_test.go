@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,6 +65,14 @@ func eachDatabase(t *testing.T, run func(t *testing.T, db database)) {
 
 func sqliteURL(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "data", "myao.db")
+}
+
+// with is a URL of Postgres with one more option.
+func with(url, option string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + option
+	}
+	return url + "?" + option
 }
 
 func migrated(t *testing.T, url string) database {

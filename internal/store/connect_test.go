@@ -92,13 +92,7 @@ func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 func TestPoolIsAsLargeAsTheURLSays(t *testing.T) {
 	t.Parallel()
 	url := testserver.Postgres(t)
-	with := func(option string) string {
-		if strings.Contains(url, "?") {
-			return url + "&" + option
-		}
-		return url + "?" + option
-	}
-	s := migrated(t, with("pool_max_conns=4"))
+	s := migrated(t, with(url, "pool_max_conns=4"))
 	noErrors(t, atOnce(40, func(n int) error { // each of them in a transaction
 		if n%2 == 0 {
 			return s.Remember(t.Context(), []chat.Message{said(at(n), "")})
@@ -114,7 +108,7 @@ func TestPoolIsAsLargeAsTheURLSays(t *testing.T) {
 		t.Errorf("up to %d connections", stats.MaxOpenConnections)
 	}
 	for _, few := range []string{"3", "0", "-1", "many", ""} {
-		if _, err := Open(t.Context(), with("pool_max_conns="+few)); err == nil || !strings.Contains(err.Error(), `pool_max_conns is "`+few+`"`) {
+		if _, err := Open(t.Context(), with(url, "pool_max_conns="+few)); err == nil || !strings.Contains(err.Error(), `pool_max_conns is "`+few+`"`) {
 			t.Errorf("%q: %v", few, err)
 		}
 	}

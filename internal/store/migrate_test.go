@@ -160,11 +160,7 @@ func TestMigrateTellsOfItsProgress(t *testing.T) {
 func TestLockOfMigrationsIsATransactions(t *testing.T) {
 	t.Parallel()
 	url := testserver.Postgres(t)
-	with := "?"
-	if strings.Contains(url, "?") {
-		with = "&"
-	}
-	mine, err := open(t, url+with+"idle_in_transaction_session_timeout=20").db.DB()
+	mine, err := open(t, with(url, "idle_in_transaction_session_timeout=20")).db.DB()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,12 +39,7 @@ func TestWritableWhileLocked(t *testing.T) {
 
 func TestWritableOfAStandby(t *testing.T) {
 	t.Parallel()
-	url := testserver.Postgres(t)
-	with := "?"
-	if strings.Contains(url, "?") {
-		with = "&"
-	}
-	s := open(t, url+with+"default_transaction_read_only=on")
+	s := open(t, with(testserver.Postgres(t), "default_transaction_read_only=on"))
 	if err := s.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("read-only: %v", err)
 	}
