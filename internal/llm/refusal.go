@@ -49,15 +49,15 @@ func (t *Transport) refusalWithin(res *http.Response, body []byte, now time.Time
 		return nil
 	}
 	told := readRefusal([]byte(`{"error":` + string(failure) + `}`))
-	status := told.status
-	if status < 400 || status > 599 {
-		e := t.sorted(res.StatusCode, told, res.Header, now)
-		if e.Kind == ErrInvalid { // of a success, which says nothing about the error
-			e.Kind = ErrUnavailable
-		}
-		return e
+	status, named := told.status, 400 <= told.status && told.status <= 599
+	if !named {
+		status = res.StatusCode
 	}
-	return t.sorted(status, told, res.Header, now)
+	e := t.sorted(status, told, res.Header, now)
+	if !named && e.Kind == ErrInvalid { // of a success, which says nothing about the error
+		e.Kind = ErrUnavailable
+	}
+	return e
 }
 
 // sorted is the typed error of what was told with a status.

@@ -8,11 +8,14 @@ import (
 	"myao/internal/chat"
 )
 
+// timePattern is what is written by timeLayout.
+const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
+
 // Unlabelled is a reply without the message line, or the name alone, that a model puts in
 // front of it, after the pattern of what it was shown and against what it was told. Where
 // nothing else could be seen of it, it stays as it is.
 func Unlabelled(reply string, p chat.Persona) string {
-	label := regexp.MustCompile(`^\\?(?:\*{0,2}\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\*{0,2}\s+)?\*{0,2}(?i:` +
+	label := regexp.MustCompile(`^\\?(?:\*{0,2}` + timePattern + `\*{0,2}\s+)?\*{0,2}(?i:` +
 		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
 	reply = strings.TrimSpace(reply)
 	if at := label.FindStringIndex(reply); at != nil && Visible(reply[at[1]:]) {
@@ -22,7 +25,7 @@ func Unlabelled(reply string, p chat.Persona) string {
 }
 
 // messageLine is a line as those above which messages stand in the prompt: when, and who.
-var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\*\*)( [^\n]*:)[ \t]*$`)
+var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*` + timePattern + `\*\*)( [^\n]*:)[ \t]*$`)
 
 // Alone is a reply without the messages that a model goes on to write behind it in the
 // names of those who speak in the prompt, after its pattern. A line that stands there is one

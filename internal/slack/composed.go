@@ -22,7 +22,6 @@ const maxComposed = 40_000
 // mentions the bot: a forward brings others' words, which were not said to it here.
 func (r reader) said(o object, by chat.Message) string {
 	text := o.text("text")
-	filled := placeholder(text)
 	var lines []string
 	var holds func(part string) bool
 	add := func(part string) {
@@ -34,7 +33,7 @@ func (r reader) said(o object, by chat.Message) string {
 		}
 	}
 	switch {
-	case filled, by.ByBot() && strings.TrimSpace(text) == "":
+	case placeholder(text), by.ByBot() && strings.TrimSpace(text) == "":
 		if blocks := bounded(blocksText(o)); blocks != "" || by.ByBot() {
 			text = blocks
 		}

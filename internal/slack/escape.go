@@ -40,8 +40,7 @@ func bold(s string) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range boldPattern.FindAllStringSubmatchIndex(s, -1) {
-		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
-		after, _ := utf8.DecodeRuneInString(s[m[1]:])
+		before, after := around(s, m[0], m[1])
 		first, _ := utf8.DecodeRuneInString(s[m[2]:])
 		end, _ := utf8.DecodeLastRuneInString(s[:m[3]])
 		asterisk := "*"
