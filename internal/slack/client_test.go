@@ -313,6 +313,36 @@ func TestPostTimeout(t *testing.T) {
 	}
 }
 
+// Whoever ends a context may say why, and net/http passes that on in place of context.Canceled.
+func TestPostGivenUpForACause(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	defer close(release)
+	for name, answer := range map[string]http.HandlerFunc{
+		"before the answer": func(http.ResponseWriter, *http.Request) {},
+		"within the answer": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"ok":true`))
+			_ = http.NewResponseController(w).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer(w, r)
+				cancel(errors.New("the worker stops"))
+				<-release
+			}))
+			t.Cleanup(server.CloseClientConnections)
+			c := New(Config{Token: token, APIURL: server.URL + "/api/"})
+			_, err := c.Post(ctx, Post{Channel: "C1", Text: "hi", Key: "k1"})
+			e := asError(t, err)
+			if e.Kind != Ambiguous || !e.TimedOut() || !errors.Is(e, context.Canceled) || !strings.Contains(e.Error(), "the worker stops") {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
 func TestPostWithoutConnection(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)
