@@ -70,5 +70,5 @@ func (a Asker) described(ctx context.Context, id string, within time.Duration) (
 // Row is what the store keeps of Slack's word on a channel. asked is when Slack was
 // asked, not when it answered: an event may have said later things meanwhile.
 func Row(c slack.Channel, asked time.Time) store.Channel {
-	return store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: c.Member, Archived: c.Archived, Refreshed: asked}
+	return store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, External: c.External, Member: c.Member, Archived: c.Archived, Refreshed: asked}
 }

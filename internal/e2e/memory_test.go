@@ -179,6 +179,41 @@ func TestChannelMadePrivate(t *testing.T) {
 	}
 }
 
+// People of another company are told nothing of the other channels, which they cannot join, from
+// the first message on: its event tells that they read it.
+func TestStrangersInAChannel(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour", "walrus")))
+	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
+	s.run("ChannelSync", nil, nil)
+	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.heard(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
+	s.remember()
+	if prompt := s.ask(random, "where?"); !strings.Contains(prompt, "harbour") {
+		t.Fatalf("not known among colleagues:\n%s", prompt)
+	}
+	stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
+	s.workspace.Join(random, stranger.ID)
+	for _, when := range []string{"before the next listing", "after it"} {
+		prompt := s.ask(random, "where, "+when+"?")
+		if strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
+			t.Errorf("told %s of another channel:\n%s", when, prompt)
+		}
+		if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
+			t.Errorf("the channel does not know its own memory %s:\n%s", when, prompt)
+		}
+		s.run("ChannelSync", nil, nil)
+	}
+	if prompt := s.ask(s.general, "what is it?"); !strings.Contains(prompt, "walrus") {
+		t.Errorf("colleagues are not told of the shared channel:\n%s", prompt)
+	}
+	s.workspace.Leave(random, stranger.ID)
+	s.run("ChannelSync", nil, nil)
+	if prompt := s.ask(random, "and now?"); !strings.Contains(prompt, "harbour") {
+		t.Errorf("not known among colleagues again:\n%s", prompt)
+	}
+}
+
 // The schedule itself, and a worker killed in the middle of a run.
 func TestKilledWhileRemembering(t *testing.T) {
 	t.Parallel()

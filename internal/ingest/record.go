@@ -34,7 +34,7 @@ func (r *Recorder) Record(ctx context.Context, e slack.Event, own slack.Identity
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings, own.UserID)
-		entry.Private = e.Private()
+		entry.Private, entry.External = e.Private(), e.External
 		return entry
 	})
 }

@@ -17,6 +17,8 @@ type Channel struct {
 	// Private is set for whatever Slack does not say that everybody in the workspace can
 	// read it, direct messages included.
 	Private bool
+	// External is set where people of other companies are in it, too (docs.slack.dev/apis/slack-connect).
+	External bool
 	// Direct is set for the direct message of one person with the bot.
 	Direct bool
 	Member bool
@@ -127,6 +129,7 @@ func readChannel(o object, id string) Channel {
 		ID:       id,
 		Name:     label(o.text("name")),
 		Private:  direct || !public(o),
+		External: o.flag("is_ext_shared"),
 		Direct:   direct,
 		Member:   direct || o.flag("is_member"),
 		Archived: o.flag("is_archived") || direct && o.flag("is_user_deleted"),

@@ -25,6 +25,8 @@ var channels = []struct {
 	{"several people, not private", `{"id":"C1","name":"x","is_channel":true,"is_mpim":true,"is_private":false}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"nothing told", `{"id":"C1","name":"x"}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"only that it is no group", `{"id":"C1","name":"x","is_group":false,"is_im":false}`, Channel{ID: "C1", Name: "x", Private: true}},
+	{"shared with another company", `{"id":"C1","name":"x","is_private":false,"is_shared":true,"is_ext_shared":true,"is_org_shared":false}`, Channel{ID: "C1", Name: "x", External: true}},
+	{"shared within the organisation", `{"id":"C1","name":"x","is_private":true,"is_shared":true,"is_ext_shared":false,"is_org_shared":true}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"is_private null", `{"id":"C1","name":"x","is_channel":true,"is_private":null}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"is_private no boolean", `{"id":"C1","name":"x","is_channel":true,"is_private":"false"}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"is_mpim no boolean", `{"id":"C1","name":"x","is_private":false,"is_mpim":0}`, Channel{ID: "C1", Name: "x", Private: true}},

@@ -29,6 +29,8 @@ type Envelope struct {
 	// RateLimited is the minute from which on app_rate_limited says that Slack drops events,
 	// UTC; zero where that is not told (docs.slack.dev/reference/events/app_rate_limited).
 	RateLimited time.Time
+	// External is set where people of other companies read the channel of the event, too.
+	External bool
 	// EventType and Subtype are those of the event, for logs and counters.
 	EventType string
 	Subtype   string
@@ -53,6 +55,7 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 		AppID:       o.text("api_app_id"),
 		At:          o.unix("event_time"),
 		RateLimited: o.unix("minute_rate_limited"),
+		External:    o.flag("is_ext_shared_channel"),
 	}
 	env.origin = origin{app: env.AppID, teams: []string{env.TeamID, o.text("context_team_id")}}
 	for _, raw := range o.list("authorizations") {

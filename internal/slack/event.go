@@ -58,6 +58,8 @@ type Event struct {
 	HasPrevious bool
 	// ChannelType is channel, group, im, mpim or "".
 	ChannelType string
+	// External is set where people of other companies read the channel, too.
+	External bool
 	// Mention is set when the new text mentions the bot, PreviousMention when the old did.
 	Mention         bool
 	PreviousMention bool
@@ -89,6 +91,7 @@ func Normalise(env Envelope, id Identity) (Event, error) {
 		}
 	}
 	event.ID = env.EventID
+	event.External = env.External
 	event.ChannelType = channelType(o.text("channel_type"), channel)
 	event.Mention = chat.Mentions(event.Message.Text, id.UserID)
 	event.PreviousMention = event.HasPrevious && chat.Mentions(event.Previous, id.UserID)

@@ -93,7 +93,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 // message is never open.
 func (r channelRow) news(old channelRow) bool {
 	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
-	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived ||
+	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External ||
 		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= saidAgain.Microseconds()
 }
 
@@ -189,7 +189,7 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 // longest ago first, at most limit.
 func (s *Store) Unwatched(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
-		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, stamp(before), seenFrom("")).
+		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, stamp(before), seenFrom(team, "")).
 		Order("c.refreshed_us, c.channel_id").Limit(limit).Pluck("c.channel_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read public channels that the bot is not in: %w", err)
 	}

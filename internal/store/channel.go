@@ -29,6 +29,7 @@ type channelRow struct {
 	CaughtUpTo        string
 	ThreadsCaughtUpTo string
 	ThreadsReadUS     int64 `gorm:"column:threads_read_us"`
+	External          bool
 	ActiveUS          int64 `gorm:"column:active_us"`
 }
 
@@ -40,6 +41,8 @@ type Channel struct {
 	ID      string
 	Name    string
 	Private bool
+	// External is set while people of other companies are in it, too, by Slack Connect.
+	External bool
 	// Refreshed is when that was, or up to an hour earlier if a listing said the same again.
 	// The zero time for a channel that Slack was never asked about.
 	Refreshed time.Time
@@ -57,7 +60,7 @@ type Channel struct {
 
 func (r channelRow) channel() Channel {
 	return Channel{
-		ID: r.ChannelID, Name: r.Name, Private: r.Private, Refreshed: moment(r.RefreshedUS),
+		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Refreshed: moment(r.RefreshedUS),
 		Member: r.Member, Archived: r.Archived, KnownSince: moment(r.KnownSinceUS),
 		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: moment(r.ThreadsReadUS),
 	}
@@ -119,7 +122,7 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 		at = s.nowMicros()
 	}
 	row := channelRow{
-		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, RefreshedUS: at,
+		TeamID: team, ChannelID: c.ID, Name: c.Name, Private: c.Private, External: c.External, RefreshedUS: at,
 		Member: c.Member, Archived: c.Archived, KnownSinceUS: at,
 	}
 	if c.Private {
@@ -134,10 +137,11 @@ func (s *Store) overtaken(asked int64, known channelRow) bool {
 	return known.RefreshedUS > asked && known.RefreshedUS <= s.nowMicros()
 }
 
-// beside is what is known of a channel, once an answer that it has overtaken comes: closed
-// if that says so.
+// beside is what is known of a channel, once an answer that it has overtaken comes: closed,
+// or shared with others, if that says so.
 func (r channelRow) beside(known channelRow) channelRow {
 	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
+	known.External = known.External || r.External
 	return known
 }
 
@@ -147,7 +151,7 @@ func describe(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "known_since_us"})
+	update := clause.AssignmentColumns([]string{"refreshed_us", "member", "archived", "external", "known_since_us"})
 	update = append(update, clause.Assignments(map[string]any{
 		"name":         gorm.Expr("CASE WHEN excluded.name = '' THEN channels.name ELSE excluded.name END"),
 		"private":      gorm.Expr("excluded.private OR channels.closed_us > excluded.refreshed_us"),
@@ -205,21 +209,22 @@ func active(tx *gorm.DB, r messageRow) error {
 }
 
 // touch keeps, of the channels in which something is recorded, about when they were active
-// (as active does), and that they are closed if Slack says that not everybody may read
-// them. Of most there is nothing new.
+// (as active does), that they are closed if Slack says that not everybody may read
+// them, and that others read them if it says so. Of most there is nothing new.
 func (s *Store) touch(tx *gorm.DB, group []*news) error {
 	touched := map[string]touchRow{}
 	for _, n := range group {
-		shut, sent := n.entry.Private && !n.private, int64(0)
+		shut, shared, sent := n.entry.Private && !n.private, n.entry.External && !n.external, int64(0)
 		if w := n.written; w != nil && !w.Deleted && w.SentUS-activeWithin.Microseconds() >= n.active {
 			sent = w.SentUS
 		}
-		if !shut && sent == 0 {
+		if !shut && !shared && sent == 0 {
 			continue
 		}
 		key := rowKey(n.message.Team, n.message.Channel, "")
 		row := touched[key]
 		row.TeamID, row.ChannelID, row.ActiveUS = n.message.Team, n.message.Channel, max(row.ActiveUS, sent)
+		row.External = row.External || shared
 		if shut {
 			row.Private, row.ClosedUS = true, s.nowMicros()
 		}
@@ -249,13 +254,14 @@ func (s *Store) CloseChannel(ctx context.Context, team, channel string) error {
 	return nil
 }
 
-// touchRow is what is new of a channel: that it is closed, and since when, or when it was
-// active; what is 0 or false is not told.
+// touchRow is what is new of a channel: that it is closed, and since when, that others read
+// it, or when it was active; what is 0 or false is not told.
 type touchRow struct {
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
 	Private   bool   `json:"private"`
 	ClosedUS  int64  `gorm:"column:closed_us" json:"closed_us"`
+	External  bool   `json:"external"`
 	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
 }
 
@@ -271,6 +277,7 @@ func saveTouched(tx *gorm.DB, rows []touchRow) error {
 			active_us = CASE WHEN excluded.active_us > channels.active_us THEN excluded.active_us ELSE channels.active_us END,
 			closed_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.closed_us END,
 			converted_us = CASE WHEN excluded.private AND NOT channels.private THEN excluded.closed_us ELSE channels.converted_us END,
+			external = channels.external OR excluded.external,
 			private = channels.private OR excluded.private`, set.arg).Error
 }
 

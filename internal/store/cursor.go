@@ -83,7 +83,7 @@ func (s *Store) Look(ctx context.Context, scope chat.Scope, since time.Time) (Cu
 			SELECT COUNT(*) AS count, COALESCE(MAX(m.made_us), 0) AS newest_us
 			FROM channels c JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 			JOIN memories m ON m.id IN (s.long_id, s.short_id)
-			WHERE c.team_id = ? AND `+present+` AND ?`, scope.Team, seenFrom(""))
+			WHERE c.team_id = ? AND `+present+` AND ?`, scope.Team, seenFrom(scope.Team, ""))
 	case scope.Thread != "":
 		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadLooks),
 			scope.Team, scope.Channel, scope.Thread, scope.Team, scope.Channel, scope.Thread)

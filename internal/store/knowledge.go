@@ -18,13 +18,17 @@ import (
 // may be private.
 const public = "(c.refreshed_us > 0 AND NOT c.private)"
 
-// seenFrom is the one condition on the channels c that lets a reader in a channel, or
+// home is the condition on a team's channel, or with the channel empty the workspace itself, that
+// only the workspace's own people read there. Those of other companies cannot join public channels.
+const home = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
+
+// seenFrom is the one condition on the channels c that lets a reader in a team's channel, or
 // with here empty the workspace itself, know of them: a channel is seen from inside, and
-// from everywhere if it is public.
+// if it is public from everywhere but where people of other companies are.
 //
 // Whatever reads of one channel for another goes through here, or is of public ones itself.
-func seenFrom(here string) clause.Expr {
-	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + ")", Vars: []any{here}}
+func seenFrom(team, here string) clause.Expr {
+	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + home + ")", Vars: []any{here, team, here}}
 }
 
 // present is the condition on the channels c that the bot takes part in them.
@@ -52,7 +56,8 @@ type Knowledge struct {
 }
 
 // Knowledge is what a reader in a channel may know, or with here empty the workspace
-// itself: a private channel is known only inside it. active is compared with Active. The
+// itself: a private channel is known only inside it, and where people of other companies
+// are no other is. active is compared with Active. The
 // workspace does not know what was remembered before its own memory was forgotten. There
 // are that many channels at most, and the memories of the first most of them.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
@@ -90,8 +95,8 @@ func (s *Store) known(team, here string, active time.Time, channels, most int, i
 	text := func(id string) string {
 		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + remembered + ") END"
 	}
-	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + present + " AND " + public
-	since := []any{team, max(1, stamp(active))}
+	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + present + " AND " + public + " AND " + home
+	since := []any{team, max(1, stamp(active)), team, here}
 	return query{fmt.Sprintf(`
 		WITH listed AS MATERIALIZED (
 			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
@@ -146,7 +151,8 @@ func SourceChannel(source string) string {
 
 // Workspace is the memories of the workspace as a reader in a channel, or with here empty
 // everybody, may know them; nil where there is none. A memory that was made when a channel
-// was public is not told any more, but in that channel, once it is private.
+// was public is not told any more, but in that channel, once it is private. Where people of
+// other companies are there is none.
 func (s *Store) Workspace(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
 	if err := together(s.db.WithContext(ctx), ofWorkspace(team, here, "m.sources", &rows)); err != nil {
@@ -162,9 +168,9 @@ func (s *Store) Workspace(ctx context.Context, team, here string) (long, short *
 func ofWorkspace(team, here, sources string, into *[]memoryRow) query {
 	return query{`
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
-		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND NOT EXISTS (
+		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + home + ` AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
-		)`, []any{team, team, seenFrom(here)}, into}
+		)`, []any{team, team, here, team, seenFrom(team, here)}, into}
 }
 
 // longAndShort tells two memories of one scope apart; nil where there is none.

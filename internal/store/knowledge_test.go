@@ -19,6 +19,7 @@ func TestVisibility(t *testing.T) {
 		listing := []Channel{
 			{ID: "C1", Name: "public"}, {ID: "C2", Name: "another"}, {ID: "G1", Name: "secret", Private: true}, {ID: "G2", Name: "hidden", Private: true},
 			{ID: "D1", Private: true}, {ID: "CLEFT", Name: "left"}, {ID: "GLEFT", Name: "left secret", Private: true},
+			{ID: "CEXT", Name: "shared", External: true}, {ID: "GEXT", Name: "shared secret", Private: true, External: true},
 			{ID: "CARCH", Name: "archived"}, {ID: "GARCH", Name: "archived secret", Private: true},
 		}
 		db.sync(t, listing...)
@@ -39,7 +40,7 @@ func TestVisibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.closeChannel(t, "CEVENT") // of which events alone have told
-		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT"}
+		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT", "CEXT", "GEXT"}
 		for i, id := range all {
 			thread := chat.Scope{Team: team, Channel: id, Thread: at(i)}
 			db.store(t, in(id, said(at(i), "")))
@@ -48,11 +49,17 @@ func TestVisibility(t *testing.T) {
 		names := map[string]string{
 			"C1": "public", "C2": "another", "G1": "secret", "G2": "hidden", "CLEFT": "left", "GLEFT": "left secret",
 			"CARCH": "archived", "GARCH": "archived secret", "CUNKNOWN": "unknown",
+			"CEXT": "shared", "GEXT": "shared secret",
 		}
-		everywhere, named := []string{"C1", "C2"}, []string{"C1", "C2", "CARCH", "CLEFT"}
+		db.remember(t, noon, workspace)
+		everywhere, named := []string{"C1", "C2", "CEXT"}, []string{"C1", "C2", "CARCH", "CLEFT", "CEXT"}
 		for _, here := range append([]string{""}, all...) {
 			who := "reader in " + here
 			known, spoken := slices.Clone(everywhere), slices.Clone(named)
+			external := strings.HasSuffix(here, "EXT")
+			if external {
+				known, spoken = nil, nil
+			}
 			if here != "" {
 				known = append(known, here)
 			}
@@ -67,7 +74,7 @@ func TestVisibility(t *testing.T) {
 			if err != nil || !maps.Equal(got.Channels, want) {
 				t.Errorf("%s is told the names %v, %v; want %v", who, got.Channels, err, want)
 			}
-			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true}; !maps.Equal(got.Private, private) {
+			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true, "GEXT": true}; !maps.Equal(got.Private, private) {
 				t.Errorf("%s is told that %v are private, want %v", who, got.Private, private)
 			}
 
@@ -97,6 +104,9 @@ func TestVisibility(t *testing.T) {
 				if err != nil || len(read.Threads) != 1 || !strings.Contains(fmt.Sprint(read.Threads), "thread "+here+"/") {
 					t.Errorf("%s is told of threads %v, %v", who, read.Threads, err)
 				}
+				if (read.Long == nil) != external || (read.Short == nil) != external {
+					t.Errorf("%s is told of the workspace %+v, %+v", who, read.Long, read.Short)
+				}
 				if !reflect.DeepEqual(read.Knowledge, k) {
 					t.Errorf("%s is told in its context %+v, want %+v", who, read.Knowledge, k)
 				}
@@ -108,6 +118,55 @@ func TestVisibility(t *testing.T) {
 		if got := db.look(t, workspace, time.Time{}).Count; got != 2*len(everywhere) {
 			t.Errorf("the workspace is made of %d memories, want %d", got, 2*len(everywhere))
 		}
+	})
+}
+
+// That others read a channel is told by its events, and that they do no more by Slack alone.
+func TestExternalChannels(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		is := func(when string, external bool) {
+			t.Helper()
+			known, err := db.Channels(t.Context(), team, []string{"C1", "C2"})
+			if err != nil || known["C1"].External != external || known["C2"].External {
+				t.Errorf("%s: %+v, %v; want external %v", when, known, err, external)
+			}
+		}
+		n := 0
+		tell := func(external bool) {
+			t.Helper()
+			m := in("C1", said(at(n), ""))
+			if n++; n%2 == 0 {
+				m.Revision = at(n)
+			}
+			if _, err := db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true, External: external} }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		others := Channel{ID: "C2", Name: "two", Member: true}
+		tell(true)
+		is("known by an event alone", true)
+		db.sync(t, Channel{ID: "C1", Name: "one"}, others)
+		is("listed as the workspace's own", false)
+		tell(false)
+		is("said to be the workspace's own", false)
+		tell(true)
+		is("said to be read by others", true)
+		tell(false)
+		is("left out by an event", true)
+		db.clock.advance(time.Minute)
+		db.sync(t, Channel{ID: "C1", Name: "one"}, others)
+		is("listed again", false)
+		db.sync(t, Channel{ID: "C1", Name: "one", External: true}, others)
+		is("listed as others' too", true)
+		if err := db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true, Refreshed: noon.Add(-time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		is("asked for before that", true)
+		db.clock.advance(time.Minute)
+		if err := db.SaveChannel(t.Context(), team, Channel{ID: "C1", Name: "one", Member: true}); err != nil {
+			t.Fatal(err)
+		}
+		is("asked for after it", false)
 	})
 }
 

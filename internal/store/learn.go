@@ -42,6 +42,7 @@ type answer struct {
 	N        int    `json:"n"`
 	HushedBy string `json:"hushed_by"`
 	Private  bool   `json:"private"`
+	External bool   `json:"external"`
 	ActiveUS int64  `gorm:"column:active_us" json:"active_us"`
 	// Tail is a JSON array of remarks, or empty.
 	Tail string `json:"tail"`
@@ -92,6 +93,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	queries := []query{{fmt.Sprintf(`
 		SELECT q.n, COALESCE((SELECT o.ordered_by FROM orders o WHERE o.id = q.hush), '') AS hushed_by,
 			COALESCE((SELECT c.private FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS private,
+			COALESCE((SELECT c.external FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), FALSE) AS external,
 			COALESCE((SELECT c.active_us FROM channels c WHERE c.team_id = q.team_id AND c.channel_id = q.channel_id), 0) AS active_us,
 			COALESCE((SELECT CAST(%s(%s(ts, user_id, bot_id, CASE WHEN own THEN 'own' ELSE '' END, CASE WHEN own THEN %s ELSE '' END)) AS TEXT) FROM (
 				SELECT * FROM (
@@ -122,7 +124,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	}
 	for _, a := range answers {
 		n := group[a.N]
-		n.stands, n.private, n.active = stands[n.key], a.Private, a.ActiveUS
+		n.stands, n.private, n.external, n.active = stands[n.key], a.Private, a.External, a.ActiveUS
 		n.known = Known{}
 		if n.known.Before, n.known.Answered, err = thread(n.message, a.Tail); err != nil {
 			return err

@@ -45,6 +45,9 @@ type Entry struct {
 	// Private is set where Slack says that not everybody may read the channel. That
 	// closes it; nothing that is recorded opens one.
 	Private bool
+	// External is set where Slack says that people of other companies read the channel, too.
+	// A listing alone, or Slack when it is asked, says that they do no more.
+	External bool
 }
 
 // Change is one change on its way to the workflow of a conversation.
@@ -77,6 +80,7 @@ type news struct {
 	stands   *messageRow // the row as it stood; nil: there was none
 	known    Known
 	private  bool  // the channel is closed already
+	external bool  // it is known that others read it
 	active   int64 // when the channel was active last
 	entry    Entry
 	written  *messageRow
