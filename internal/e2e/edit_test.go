@@ -7,6 +7,7 @@ import (
 
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/store"
 )
 
 func TestEditThatAddsAMention(t *testing.T) {
@@ -72,6 +73,20 @@ func TestDeletedQuestionIsNotAnswered(t *testing.T) {
 		if strings.Contains(s.judgments()[0].System, "forget-this") {
 			t.Error("the judgment saw a deleted message")
 		}
+	})
+}
+
+// What the bot has said and somebody deletes in Slack, nothing of ours holds any more.
+func TestDeletedAnswerIsGone(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("the safe opens with 4711") }))
+	q := &question{channel: s.general, ts: s.workspace.Say(s.general, s.alice.ID, s.mention("the safe?"))}
+	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 && q.outbox(s)[0].State == store.Sent })
+	s.workspace.Delete(s.general, s.posts()[0].TS)
+	s.await("the answer to be gone from the outbox", 10*time.Second, func() bool { return q.outbox(s)[0].Text == "" })
+	s.await("the answer to be gone from the messages", 10*time.Second, func() bool {
+		m, err := s.store.Message(t.Context(), "T0E2E", s.general, q.outbox(s)[0].SentTS)
+		return err == nil && m.Deleted && m.Text == ""
 	})
 }
 

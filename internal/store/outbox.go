@@ -228,6 +228,15 @@ func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
 	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
 }
 
+// unsaid takes the text of the bot's own message out of the outbox once it is deleted in Slack:
+// somebody may have wanted that nobody reads it any more.
+func unsaid(tx *gorm.DB, r messageRow) error {
+	if !r.Own || !r.Deleted {
+		return nil
+	}
+	return tx.Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", r.TeamID, r.ChannelID, r.TS).Update("text", "").Error
+}
+
 // Replied is Posted of the last part of a reply: in the same transaction the decision that
 // it carries out is settled as posted. That comes back, and nil if it was so before.
 func (s *Store) Replied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {

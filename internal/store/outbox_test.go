@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"myao/internal/chat"
 	"myao/internal/testserver"
 )
 
@@ -430,6 +431,38 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 		for _, q := range db.parts(t, "r") {
 			if q.State != Sent {
 				t.Errorf("part %d is %s", q.Number, q.State)
+			}
+		}
+	})
+}
+
+// What the bot has said and somebody deletes in Slack is gone here as well.
+func TestWhatIsDeletedLeavesTheOutbox(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		p := db.compose(t, parts("r", "one", "two"))
+		for i := range p {
+			m := said(at(5+i), at(1))
+			m.Own, m.Text = true, p[i].Text
+			if err := db.Posted(t.Context(), p[i], m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tell := func(m chat.Message) {
+			t.Helper()
+			m.Own = true
+			if _, err := db.Record(t.Context(), m, func(Known) Entry { return Entry{Message: &m, Handled: true} }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		edited := said(at(6), at(1))
+		edited.Text, edited.Revision = "two, and more", at(7)
+		tell(edited)
+		gone := said(at(5), at(1))
+		gone.Text, gone.Deleted = "", true
+		tell(gone)
+		for i, want := range []string{"", "two"} {
+			if got := db.parts(t, "r")[i]; got.Text != want || got.State != Sent {
+				t.Errorf("part %d is %s, %q; want %q", i, got.State, got.Text, want)
 			}
 		}
 	})

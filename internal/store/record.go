@@ -192,6 +192,9 @@ func (s *Store) commitAlone(n *news) error {
 			if err := tx.Save(&row).Error; err != nil {
 				return err
 			}
+			if err := unsaid(tx, row); err != nil {
+				return err
+			}
 			n.written = &row
 		}
 		if err := s.order(tx, n.message, n.stands != nil || n.written != nil, n.entry.Order); err != nil {
