@@ -26,7 +26,8 @@ type conversationsCommand struct {
 // Help is kong's way to be told more.
 func (conversationsCommand) Help() string {
 	return `In order of when they are due. A conversation that has been idle for long is closed, and not
-listed; one that did not answer is unknown.
+listed; one that did not answer is unknown, and one that somebody has paused in Temporal is
+paused.
 
   starter conversations
   starter conversations --phase waiting,delaying

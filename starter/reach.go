@@ -102,7 +102,11 @@ func slackClient(p launch.Program) *slack.Client {
 
 // explain says what can be done about it.
 func (r reaching) explain(ctx context.Context, err error) error {
+	var pause *operator.PausedError
 	switch {
+	case errors.As(err, &pause):
+		return fmt.Errorf("nothing was done: somebody has paused the conversation in Temporal, as starter show tells. To have it go on: temporal workflow unpause --namespace %s --workflow-id '%s'",
+			temporal.Namespace(), pause.WorkflowID)
 	case errors.Is(err, operator.ErrNoServer):
 		return fmt.Errorf("temporal at %s did not answer%s. Is it running, and do TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it?",
 			temporal.Address(), r.unanswered(ctx, err))

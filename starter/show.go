@@ -12,6 +12,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/ledger"
 	"myao/internal/operator"
 	"myao/internal/temporal"
 )
@@ -26,7 +27,8 @@ type showCommand struct {
 // Help is kong's way to be told more.
 func (showCommand) Help() string {
 	return `Where a conversation stands: its phase and when it is due, what is pending, the last verdict,
-and until when it is silent. Of one that is closed it tells how it ended.
+until when it is silent, and what somebody has paused of it in Temporal. Of one that is closed
+it tells how it ended.
 
   starter show general
   starter show '#general' 1700000000.000100 --json | jq .state.due_at`
@@ -46,6 +48,7 @@ type shown struct {
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
 	operator.Run
+	// State is null where the whole run is paused: then nobody can be asked.
 	State *conversation.State `json:"state"`
 	// Silenced is the end of a mute or snooze of this conversation, and ChannelSilenced
 	// of its channel's top level, which is its threads', too.
@@ -83,17 +86,11 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 
 func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
 	rows := [][]string{{s.Name}, {"phase", s.phase(zone)}}
-	for _, l := range []struct {
-		name  string
-		items []conversation.Item
-	}{{"pending", s.State.Pending}, {"answering", s.State.Answering}, {"later", s.State.Later}} {
-		for _, it := range l.items {
-			rows = append(rows, []string{l.name, message(it, zone)})
-			l.name = ""
-		}
+	for _, p := range s.Paused {
+		rows = append(rows, []string{"paused", paused(p, zone)})
 	}
-	if v := s.State.Verdict; v != nil {
-		rows = append(rows, []string{"verdict", verdict(*v)})
+	if s.State != nil {
+		rows = append(rows, standing(s.State, zone)...)
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
@@ -108,7 +105,39 @@ func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
 	return table(w, rows)
 }
 
+// standing is what a conversation has to attend to, and the newest verdict.
+func standing(s *conversation.State, zone *time.Location) (rows [][]string) {
+	for _, l := range []struct {
+		name  string
+		items []conversation.Item
+	}{{"pending", s.Pending}, {"answering", s.Answering}, {"later", s.Later}} {
+		for _, it := range l.items {
+			rows = append(rows, []string{l.name, message(it, zone)})
+			l.name = ""
+		}
+	}
+	if v := s.Verdict; v != nil {
+		rows = append(rows, []string{"verdict", verdict(*v)})
+	}
+	return rows
+}
+
+// paused is what somebody has paused in Temporal, for people.
+func paused(p operator.Pause, zone *time.Location) string {
+	words := cmp.Or(p.Activity, "all of it") + ", in Temporal since " + clock(p.At, zone)
+	if p.By != "" {
+		words += ", by " + ledger.Plain(p.By)
+	}
+	if p.Reason != "" {
+		words += ": " + ledger.Plain(p.Reason)
+	}
+	return words
+}
+
 func (s shown) phase(zone *time.Location) string {
+	if s.State == nil {
+		return "paused: what waits is not known"
+	}
 	if !s.Running {
 		if len(s.State.Pending)+len(s.State.Answering)+len(s.State.Later) > 0 {
 			return "closed" // by force: in order it closes when nothing waits

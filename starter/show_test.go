@@ -89,6 +89,29 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
+			"paused in part", shown{
+				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{
+					{Activity: "Compose", At: noon, By: "carol", Reason: "it costs\ntoo much"}, {Activity: "Settle", At: noon},
+				}},
+				State: &conversation.State{Phase: conversation.Replying, Answering: []conversation.Item{{TS: "1772366400.000100", Addressed: true}}},
+			},
+			[]string{
+				"C1", "phase      replying",
+				`paused     Compose, in Temporal since 2026-03-01 21:00:00 JST, by carol: it costs\ntoo much`,
+				"paused     Settle, in Temporal since 2026-03-01 21:00:00 JST",
+				"answering  1772366400.000100  2026-03-01 21:00:00 JST, addressed", "run        r, open since 2026-03-01 21:00:00 JST",
+			},
+		},
+		{
+			"paused", shown{
+				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{{At: noon, By: "carol"}}}, Silenced: noon.Add(time.Hour),
+			},
+			[]string{
+				"C1", "phase   paused: what waits is not known", "paused  all of it, in Temporal since 2026-03-01 21:00:00 JST, by carol",
+				"silent  until 2026-03-01 22:00:00 JST", "run     r, open since 2026-03-01 21:00:00 JST",
+			},
+		},
+		{
 			"never heard of, snoozed long ago", shown{Name: "C1", State: conversation.New(thread), Silenced: noon},
 			[]string{"C1", "phase  closed: nothing waits", "run    none that Temporal remembers: the next message starts one"},
 		},
@@ -129,6 +152,10 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	failing := fmt.Errorf("ask: %w", serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state."))
 	if got, want := second.explain(t.Context(), failing).Error(), "stuck, as its workflow task fails again and again: the worker's log says why"; !strings.Contains(got, want) {
 		t.Errorf("a conversation that is stuck: %s, want %s", got, want)
+	}
+	pause := fmt.Errorf("x: %w", &operator.PausedError{WorkflowID: "channel/T1/C1"})
+	if got, want := (telling{reaching: second}).explain(t.Context(), pause).Error(), "temporal workflow unpause --namespace default --workflow-id 'channel/T1/C1'"; !strings.HasPrefix(got, "nothing was done") || !strings.HasSuffix(got, want) {
+		t.Errorf("a conversation that is paused: %s, want %s", got, want)
 	}
 	if err := errors.New("broken"); (telling{}).explain(t.Context(), err) != err {
 		t.Error("anything else is no longer what it was")

@@ -17,7 +17,7 @@ import (
 
 // Operator carries orders out, and knows what waits.
 type Operator interface {
-	// Order returns an *operator.Refused, operator.ErrNoWorker or operator.ErrNoServer.
+	// Order returns an *operator.Refused, an *operator.PausedError, operator.ErrNoWorker or operator.ErrNoServer.
 	Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error
 	Conversations(ctx context.Context, f operator.Filter) ([]operator.Listed, error)
 }

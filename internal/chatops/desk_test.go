@@ -163,6 +163,7 @@ func TestOrders(t *testing.T) {
 		}
 		for err, part := range map[error]string{
 			&operator.Refused{Text: "nothing <there>"}:      "Not done: nothing &lt;there&gt;.",
+			&operator.PausedError{WorkflowID: here.ID()}:    "Nothing was changed: somebody has paused me",
 			fmt.Errorf("x: %w", operator.ErrNoWorker):       "Nobody has confirmed that",
 			fmt.Errorf("x: %w", operator.ErrNoServer):       "Nobody has confirmed that",
 			fmt.Errorf("x: %w", context.DeadlineExceeded):   "Nobody has confirmed that",
@@ -236,6 +237,7 @@ func TestStatus(t *testing.T) {
 		{Conversation: thread, Phase: conversation.Judging, Since: noon},
 		{Conversation: thread, Phase: conversation.Replying, Since: noon},
 		{Conversation: thread, Phase: operator.Unknown},
+		{Conversation: thread, Phase: operator.Paused},
 	}
 	quiet, err := config.ParseQuietHours("11:00-13:00")
 	if err != nil {
@@ -258,7 +260,7 @@ func TestStatus(t *testing.T) {
 		"• Top level: I wait for it to be quiet, and judge at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
 		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I mean to answer, and hold it back until <!date^1772370000^{date_short_pretty} {time_secs}|2026-03-01 13:00:00 UTC>, since",
 		": I judge whether to say something, since", ": I am answering, since",
-		"does not tell where it stands",
+		"does not tell where it stands", ": somebody has paused me in Temporal",
 		"I am silent here until <!date^1772373600^",
 		"My mode here is `mention`.", "These are my quiet hours",
 		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
@@ -333,6 +335,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	for name, set := range map[string]func(){
 		"not confirmed":    func() { b.crew.err = operator.ErrNoWorker },
+		"paused":           func() { b.crew.err = &operator.PausedError{} },
 		"not possible":     func() { b.crew.err = &operator.Refused{Text: "ない"} },
 		"out of order":     func() { b.crew.err = errors.New("no") },
 		"without Temporal": func() { b.reach = errors.New("connection refused") },
@@ -354,7 +357,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	thread := here
 	thread.Thread = "1772366400.000100"
-	for _, phase := range []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying, operator.Unknown} {
+	for _, phase := range []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying, operator.Unknown, operator.Paused} {
 		for _, c := range []chat.Conversation{here, thread} {
 			b.crew.waiting = append(b.crew.waiting, operator.Listed{Conversation: c, Phase: phase, DueAt: noon, Since: noon, Pending: new(3)})
 		}

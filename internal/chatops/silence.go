@@ -63,9 +63,13 @@ func (d *Desk) tell(ctx context.Context, r request, update string, seconds int) 
 	}
 	err := d.Operator.Order(ctx, r.here, update, conversation.Order{By: r.by(), Seconds: seconds}, r.id())
 	var no *operator.Refused
+	var pause *operator.PausedError
 	switch {
 	case err == nil:
 		return "", done
+	case errors.As(err, &pause):
+		d.Logger.WarnContext(ctx, "order to a conversation that is paused in Temporal", "order", update, "conversation", r.here.ID())
+		return d.say("Nothing was changed: somebody has paused me here in Temporal. Whoever runs me can end that."), refused
 	case errors.As(err, &no):
 		return d.say("Not done: %s.", slack.Escape(no.Text)), refused
 	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer), errors.Is(err, context.DeadlineExceeded):

@@ -118,6 +118,8 @@ func (d *Desk) phase(l operator.Listed, zone *time.Location) string {
 		what = d.say("I mean to answer, and hold it back until %s", moment(l.DueAt, zone))
 	case conversation.Replying:
 		what = d.say("I am answering")
+	case operator.Paused:
+		return d.say("somebody has paused me in Temporal")
 	default:
 		return d.say("does not tell where it stands")
 	}

@@ -14,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
 	"myao/internal/conversation"
 	"myao/internal/llm/llmtest"
 	"myao/internal/operator"
@@ -155,6 +159,45 @@ func TestOperatingFromATerminal(t *testing.T) {
 	s.env = append(s.env, "TEMPORAL_ADDRESS=127.0.0.1:1")
 	s.refuses("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
 	s.refuses("not known", "show", "#nowhere")
+}
+
+// What somebody pauses in Temporal is told; the model's call is called back, and made again
+// once that goes on.
+func TestPausedByHand(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite(t), answers(func(c llmtest.Call) llmtest.Reply {
+		if c.N == 1 {
+			return llmtest.Reply{Text: "too late", Delay: time.Minute}
+		}
+		return llmtest.Reply{Text: "It is in the drawer."}
+	}))
+	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("who has the key?"))
+	s.await("the question to be asked", 30*time.Second, func() bool { return len(s.replies()) == 1 })
+	run := &commonpb.WorkflowExecution{WorkflowId: "thread/T0E2E/" + s.general + "/" + ts}
+	if _, err := s.temporal.WorkflowService().PauseActivity(t.Context(), &workflowservice.PauseActivityRequest{
+		Namespace: s.ns, Execution: run, Identity: "carol", Reason: "it costs too much",
+		Activity: &workflowservice.PauseActivityRequest_Type{Type: "Compose"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var shown struct{ Paused []operator.Pause }
+	s.does(&shown, "show", s.general, ts)
+	if p := shown.Paused; len(p) != 1 || p[0].Activity != "Compose" || p[0].By != "carol" || p[0].Reason != "it costs too much" || time.Since(p[0].At) > time.Minute {
+		t.Errorf("shown as paused: %+v", p)
+	}
+	s.await("the call to be called back", 20*time.Second, func() bool {
+		d, err := s.temporal.DescribeWorkflowExecution(t.Context(), run.WorkflowId, "")
+		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetState() == enumspb.PENDING_ACTIVITY_STATE_PAUSED
+	})
+	if _, err := s.temporal.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
+		Namespace: s.ns, Execution: run, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
+	if p := s.posts()[0]; p.Text != "It is in the drawer." || len(s.replies()) != 2 {
+		t.Errorf("after %d questions, posted %q", len(s.replies()), p.Text)
+	}
 }
 
 // audit is the orders that are written down, in order of when they were given.

@@ -3,11 +3,13 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/sync/errgroup"
 
@@ -28,8 +30,15 @@ const (
 	pageSize = 200
 )
 
-// Unknown is the phase of a conversation that did not answer.
-const Unknown conversation.Phase = "unknown"
+const (
+	// Unknown is the phase of a conversation that did not answer.
+	Unknown conversation.Phase = "unknown"
+	// Paused is that of one whose run somebody has paused in Temporal: it answers nobody.
+	Paused conversation.Phase = "paused"
+)
+
+// silent reports whether a conversation does not tell its phase.
+func (l Listed) silent() bool { return l.Phase == Unknown || l.Phase == Paused }
 
 // Listed is a conversation as it stands.
 type Listed struct {
@@ -60,8 +69,8 @@ type Filter struct {
 // Conversations is those that run, in order of when they are due; those of which nothing
 // is due come last. Where there are more than the limit, those that wait for nothing are
 // left out first, as far as the server knows them apart. One that does not answer has the
-// phase Unknown, whatever phases are wanted; that none is in them is told by at least one
-// that answered.
+// phase Unknown, or Paused, whatever phases are wanted; that none is in them is told by at
+// least one that answered.
 func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
@@ -79,7 +88,7 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 		asked = min(1, len(all))
 		o.ask(ctx, all[:asked])
 		// Where one answers, a worker runs, and what the server says holds of the others.
-		if asked > 0 && all[0].Phase != Unknown {
+		if asked > 0 && !all[0].silent() {
 			all = all[:asked]
 		}
 	}
@@ -88,7 +97,7 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	}
 	o.ask(ctx, all[asked:])
 	if len(f.Phases) > 0 {
-		all = slices.DeleteFunc(all, func(l Listed) bool { return l.Phase != Unknown && !slices.Contains(f.Phases, l.Phase) })
+		all = slices.DeleteFunc(all, func(l Listed) bool { return !l.silent() && !slices.Contains(f.Phases, l.Phase) })
 	}
 	slices.SortStableFunc(all, byDue)
 	return all[:min(f.Limit, len(all))], nil
@@ -123,7 +132,24 @@ func rank(p conversation.Phase) int {
 
 // running is what visibility has of the conversations that may be wanted.
 func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
-	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = 'Running'"
+	all, err := o.open(ctx, f, "Running")
+	if err != nil {
+		return nil, err
+	}
+	paused, err := o.open(ctx, f, "Paused")
+	var unknown *serviceerror.InvalidArgument
+	if errors.As(err, &unknown) {
+		return all, nil // a server that pauses no runs
+	}
+	for i := range paused {
+		paused[i].Phase = Paused
+	}
+	return append(all, paused...), err
+}
+
+// open is running, of those with a status.
+func (o *Operator) open(ctx context.Context, f Filter, status string) ([]Listed, error) {
+	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
 	if !o.Attributes() {
 		return o.list(ctx, where, f, askedWithoutAttributes)
 	}

@@ -65,7 +65,7 @@ func Open(ctx context.Context, c client.Client, namespace string, db *store.Stor
 // Order has a conversation carry out an update (conversation.UpdateMute and so on), and
 // returns when that is done. A conversation that does not run is started for it, and ends
 // by itself. The id names the order: what is sent again under its id is carried out once;
-// "" is a new one. It returns a *Refused, ErrNoWorker or ErrNoServer.
+// "" is a new one. It returns a *Refused, a *PausedError, ErrNoWorker or ErrNoServer.
 func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error {
 	if id == "" {
 		id = uuid.NewString()
@@ -83,6 +83,12 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 		var closed *serviceerror.NotFound
 		if errors.As(err, &closed) && try < 3 {
 			continue // the run ended before it was heard; the next one hears it
+		}
+		var precondition *serviceerror.FailedPrecondition
+		if errors.As(err, &precondition) {
+			if paused := o.paused(ctx, c); paused != nil {
+				return paused
+			}
 		}
 		if err != nil {
 			return o.explain(ctx, fmt.Errorf("%s: %w", update, err))

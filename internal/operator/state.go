@@ -23,18 +23,20 @@ type Run struct {
 	Closed  time.Time `json:"closed_at,omitzero"`
 	// Ended is how, as Temporal calls it: Completed, Terminated and so on; empty while it runs.
 	Ended string `json:"ended,omitempty"`
+	// Paused is what somebody has paused of it: nobody goes on with that by itself.
+	Paused []Pause `json:"paused,omitempty"`
 }
 
 // State is where a conversation stands, and whether it has a run that is open. One that
 // has none answers with where its last run ended, or, where the server remembers none,
-// as one of which nothing has been heard.
+// as one of which nothing has been heard; nil is as in Show.
 func (o *Operator) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
 	state, run, err := o.Show(ctx, c)
 	return state, run.Running, err
 }
 
 // Show is State with all that is known of the run. It waits for a worker as long as the
-// context does.
+// context does. A run that is paused as a whole answers no question: its state is nil.
 func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
 	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	var none *serviceerror.NotFound
@@ -48,6 +50,11 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 	run := Run{
 		ID: info.GetExecution().GetRunId(), Running: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
 		Started: info.GetStartTime().AsTime(),
+	}
+	var whole bool
+	if run.Paused, whole = pauses(described); whole {
+		run.Running = true
+		return nil, run, nil
 	}
 	if info.GetCloseTime() != nil {
 		run.Closed, run.Ended = info.GetCloseTime().AsTime(), info.GetStatus().String()

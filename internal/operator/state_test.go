@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"reflect"
 	"testing"
 
 	"myao/internal/conversation"
@@ -9,7 +10,7 @@ import (
 func TestShow(t *testing.T) {
 	w := newWorld(t, false)
 	state, run, err := w.Show(t.Context(), thread)
-	if err != nil || run != (Run{}) || state.Phase != conversation.Idle || state.Conversation != thread {
+	if err != nil || !reflect.DeepEqual(run, Run{}) || state.Phase != conversation.Idle || state.Conversation != thread {
 		t.Errorf("of which nothing was heard: %+v, %+v, %v", state, run, err)
 	}
 	w.says(thread, 3600, conversation.Waiting)

@@ -1,0 +1,62 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"myao/internal/chat"
+)
+
+// Pause is what somebody has paused by hand, in Temporal: a run, or an activity of it. JSON
+// names as in Listed.
+type Pause struct {
+	// Activity is its type, as Compose; empty: all of the run.
+	Activity string    `json:"activity,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+	// By and Reason are what Temporal was told, each possibly empty.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// PausedError is returned for an order to a conversation of which all of the run is
+// paused: nothing was done, and nothing is done later.
+type PausedError struct {
+	Pause
+	WorkflowID string
+}
+
+func (e *PausedError) Error() string { return e.WorkflowID + " is paused" }
+
+// pauses is what is paused of a run, and whether that is all of it.
+func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause, whole bool) {
+	if run.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED {
+		info := run.GetWorkflowExtendedInfo().GetPauseInfo()
+		all, whole = append(all, Pause{At: info.GetPausedTime().AsTime(), By: info.GetIdentity(), Reason: info.GetReason()}), true
+	}
+	for _, a := range run.GetPendingActivities() {
+		if a.GetPaused() {
+			info := a.GetPauseInfo()
+			all = append(all, Pause{
+				Activity: a.GetActivityType().GetName(), At: info.GetPauseTime().AsTime(),
+				By: info.GetManual().GetIdentity(), Reason: info.GetManual().GetReason(),
+			})
+		}
+	}
+	return all, whole
+}
+
+// paused is the error of an order to a conversation whose run is paused; nil where it is
+// not, or that cannot be told.
+func (o *Operator) paused(ctx context.Context, c chat.Conversation) error {
+	run, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
+	if err != nil {
+		return nil
+	}
+	if all, whole := pauses(run); whole {
+		return &PausedError{Pause: all[0], WorkflowID: c.ID()}
+	}
+	return nil
+}
