@@ -123,6 +123,7 @@ func (e *examination) checks() []check {
 		check{name: "namespace", needs: "temporal", look: e.namespace},
 		check{name: "search attributes", needs: "namespace", look: e.attributes},
 		check{name: "workers", needs: "namespace", look: e.workers},
+		check{name: "paused", needs: "namespace", look: e.paused},
 		check{name: "schedules", needs: "namespace", look: e.schedules},
 		check{name: "memory", needs: "schedules", look: e.lastRun(temporal.MemorySchedule)},
 		check{name: "catch-up", needs: "schedules", look: e.lastRun(temporal.CatchUpSchedule)},

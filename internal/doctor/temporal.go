@@ -138,6 +138,34 @@ func (e *examination) schedules(ctx context.Context) Finding {
 	return ok("%d, none is paused", len(e.Schedules))
 }
 
+// paused looks for what somebody has paused by hand: a workflow, or an activity of one. Nobody
+// goes on with it by itself.
+func (e *examination) paused(ctx context.Context) Finding {
+	const most = 5 // that are named
+	var ids []string
+	for _, of := range []string{"ExecutionStatus = 'Paused'", "ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
+		r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: e.Namespace, PageSize: most + 1, Query: of + " AND TaskQueue = '" + conversation.TaskQueue + "'",
+		})
+		var unknown *serviceerror.InvalidArgument
+		if err != nil && !errors.As(err, &unknown) { // one that does not know of it pauses nothing of the kind
+			return fail("look at the Temporal server", "%v", err)
+		}
+		for _, w := range r.GetExecutions() {
+			ids = append(ids, w.GetExecution().GetWorkflowId())
+		}
+	}
+	if len(ids) == 0 {
+		return ok("no workflow and no activity is paused")
+	}
+	if len(ids) > most {
+		ids = append(ids[:most], "and more")
+	}
+	return warn(fmt.Sprintf("see by whom, and why: starter show, or temporal workflow describe; to have it go on: temporal workflow unpause --namespace %[1]s --workflow-id …, "+
+		"or temporal activity unpause --namespace %[1]s --workflow-id … --activity-type …", e.Namespace),
+		"somebody has paused these, or activities of theirs: %s", strings.Join(ids, ", "))
+}
+
 // lastRun looks at the newest run of a schedule.
 func (e *examination) lastRun(schedule string) func(context.Context) Finding {
 	return func(ctx context.Context) Finding {
