@@ -14,6 +14,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
 	"myao/internal/temporal"
@@ -181,14 +182,41 @@ func (e *examination) lastRun(schedule string) func(context.Context) Finding {
 		if err != nil {
 			return fail("look at the Temporal server", "%v", err)
 		}
-		runs := d.Info.RecentActions
-		if len(runs) == 0 || runs[len(runs)-1].StartWorkflowResult == nil {
+		var last client.ScheduleActionResult
+		if runs := d.Info.RecentActions; len(runs) > 0 {
+			last = runs[len(runs)-1]
+		}
+		if overdue := e.overdue(d, last.ActualTime, e.Schedules[at]); overdue > 0 {
+			return warn("start the starter anew, which tells Temporal of it again; if that does not help, look at the Temporal server",
+				"nothing has begun for %s, and a run is due every %s", span(overdue), span(e.Schedules[at].Every))
+		}
+		if last.StartWorkflowResult == nil {
 			return ok("has yet to run for the first time")
 		}
-		last := runs[len(runs)-1]
 		return e.run(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime), e.Schedules[at].Every)
 	}
 }
+
+// overdue is for how long a schedule has begun nothing, if that is too long and nothing keeps
+// it, neither a pause nor a run under way; else 0. A server may lose its timer, and tell when
+// the next run is due all the same (github.com/temporalio/temporal/issues/11869).
+func (e *examination) overdue(d *client.ScheduleDescription, last time.Time, s Schedule) time.Duration {
+	if d.Schedule.State.Paused || len(d.Info.RunningWorkflows) > 0 {
+		return 0
+	}
+	for _, began := range []time.Time{d.Info.CreatedAt, d.Info.LastUpdateAt} {
+		if began.After(last) {
+			last = began
+		}
+	}
+	if ago := e.Clock().Sub(last); ago > 2*s.Every+grace {
+		return ago
+	}
+	return 0
+}
+
+// grace is how much later than the time of one more a run of a schedule may begin.
+const grace = 10 * time.Minute
 
 // run looks at a run that began so long ago, and is made every so often.
 func (e *examination) run(ctx context.Context, id string, ago, every time.Duration) Finding {

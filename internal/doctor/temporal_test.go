@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -36,6 +37,60 @@ func until(t *testing.T, what string, holds func() bool) {
 			t.Fatal("waited in vain for " + what)
 		}
 	}
+}
+
+// A schedule that begins nothing any more is told of, and only where nothing keeps it.
+func TestAScheduleThatHasStopped(t *testing.T) {
+	t.Parallel()
+	c := served(t)
+	hourly := Schedule{ID: fmt.Sprint("stopped-", time.Now().UnixNano()), Every: time.Hour}
+	handle, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
+		ID: hourly.ID, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 1000 * time.Hour}}}, // in vain
+		Action: &client.ScheduleWorkflowAction{ID: hourly.ID, Workflow: "Nothing", TaskQueue: "doctor-nobody"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(after time.Duration) Finding {
+		e := &examination{Doctor: Doctor{Clock: shifted(after), Schedules: []Schedule{hourly}}, temporal: c}
+		return e.lastRun(hourly.ID)(t.Context())
+	}
+	expect(t, look(2*time.Hour), OK, "has yet to run for the first time")
+	expect(t, look(3*time.Hour), Warn, "nothing has begun for 3 hours, and a run is due every 60 minutes")
+
+	// One that is paused is told of elsewhere.
+	if err := handle.Pause(t.Context(), client.SchedulePauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, look(3*time.Hour), OK, "has yet to run for the first time")
+	if err := handle.Unpause(t.Context(), client.ScheduleUnpauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, look(3*time.Hour), Warn, "nothing has begun")
+
+	// Where a run is under way, the next one waits for its end.
+	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	until(t, "a run", func() bool {
+		d, err := handle.Describe(t.Context())
+		if err != nil || len(d.Info.RunningWorkflows) == 0 {
+			return false
+		}
+		id = d.Info.RunningWorkflows[0].WorkflowID
+		return true
+	})
+	expect(t, look(3*time.Hour), Warn, "and runs still")
+	if err := c.TerminateWorkflow(t.Context(), id, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its end", func() bool {
+		d, err := handle.Describe(t.Context())
+		return err == nil && len(d.Info.RunningWorkflows) == 0
+	})
+	expect(t, look(3*time.Hour), Warn, "nothing has begun for 3 hours")
+	expect(t, look(time.Hour), Warn, "is terminated")
 }
 
 // What somebody pauses by hand is named, for as long as it is.
