@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
@@ -28,6 +29,9 @@ const (
 	// allows about fifty calls a minute; with two channels side by side these are forty,
 	// of a method that answers need seldom.
 	catchUpPause = 3
+	// lookEvery is how often it is looked whether all schedules are there, and lookFor how long that may take.
+	lookEvery = 10 * time.Minute
+	lookFor   = 10 * time.Second
 )
 
 // schedules are what is done again and again.
@@ -79,6 +83,36 @@ func (s *starter) schedule(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// keepSchedules makes a schedule again that is gone, whenever it is time to look, until the
+// context ends. Somebody may have deleted it; and Temporal ends one by itself that was paused
+// for more than a week, as soon as it is unpaused (github.com/temporalio/temporal/issues/9752).
+func (s *starter) keepSchedules(ctx context.Context, look <-chan time.Time) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look:
+		}
+		for _, schedule := range s.schedules() {
+			if err := s.keep(ctx, schedule); err != nil && ctx.Err() == nil {
+				s.Logger.Warn("not known whether a schedule is there", "schedule", schedule.ID, "error", err)
+			}
+		}
+	}
+}
+
+func (s *starter) keep(ctx context.Context, schedule temporal.Schedule) error {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	_, err := s.temporal.ScheduleClient().GetHandle(ctx, schedule.ID).Describe(ctx)
+	var gone *serviceerror.NotFound
+	if !errors.As(err, &gone) {
+		return err
+	}
+	s.Logger.Warn("a schedule is gone; making it again", "schedule", schedule.ID)
+	return temporal.EnsureSchedule(ctx, s.temporal, schedule)
 }
 
 // catchUp reads what was said before the starter was started. A run that is under way

@@ -181,6 +181,41 @@ func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
+// A schedule that is gone is made again while the starter runs. The others stay as they are.
+func TestAScheduleThatIsGoneIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	g := &gate{}
+	c := dial(t, testserver.Temporal(t), namespace(t), g)
+	s := scheduler(c)
+	if err := s.schedule(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paused := c.ScheduleClient().GetHandle(t.Context(), temporal.CatchUpSchedule)
+	if err := paused.Pause(t.Context(), client.SchedulePauseOptions{Note: "on holiday"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ScheduleClient().GetHandle(t.Context(), temporal.MemorySchedule).Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the schedule to be gone", func() bool { return len(schedules(t, c)) == len(allSchedules)-1 })
+	ctx, stop := context.WithCancel(t.Context())
+	look, ended := make(chan time.Time), make(chan error, 1)
+	go func() { ended <- s.keepSchedules(ctx, look) }()
+	g.shut.Store(true) // and the next look tries again
+	look <- time.Time{}
+	eventually(t, "a refusal", func() bool { return g.refused.Load() == 1 })
+	g.shut.Store(false)
+	look <- time.Time{}
+	eventually(t, "all schedules", func() bool { return maps.Equal(schedules(t, c), allSchedules) })
+	if d, err := paused.Describe(t.Context()); err != nil || !d.Schedule.State.Paused || d.Schedule.State.Note != "on holiday" {
+		t.Errorf("the one that is paused: %+v, %v", d, err)
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // What is refused keeps nothing else from being done, and is not done twice.
 func TestSchedulesThatAreRefusedAreTriedAgain(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,11 @@ func (s *starter) work(ctx context.Context) error {
 		}
 		return again(ctx, s.unscheduled, s.schedule)
 	})
+	group.Go(func() error {
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		return s.keepSchedules(ctx, look.C)
+	})
 	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
 		group.Go(func() error { return s.socket.Listen(ctx, door.Take) })
