@@ -38,7 +38,7 @@ var ErrSilenced = errors.New("the conversation is muted or snoozed")
 // The turns in a channel lie a pace apart, whoever posts there. A part keeps its turn
 // until an attempt begins with it, so that who comes too early may go away and come back;
 // one that comes a whole pace too late has missed it, and gets a new one behind all
-// others. With a part, the parts of its reply that follow it get the turns after its own,
+// others; so does one whose turn is farther ahead than any can be. With a part, the parts of its reply that follow it get the turns after its own,
 // so that a long reply is not torn apart.
 func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
 	begun, err := s.beginAtOnce(ctx, asSeen(p), pace, lease)
@@ -144,7 +144,7 @@ func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Durati
 			return ErrUnderWay
 		}
 		at := rows[0].TurnUS
-		if at+pace.Microseconds() <= micros(now) {
+		if at+pace.Microseconds() <= micros(now) || at > micros(now.Add(farthest)) {
 			if at, err = reserve(tx, rows, pace, now); err != nil {
 				return err
 			}
@@ -190,6 +190,10 @@ func (r outboxRow) free(p Part, now time.Time) bool {
 	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUS <= micros(now)
 }
 
+// farthest is how far ahead a turn may lie. One that lies farther, behind 1,800 messages in one
+// channel, was given by a clock that was ahead, and put back since: nobody waits for that.
+const farthest = 30 * time.Minute
+
 // reserve gives parts of one reply, in their order, the turns behind the last one of
 // their channel, and returns the first of these.
 func reserve(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) (at int64, err error) {
@@ -198,9 +202,9 @@ func reserve(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) 
 	if err := tx.Raw(`
 		INSERT INTO channels (team_id, channel_id, next_post_us) VALUES (?, ?, ?)
 		ON CONFLICT (team_id, channel_id) DO UPDATE SET next_post_us =
-			CASE WHEN channels.next_post_us > ? THEN channels.next_post_us + ? ELSE excluded.next_post_us END
+			CASE WHEN channels.next_post_us > ? AND channels.next_post_us <= ? THEN channels.next_post_us + ? ELSE excluded.next_post_us END
 		RETURNING next_post_us`,
-		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), taken).Scan(&next).Error; err != nil {
+		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), micros(now.Add(farthest)), taken).Scan(&next).Error; err != nil {
 		return 0, err
 	}
 	at = next - taken

@@ -100,6 +100,26 @@ func TestATurnIsKeptUntilItIsUsedOrMissed(t *testing.T) {
 	})
 }
 
+// A clock that was ahead when somebody posted, and is put back, keeps nobody waiting for as long.
+func TestAClockThatIsPutBackDelaysNoTurn(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		first, second := db.compose(t, parts("r1", "text"))[0], db.compose(t, parts("r2", "text"))[0]
+		long := db.compose(t, parts("long", "one", "two"))
+		db.clock.advance(9 * time.Hour)
+		db.turn(t, first, 0, "by a clock that is ahead")
+		db.turn(t, second, time.Second, "the next, by the same clock")
+		db.clock.advance(-9 * time.Hour)
+		db.turn(t, long[0], 0, "by the clock that is put back")
+		db.turn(t, second, 2*time.Second, "the one that had a turn nine hours ahead")
+		db.turn(t, long[1], time.Second, "the rest of what is under way")
+
+		// A long line is no such clock.
+		for i := range 20 {
+			db.turn(t, db.compose(t, parts(fmt.Sprint("line ", i), make([]string, 60)...))[0], time.Duration(3+60*i)*time.Second, "in line")
+		}
+	})
+}
+
 // What others post does not come between the parts of a reply.
 func TestTheTurnsOfAReplyFollowEachOther(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
