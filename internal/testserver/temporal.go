@@ -104,7 +104,7 @@ func (s *TemporalServer) dev(dbFile string, port int, flags ...string) error {
 	s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.command = func() *exec.Cmd {
 		cmd := exec.Command(binary, args...)
-		cmd.Env = without("TEMPORAL_")
+		cmd.Env = append(without("TEMPORAL_"), "GOGC=400") // a seventh of its processor time
 		return cmd
 	}
 	return nil

@@ -1,0 +1,17 @@
+package disk
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	if left, known := Room(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
+		t.Errorf("where tests write: %d bytes, known %v", left, known)
+	}
+	if left, known := Room(filepath.Join(t.TempDir(), "none")); known || left != 0 {
+		t.Errorf("a directory that is not there: %d bytes, known %v", left, known)
+	}
+}
