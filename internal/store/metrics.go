@@ -72,12 +72,8 @@ func (s *Store) Measure(m *Metrics) error {
 	if m == nil {
 		return nil
 	}
-	pool, err := s.db.DB()
-	if err != nil {
-		return err
-	}
 	s.metrics = m
-	callbacks, errs := s.db.Callback(), []error{m.registry.Register(collectors.NewDBStatsCollector(pool, "myao"))}
+	callbacks, errs := s.db.Callback(), []error{m.registry.Register(collectors.NewDBStatsCollector(s.pool, "myao"))}
 	for operation, c := range map[string]struct{ before, after hook }{
 		"create": {callbacks.Create().Before("*"), callbacks.Create().After("*")},
 		"query":  {callbacks.Query().Before("*"), callbacks.Query().After("*")},

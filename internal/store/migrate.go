@@ -45,14 +45,8 @@ func (s *Store) MigrateTelling(ctx context.Context, p Progress) (applied []strin
 }
 
 func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err error) {
-	pool, err := s.db.DB()
-	if err != nil {
-		return nil, err
-	}
-	dialect, dir := goose.DialectPostgres, "postgres"
-	lock := func() (func() error, error) { return lockPostgres(ctx, pool) }
+	lock := func() (func() error, error) { return lockPostgres(ctx, s.pool) }
 	if s.sqlite != "" {
-		dialect, dir = goose.DialectSQLite3, "sqlite"
 		lock = func() (func() error, error) { return lockSQLite(ctx, s.sqlite) }
 	}
 	locked := p.wait()
@@ -66,14 +60,14 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 		// Two programs that both turn a new file to a write-ahead log do not wait for each
 		// other, whatever busy_timeout says: one fails. So it is done under the lock.
 		var mode string
-		if err := pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+		if err := s.pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
 			return nil, fmt.Errorf("set up the write-ahead log: %w", err)
 		}
 		if mode != "wal" {
 			return nil, fmt.Errorf("%s cannot have a write-ahead log, and stays in mode %s", s.sqlite, mode)
 		}
 	}
-	provider, err := migrator(dialect, dir, pool)
+	provider, err := s.migrator()
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +143,14 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 			return nil, fmt.Errorf("lock migrations: %w", ctx.Err())
 		}
 	}
+}
+
+// migrator applies the migrations of the store's kind of database.
+func (s *Store) migrator() (*goose.Provider, error) {
+	if s.sqlite != "" {
+		return migrator(goose.DialectSQLite3, "sqlite", s.pool)
+	}
+	return migrator(goose.DialectPostgres, "postgres", s.pool)
 }
 
 func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider, error) {

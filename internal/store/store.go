@@ -40,12 +40,12 @@ var ErrNotFound = errors.New("not found")
 
 // Store is a database. It is safe for concurrent use, by several processes too.
 type Store struct {
-	db       *gorm.DB
-	sqlite   string // the file; empty for Postgres
-	now      func() time.Time
-	location string // the address without its password, for messages
-	metrics  *Metrics
-	groups   groups
+	db      *gorm.DB
+	pool    *sql.DB // what db works on
+	sqlite  string  // the file; empty for Postgres
+	now     func() time.Time
+	metrics *Metrics
+	groups  groups
 }
 
 // Open connects to sqlite:PATH or postgres://…; the database must be there, its
@@ -54,28 +54,25 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
 	s.groups.commit, s.groups.apart, s.groups.atOnce = s.commit, groupsApart, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
-	conns := mostConns
+	var err error
+	conns, location := mostConns, "postgres" // as errors name it: without its password
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("open database: %w", err)
 		}
-		db, err := openSQLite(path)
-		if err != nil {
+		if s.pool, err = openSQLite(path); err != nil {
 			return nil, err
 		}
-		s.sqlite, s.location, s.groups.atOnce = path, url, 1 // one writes at a time
-		dialector = gormlite.OpenDB(db)
+		s.sqlite, location, s.groups.atOnce = path, url, 1 // one writes at a time
+		dialector = gormlite.OpenDB(s.pool)
 	} else {
-		s.location = "postgres"
-		var pool *sql.DB
-		var err error
-		if pool, conns, err = openPostgres(url); err != nil {
-			return nil, fmt.Errorf("open database %s: %w", s.location, err)
+		if s.pool, conns, err = openPostgres(url); err != nil {
+			return nil, fmt.Errorf("open database %s: %w", location, err)
 		}
-		dialector = postgres.New(postgres.Config{Conn: pool})
+		dialector = postgres.New(postgres.Config{Conn: s.pool})
 	}
-	db, err := gorm.Open(dialector, &gorm.Config{
+	s.db, err = gorm.Open(dialector, &gorm.Config{
 		// gorm's logger prints the values of a slow or failed statement: what people said.
 		Logger:                 logger.Discard,
 		TranslateError:         true,
@@ -83,19 +80,14 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		DisableAutomaticPing:   true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", s.location, err)
+		return nil, fmt.Errorf("open database %s: %w", location, err)
 	}
-	s.db = db
-	pool, err := db.DB()
-	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", s.location, err)
-	}
-	pool.SetMaxOpenConns(conns)
+	s.pool.SetMaxOpenConns(conns)
 	// A connection costs Postgres a process and us a handshake: in a burst all are kept.
-	pool.SetMaxIdleConns(conns)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
+	s.pool.SetMaxIdleConns(conns)
+	s.pool.SetConnMaxIdleTime(5 * time.Minute)
 	if err := s.Ping(ctx); err != nil {
-		return nil, errors.Join(err, pool.Close())
+		return nil, errors.Join(err, s.pool.Close())
 	}
 	return s, nil
 }
@@ -199,11 +191,7 @@ func private(path string) error {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	pool, err := s.db.DB()
-	if err != nil {
-		return fmt.Errorf("reach database: %w", err)
-	}
-	if err := pool.PingContext(ctx); err != nil {
+	if err := s.pool.PingContext(ctx); err != nil {
 		return fmt.Errorf("reach database: %w", err)
 	}
 	return nil
@@ -212,11 +200,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close ends all connections, once what is being recorded has been committed.
 func (s *Store) Close() error {
 	s.groups.close()
-	pool, err := s.db.DB()
-	if err != nil {
-		return err
-	}
-	return pool.Close()
+	return s.pool.Close()
 }
 
 // locked reads rows that the transaction means to change. SQLite's transactions

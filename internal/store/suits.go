@@ -22,13 +22,9 @@ func (s *Store) Suits(ctx context.Context) error {
 	if s.sqlite != "" {
 		return nil
 	}
-	pool, err := s.db.DB()
-	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
-	}
 	var role, path, schema, encoding string
 	var create bool
-	err = pool.QueryRowContext(ctx, `SELECT current_user, current_setting('search_path'), coalesce(current_schema(), ''),
+	err := s.pool.QueryRowContext(ctx, `SELECT current_user, current_setting('search_path'), coalesce(current_schema(), ''),
 		coalesce(has_schema_privilege(current_schema(), 'CREATE'), FALSE), current_setting('server_encoding')`).Scan(&role, &path, &schema, &create, &encoding)
 	switch {
 	case err != nil:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path"
 	"slices"
@@ -23,19 +22,11 @@ type Version struct {
 
 // Version reads how far the tables are, and changes nothing.
 func (s *Store) Version(ctx context.Context) (Version, error) {
-	pool, err := s.db.DB()
+	provider, err := s.migrator()
 	if err != nil {
 		return Version{}, fmt.Errorf("read version of database: %w", err)
 	}
-	dialect, dir := goose.DialectPostgres, "postgres"
-	if s.sqlite != "" {
-		dialect, dir = goose.DialectSQLite3, "sqlite"
-	}
-	provider, err := migrator(dialect, dir, pool)
-	if err != nil {
-		return Version{}, fmt.Errorf("read version of database: %w", err)
-	}
-	done, err := s.migrated(ctx, pool)
+	done, err := s.migrated(ctx)
 	if err != nil {
 		return Version{}, fmt.Errorf("read version of database: %w", err)
 	}
@@ -57,16 +48,16 @@ func (s *Store) Version(ctx context.Context) (Version, error) {
 
 // migrated is the numbers of the migrations that the database has had. goose's own look at
 // them would make its table where it is missing.
-func (s *Store) migrated(ctx context.Context, pool *sql.DB) (done map[int64]bool, err error) {
+func (s *Store) migrated(ctx context.Context) (done map[int64]bool, err error) {
 	there := `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '` + goose.DefaultTablename + `'`
 	if s.sqlite != "" {
 		there = `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '` + goose.DefaultTablename + `'`
 	}
 	var tables int
-	if err := pool.QueryRowContext(ctx, there).Scan(&tables); err != nil || tables == 0 {
+	if err := s.pool.QueryRowContext(ctx, there).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
-	rows, err := pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE is_applied AND version_id > 0`)
+	rows, err := s.pool.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE is_applied AND version_id > 0`)
 	if err != nil {
 		return nil, err
 	}

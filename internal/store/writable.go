@@ -15,12 +15,8 @@ const lockWithin = time.Second
 // Writable reports whether the database answers and takes writes; it writes nothing. A
 // SQLite file may be locked by another program, and a Postgres a standby.
 func (s *Store) Writable(ctx context.Context) error {
-	pool, err := s.db.DB()
-	if err != nil {
-		return fmt.Errorf("write to database: %w", err)
-	}
 	if s.sqlite == "" {
-		conn, err := pool.Conn(ctx)
+		conn, err := s.pool.Conn(ctx)
 		if err != nil {
 			return fmt.Errorf("reach database: %w", err)
 		}
@@ -39,7 +35,7 @@ func (s *Store) Writable(ctx context.Context) error {
 	// The wait for the lock, ten seconds by the file's busy_timeout, ends with the context.
 	ctx, cancel := context.WithTimeout(ctx, lockWithin)
 	defer cancel()
-	tx, err := pool.BeginTx(ctx, nil) // takes the lock
+	tx, err := s.pool.BeginTx(ctx, nil) // takes the lock
 	if err != nil {
 		return fmt.Errorf("write to database: %w", err)
 	}
