@@ -89,7 +89,7 @@ func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.T
 	if err := unpack([]byte(answer), &rows); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
-	return asWaiting(rows), nil
+	return each(rows, changeRow.waiting), nil
 }
 
 // Waiting is the changes of a conversation that have yet to be relayed, as Take
@@ -99,15 +99,11 @@ func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Wa
 	if err := s.db.WithContext(ctx).Raw(waiting, workflowID, limit).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
-	return asWaiting(rows), nil
+	return each(rows, changeRow.waiting), nil
 }
 
-func asWaiting(rows []changeRow) []Waiting {
-	waiting := make([]Waiting, len(rows))
-	for i, r := range rows {
-		waiting[i] = Waiting{ID: r.ID, Change: r.change(), Trace: r.Trace}
-	}
-	return waiting
+func (r changeRow) waiting() Waiting {
+	return Waiting{ID: r.ID, Change: r.change(), Trace: r.Trace}
 }
 
 // Relayed marks changes as taken by a signal.

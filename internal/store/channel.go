@@ -295,9 +295,5 @@ func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read channels named %q: %w", name, err)
 	}
-	channels := make([]Channel, len(rows))
-	for i, r := range rows {
-		channels[i] = r.channel()
-	}
-	return channels, nil
+	return each(rows, channelRow.channel), nil
 }

@@ -138,14 +138,6 @@ func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
 	return f, nil
 }
 
-// first is the first row; the zero value where there is none.
-func first[T any](rows []T) (row T) {
-	if len(rows) > 0 {
-		row = rows[0]
-	}
-	return row
-}
-
 // ofConversation is the end of a query of a conversation's own messages m, the newest
 // first; a thread's parent is not among them.
 const ofConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"

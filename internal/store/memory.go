@@ -151,11 +151,7 @@ func (s *Store) Memories(ctx context.Context, scope chat.Scope, term chat.Term, 
 		Order("version DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read versions of the %s memory of %s: %w", term, scope, err)
 	}
-	memories := make([]Memory, len(rows))
-	for i, r := range rows {
-		memories[i] = r.memory()
-	}
-	return memories, nil
+	return each(rows, memoryRow.memory), nil
 }
 
 // Draft is the scope's draft of a term, if it was made of what the cursor tells; else ErrNotFound.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -76,21 +75,6 @@ func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) 
 	return r, nil
 }
 
-// latest is the newest messages of a conversation itself before an instant, the
-// newest first: in a thread, its parent included where the limit leaves room.
-func latest(db *gorm.DB, c chat.Conversation, before int64, limit int) ([]messageRow, error) {
-	var rows []messageRow
-	if err := db.Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us < ? AND NOT deleted",
-		c.Team, c.Channel, c.Thread, before).Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	if c.TopLevel() || len(rows) >= limit {
-		return rows, nil
-	}
-	parent, err := byTS(db, c, c.Thread)
-	return append(rows, parent...), err
-}
-
 // byTS is those messages of a conversation's channel that have one of the ts and are not deleted.
 func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, err error) {
 	err = db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND NOT deleted", c.Team, c.Channel, ts).Find(&rows).Error
@@ -98,11 +82,7 @@ func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, er
 }
 
 func messages(rows []messageRow) []chat.Message {
-	out := make([]chat.Message, len(rows))
-	for i, r := range rows {
-		out[i] = r.message()
-	}
-	return out
+	return each(rows, messageRow.message)
 }
 
 // Remember keeps messages of one channel as they were read from Slack's history:
@@ -205,9 +185,17 @@ func absentParents(rows []messageRow) []string {
 }
 
 // Tail is the newest messages of a conversation that are not deleted, at most
-// limit, in order of time.
+// limit, in order of time: in a thread, its parent included where the limit leaves room.
 func (s *Store) Tail(ctx context.Context, c chat.Conversation, limit int) ([]chat.Message, error) {
-	rows, err := latest(s.db.WithContext(ctx), c, math.MaxInt64, limit)
+	db := s.db.WithContext(ctx)
+	var rows []messageRow
+	err := db.Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted", c.Team, c.Channel, c.Thread).
+		Order("sent_us DESC").Limit(limit).Find(&rows).Error
+	if err == nil && !c.TopLevel() && len(rows) < limit {
+		var parent []messageRow
+		parent, err = byTS(db, c, c.Thread)
+		rows = append(rows, parent...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read newest messages of %s: %w", c.ID(), err)
 	}

@@ -171,11 +171,7 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	if err := s.db.WithContext(ctx).Where("reply = ?", reply).Order("part").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read reply %s from outbox: %w", reply, err)
 	}
-	parts := make([]Part, len(rows))
-	for i, r := range rows {
-		parts[i] = r.part()
-	}
-	return parts, nil
+	return each(rows, outboxRow.part), nil
 }
 
 // EndSend writes down how the attempt that BeginSend(p) began has ended without a

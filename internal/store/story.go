@@ -35,7 +35,7 @@ func (s *Store) Kept(ctx context.Context, team, channel string, ts []string) ([]
 		Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read %d messages of %s: %w", len(ts), channel, err)
 	}
-	return kept(rows), nil
+	return each(rows, messageRow.kept), nil
 }
 
 // KeptSince is the messages of a conversation itself that were sent since a time, the
@@ -56,15 +56,7 @@ func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, 
 		return nil, fmt.Errorf("read messages of %s: %w", c.ID(), err)
 	}
 	slices.Reverse(rows)
-	return kept(rows), nil
-}
-
-func kept(rows []messageRow) []Kept {
-	out := make([]Kept, len(rows))
-	for i, r := range rows {
-		out[i] = r.kept()
-	}
-	return out
+	return each(rows, messageRow.kept), nil
 }
 
 // Passed is a change of a message, and how far it has come on its way to a workflow.
@@ -84,18 +76,15 @@ func (s *Store) Passed(ctx context.Context, workflowIDs []string, since time.Tim
 		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
 	}
-	return passed(rows), nil
+	return each(rows, changeRow.passed), nil
 }
 
-func passed(rows []changeRow) []Passed {
-	out := make([]Passed, len(rows))
-	for i, r := range rows {
-		out[i] = Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
-		if r.RelayedUS != nil {
-			out[i].Relayed = instant(*r.RelayedUS)
-		}
+func (r changeRow) passed() Passed {
+	p := Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
+	if r.RelayedUS != nil {
+		p.Relayed = instant(*r.RelayedUS)
 	}
-	return out
+	return p
 }
 
 // DecisionsSince is the decisions of some conversations that were taken since a time, or are
@@ -123,7 +112,7 @@ func (s *Store) About(ctx context.Context, workflowIDs []string, ts string) ([]P
 	); err != nil {
 		return nil, nil, fmt.Errorf("read what became of message %s: %w", ts, err)
 	}
-	return passed(changes), decisions, nil
+	return each(changes, changeRow.passed), decisions, nil
 }
 
 // PartsFor is the parts of all replies in a channel to messages, in order of the replies
@@ -137,11 +126,7 @@ func (s *Store) PartsFor(ctx context.Context, team, channel string, triggers []s
 		Order("reply, part").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read replies to %d messages of %s: %w", len(triggers), channel, err)
 	}
-	parts := make([]Part, len(rows))
-	for i, r := range rows {
-		parts[i] = r.part()
-	}
-	return parts, nil
+	return each(rows, outboxRow.part), nil
 }
 
 // Orders is what people have ordered about a channel and its threads, or with channel
@@ -152,11 +137,7 @@ func (s *Store) Orders(ctx context.Context, team, channel string, since time.Tim
 		Order("ordered_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	orders := make([]Order, len(rows))
-	for i, r := range rows {
-		orders[i] = r.order()
-	}
-	return orders, nil
+	return each(rows, orderRow.order), nil
 }
 
 func (r callRow) call() Call {
@@ -177,9 +158,5 @@ func (s *Store) CallsFor(ctx context.Context, decisions []string) ([]Call, error
 	if err := s.db.WithContext(ctx).Where("decision IN ? AND decision <> ''", decisions).Order("called_us, id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read calls of models: %w", err)
 	}
-	made := make([]Call, len(rows))
-	for i, r := range rows {
-		made[i] = r.call()
-	}
-	return made, nil
+	return each(rows, callRow.call), nil
 }
