@@ -48,8 +48,8 @@ func (a *Activities) ask(ctx context.Context, t Task, q mind.Question) (llm.Resp
 	}
 	defer cancel()
 	answer, err := q.For(t.decision()).Ask(call)
-	var failure *llm.Error
-	if !errors.As(err, &failure) || !failure.Retryable() {
+	failure, ok := errors.AsType[*llm.Error](err)
+	if !ok || !failure.Retryable() {
 		return answer, err
 	}
 	if tallies, unknown := a.Store.Tallies(ctx, t.decision(), q.Purpose); unknown == nil && exhausted(tallies) {

@@ -77,8 +77,7 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 	for _, channel := range in.Channels {
 		result, err := a.Missed.Channel(ctx, channel, in.Threads)
 		left := time.Duration(in.PauseSeconds) * time.Second
-		var refused *slack.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*slack.Error](err); ok {
 			left = max(left, refused.RetryAfter)
 		}
 		end, limited := ctx.Deadline()

@@ -144,8 +144,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
 	d.LatencyUS = a.Clock().Sub(began).Microseconds()
 	text = answer.Text
-	var cut *llm.Error
-	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
+	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}

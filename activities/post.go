@@ -71,8 +71,8 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 
 // refused reports whether Slack has said no for good.
 func refused(err error) bool {
-	var e *slack.Error
-	return errors.As(err, &e) && e.Kind == slack.Final
+	e, ok := errors.AsType[*slack.Error](err)
+	return ok && e.Kind == slack.Final
 }
 
 // postNote posts, in place of a reply that ended in result and cause, that there is no
@@ -273,8 +273,7 @@ func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, foun
 // attempt the rest of the lease.
 func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, cause error) error {
 	state, until := store.Sending, a.Clock().Add(settling)
-	var e *slack.Error
-	if errors.As(cause, &e) {
+	if e, ok := errors.AsType[*slack.Error](cause); ok {
 		switch {
 		case e.Kind == slack.RateLimited, e.Kind == slack.Transient:
 			state, until = store.Composed, time.Time{}
@@ -324,8 +323,7 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string, last boo
 
 // reasonOf is why an attempt to post failed: what it allows to do next.
 func reasonOf(err error) string {
-	var e *slack.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*slack.Error](err); ok {
 		return string(e.Kind)
 	}
 	return string(slack.Ambiguous)

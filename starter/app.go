@@ -23,8 +23,7 @@ func (s *starter) learnApp(ctx context.Context) error {
 			s.Logger.Warn("not known yet which app the bot is of; what another app is sent is not told from what is ours", "error", err)
 			told = true
 		}
-		var refused *slack.Error
-		if errors.As(err, &refused) && refused.Kind == slack.Final {
+		if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
 			return nil // a missing scope, as of an app older than its manifest
 		}
 		if err := launch.Pause(ctx, wait); err != nil {

@@ -75,8 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "starter: %v\n", err)
-		var wrong *kong.ParseError
-		if errors.As(err, &wrong) {
+		if _, ok := errors.AsType[*kong.ParseError](err); ok {
 			_, _ = fmt.Fprintf(stderr, "starter --help lists what there is\n")
 		}
 		return 2

@@ -177,8 +177,7 @@ func (c *promptCommand) ask(ctx context.Context, q titled) (asked, error) {
 		return a, nil
 	}
 	got, err := q.Ask(ctx)
-	var cut *llm.Error
-	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) {
+	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil
 	}
 	a.Answer = &written{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}

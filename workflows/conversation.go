@@ -326,8 +326,7 @@ func (t *talk) post(e conversation.Post) {
 
 // reason is what an activity said when it failed.
 func reason(err error) string {
-	var said *temporal.ApplicationError
-	if errors.As(err, &said) {
+	if said, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return said.Message()
 	}
 	return err.Error()

@@ -155,7 +155,7 @@ func (r *Reader) look(ctx context.Context, team string) {
 			continue
 		}
 		r.Logger.WarnContext(ctx, "not known whether a channel is still public", "channel", id, "error", err)
-		if e := (*slack.Error)(nil); !errors.As(err, &e) || e.Kind != slack.Final {
+		if e, ok := errors.AsType[*slack.Error](err); !ok || e.Kind != slack.Final {
 			return // the others would fail as well
 		}
 	}

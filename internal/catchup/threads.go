@@ -124,6 +124,6 @@ func (p *pass) thread(ctx context.Context, thread string, from time.Time) error 
 }
 
 func gone(err error) bool {
-	var e *slack.Error
-	return errors.As(err, &e) && e.Code == "thread_not_found"
+	e, ok := errors.AsType[*slack.Error](err)
+	return ok && e.Code == "thread_not_found"
 }

@@ -58,8 +58,7 @@ func (d inWorkflow) FromPayloads(p *commonpb.Payloads, values ...any) error {
 }
 
 func block(err error) error {
-	var unreadable *Error
-	if errors.As(err, &unreadable) {
+	if unreadable, ok := errors.AsType[*Error](err); ok {
 		panic(unreadable)
 	}
 	return err
@@ -80,8 +79,7 @@ func (d inActivity) FromPayloads(p *commonpb.Payloads, values ...any) error {
 }
 
 func (d inActivity) postpone(err error) error {
-	var unreadable *Error
-	if errors.As(err, &unreadable) {
+	if unreadable, ok := errors.AsType[*Error](err); ok {
 		return &postponed{unreadable, retryAfter(d.attempt)}
 	}
 	return err
@@ -108,8 +106,7 @@ type failureConverter struct{ converter.FailureConverter }
 
 // ErrorToFailure implements converter.FailureConverter.
 func (f failureConverter) ErrorToFailure(err error) *failurepb.Failure {
-	var late *postponed
-	if errors.As(err, &late) {
+	if late, ok := errors.AsType[*postponed](err); ok {
 		err = temporal.NewApplicationErrorWithOptions(late.Error(), "Unreadable", temporal.ApplicationErrorOptions{NextRetryDelay: late.after})
 	}
 	return f.FailureConverter.ErrorToFailure(err)

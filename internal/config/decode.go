@@ -2,10 +2,10 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -81,12 +81,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 // spelt alike, or else the place where the very name belongs.
 func hint(name string, siblings map[string]reflect.Type) string {
 	best, bestDistance := "", max(len(name)/3, 2)+1
-	names := make([]string, 0, len(siblings))
-	for sibling := range siblings {
-		names = append(names, sibling)
-	}
-	sort.Strings(names)
-	for _, sibling := range names {
+	for _, sibling := range slices.Sorted(maps.Keys(siblings)) {
 		d := distance(strings.ToLower(name), sibling)
 		if strings.HasPrefix(sibling, name+"_") || strings.HasSuffix(sibling, "_"+name) {
 			d = 1
@@ -296,7 +291,7 @@ func isSecret(key string) bool {
 		return true
 	}
 	t := reflect.TypeFor[Config]()
-	for _, name := range strings.Split(key, ".") {
+	for name := range strings.SplitSeq(key, ".") {
 		t = fieldsOf(t)[name]
 		if t == nil {
 			return false

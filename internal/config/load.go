@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -30,8 +31,7 @@ func Load(path string, getenv func(string) (string, bool), checks ...Check) (Con
 		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
 	}
 	c, err := Parse(data, getenv, checks...)
-	var faulty *Error
-	if errors.As(err, &faulty) {
+	if faulty, ok := errors.AsType[*Error](err); ok {
 		for i := range faulty.Faults {
 			if faulty.Faults[i].Key == "" {
 				faulty.Faults[i].Key = path
@@ -98,11 +98,7 @@ func expand(tree map[string]any, getenv func(string) (string, bool), f *faults) 
 func unusedKeys(tree map[string]any) func(key string) bool {
 	used := map[string]bool{}
 	for agent := range bare().Agents.All() {
-		provider := text(at(tree, "agents", agent, "provider"))
-		if provider == "" {
-			provider = string(ProviderGemini)
-		}
-		used[provider] = true
+		used[cmp.Or(text(at(tree, "agents", agent, "provider")), string(ProviderGemini))] = true
 	}
 	socketMode := text(at(tree, "slack", "app_token")) != ""
 	return func(key string) bool {

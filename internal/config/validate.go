@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/url"
@@ -48,14 +49,9 @@ func (c *Config) normalise(f *faults) {
 		c.Slack.APIURL += "/"
 	}
 	c.Slack.HushReaction = strings.Trim(c.Slack.HushReaction, ":")
-	written := make([]string, 0, len(c.Channels))
-	for key := range c.Channels {
-		written = append(written, key)
-	}
-	slices.Sort(written)
-	channels := make(map[string]Channel, len(written))
+	channels := make(map[string]Channel, len(c.Channels))
 	first := map[string]string{}
-	for _, key := range written {
+	for _, key := range slices.Sorted(maps.Keys(c.Channels)) {
 		normal := normalChannel(key)
 		if normal == "" {
 			f.add("channels."+key, "", "must name a channel")

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -161,11 +162,7 @@ func examine(ctx context.Context, checks []check) []Finding {
 					return
 				}
 			}
-			most := c.most
-			if most == 0 {
-				most = lookFor
-			}
-			ctx, cancel := context.WithTimeout(ctx, most)
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.most, lookFor))
 			defer cancel()
 			findings[i] = c.look(ctx)
 			findings[i].Check = c.name

@@ -115,8 +115,7 @@ func (r *Recorder) Absent(ctx context.Context, team, channel string) bool {
 	if err == nil {
 		return !c.Member
 	}
-	var refused *slack.Error
-	if errors.As(err, &refused) && refused.Kind == slack.Final {
+	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
 		return refused.Code == "channel_not_found"
 	}
 	r.Logger.WarnContext(ctx, "not known whether the bot is in a channel", "channel", channel, "error", fmt.Errorf("ask Slack: %w", err))

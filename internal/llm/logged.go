@@ -37,8 +37,7 @@ func (l *logged) Generate(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.String("error_kind", KindOf(err)))
-		var e *Error
-		if errors.As(err, &e) && e.Status != 0 {
+		if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 {
 			attrs = append(attrs, slog.Int("status", e.Status))
 			if e.Code != "" {
 				attrs = append(attrs, slog.String("code", e.Code))

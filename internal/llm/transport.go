@@ -115,8 +115,7 @@ func (t *Transport) accept(ctx context.Context, h http.Header, body []byte) ([]b
 // RoundTrip where there is one, else ErrUnavailable without URL and secrets.
 // The end of the context stays visible to errors.Is.
 func (t *Transport) Failure(ctx context.Context, err error) *Error {
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	e := &Error{Kind: ErrUnavailable, Provider: t.Provider}
@@ -125,7 +124,7 @@ func (t *Transport) Failure(ctx context.Context, err error) *Error {
 		return e
 	}
 	// A *url.Error repeats the URL, which may hold an operator's secrets.
-	if outer := (*url.Error)(nil); errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	e.Message = t.clean(err.Error())

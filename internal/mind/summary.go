@@ -17,8 +17,7 @@ const bytesPerToken = 4
 // first lines, which are the oldest: what is new is not shown to the model a second time. An
 // answer without a word in it is llm.ErrEmpty.
 func summary(text string, err error, tokens int) (string, error) {
-	var cut *llm.Error
-	if errors.As(err, &cut) && errors.Is(err, llm.ErrCut) && trim(cut.Text) != "" {
+	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && trim(cut.Text) != "" {
 		whole, ok := withoutLastLine(trim(cut.Text))
 		if !ok {
 			whole += " …" // a part of one line is more than to pay for it again each hour

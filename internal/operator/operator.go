@@ -80,8 +80,7 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 		err := o.order(ctx, start, in, client.UpdateWorkflowOptions{
 			UpdateID: id, UpdateName: update, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
-		var closed *serviceerror.NotFound
-		if errors.As(err, &closed) && try < 3 {
+		if _, ok := errors.AsType[*serviceerror.NotFound](err); ok && try < 3 {
 			continue // the run ended before it was heard; the next one hears it
 		}
 		var precondition *serviceerror.FailedPrecondition

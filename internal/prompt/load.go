@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,12 +52,7 @@ func load(language, dir string, faults *Faults) ([]file, error) {
 			return nil, err
 		}
 	}
-	var sorted []file
-	for _, f := range files {
-		sorted = append(sorted, f)
-	}
-	slices.SortFunc(sorted, func(a, b file) int { return strings.Compare(a.name, b.name) })
-	return sorted, nil
+	return slices.SortedFunc(maps.Values(files), func(a, b file) int { return strings.Compare(a.name, b.name) }), nil
 }
 
 // override puts the templates of dir in place of those in files.

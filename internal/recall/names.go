@@ -105,8 +105,8 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 
 // unknown reports whether Slack says that there is no such user: anybody can write <@NOBODY>.
 func unknown(err error) bool {
-	var e *slack.Error
-	return errors.As(err, &e) && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
+	e, ok := errors.AsType[*slack.Error](err)
+	return ok && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
 }
 
 // channels is the names of channels as far as they may be known in the conversation's own,

@@ -77,7 +77,7 @@ func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage,
 		return c.listWithoutGroups(ctx, after, types)
 	}
 	page, err := c.list(ctx, cursor, append(types, "mpim"))
-	if refused := (*Error)(nil); cursor == "" && errors.As(err, &refused) && refused.Code == "missing_scope" {
+	if refused, ok := errors.AsType[*Error](err); ok && cursor == "" && refused.Code == "missing_scope" {
 		return c.listWithoutGroups(ctx, "", types)
 	}
 	return page, err

@@ -121,20 +121,16 @@ func Classify(method string, err error) *Error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	var limited *slackapi.RateLimitedError
-	if errors.As(err, &limited) {
+	if limited, ok := errors.AsType[*slackapi.RateLimitedError](err); ok {
 		return &Error{Method: method, Code: "ratelimited", Status: http.StatusTooManyRequests, RetryAfter: limited.RetryAfter, Kind: RateLimited}
 	}
-	var status slackapi.StatusCodeError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[slackapi.StatusCodeError](err); ok {
 		return statusError(method, status.Code, 0)
 	}
-	var answer slackapi.SlackErrorResponse
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[slackapi.SlackErrorResponse](err); ok {
 		return answerError(method, answer.Err, 0)
 	}
 	return transportError(method, err, !neverSent(err))
@@ -200,8 +196,7 @@ func transportError(method string, err error, sent bool) *Error {
 
 // neverSent recognises, by the error alone, a call that found no connection.
 func neverSent(err error) bool {
-	var op *net.OpError
-	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
 	}
 	var dns *net.DNSError
@@ -210,8 +205,7 @@ func neverSent(err error) bool {
 
 // bare takes away the URL that net/http puts in front: the URL of a socket holds a ticket.
 func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -173,8 +173,7 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 	for range maxPages {
 		raw, next, err := c.page(ctx, channel, threadTS, r)
 		if err != nil {
-			var e *Error
-			if errors.As(err, &e) && e.Code == "thread_not_found" && threadTS != "" {
+			if e, ok := errors.AsType[*Error](err); ok && e.Code == "thread_not_found" && threadTS != "" {
 				return c.FindPost(ctx, channel, "", oldest, key, own)
 			}
 			return "", false, err

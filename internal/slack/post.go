@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,7 +57,7 @@ func (c *Client) Post(ctx context.Context, p Post) (string, error) {
 		plain = append(plain, slackapi.MsgOptionTS(p.ThreadTS))
 	}
 	if block := markdown(p.Text); utf8.RuneCountInString(block) <= maxMarkdown {
-		ts, err := c.send(ctx, p.Channel, append(plain[:len(plain):len(plain)], slackapi.MsgOptionBlocks(slackapi.NewMarkdownBlock("", block)))...)
+		ts, err := c.send(ctx, p.Channel, append(slices.Clip(plain), slackapi.MsgOptionBlocks(slackapi.NewMarkdownBlock("", block)))...)
 		if !blockRefused(err) {
 			return ts, err
 		}
@@ -81,8 +82,8 @@ func (c *Client) send(ctx context.Context, channel string, options ...slackapi.M
 // and answers a second one in a message with invalid_attachments
 // (docs.slack.dev/reference/block-kit/blocks/table-block).
 func blockRefused(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != Final {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Kind != Final {
 		return false
 	}
 	switch e.Code {

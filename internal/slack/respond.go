@@ -2,6 +2,7 @@ package slack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	slackapi "github.com/slack-go/slack"
 )
 
 // ErrElsewhere means that an answer was to go to an address that is not Slack's.
@@ -31,10 +34,7 @@ type Responder struct {
 // NewResponder makes a responder for the Slack whose Web API is at apiURL; empty is Slack
 // itself. The client is as in Config.
 func NewResponder(apiURL string, client *http.Client) (*Responder, error) {
-	if apiURL == "" {
-		apiURL = "https://slack.com/api/"
-	}
-	api, err := url.Parse(apiURL)
+	api, err := url.Parse(cmp.Or(apiURL, slackapi.APIURL))
 	if err != nil {
 		return nil, fmt.Errorf("read the address of Slack's API: %w", err)
 	}
@@ -82,8 +82,7 @@ func (r *Responder) send(ctx context.Context, address string, body []byte) (agai
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := r.http.Do(req)
 	if err != nil {
-		var told *url.Error
-		if errors.As(err, &told) { // it names the address
+		if told, ok := errors.AsType[*url.Error](err); ok { // it names the address
 			err = told.Err
 		}
 		return true, err

@@ -129,8 +129,7 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 			s.log.Warn("socket mode stopped; starting again", "error", Classify(openMethod, err))
 		}
 	}
-	var refusal *Error
-	if errors.As(context.Cause(ctx), &refusal) {
+	if refusal, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
 		return refusal
 	}
 	return nil

@@ -41,7 +41,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	said := h.said
 	add := make([]slog.Attr, 0, 4)
 	r.Attrs(func(a slog.Attr) bool {
-		said = append(said[:len(said):len(said)], a.Key)
+		said = append(slices.Clip(said), a.Key)
 		if c, ok := conversationOf(a); ok {
 			add = append(add, c)
 		}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,8 @@ const rule = "---"
 // material is the lines of a prompt above its last rule: what stands below is instruction.
 func material(prompt string) []string {
 	lines := strings.Split(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.TrimRight(lines[i], " ") == rule {
+	for i, line := range slices.Backward(lines) {
+		if strings.TrimRight(line, " ") == rule {
 			return lines[:i]
 		}
 	}
@@ -38,8 +39,8 @@ func material(prompt string) []string {
 // target is the last section of the material, which a memory is made of; all of
 // it where there are no sections.
 func target(lines []string) []string {
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "## ") {
+	for i, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "## ") {
 			return lines[i+1:]
 		}
 	}

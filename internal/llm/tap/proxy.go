@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -60,9 +61,7 @@ func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
 func adapt(out *http.Request, upstream *url.URL, body []byte) {
 	_, key, _ := strings.Cut(out.Header.Get("Authorization"), " ")
 	out.Header.Del("Authorization")
-	for name, values := range openai.Credentials(upstream, key) {
-		out.Header[name] = values
-	}
+	maps.Copy(out.Header, openai.Credentials(upstream, key))
 	if user := upstream.User; user != nil && out.Header.Get("Authorization") == "" {
 		password, _ := user.Password()
 		out.SetBasicAuth(user.Username(), password)

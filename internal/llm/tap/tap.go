@@ -83,7 +83,7 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q := question{Protocol: protocol}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestLimit))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		q.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the question is longer than %d MiB", requestLimit>>20))
 		return
 	}
