@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	slackapi "github.com/slack-go/slack"
 )
 
 // Grant is what Slack tells of a token beside the answer to a call.
@@ -47,14 +45,4 @@ func grant(h http.Header) Grant {
 		g.Date = date.UTC()
 	}
 	return g
-}
-
-// Try asks for the address of a connection, and makes none: it tells whether Listen could
-// (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
-func (s *Socket) Try(ctx context.Context) error {
-	client := &Client{token: s.config.AppToken}
-	api := slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
-		slackapi.OptionAppLevelToken(s.config.AppToken))...)
-	_, _, err := api.StartSocketModeContext(ctx)
-	return client.fail(openMethod, err)
 }

@@ -68,6 +68,19 @@ func NewSocket(c SocketConfig) *Socket {
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
 
+// api makes the calls by which connections are opened.
+func (s *Socket) api() *slackapi.Client {
+	return slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
+		slackapi.OptionAppLevelToken(s.config.AppToken))...)
+}
+
+// Try asks for the address of a connection, and makes none: it tells whether Listen could
+// (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
+func (s *Socket) Try(ctx context.Context) error {
+	_, _, err := s.api().StartSocketModeContext(ctx)
+	return (&Client{token: s.config.AppToken}).fail(openMethod, err)
+}
+
 // Delivery is what came by the socket.
 type Delivery struct {
 	// Kind is one of the kinds below.
@@ -99,9 +112,8 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.connected.Store(false)
-	api := slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
-		slackapi.OptionAppLevelToken(s.config.AppToken))...)
 
+	api := s.api()
 	for ctx.Err() == nil {
 		client := socketmode.New(api,
 			socketmode.OptionPingInterval(s.config.Ping),
