@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"time"
+
 	// Time zones must be known in a container that has no zoneinfo.
 	_ "time/tzdata"
 )
@@ -247,21 +248,6 @@ type Response struct {
 	// IdleCloseHours is after how many idle hours a conversation's workflow completes.
 	IdleCloseHours int `mapstructure:"idle_close_hours"`
 }
-
-// MinWait is the quiet time before a judgment, without its jitter.
-func (r Response) MinWait() time.Duration { return seconds(r.MinWaitSeconds) }
-
-// MaxWait is how long a judgment waits at most for a quiet moment.
-func (r Response) MaxWait() time.Duration { return seconds(r.MaxWaitSeconds) }
-
-// MaxDelay is the longest delay that a judgment may ask for.
-func (r Response) MaxDelay() time.Duration { return seconds(r.MaxDelaySeconds) }
-
-// FollowUpWait is the quiet time after an answer to the bot's own message.
-func (r Response) FollowUpWait() time.Duration { return seconds(r.FollowUpWaitSeconds) }
-
-// MaxMessageAge is the age past which a message is answered no more.
-func (r Response) MaxMessageAge() time.Duration { return seconds(r.MaxMessageAgeSeconds) }
 
 // ActiveChannel is within what time a channel must have spoken to be shown.
 func (r Response) ActiveChannel() time.Duration { return days(r.ActiveChannelDays) }

@@ -193,11 +193,11 @@ response: {min_wait_seconds: 3, max_wait_seconds: 4, max_delay_seconds: 5, follo
   max_message_age_seconds: 7, active_channel_days: 8, thread_memory_days: 9, idle_close_hours: 10}
 memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	for name, pair := range map[string][2]time.Duration{
-		"MinWait":         {c.Response.MinWait(), 3 * time.Second},
-		"MaxWait":         {c.Response.MaxWait(), 4 * time.Second},
-		"MaxDelay":        {c.Response.MaxDelay(), 5 * time.Second},
-		"FollowUpWait":    {c.Response.FollowUpWait(), 6 * time.Second},
-		"MaxMessageAge":   {c.Response.MaxMessageAge(), 7 * time.Second},
+		"MinWait":         {c.Channel("", "").MinWait, 3 * time.Second},
+		"MaxWait":         {c.Channel("", "").MaxWait, 4 * time.Second},
+		"MaxDelay":        {c.Channel("", "").MaxDelay, 5 * time.Second},
+		"FollowUpWait":    {c.Channel("", "").FollowUpWait, 6 * time.Second},
+		"MaxMessageAge":   {c.Channel("", "").MaxMessageAge, 7 * time.Second},
 		"ActiveChannel":   {c.Response.ActiveChannel(), 8 * 24 * time.Hour},
 		"ThreadMemory":    {c.Response.ThreadMemory(), 9 * 24 * time.Hour},
 		"IdleClose":       {c.Response.IdleClose(), 10 * time.Hour},
