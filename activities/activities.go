@@ -77,6 +77,13 @@ func (t Task) decision() string {
 	return key
 }
 
+// row is the task's decision in the ledger, as far as the task tells.
+func (t Task) row(source string) store.Decision {
+	return store.Decision{
+		Key: t.decision(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision, Source: source,
+	}
+}
+
 // knowledge is what the database knows of a task at a moment.
 type knowledge struct {
 	store.Facts

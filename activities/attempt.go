@@ -53,20 +53,20 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(); <-done }
 }
 
-// errFinal marks an error of our own that no further attempt would mend.
-type errFinal struct{ error }
+// finalError marks an error of our own that no further attempt would mend.
+type finalError struct{ error }
 
-func (e errFinal) Unwrap() error { return e.error }
+func (e finalError) Unwrap() error { return e.error }
 
-func final(err error) error { return errFinal{err} }
+func final(err error) error { return finalError{err} }
 
-// errQueued says that it is not an attempt's turn yet.
-type errQueued struct {
+// queuedError says that it is not an attempt's turn yet.
+type queuedError struct {
 	what string
 	wait time.Duration
 }
 
-func (e errQueued) Error() string { return e.what + ": its turn comes in " + e.wait.String() }
+func (e queuedError) Error() string { return e.what + ": its turn comes in " + e.wait.String() }
 
 // early is how long before its turn an attempt is made: what it takes until a
 // worker has it in hand differs, and a turn that is missed is lost.
@@ -92,8 +92,8 @@ func classify(err error) error {
 		return nil
 	}
 	var (
-		own errFinal
-		due errQueued
+		own finalError
+		due queuedError
 		bad *mind.Unaskable
 		l   *llm.Error
 		s   *slack.Error

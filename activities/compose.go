@@ -68,10 +68,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if facts.Lapsed, err = a.lapsed(ctx, in.Task); err != nil {
 		return "", "", err
 	}
-	d := store.Decision{
-		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
-		Source: "operator", Outcome: conversation.Pending, ShouldRespond: true,
-	}
+	d := in.row("operator")
+	d.Outcome, d.ShouldRespond = conversation.Pending, true
 	if in.Addressed {
 		d.Source, d.Reason = "addressed", addressedReason
 	}

@@ -34,41 +34,48 @@ type JudgeOutput struct {
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	known, err := a.look(ctx, in.Task, store.Matter{})
+	out, err := a.judge(ctx, in)
 	if err != nil {
 		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+	}
+	return out, nil
+}
+
+func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
+	known, err := a.look(ctx, in.Task, store.Matter{})
+	if err != nil {
+		return JudgeOutput{}, err
 	}
 	if d := known.Decision; d != nil && d.Taken() {
 		return decided(*d), nil
 	}
 	facts, err := a.facts(ctx, known)
 	if err != nil {
-		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
-	}
-	d := store.Decision{
-		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
+		return JudgeOutput{}, err
 	}
 	if rule := facts.Rule(); rule != conversation.NoRule {
-		d.Source, d.Rule, d.Reason, d.Outcome = "rule", string(rule), rule.Reason(), conversation.Silent
+		d := in.row("rule")
+		d.Rule, d.Reason, d.Outcome = string(rule), rule.Reason(), conversation.Silent
 		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
 		if err := a.Store.Decide(ctx, d); err != nil {
-			return JudgeOutput{}, classify(err)
+			return JudgeOutput{}, err
 		}
 		a.Metrics.judged(v, rule)
 		return ruled(v, rule), nil
 	}
+	d := in.row("judgment")
 	v, err := a.verdict(ctx, in, &d)
 	if err != nil {
-		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+		return JudgeOutput{}, err
 	}
-	d.Source, d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = "judgment", v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
+	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
 	d.Outcome = conversation.Silent
 	if v.ShouldRespond {
 		d.Outcome = conversation.Pending
 	}
 	failpoint.Here("judge: answered")
 	if err := a.Store.Decide(ctx, d); err != nil {
-		return JudgeOutput{}, classify(fmt.Errorf("judge: %w", err))
+		return JudgeOutput{}, err
 	}
 	failpoint.Here("judge: decided")
 	a.Metrics.judged(v, conversation.NoRule)

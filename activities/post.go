@@ -226,7 +226,7 @@ func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Cont
 		}
 		failpoint.Here("post: turn taken")
 		if wait > nap {
-			return nil, nil, errQueued{"part " + p.Key, wait}
+			return nil, nil, queuedError{"part " + p.Key, wait}
 		}
 		if err := pause(ctx, wait); err != nil {
 			return nil, nil, err

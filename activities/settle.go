@@ -5,7 +5,6 @@ import (
 
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
-	"myao/internal/store"
 )
 
 // unjudgedReason is what the ledger says of a judgment that never came to its end.
@@ -22,10 +21,8 @@ type SettleInput struct {
 // Settle writes the outcome of a decision into the ledger, and the decision
 // itself where the activity that takes it never came to its end.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
-	d := store.Decision{
-		Key: in.decision(), WorkflowID: in.Conversation.ID(), TriggerTS: in.Trigger, Revision: in.Revision,
-		Source: "judgment", Reason: unjudgedReason, Outcome: in.Outcome, OutcomeBy: in.By,
-	}
+	d := in.row("judgment")
+	d.Reason, d.Outcome, d.OutcomeBy = unjudgedReason, in.Outcome, in.By
 	if in.Addressed {
 		d.Source, d.Reason, d.ShouldRespond = "addressed", addressedReason, true
 	}
