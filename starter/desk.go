@@ -22,7 +22,7 @@ const (
 )
 
 // desk is what answers people in Slack.
-func (s *starter) desk(db *store.Store) (ingest.Desk, ingest.Responder, error) {
+func (s *starter) desk(db *store.Store, channels chatops.Channels) (ingest.Desk, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +30,7 @@ func (s *starter) desk(db *store.Store) (ingest.Desk, ingest.Responder, error) {
 	desk := &chatops.Desk{
 		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
 		Operator: &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load},
-		Channels: &ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger},
+		Channels: channels,
 		Reach: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, reachFor)
 			defer cancel()

@@ -101,12 +101,13 @@ func (s *starter) work(ctx context.Context) error {
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget, Name: names.Name}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
-	desk, answers, err := s.desk(db)
+	recorder := ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
+	desk, answers, err := s.desk(db, &recorder)
 	if err != nil {
 		return err
 	}
 	door := &ingest.Door{
-		Recorder: ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger},
+		Recorder: recorder,
 		Relay:    r, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 		People: s.slack, Desk: desk, Answers: answers,
 	}
