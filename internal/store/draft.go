@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"myao/internal/chat"
+)
+
+// Draft is the scope's draft of a term, if it was made of what the cursor tells; else ErrNotFound.
+func (s *Store) Draft(ctx context.Context, scope chat.Scope, term chat.Term, c Cursor) (Memory, error) {
+	var rows []memoryRow
+	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = 0 AND cursor = ?", string(term), c.key()).
+		Find(&rows).Error; err != nil {
+		return Memory{}, fmt.Errorf("read draft of the %s memory of %s: %w", term, scope, err)
+	}
+	if len(rows) == 0 {
+		return Memory{}, fmt.Errorf("draft of the %s memory of %s: %w", term, scope, ErrNotFound)
+	}
+	return rows[0].memory(), nil
+}
+
+var errEmpty = errors.New("the text is empty")
+
+// PutDraft keeps a memory that is not in force yet, in place of the scope's earlier
+// draft of the term. Its Version and ID are ignored, and a Made that is zero is now;
+// Text must not be empty. If an order has been given since the cursor was taken, nothing
+// is kept and the error is ErrOverruled.
+func (s *Store) PutDraft(ctx context.Context, m Memory, c Cursor) error {
+	err := s.putDraft(ctx, m, c)
+	if err != nil {
+		return fmt.Errorf("keep draft of the %s memory of %s: %w", m.Term, m.Scope, err)
+	}
+	return nil
+}
+
+func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
+	if strings.TrimSpace(m.Text) == "" {
+		return errEmpty
+	}
+	row := memoryRow{
+		TeamID: m.Scope.Team, ChannelID: m.Scope.Channel, ThreadTS: m.Scope.Thread, Term: string(m.Term), Text: m.Text,
+		Origin: m.Origin, Model: m.Model, TokensIn: m.TokensIn, TokensOut: m.TokensOut,
+		LatencyUS: m.Latency.Microseconds(), Cursor: c.key(), MadeUS: stamp(m.Made),
+	}
+	if row.MadeUS == 0 {
+		row.MadeUS = s.nowMicros()
+	}
+	if len(m.Sources) > 0 {
+		sources, err := json.Marshal(m.Sources)
+		if err != nil {
+			return err
+		}
+		row.Sources = string(sources)
+	}
+	return s.transaction(ctx, func(tx *gorm.DB) error {
+		if err := s.hold(tx, m.Scope); err != nil {
+			return err
+		}
+		if err := ofScope(s.locked(tx), m.Scope).Find(&[]scopeRow{}).Error; err != nil {
+			return err
+		}
+		if err := stillWanted(tx, m.Scope, c); err != nil {
+			return err
+		}
+		return tx.Clauses(clause.OnConflict{
+			Columns: []clause.Column{{Name: "team_id"}, {Name: "channel_id"}, {Name: "thread_ts"}, {Name: "term"}, {Name: "version"}},
+			DoUpdates: clause.AssignmentColumns([]string{
+				"text", "origin", "model", "tokens_in", "tokens_out", "latency_us", "sources", "cursor", "made_us",
+			}),
+		}).Create(&row).Error
+	})
+}
+
+// stillWanted is ErrOverruled if an order has been given about a scope since a cursor of
+// it was taken.
+func stillWanted(tx *gorm.DB, scope chat.Scope, c Cursor) error {
+	at, err := ordered(tx, scope)
+	if err == nil && at != stamp(c.Ordered) {
+		err = ErrOverruled
+	}
+	return err
+}
+
+// Fate is what becomes of a term in Remembered; the zero value is Keep.
+type Fate string
+
+// The fates.
+const (
+	// Keep leaves what is in force.
+	Keep Fate = "keep"
+	// Renew puts the draft in force.
+	Renew Fate = "renew"
+	// Withdraw leaves nothing in force; the versions stay.
+	Withdraw Fate = "withdraw"
+)
+
+// Remembered says how a scope has been remembered.
+type Remembered struct {
+	Scope       chat.Scope
+	Long, Short Fate
+	Cursor      Cursor
+	// Read is when the reading of the messages began.
+	Read time.Time
+}
+
+// SaveMemories puts drafts in force and moves the cursor, in one transaction. A draft
+// that was made of another cursor does not count; drafts that do not come into force
+// are dropped. Renew without a draft is an error, and then nothing is changed, unless
+// the scope has this cursor already: then another worker was first, and all is done.
+// If an order has been given since the cursor was taken, nothing is changed and the error
+// is ErrOverruled.
+func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
+	err := s.transaction(ctx, func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
+	if err != nil {
+		return fmt.Errorf("save memories of %s: %w", r.Scope, err)
+	}
+	return nil
+}
+
+func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
+	if err := s.hold(tx, r.Scope); err != nil {
+		return err
+	}
+	row := scopeRow{TeamID: r.Scope.Team, ChannelID: r.Scope.Channel, ThreadTS: r.Scope.Thread}
+	created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	if created.Error != nil {
+		return created.Error
+	}
+	// From here on this transaction is alone with the scope: who saves it, too, waits.
+	if err := ofScope(s.locked(tx), r.Scope).Take(&row).Error; err != nil {
+		return err
+	}
+	if err := stillWanted(tx, r.Scope, r.Cursor); err != nil {
+		return err
+	}
+	var rows []memoryRow
+	if err := ofScope(s.locked(tx), r.Scope).Where("version = 0 AND cursor = ?", r.Cursor.key()).Find(&rows).Error; err != nil {
+		return err
+	}
+	drafts := map[chat.Term]memoryRow{}
+	for _, d := range rows {
+		drafts[chat.Term(d.Term)] = d
+	}
+	terms := []struct {
+		chat.Term
+		fate    Fate
+		inForce **int64
+	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}}
+	// All drafts or none: one of them may be there though another worker was first.
+	for _, term := range terms {
+		if _, ok := drafts[term.Term]; term.fate != Renew || ok {
+			continue
+		}
+		if created.RowsAffected == 0 && row.cursor() == r.Cursor.stored() {
+			return nil
+		}
+		return fmt.Errorf("draft of the %s memory: %w", term.Term, ErrNotFound)
+	}
+	updated := max(s.nowMicros(), stamp(r.Read))
+	for _, term := range terms {
+		switch term.fate {
+		case Keep, "":
+		case Withdraw:
+			*term.inForce = nil
+		case Renew:
+			draft := drafts[term.Term]
+			if err := promote(tx, r.Scope, draft); err != nil {
+				return err
+			}
+			*term.inForce = &draft.ID
+			updated = max(updated, draft.MadeUS)
+		default:
+			return fmt.Errorf("a %s memory has no fate %q", term.Term, term.fate)
+		}
+	}
+	if err := ofScope(tx, r.Scope).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {
+		return err
+	}
+	return ofScope(tx.Model(&scopeRow{}), r.Scope).Updates(map[string]any{
+		"long_id": row.LongID, "short_id": row.ShortID,
+		"since_us": stamp(r.Cursor.Since), "newest_us": stamp(r.Cursor.Newest), "revision": r.Cursor.Revision, "count": r.Cursor.Count,
+		// Not before what is in force was made, so that who looks for that finds the scope.
+		"read_us": stamp(r.Read), "updated_us": max(updated, row.UpdatedUS),
+	}).Error
+}
+
+// promote makes a draft the newest version.
+func promote(tx *gorm.DB, scope chat.Scope, draft memoryRow) error {
+	var newest int
+	if err := ofScope(tx.Model(&memoryRow{}), scope).Where("term = ?", draft.Term).
+		Select("COALESCE(MAX(version), 0)").Scan(&newest).Error; err != nil {
+		return err
+	}
+	return tx.Model(&memoryRow{}).Where("id = ?", draft.ID).Update("version", newest+1).Error
+}
