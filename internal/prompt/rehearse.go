@@ -1,0 +1,78 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"myao/internal/chat"
+)
+
+// rehearse renders everything once with everything set, in a channel and in a direct
+// message, and once with nothing set, so that a template's fault is found at start and
+// not at the first reply.
+func (r *Renderer) rehearse(faults *Faults) {
+	said := []chat.Message{
+		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
+		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
+		{TS: "2.500000", UserID: "U3", ThreadTS: "1.000000", Own: true},
+		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", messageAtMost+1)},
+		{TS: "4.500000", UserID: "U2"},
+	}
+	contexts := []chat.Context{{}}
+	for _, channel := range []string{"C1", "D1"} {
+		full := chat.Context{
+			Persona:            chat.Persona{Name: "x", SystemPrompt: "x"},
+			Conversation:       chat.NewChannelMessages(channel, "x", said),
+			WorkspaceLongTerm:  "x",
+			WorkspaceShortTerm: "x",
+			Channels: []chat.ChannelMemory{
+				{ChannelID: "C1", ChannelName: "x", LongTerm: "x", ShortTerm: "x"},
+				{ChannelID: "D1", LongTerm: "x", ShortTerm: "x"},
+			},
+			ChannelsUnlisted: 1,
+			ChannelsUntold:   1,
+			ThreadMemories:   map[string]string{"1.000000": "x"},
+			ThreadsUntold:    1,
+		}
+		full.Conversation.Omitted, full.Conversation.OmittedAround = 1, 1
+		full.Conversation.Earlier, full.Conversation.Since = []string{"", "3.000000", "4.500000"}, chat.Time("2.000000")
+		inThread := full
+		inThread.TargetThread = "1.000000"
+		unread := full
+		unread.Conversation.Unread = true
+		unknown := unread
+		unknown.Conversation.Omitted = 0
+		contexts = append(contexts, full, inThread, unread, unknown)
+	}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Answered: "1.000000", Fault: "x", MaxTokens: 300, WindowHours: 24}
+	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
+	for _, kind := range memoryKinds {
+		names = append(names, string(kind)+".tmpl")
+	}
+	for _, name := range names {
+		for _, c := range contexts {
+			for _, o := range []Options{options, {}} {
+				text, err := r.render(name, r.view(c, o))
+				if err == nil && text == "" {
+					err = fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.path(name))
+				}
+				faults.add(err)
+			}
+		}
+	}
+	for _, n := range []Notice{Unanswered, OverBudget} {
+		text, err := r.render(string(n), nil)
+		if err == nil && text == "" {
+			err = fmt.Errorf("prompt template %s: the notice %q is empty", r.path("notice.tmpl"), n)
+		}
+		faults.add(err)
+		r.notices[n] = text
+	}
+}
+
+// path is where a template file was read.
+func (r *Renderer) path(name string) string {
+	i := slices.IndexFunc(r.files, func(f file) bool { return f.name == name })
+	return r.files[i].path
+}
