@@ -221,7 +221,7 @@ func (t *text) outcome(at time.Time, d Decision) {
 		if p.State == store.Sent {
 			state = "in Slack as " + p.TS
 		}
-		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, count(p.Tries, "try", "tries"))
+		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Tries))
 		if p.Error != "" {
 			line += ", the last one: " + Plain(p.Error)
 		}
@@ -229,11 +229,11 @@ func (t *text) outcome(at time.Time, d Decision) {
 	}
 }
 
-func count(n int, one, many string) string {
+func tries(n int) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 try"
 	}
-	return strconv.Itoa(n) + " " + many
+	return strconv.Itoa(n) + " tries"
 }
 
 func (t *text) order(at time.Time, thread string, o Order) {

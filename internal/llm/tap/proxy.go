@@ -67,13 +67,14 @@ func adapt(out *http.Request, upstream *url.URL, body []byte) {
 		out.SetBasicAuth(user.Username(), password)
 	}
 	if openai.KnowsNewLimit(upstream) {
-		body = renamed(body, "max_tokens", "max_completion_tokens")
+		body = newLimit(body)
 	}
 	carry(out, body)
 }
 
-// renamed is a JSON object with a field under another name.
-func renamed(object []byte, from, to string) []byte {
+// newLimit is a request with its limit of tokens under the newer name.
+func newLimit(object []byte) []byte {
+	const from, to = "max_tokens", "max_completion_tokens"
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil || fields[from] == nil {
 		return object
