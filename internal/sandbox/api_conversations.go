@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,24 +45,10 @@ func (c *call) conversationsHistory() (reply, error) {
 	if !forward {
 		slices.Reverse(found)
 	}
-	limit, err := c.limit(100, 999)
+	page, next, err := c.page(found, 100, 999, forward)
 	if err != nil {
 		return nil, err
 	}
-	// The cursor names the message to go on with, so that what is said between two
-	// calls shifts nothing.
-	start := 0
-	if cursor, err := c.cursor(); err != nil {
-		return nil, err
-	} else if cursor != "" {
-		start = slices.IndexFunc(found, func(m *Message) bool {
-			if forward {
-				return m.TS >= cursor
-			}
-			return m.TS <= cursor
-		})
-	}
-	page, next := cut(found, start, limit)
 	if forward {
 		slices.Reverse(page)
 	}
@@ -91,17 +76,10 @@ func (c *call) conversationsReplies() (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.limit(1000, 1000)
+	page, next, err := c.page(found, 1000, 1000, true)
 	if err != nil {
 		return nil, err
 	}
-	start := 0
-	if cursor, err := c.cursor(); err != nil {
-		return nil, err
-	} else if cursor != "" {
-		start = slices.IndexFunc(found, func(m *Message) bool { return m.TS >= cursor })
-	}
-	page, next := cut(found, start, limit)
 	if c.cfg.RepeatRoot && !slices.Contains(page, root) {
 		page = slices.Insert(page, 0, root)
 	}
@@ -154,70 +132,6 @@ func (c *call) messages(ch *Channel, page []*Message, next *Message) reply {
 		answer["response_metadata"] = reply{"next_cursor": encodeCursor(next.TS)}
 	}
 	return answer
-}
-
-// cut takes the page that begins at start, and the item after it.
-func cut[T any](items []T, start, limit int) (page []T, next T) {
-	if start < 0 || start > len(items) {
-		start = len(items)
-	}
-	end := min(start+limit, len(items))
-	if end < len(items) {
-		next = items[end]
-	}
-	return slices.Clone(items[start:end]), next
-}
-
-func (c *call) limit(normal, most int) (int, error) {
-	n := normal
-	if s := c.Get("limit"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil || n < 0 || n > most {
-			return 0, apiError("invalid_limit")
-		}
-		if n == 0 {
-			n = normal
-		}
-	}
-	if c.cfg.PageSize > 0 {
-		n = min(n, c.cfg.PageSize)
-	}
-	return n, nil
-}
-
-// Cursors are opaque; Slack's are base64 (docs.slack.dev/apis/web-api/pagination).
-func encodeCursor(at string) string { return base64.StdEncoding.EncodeToString([]byte("next:" + at)) }
-
-func (c *call) cursor() (string, error) {
-	raw, err := base64.StdEncoding.DecodeString(c.Get("cursor"))
-	at, ok := strings.CutPrefix(string(raw), "next:")
-	if err != nil || !ok && len(raw) > 0 {
-		return "", apiError("invalid_cursor")
-	}
-	return at, nil
-}
-
-// list pages through anything with ids, in a fixed order.
-func list[T any](c *call, key string, items []T) (reply, error) {
-	limit, err := c.limit(100, 1000)
-	if err != nil {
-		return nil, err
-	}
-	cursor, err := c.cursor()
-	if err != nil {
-		return nil, err
-	}
-	start, _ := strconv.Atoi(cursor)
-	page := []T{}
-	next := ""
-	if start < len(items) {
-		end := min(start+limit, len(items))
-		page = items[start:end]
-		if end < len(items) {
-			next = encodeCursor(strconv.Itoa(end))
-		}
-	}
-	return reply{key: page, "response_metadata": reply{"next_cursor": next}}, nil
 }
 
 // usersConversations lists what the bot, or a given user, is in

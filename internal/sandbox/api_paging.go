@@ -1,0 +1,97 @@
+package sandbox
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// page is the messages that the call asks for, of some in order of time or, unless forward,
+// against it, and the message after them. The cursor names the message to go on with, so
+// that what is said between two calls shifts nothing.
+func (c *call) page(found []*Message, normal, most int, forward bool) (page []*Message, next *Message, err error) {
+	limit, err := c.limit(normal, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	cursor, err := c.cursor()
+	if err != nil {
+		return nil, nil, err
+	}
+	start := 0
+	if cursor != "" {
+		start = slices.IndexFunc(found, func(m *Message) bool {
+			if forward {
+				return m.TS >= cursor
+			}
+			return m.TS <= cursor
+		})
+	}
+	page, next = cut(found, start, limit)
+	return page, next, nil
+}
+
+// cut takes the page that begins at start, and the item after it.
+func cut[T any](items []T, start, limit int) (page []T, next T) {
+	if start < 0 || start > len(items) {
+		start = len(items)
+	}
+	end := min(start+limit, len(items))
+	if end < len(items) {
+		next = items[end]
+	}
+	return slices.Clone(items[start:end]), next
+}
+
+func (c *call) limit(normal, most int) (int, error) {
+	n := normal
+	if s := c.Get("limit"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 0 || n > most {
+			return 0, apiError("invalid_limit")
+		}
+		if n == 0 {
+			n = normal
+		}
+	}
+	if c.cfg.PageSize > 0 {
+		n = min(n, c.cfg.PageSize)
+	}
+	return n, nil
+}
+
+// Cursors are opaque; Slack's are base64 (docs.slack.dev/apis/web-api/pagination).
+func encodeCursor(at string) string { return base64.StdEncoding.EncodeToString([]byte("next:" + at)) }
+
+func (c *call) cursor() (string, error) {
+	raw, err := base64.StdEncoding.DecodeString(c.Get("cursor"))
+	at, ok := strings.CutPrefix(string(raw), "next:")
+	if err != nil || !ok && len(raw) > 0 {
+		return "", apiError("invalid_cursor")
+	}
+	return at, nil
+}
+
+// list pages through anything with ids, in a fixed order.
+func list[T any](c *call, key string, items []T) (reply, error) {
+	limit, err := c.limit(100, 1000)
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := c.cursor()
+	if err != nil {
+		return nil, err
+	}
+	start, _ := strconv.Atoi(cursor)
+	page := []T{}
+	next := ""
+	if start < len(items) {
+		end := min(start+limit, len(items))
+		page = items[start:end]
+		if end < len(items) {
+			next = encodeCursor(strconv.Itoa(end))
+		}
+	}
+	return reply{key: page, "response_metadata": reply{"next_cursor": next}}, nil
+}
