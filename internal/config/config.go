@@ -172,8 +172,8 @@ func (a Agents) All() map[string]Agent {
 	return map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
 }
 
-// Uses reports whether any agent has the provider.
-func (a Agents) Uses(p Provider) bool {
+// uses reports whether any agent has the provider.
+func (a Agents) uses(p Provider) bool {
 	return a.Response.Provider == p || a.Judgment.Provider == p || a.Memory.Provider == p
 }
 

@@ -190,10 +190,10 @@ func (e Encryption) validate(f *faults) {
 }
 
 func (l LLM) validate(agents Agents, f *faults) {
-	if agents.Uses(ProviderGemini) && l.Gemini.APIKey == "" {
+	if agents.uses(ProviderGemini) && l.Gemini.APIKey == "" {
 		f.add("llm.gemini.api_key", "", "is required, as an agent has the provider gemini (demo needs none)")
 	}
-	if agents.Uses(ProviderOpenAI) && l.OpenAI.APIKey == "" && l.OpenAI.BaseURL == "" {
+	if agents.uses(ProviderOpenAI) && l.OpenAI.APIKey == "" && l.OpenAI.BaseURL == "" {
 		f.add("llm.openai.api_key", "", "is required, or llm.openai.base_url, as an agent has the provider openai")
 	}
 	if l.Gemini.Endpoint != "" {

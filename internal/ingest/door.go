@@ -40,18 +40,6 @@ type Door struct {
 	pending sync.WaitGroup // of what is answered at a response_url
 }
 
-// Accept takes in one envelope of the Events API: when it returns nil the event
-// is committed, or known to be of no use. ErrNotObject is a body that is no JSON
-// object; every other error means that Slack should send the event again.
-func (d *Door) Accept(ctx context.Context, body []byte) error {
-	env, err := slack.ParseEnvelope(body)
-	if err != nil {
-		d.Metrics.event("unreadable")
-		return err
-	}
-	return d.take(ctx, env)
-}
-
 // Take takes in what came by Socket Mode, and returns what goes along with the
 // acknowledgement. An error means that Slack is not to be told that it was taken.
 func (d *Door) Take(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
@@ -61,23 +49,31 @@ func (d *Door) Take(ctx context.Context, in slack.Delivery) (json.RawMessage, er
 	case slack.DeliveredCommand:
 		c, err := slack.ReadCommand(in.Body)
 		if err != nil {
-			d.Metrics.event("unreadable")
-			return nil, err
+			return nil, d.unreadable(err)
 		}
 		return d.command(ctx, c)
 	case slack.DeliveredInteraction:
 		i, err := slack.ReadInteraction(in.Body)
 		if err != nil {
-			d.Metrics.event("unreadable")
-			return nil, err
+			return nil, d.unreadable(err)
 		}
 		return nil, d.interaction(ctx, i)
 	default:
-		return nil, d.Accept(ctx, in.Body)
+		env, err := slack.ParseEnvelope(in.Body)
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		return nil, d.take(ctx, env)
 	}
 }
 
-// take is Accept of an envelope that has been read.
+func (d *Door) unreadable(err error) error {
+	d.Metrics.event("unreadable")
+	return err
+}
+
+// take takes in one envelope of the Events API: when it returns nil the event is committed,
+// or known to be of no use. An error means that Slack should send the event again.
 func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(about(ctx, env.EventID), acceptFor)
 	defer cancel()

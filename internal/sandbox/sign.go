@@ -28,12 +28,6 @@ func (w *Workspace) Sign(body []byte, at time.Time) http.Header {
 	}
 }
 
-// Deliver sends one request body to the events URL, at once, signed, and outside
-// of the queue and the log; the answer's Body is already read.
-func (w *Workspace) Deliver(ctx context.Context, body []byte) (*http.Response, error) {
-	return w.out.send(ctx, body, w.Sign(body, time.Now()))
-}
-
 // VerifyURL makes the url_verification handshake that Slack makes when an events
 // URL is entered: the challenge must come back, bare or in a JSON object
 // (docs.slack.dev/reference/events/url_verification).
@@ -43,7 +37,7 @@ func (w *Workspace) VerifyURL(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := w.Deliver(ctx, body)
+	answer, err := w.out.send(ctx, body, w.Sign(body, time.Now())) // outside of the queue and the log
 	if err != nil {
 		return fmt.Errorf("verify events URL: %w", err)
 	}

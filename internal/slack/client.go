@@ -63,7 +63,7 @@ func (c *Client) fail(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := *Classify(method, err)
+	e := *classify(method, err)
 	if c.token != "" && e.cause != nil && strings.Contains(e.cause.Error(), c.token) {
 		e.cause = errors.New(strings.ReplaceAll(e.cause.Error(), c.token, "[token]"))
 	}

@@ -114,10 +114,10 @@ func (e *Error) Wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// Classify says what a failed call of method means. It takes the errors of this
+// classify says what a failed call of method means. It takes the errors of this
 // package's client, of slack-go and of net/http; it returns nil for nil. Codes:
 // docs.slack.dev/reference/methods/chat.postMessage#errors.
-func Classify(method string, err error) *Error {
+func classify(method string, err error) *Error {
 	if err == nil {
 		return nil
 	}

@@ -76,7 +76,7 @@ func TestClassify(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got := Classify("chat.postMessage", tc.err)
+			got := classify("chat.postMessage", tc.err)
 			if got.Kind != tc.kind || got.Code != tc.code || got.RetryAfter != tc.wait || got.Method != "chat.postMessage" {
 				t.Errorf("got %+v, want %s %s", got, tc.kind, tc.code)
 			}
@@ -84,7 +84,7 @@ func TestClassify(t *testing.T) {
 				t.Errorf("write: Retryable %v", got.Retryable())
 			}
 			var ours *Error
-			if read := Classify("conversations.info", tc.err); !errors.As(tc.err, &ours) && read.Retryable() != tc.read {
+			if read := classify("conversations.info", tc.err); !errors.As(tc.err, &ours) && read.Retryable() != tc.read {
 				t.Errorf("read: Retryable %v", read.Retryable())
 			}
 			if strings.Contains(got.Error(), "xoxb") {
@@ -92,10 +92,10 @@ func TestClassify(t *testing.T) {
 			}
 		})
 	}
-	if Classify("x", nil) != nil {
+	if classify("x", nil) != nil {
 		t.Error("nil is an error")
 	}
-	if !errors.Is(Classify("x", post(context.Canceled)), context.Canceled) {
+	if !errors.Is(classify("x", post(context.Canceled)), context.Canceled) {
 		t.Error("the cause is lost")
 	}
 }

@@ -36,7 +36,7 @@ func (t measured) Do(req *http.Request) (*http.Response, error) {
 	if t.metrics != nil {
 		method, result := methodOf(req), "ok"
 		if err != nil {
-			result = string(Classify(method, err).Kind)
+			result = string(classify(method, err).Kind)
 		}
 		t.metrics.calls.WithLabelValues(method, result).Observe(time.Since(began).Seconds())
 	}

@@ -138,7 +138,7 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 		}
 		s.connected.Store(false)
 		if err := <-ended; ctx.Err() == nil {
-			s.log.Warn("socket mode stopped; starting again", "error", Classify(openMethod, err))
+			s.log.Warn("socket mode stopped; starting again", "error", classify(openMethod, err))
 		}
 	}
 	if refusal, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
@@ -178,7 +178,7 @@ func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) er
 		if !ok {
 			return nil
 		}
-		e := Classify(openMethod, failed.ErrorObj)
+		e := classify(openMethod, failed.ErrorObj)
 		if e != nil && e.Kind == Final {
 			return e // Slack itself has refused
 		}
