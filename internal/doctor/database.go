@@ -153,16 +153,24 @@ func suit(err error) string {
 	return "look at the database"
 }
 
+// untold is why nothing can be read from the tables; empty: it can.
+func (e *examination) untold(ctx context.Context) string {
+	if e.db == nil {
+		return "there is no database yet"
+	}
+	if v, err := e.db.Version(ctx); err != nil || len(v.Applied) == 0 {
+		return "there are no tables yet"
+	}
+	return ""
+}
+
 // late is for how long a change may wait for its signal before somebody should look.
 const late = time.Minute
 
 // backlog looks for what was said and has not reached its conversation.
 func (e *examination) backlog(ctx context.Context) Finding {
-	if e.db == nil {
-		return skip("there is no database yet")
-	}
-	if v, err := e.db.Version(ctx); err != nil || len(v.Applied) == 0 {
-		return skip("there are no tables yet")
+	if why := e.untold(ctx); why != "" {
+		return skip("%s", why)
 	}
 	n, oldest, err := e.db.BacklogSize(ctx)
 	if err != nil {
@@ -181,11 +189,8 @@ func (e *examination) backlog(ctx context.Context) Finding {
 
 // ids looks for settings under ids that channels have no longer.
 func (e *examination) ids(ctx context.Context) Finding {
-	if e.db == nil {
-		return skip("there is no database yet")
-	}
-	if v, err := e.db.Version(ctx); err != nil || len(v.Applied) == 0 {
-		return skip("there are no tables yet")
+	if why := e.untold(ctx); why != "" {
+		return skip("%s", why)
 	}
 	moved, err := e.db.MovedTo(ctx, slices.Collect(maps.Keys(e.Config.Channels)))
 	if err != nil {
