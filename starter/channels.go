@@ -36,6 +36,8 @@ type channelReport struct {
 	Known   bool   `json:"known"`  // to the database
 	Member  bool   `json:"member"` // the bot is in it
 	Private bool   `json:"private"`
+	// External is set while people of other companies are in it, too.
+	External bool `json:"external"`
 
 	Mode        config.Mode `json:"mode"`
 	QuietHours  string      `json:"quiet_hours,omitempty"`
@@ -143,7 +145,7 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
 	s := r.config.Channel(c.ID, c.Name)
 	report := channelReport{
-		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private,
+		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
 		Mode: s.Mode, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,
 	}
 	if !known {
@@ -181,8 +183,12 @@ func (c channelReport) kind() string {
 		return "unknown"
 	case !c.Member:
 		return "left"
+	case c.Private && c.External:
+		return "private, shared"
 	case c.Private:
 		return "private"
+	case c.External:
+		return "shared"
 	}
 	return "public"
 }

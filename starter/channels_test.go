@@ -57,6 +57,8 @@ channels:
 		{ID: "C00000002", Name: "sec\x1bret", Member: true, Private: true},
 		{ID: "C00000003", Name: "old"},
 		{ID: "C00000004", Name: "left"},
+		{ID: "C00000005", Name: "partners", Member: true, External: true},
+		{ID: "C00000006", Name: "deal", Member: true, External: true, Private: true},
 	} {
 		if err := db.SaveChannel(t.Context(), "T1", c); err != nil {
 			t.Fatal(err)
@@ -77,6 +79,8 @@ channels:
 		{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
 		{"C00000001", "general", "public", "judge", "–", "1 of 5", "77"},
 		{"C00000002", `sec\x1bret`, "private", "mention", "22:00-07:00 Asia/Tokyo", "1 of 5", "5"},
+		{"C00000005", "partners", "shared", "judge", "–", "0 of 5", "0"},
+		{"C00000006", "deal", "private, shared", "judge", "–", "0 of 5", "0"},
 		{"C00000003", "old", "left", "mention", "22:00-07:00 Asia/Tokyo", "0 of 5", "0"},
 		{"nowhere", "–", "unknown", "all", "–", "0 of 5", "0"},
 	}
