@@ -31,7 +31,7 @@ func fair(t testing.TB) option {
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, sqlite(t), fair(t), quiet(1), channels("worker: {address: 127.0.0.1:0, model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+	s := start(t, sqlite(t), fair(t), quiet(1), channels("worker: {address: 127.0.0.1:0, model_calls_at_once: 8, model_calls_per_second: 1}\n"),
 		answers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
