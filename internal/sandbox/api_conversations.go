@@ -162,11 +162,7 @@ func (c *call) conversations(in func(*Channel) bool) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.limit(100, 1000)
-	if err != nil {
-		return nil, err
-	}
-	cursor, err := c.cursor()
+	limit, cursor, err := c.asked(100, 1000)
 	if err != nil {
 		return nil, err
 	}

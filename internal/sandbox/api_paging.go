@@ -11,11 +11,7 @@ import (
 // against it, and the message after them. The cursor names the message to go on with, so
 // that what is said between two calls shifts nothing.
 func (c *call) page(found []*Message, normal, most int, forward bool) (page []*Message, next *Message, err error) {
-	limit, err := c.limit(normal, most)
-	if err != nil {
-		return nil, nil, err
-	}
-	cursor, err := c.cursor()
+	limit, cursor, err := c.asked(normal, most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,6 +38,15 @@ func cut[T any](items []T, start, limit int) (page []T, next T) {
 		next = items[end]
 	}
 	return slices.Clone(items[start:end]), next
+}
+
+// asked is how many a page shall have, and where it begins.
+func (c *call) asked(normal, most int) (limit int, cursor string, err error) {
+	if limit, err = c.limit(normal, most); err != nil {
+		return 0, "", err
+	}
+	cursor, err = c.cursor()
+	return limit, cursor, err
 }
 
 func (c *call) limit(normal, most int) (int, error) {
@@ -75,11 +80,7 @@ func (c *call) cursor() (string, error) {
 
 // list pages through anything with ids, in a fixed order.
 func list[T any](c *call, key string, items []T) (reply, error) {
-	limit, err := c.limit(100, 1000)
-	if err != nil {
-		return nil, err
-	}
-	cursor, err := c.cursor()
+	limit, cursor, err := c.asked(100, 1000)
 	if err != nil {
 		return nil, err
 	}
