@@ -83,8 +83,7 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 		if _, ok := errors.AsType[*serviceerror.NotFound](err); ok && try < 3 {
 			continue // the run ended before it was heard; the next one hears it
 		}
-		var precondition *serviceerror.FailedPrecondition
-		if errors.As(err, &precondition) {
+		if _, ok := errors.AsType[*serviceerror.FailedPrecondition](err); ok {
 			if paused := o.paused(ctx, c); paused != nil {
 				return paused
 			}

@@ -137,6 +137,12 @@ func (w *world) work() {
 	w.t.Cleanup(w.stop)
 }
 
+// State is where a conversation stands, and whether it has a run that is open.
+func (w *world) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
+	state, run, err := w.Show(ctx, c)
+	return state, run.Running, err
+}
+
 func (w *world) await(what string, done func() bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(time.Minute)

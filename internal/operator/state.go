@@ -27,16 +27,9 @@ type Run struct {
 	Paused []Pause `json:"paused,omitempty"`
 }
 
-// State is where a conversation stands, and whether it has a run that is open. One that
-// has none answers with where its last run ended, or, where the server remembers none,
-// as one of which nothing has been heard; nil is as in Show.
-func (o *Operator) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
-	state, run, err := o.Show(ctx, c)
-	return state, run.Running, err
-}
-
-// Show is State with all that is known of the run. It waits for a worker as long as the
-// context does. A run that is paused as a whole answers no question: its state is nil.
+// Show is where a conversation stands, and its newest run. One that has none that is open
+// answers with where its last run ended, or, where the server remembers none, as one of which
+// nothing has been heard. It waits for a worker as long as the context does. A run that is paused as a whole answers no question: its state is nil.
 func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
 	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	var none *serviceerror.NotFound
