@@ -427,16 +427,34 @@ func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {
 func TestAModelThatHangsIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Delay: time.Hour})))
+	asked := &hurried{Model: b.Mind.Agents.Response.Model}
+	b.Mind.Agents.Response.Model = asked
 	task := inThread(b.say("hello?"))
-	ctx, cancel := context.WithTimeout(t.Context(), writing+time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, _, err := b.composeReply(ctx, ComposeInput{Task: task, Addressed: true})
 	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
 		t.Errorf("ended with %v, and the attempt with %v", err, ctx.Err())
 	}
+	if end, _ := ctx.Deadline(); !asked.until.Equal(end.Add(-writing)) {
+		t.Errorf("asked until %s of an attempt until %s, want %s before", asked.until, end, writing)
+	}
 	if got, err := b.Store.Tallies(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
 		t.Errorf("the account has %v, %v; want one timeout", got, err)
 	}
+}
+
+// hurried is a model that waits no longer than a second, and knows how long it may.
+type hurried struct {
+	llm.Model
+	until time.Time
+}
+
+func (h *hurried) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	h.until, _ = ctx.Deadline()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return h.Model.Generate(ctx, r)
 }
 
 // A delay above the limit is asked about once more; a model that insists is taken
