@@ -39,8 +39,9 @@ ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
 
 # make lint has vetted everything. Nobody debugs these binaries, of which there are some fifty,
 # and without what a debugger needs they are linked in half the time. What they do is to wait,
-# for a third of it: there is room for one more package than processors.
-GO_TEST := go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# for a third of it: there is room for one more package than processors. What they write lies
+# in memory where there is room; what go builds does not.
+GO_TEST := GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR="$$(scripts/scratch)" go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres chromium axe clean
 .NOTPARALLEL:

@@ -13,7 +13,6 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/disk"
 	"myao/internal/store"
 	"myao/internal/testserver"
 )
@@ -49,7 +48,7 @@ func look(t *testing.T, url string, clock func() time.Time) []Finding {
 	t.Helper()
 	c := config.Default()
 	c.Database.URL = url
-	e := &examination{Doctor: Doctor{Config: c, Clock: clock}, room: disk.Room}
+	e := &examination{Doctor: Doctor{Config: c, Clock: clock}, room: room}
 	defer e.close()
 	return examine(t.Context(), []check{
 		{name: "database", look: e.database}, {name: "database file", needs: "database", look: e.file},

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/config"
-	"myao/internal/disk"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
@@ -98,7 +97,7 @@ type examination struct {
 // Examine makes all checks side by side and returns what they found, in an order that does
 // not change from time to time.
 func (d Doctor) Examine(ctx context.Context) []Finding {
-	e := &examination{Doctor: d, room: disk.Room}
+	e := &examination{Doctor: d, room: room}
 	defer e.close()
 	return hide(examine(ctx, e.checks()), d.Config)
 }

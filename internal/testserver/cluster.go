@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"myao/internal/disk"
 )
 
 var (
@@ -45,23 +43,9 @@ type cluster struct {
 	process *process // nil while it is down
 }
 
-// room is what there must be in memory for a cluster: some dozens of databases of 10 MB, and the log.
-const room = 2 << 30
-
-// scratch is the directory for a cluster: where nothing is synced to disk, in memory if there is
-// room, where a database is made and dropped with a fifth of the processor time. Whoever sets
-// TMPDIR has chosen already.
-func scratch(sync string) string {
-	const memory = "/dev/shm"
-	if left, _ := disk.Room(memory); sync == "off" && os.Getenv("TMPDIR") == "" && left >= room {
-		return memory
-	}
-	return os.TempDir()
-}
-
 // newCluster makes a cluster and returns when it answers.
 func newCluster(sync string, settings ...string) (*cluster, error) {
-	dir := scratch(sync)
+	dir := os.TempDir()
 	removeStale(dir)
 	c := &cluster{sync: sync, more: settings}
 	var err error

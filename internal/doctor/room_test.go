@@ -1,4 +1,4 @@
-package disk
+package doctor
 
 import (
 	"path/filepath"
@@ -8,10 +8,10 @@ import (
 
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	if left, known := Room(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
+	if left, known := room(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
 		t.Errorf("where tests write: %d bytes, known %v", left, known)
 	}
-	if left, known := Room(filepath.Join(t.TempDir(), "none")); known || left != 0 {
+	if left, known := room(filepath.Join(t.TempDir(), "none")); known || left != 0 {
 		t.Errorf("a directory that is not there: %d bytes, known %v", left, known)
 	}
 }

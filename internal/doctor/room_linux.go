@@ -1,10 +1,10 @@
-package disk
+package doctor
 
 import "syscall"
 
-// Room is how many bytes this account may yet write to the disk that a directory is on.
+// room is how many bytes this account may yet write to the disk that a directory is on.
 // It is not known where there is no such directory, and on other systems than Linux.
-func Room(dir string) (left uint64, known bool) {
+func room(dir string) (left uint64, known bool) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return 0, false

@@ -1,2 +1,0 @@
-// Package disk tells how much room there is.
-package disk
