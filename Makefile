@@ -8,7 +8,7 @@ BIN := $(CURDIR)/.bin
 TEMPORAL_VERSION      := v1.5.1
 STATICCHECK_VERSION   := v0.8.2
 WORKFLOWCHECK_VERSION := v0.6.0
-GOVULNCHECK_VERSION   := v1.8.0
+GOVULNCHECK_VERSION   := v1.9.0
 TEMPORAL_SERVER_VERSION := v1.32.0
 
 # Of npm's axe-core, with the hash that the registry has for it (dist.integrity).
