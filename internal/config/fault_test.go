@@ -3,6 +3,7 @@ package config_test
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,28 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// A section that is named twice, or has no name, is looked at like any other: whoever mends
+// that one fault is not told of more afterwards.
+func TestFaultsOfAChannelThatIsNamedWrongly(t *testing.T) {
+	for text, want := range map[string][]string{
+		"channels: {'#general': {}, General: {mode: some}}": {
+			"channels.General: is the same channel as channels.#general",
+			`channels.General.mode = "some": must be one of judge, mention, all, off`,
+		},
+		"channels: {'#': {mode: some}}": {
+			"channels.#: must name a channel", `channels.#.mode = "some": must be one of judge, mention, all, off`,
+		},
+	} {
+		var got []string
+		for _, f := range faultsOf(t, over(text), nil) {
+			got = append(got, f.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got  %q\nwant %q", text, got, want)
+		}
 	}
 }
 

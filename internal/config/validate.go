@@ -51,6 +51,7 @@ func (c *Config) normalise(f *faults) {
 	channels := make(map[string]Channel, len(c.Channels))
 	first := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(c.Channels)) {
+		c.Channels[key].validate("channels."+key, c.Response, f)
 		normal := normalChannel(key)
 		if normal == "" {
 			f.add("channels."+key, "", "must name a channel")
@@ -62,7 +63,6 @@ func (c *Config) normalise(f *faults) {
 		}
 		first[normal] = key
 		channels[normal] = c.Channels[key]
-		c.Channels[key].validate("channels."+key, c.Response, f)
 	}
 	c.Channels, c.File.written = channels, first
 }
