@@ -88,10 +88,12 @@ const (
 	// outdated is the condition that the first part of a reply may say what was deleted since.
 	outdated = "(outbox.part = 0 AND EXISTS (SELECT 1 " + deletedSince + "))"
 
-	// deletedSince is the end of a query of the deletions d in a reply's conversation since it was composed.
-	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.stored_us AND d.workflow_id = CASE outbox.thread_ts
+	// deletedSince is the end of a query of the deletions d in a reply's conversation since it was composed:
+	// in a thread that of its parent, too, which is a change of the top level.
+	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.stored_us AND (d.workflow_id = CASE outbox.thread_ts
 		WHEN '' THEN 'channel/' || outbox.team_id || '/' || outbox.channel_id
-		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END`
+		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END
+		OR d.workflow_id = 'channel/' || outbox.team_id || '/' || outbox.channel_id AND d.ts = outbox.thread_ts)`
 
 	// audible is the condition that a part's conversation is not silent, by itself or with the
 	// top level of its channel (Silences.Until).

@@ -342,6 +342,30 @@ func TestADeletionOutdatesAReply(t *testing.T) {
 	})
 }
 
+// A thread's parent is said at the top level, whose change its deletion is, and read with the thread.
+func TestADeletionOfTheParentOutdatesAReply(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		parent := said(at(1), "") // as the parts have it
+		db.record(t, parent, keep(parent, conversation.Said))
+		db.delete(t, said(at(0), ""))
+		db.clock.advance(time.Second)
+		p := db.compose(t, parts("r", "text"))[0]
+		db.clock.advance(time.Second)
+		db.delete(t, said(at(3), ""))
+		parent.Deleted, parent.Text = true, ""
+		db.record(t, parent, keep(parent, conversation.Deleted))
+		if _, err := db.BeginSend(t.Context(), p, atOncePace, time.Minute); !errors.Is(err, OutdatedError{at(1)}) {
+			t.Errorf("%v, want it outdated by the thread's parent", err)
+		}
+		db.clock.advance(time.Second)
+		anew := parts("r", "without it")
+		p = db.compose(t, anew)[0]
+		if _, err := db.BeginSend(t.Context(), p, atOncePace, time.Minute); err != nil {
+			t.Errorf("composed anew, %v", err)
+		}
+	})
+}
+
 // In a conversation that is silent no part is posted, with none of its channel or of its own.
 func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
