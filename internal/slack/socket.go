@@ -248,12 +248,17 @@ func (s *Socket) take(ctx context.Context, l link, r request) {
 	s.acknowledge(ctx, l, r, answer)
 }
 
+// acknowledge does not wait until the acknowledgement is sent. While there is no connection
+// that lasts, and what the library has to tell meanwhile must not wait behind it: it stops
+// connecting when nobody takes that any more.
 func (s *Socket) acknowledge(ctx context.Context, l link, r request, answer json.RawMessage) {
 	var payload any
 	if answer != nil && r.answers {
 		payload = answer
 	}
-	if err := l.client.AckCtx(ctx, r.envelope, payload); err != nil {
-		s.log.Warn("socket mode acknowledgement not sent; an event will come again", "envelope", r.envelope)
-	}
+	l.aside.Go(func() {
+		if err := l.client.AckCtx(ctx, r.envelope, payload); err != nil {
+			s.log.Warn("socket mode acknowledgement not sent; an event will come again", "envelope", r.envelope)
+		}
+	})
 }

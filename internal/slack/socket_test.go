@@ -25,6 +25,7 @@ type socketServer struct {
 	conns chan *websocket.Conn
 	acks  chan string
 	along chan string // what came along with acknowledgements
+	pongs chan struct{}
 
 	mu          sync.Mutex
 	open        answer
@@ -34,7 +35,7 @@ type socketServer struct {
 
 func newSocketServer(t *testing.T) *socketServer {
 	t.Helper()
-	s := &socketServer{conns: make(chan *websocket.Conn, 8), acks: make(chan string, 64), along: make(chan string, 64)}
+	s := &socketServer{conns: make(chan *websocket.Conn, 8), acks: make(chan string, 64), along: make(chan string, 64), pongs: make(chan struct{}, 8)}
 	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/apps.connections.open", func(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +58,7 @@ func newSocketServer(t *testing.T) *socketServer {
 		connections := max(s.connections, 1)
 		s.mu.Unlock()
 		send(conn, fmt.Sprintf(`{"type":"hello","num_connections":%d,"connection_info":{"app_id":"A1"},"debug_info":{}}`, connections))
+		conn.SetPongHandler(func(string) error { s.pongs <- struct{}{}; return nil })
 		s.conns <- conn
 		for {
 			_, message, err := conn.ReadMessage()
@@ -244,6 +246,49 @@ func TestSocketConnectsAgain(t *testing.T) {
 	next(t, bodies, "body")
 	if got := next(t, server.acks, "acknowledgement"); got != "E1" {
 		t.Errorf("acknowledged %s", got)
+	}
+}
+
+// What was received before a connection broke is taken although it cannot be acknowledged until
+// there is another. Were it waited for, the library, which makes room for twenty acknowledgements
+// and fifty events, its own among them, would come to a stop, and never connect again.
+func TestSocketTakesWhatItCannotAcknowledge(t *testing.T) {
+	t.Parallel()
+	const came = 40
+	server := newSocketServer(t)
+	socket := server.socket()
+	begun, stored, taken := make(chan struct{}, came), make(chan struct{}), make(chan struct{}, came)
+	listen(t, socket, func(context.Context, []byte) error {
+		begun <- struct{}{}
+		<-stored
+		taken <- struct{}{}
+		return nil
+	})
+	conn := next(t, server.conns, "connection")
+	for i := range came {
+		send(conn, events(fmt.Sprintf("E%d", i), envelope(`{"type":"message"}`)))
+	}
+	if err := conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, server.pongs, "pong") // what came before the ping has been read
+	next(t, begun, "event that is being stored")
+
+	tries := make(chan struct{}, 64)
+	server.answers(func(w http.ResponseWriter, _ url.Values) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		tries <- struct{}{}
+	})
+	_ = conn.Close()
+	next(t, tries, "try to connect again")
+	close(stored)
+	for range came - 2 { // two may have been on their way within the library, and been dropped
+		next(t, taken, "event taken while there is no connection")
+	}
+	server.answers(nil)
+	next(t, server.conns, "second connection")
+	for range came - 2 {
+		next(t, server.acks, "acknowledgement")
 	}
 }
 
