@@ -96,7 +96,7 @@ func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.T
 // returns them, whoever is at work on it.
 func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Waiting, error) {
 	var rows []changeRow
-	if err := s.db.WithContext(ctx).Raw(waiting, workflowID, limit).Scan(&rows).Error; err != nil {
+	if err := together(s.db.WithContext(ctx), query{waiting, []any{workflowID, limit}, &rows}); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
 	return each(rows, changeRow.waiting), nil

@@ -99,8 +99,12 @@ func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by
 	if outcome == conversation.Sent {
 		open = "outcome <> 'posted'"
 	}
+	whole, err := returning[Decision](tx)
+	if err != nil {
+		return nil, fmt.Errorf("settle decision %s: %w", key, err)
+	}
 	var settled []Decision
-	if err := tx.Model(&settled).Clauses(clause.Returning{}).Where("key = ? AND "+open, key).
+	if err := tx.Model(&settled).Clauses(whole).Where("key = ? AND "+open, key).
 		Updates(map[string]any{"outcome": outcome, "outcome_by": by, "settled_us": s.nowMicros()}).Error; err != nil {
 		return nil, fmt.Errorf("settle decision %s: %w", key, err)
 	}

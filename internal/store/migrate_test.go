@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -436,4 +438,38 @@ func TestInstantsAreUTC(t *testing.T) {
 	if got := instant(micros(noon.Local())); got != noon {
 		t.Errorf("%v became %v", noon, got)
 	}
+}
+
+// The programs of a version work on beside those of the next one, whose migration has added
+// columns. Each statement is made twice before, so that connections have prepared it.
+func TestColumnsAreAddedUnderAProgram(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		made := calls(db.Store)
+		delete(made, "Migrate")
+		names := slices.Sorted(maps.Keys(made))
+		ask := func() (told []string) {
+			for _, name := range names {
+				told = append(told, fmt.Sprint(name, ": ", made[name](t.Context())))
+			}
+			return told
+		}
+		_, before := ask(), ask()
+		tables, err := db.db.Migrator().GetTables()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range tables {
+			if strings.HasPrefix(table, "sqlite_") {
+				continue
+			}
+			if err := db.db.Exec("ALTER TABLE " + table + " ADD COLUMN of_the_next_version TEXT NOT NULL DEFAULT ''").Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, after := range ask() {
+			if after != before[i] {
+				t.Errorf("%s\nbefore the column was added %s", after, before[i])
+			}
+		}
+	})
 }

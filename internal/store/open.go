@@ -49,6 +49,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		TranslateError:         true,
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
+		QueryFields:            true, // see returning
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", location, err)

@@ -109,6 +109,10 @@ func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease t
 	if s.sqlite != "" {
 		return nil, nil // a transaction goes no further than this process there
 	}
+	whole, err := returning[outboxRow](s.db)
+	if err != nil {
+		return nil, err
+	}
 	now := s.now()
 	err = s.db.WithContext(ctx).Raw(`
 		WITH ours AS (
@@ -126,9 +130,10 @@ func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease t
 			RETURNING 1
 		)
 		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0
-		FROM ours, turn WHERE outbox.key = ours.key RETURNING outbox.*`,
+		FROM ours, turn WHERE outbox.key = ours.key @returning`,
 		map[string]any{
 			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
+			"returning": whole, // the word, too
 		}).Scan(&begun).Error
 	return begun, err
 }
