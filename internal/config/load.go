@@ -3,6 +3,8 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"reflect"
@@ -22,7 +24,7 @@ type Check func(Config) []Fault
 // configuration that is wrong in any way, be it missing, is an *Error with
 // every fault of it, those of the checks among them.
 func Load(path string, getenv func(string) (string, bool), checks ...Check) (Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if err != nil {
 		message := "cannot be read: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -43,6 +45,23 @@ func Load(path string, getenv func(string) (string, bool), checks ...Check) (Con
 	}
 	c.File.Path = path
 	return c, nil
+}
+
+// longest is how many bytes a configuration may have: as many as channels and prompts could need.
+const longest = 4 << 20
+
+// read is the content of a file, which may have no end, as devices have none.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err == nil && len(data) > longest {
+		err = fmt.Errorf("it is longer than %d bytes", longest)
+	}
+	return data, err
 }
 
 // Parse is Load for what a file would hold. A fault of the whole has the key "".

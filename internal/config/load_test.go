@@ -367,6 +367,7 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 		{"tabs", "slack:\n\tbot_token: x\n", "is not YAML: line 2"},
 		{"an alias to itself", "a: &a [*a]\n", "nested too deeply"},
 		{"aliases to aliases", bomb(), "repeats too much"},
+		{"without end", strings.Repeat("# more\n", 1<<20), "cannot be read: it is longer than 4194304 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
