@@ -15,7 +15,7 @@ func TestTime(t *testing.T) {
 		"1699999999.5":         time.Unix(1699999999, 500_000_000).UTC(),
 		"1699999999.123456789": time.Unix(1699999999, 123_456_000).UTC(), // to the microsecond
 		"0.000000":             time.Unix(0, 0).UTC(),
-		"999999999999.000001":  time.Unix(999999999999, 1000).UTC(),
+		"99999999999.000001":   time.Unix(99999999999, 1000).UTC(),
 		"":                     {},
 		".":                    {},
 		"1699999999":           {},
@@ -32,7 +32,7 @@ func TestTime(t *testing.T) {
 		"abc.def":              {},
 		"１.０":                  {},
 		"1.日本":                 {},
-		"9999999999999.0":      {},
+		"999999999999.0":       {},
 		"1.0000000000":         {},
 	} {
 		if got := Time(ts); !got.Equal(want) || got.Location() != time.UTC {
@@ -74,11 +74,11 @@ func TestTS(t *testing.T) {
 }
 
 func FuzzTime(f *testing.F) {
-	for _, ts := range []string{"1699999999.000100", "", ".", "1.5", "-1.0", "1.-5", "00.00", "1.日", "999999999999.999999999", "1.0 "} {
+	for _, ts := range []string{"1699999999.000100", "", ".", "1.5", "-1.0", "1.-5", "00.00", "1.日", "99999999999.999999999", "1.0 "} {
 		f.Add(ts, int64(0), int64(0))
 	}
 	f.Add("", int64(1699999999), int64(123456))
-	f.Add("", int64(999_999_999_999), int64(999_999))
+	f.Add("", int64(99_999_999_999), int64(999_999))
 	f.Fuzz(func(t *testing.T, ts string, sec, us int64) {
 		at := Time(ts)
 		if ValidTS(ts) == at.IsZero() {
@@ -87,7 +87,7 @@ func FuzzTime(f *testing.F) {
 		if !at.IsZero() && !Time(TS(at)).Equal(at) {
 			t.Fatalf("%q is %v, which is %q, which is %v", ts, at, TS(at), Time(TS(at)))
 		}
-		if sec < 0 || sec > 999_999_999_999 || us < 0 || us > 999_999 {
+		if sec < 0 || sec > 99_999_999_999 || us < 0 || us > 999_999 {
 			return
 		}
 		at = time.Unix(sec, us*1000).UTC()

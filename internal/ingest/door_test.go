@@ -605,7 +605,7 @@ func FuzzDoor(f *testing.F) {
 		callback(strings.Replace(hello, `"ts"`, `"thread_ts":"50.1","ts"`, 1)),
 		callback(`{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"110.1","message":` + hello + `,"previous_message":{}}`),
 		callback(`{"type":"message","subtype":"message_deleted","channel":"D1","deleted_ts":"100.000001","previous_message":` + hello + `}`),
-		callback(`{"type":"app_mention","channel":"C1","bot_id":"B2","ts":"999999999999.999999999","text":"","files":[{"name":"\u0000"},7,null]}`),
+		callback(`{"type":"app_mention","channel":"C1","bot_id":"B2","ts":"99999999999.999999999","text":"","files":[{"name":"\u0000"},7,null]}`),
 		`{"type":"url_verification","challenge":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
 		f.Add([]byte(seed))
