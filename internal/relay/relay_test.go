@@ -267,8 +267,8 @@ func TestOneSignalTakesAllThatWaits(t *testing.T) {
 	b.say(in(1), 3, 1, 2)
 	b.say(in(22), 1)
 	r := b.relay(b.store)
-	if got := b.counted("myao_backlog_changes"); got != 4 {
-		t.Errorf("a backlog of %v, want 4", got)
+	if got, age := b.counted("myao_backlog_changes"), b.counted("myao_backlog_age_seconds"); got != 4 || age <= 0 || age > 60 {
+		t.Errorf("a backlog of %v, %v s old, want 4 of just now", got, age)
 	}
 	r.Kick(store.Target{Conversation: in(1)})
 	r.Kick(store.Target{Conversation: in(22)})
@@ -287,9 +287,13 @@ func TestOneSignalTakesAllThatWaits(t *testing.T) {
 		}
 	}
 	b.await("the count", func() bool { return b.counted("myao_changes_relayed_total") == 4 })
+	if age := b.counted("myao_backlog_age_seconds"); age != 0 {
+		t.Errorf("a backlog of nothing is %v s old", age)
+	}
 }
 
-// A backlog longer than a batch goes in several signals, still in order.
+// A backlog longer than a batch goes in several signals, still in order and without a
+// pause; what comes meanwhile waits for more.
 func TestBatchesAreInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -298,8 +302,15 @@ func TestBatchesAreInOrder(t *testing.T) {
 		ns = append(ns, n)
 	}
 	b.say(in(1), ns...)
-	b.run(b.relay(b.store))
-	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
+	b.refuse = func(c chat.Conversation) error {
+		if len(b.called()) < 3 {
+			return nil
+		}
+		return say(t.Context(), b.store, c, len(ns))
+	}
+	if more, err := b.relay(b.store).drain(t.Context(), in(1)); !more || err != nil {
+		t.Errorf("more %v, %v", more, err)
+	}
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, len(ns))) {
 		t.Errorf("told %v", got)
 	}
@@ -463,6 +474,34 @@ func TestWorkersRestWhileTheServerIsAway(t *testing.T) {
 	}
 }
 
+// Failures among successes do not tell that the server is away.
+func TestNobodyRestsAmongSuccesses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse = func(c chat.Conversation) error {
+		if c.Thread != "" {
+			return errors.New("never")
+		}
+		return nil
+	}
+	r := b.relay(b.store)
+	r.rest = func(context.Context) { t.Error("a worker rests") }
+	for n := range 2 * workers {
+		c := in(n)
+		if n%2 == 0 {
+			c.Thread = at(0)
+		}
+		b.say(c, n)
+		r.queue.push(c, urgent)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); r.work(ctx) }()
+	b.await("all but the refused to be relayed", func() bool { return b.backlog() == workers })
+	cancel()
+	<-done
+}
+
 // A backlog of an hour's outage is not worked off at the pace of the sweeps.
 func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	t.Parallel()
@@ -489,13 +528,15 @@ func TestSweepPutsFirstWhoWaitsForAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.say(in(1), 1)
+	talk := chat.Conversation{Team: "T1", Channel: "C1", Thread: at(1)}
+	b.say(in(2), 1)
+	b.say(talk, 2)
 	r := b.relay(b.store)
-	r.queue.push(in(1), late) // before the others are looked for
-	if fed, _ := r.sweepOnce(t.Context()); len(fed) != 2 {
+	r.queue.push(in(2), late) // before the others are looked for
+	if fed, _ := r.sweepOnce(t.Context()); len(fed) != 3 {
 		t.Fatalf("fed %v", fed)
 	}
-	for _, want := range []chat.Conversation{thread, in(1), thread.Top()} {
+	for _, want := range []chat.Conversation{thread, in(2), talk, thread.Top()} {
 		if got, ok := r.queue.take(t.Context()); !ok || got != want {
 			t.Errorf("taken %v, want %v", got, want)
 		}
@@ -555,7 +596,7 @@ func TestStatementsOfATurn(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := b.relay(s)
-			for _, turn := range []struct{ waiting, want int }{{1, test.want}, {batch - 1, test.want}, {0, 1}} {
+			for _, turn := range []struct{ waiting, want int }{{1, test.want}, {batch, test.want}, {0, 1}} {
 				for n := range turn.waiting {
 					b.say(in(1), 1000*turn.waiting+n)
 				}
@@ -648,8 +689,8 @@ func TestEndBetweenSignalAndMarkSendsTheSameAgain(t *testing.T) {
 		<-ctx.Done()
 		return nil // taken; the word of it comes to a relay that is no more
 	}
-	if _, err := b.relay(b.store).drain(ctx, in(1)); err == nil {
-		t.Error("it went well")
+	if more, err := b.relay(b.store).drain(ctx, in(1)); err == nil || more {
+		t.Errorf("it went well, %v, or comes again before the sweep: %v", err, more)
 	}
 	if got := b.backlog(); got != 2 {
 		t.Fatalf("%d changes wait, want 2", got)
