@@ -71,8 +71,8 @@ func TestAChannelThatGetsAnotherID(t *testing.T) {
 			t.Errorf("%s: %v counted", name, n)
 		}
 		b.deliver(t, callback(strings.Replace(moved, "CNEW", "GOLD", 1)))
-		if n := b.counted(t, "myao_events_total", "unusable"); n != 1 {
-			t.Errorf("%s: %v unusable", name, n)
+		if unusable, done := b.counted(t, "myao_events_total", "unusable"), b.counted(t, "myao_events_total", "moved"); unusable != 1 || done != 2 {
+			t.Errorf("%s, and then to itself: %v unusable, %v counted", name, unusable, done)
 		}
 		if err := b.Store.Close(); err != nil {
 			t.Fatal(err)

@@ -185,7 +185,7 @@ func conversationOf(m chat.Message) chat.Conversation {
 func followUp(known store.Known, user string) bool {
 	before := known.Before
 	i := len(before) - 1
-	for i >= 0 && before[i].UserID == user && !before[i].Own {
+	for i >= 0 && before[i].UserID == user {
 		i--
 	}
 	if i < 0 || !before[i].Own {

@@ -166,6 +166,7 @@ func TestPlan(t *testing.T) {
 			[]string{answered + " addressed ", channelC1 + " addressed "}},
 		{"app_mention keeps the files from history", partial(posted(mentioning)), stored(mentioning, withFile), normal, keep(mentioning, withFile), true,
 			[]string{answered + " addressed ", channelC1 + " addressed "}},
+		{"with files that history did not know", posted(withFile), stored(), normal, keep(withFile), true, []string{channelC1 + " said "}},
 		{"without text, history knows it", posted(text("")), stored(), normal, keep(), true, []string{channelC1 + " said "}},
 
 		// An edit comes.
@@ -211,6 +212,8 @@ func TestPlan(t *testing.T) {
 			[]string{channelD1 + " edited " + rev}},
 		{"edit in mode all adds a mention", edited("hello", mentioning), addressed(), mode(config.ModeAll), keep(at(rev), mentioning), true,
 			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit adds a mention to what was said before mode all", edited("hello", mentioning), heard(), mode(config.ModeAll), keep(at(rev), mentioning), true,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
 		{"edit of a file", edited("hello", text("hello"), withFile), heard(), normal, keep(at(rev), withFile), true, []string{channelC1 + " edited " + rev}},
 		{"unfurl", edited("hello", text("hello")), heard(), normal, keep(at(rev)), true, nil},
 		{"unfurl that does not tell the text before", blind(edited("", text("hello"))), heard(), normal, keep(at(rev)), true, nil},
@@ -242,6 +245,11 @@ func TestPlan(t *testing.T) {
 		{"no edit, and first", edited("hello", text("hello")), nothing, normal, keep(at(rev)), false, nil},
 		{"edit of a message from history", edited("hello", mentioning), stored(), normal, keep(at(rev), mentioning), false,
 			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"app_mention of an edit that history knew of", partial(blind(edited("", mentioning))), stored(mentioning), normal, keep(at(rev), mentioning), false,
+			[]string{answered + " addressed " + rev, channelC1 + " addressed " + rev}},
+		{"edit with an old mention of a message from history", edited("<@UBOT> hello", text("<@UBOT> 2")), stored(mentioning), normal, keep(at(rev), text("<@UBOT> 2")), false,
+			[]string{answered + " edited " + rev, channelC1 + " edited " + rev}},
+		{"edit without a mention of a message from history", edited("hello"), stored(), normal, keep(at(rev), text("changed")), false, []string{channelC1 + " edited " + rev}},
 
 		// A message is deleted.
 		{"deletion", removed("hello"), heard(), normal, keep(deletedM), true, []string{channelC1 + " deleted "}},

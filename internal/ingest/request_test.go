@@ -333,6 +333,9 @@ func TestReactionHushes(t *testing.T) {
 	if n := b.counted(t, "myao_events_total", "hushed"); n != 12 {
 		t.Errorf("%v counted, want 12", n)
 	}
+	if got := b.kicks.told(); len(got) != 8 {
+		t.Errorf("told %q, want each conversation of each change once", got)
+	}
 }
 
 // A reaction may come before the message that it is on: with the message comes the hush.
