@@ -112,7 +112,7 @@ func TestCommandIsAnsweredLater(t *testing.T) {
 }
 
 func shortcut(user, channel, ts, more string) string {
-	return payload(fmt.Sprintf(`{"type":"message_action","callback_id":"answer_now","trigger_id":"t.%[1]s","response_url":"https://hooks/x","team":{"id":"T1"},
+	return payload(fmt.Sprintf(`{"type":"message_action","callback_id":"answer_now","trigger_id":"t.%[1]s.%[3]s","response_url":"https://hooks/x","team":{"id":"T1"},
 		"user":{"id":%[1]q},"channel":{"id":%[2]q},"message_ts":%[3]q,"message":{"type":"message","user":"U2","text":"what now?","ts":%[3]q%[4]s}}`, user, channel, ts, more))
 }
 
@@ -194,6 +194,15 @@ func TestShortcutMakesAMessageAddressed(t *testing.T) {
 	if m, err := b.Store.Message(t.Context(), "T1", "C1", "101.000001"); err != nil || m.Text != "what now?" || m.UserID != "U2" {
 		t.Errorf("stored %+v, %v", m, err)
 	}
+	orders, err := b.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
+	if err != nil || len(orders) != 3 {
+		t.Errorf("%d orders are kept, %v", len(orders), err)
+	}
+	for _, o := range orders {
+		if o.Kind != "answer-now" || o.By != "slack:U1" || (o.Scope.Thread != "") != (o.Subject == "102.000001") {
+			t.Errorf("kept the order %+v", o)
+		}
+	}
 	// Its own event, when it comes, is no news any more.
 	b.deliver(t, callback(strings.ReplaceAll(hello, "100.000001", "101.000001")))
 	if got := b.changes(t, here); len(got) != 3 {
@@ -238,10 +247,10 @@ func TestShortcutIsRefused(t *testing.T) {
 	b := setup(t)
 	b.mayAll()
 	b.Config.Channels = map[string]config.Channel{"COFF00000": {Mode: config.ModeOff}}
-	if err := b.Store.Obey(t.Context(), store.Order{
-		ID: "o", Scope: chat.Scope{Team: "T1", Channel: "CMUTED000"}, Kind: "snooze", Until: noon.Add(time.Hour),
-	}); err != nil {
-		t.Fatal(err)
+	for id, muted := range map[string]chat.Scope{"o": {Team: "T1", Channel: "CMUTED000"}, "p": {Team: "T1", Channel: "C1", Thread: "200.000001"}} {
+		if err := b.Store.Obey(t.Context(), store.Order{ID: id, Scope: muted, Kind: "snooze", Until: noon.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	gonePart := store.Part{Key: "k", Reply: "r", Team: "T1", Channel: "C1", Trigger: "300.000001", Text: "x", State: store.Composed}
 	if err := b.Store.Compose(t.Context(), []store.Part{gonePart}, store.Decision{Key: "d"}); err != nil {
@@ -260,6 +269,7 @@ func TestShortcutIsRefused(t *testing.T) {
 		{"not here", shortcut("U1", "CELSEWHERE", "100.000001", ""), notHere},
 		{"off", shortcut("U1", "COFF00000", "100.000001", ""), offHere},
 		{"muted", shortcut("U1", "CMUTED000", "100.000001", ""), silencedUntil},
+		{"muted in the thread under it", shortcut("U1", "C1", "200.000001", ""), silencedUntil},
 		{"muted, in a thread", shortcut("U1", "CMUTED000", "100.000001", `,"thread_ts":"90.000001"`), silencedUntil},
 		{"own", shortcut("U1", "C1", "100.000001", `,"user":"UBOT"`), ownMessage},
 		{"being answered", shortcut("U1", "C1", "300.000001", ""), alreadyAsked},
@@ -285,18 +295,57 @@ func TestShortcutIsRefused(t *testing.T) {
 	}
 }
 
-// A click that cannot be kept is not acknowledged: whoever clicked learns of it.
+// Where Slack does not say whether the bot is in a channel, what it said last counts.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for id, member := range map[string]bool{"CIN": true, "COUT": false} {
+		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: id, Member: member, Refreshed: noon}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		channel string
+		err     error
+		want    bool
+	}{
+		{"COUT", nil, false}, // it was invited meanwhile
+		{"CELSEWHERE", nil, true},
+		{"CIN", &slack.Error{Code: "channel_not_found", Kind: slack.Final}, true},
+		{"COUT", &slack.Error{Code: "missing_scope", Kind: slack.Final}, false},
+		{"CIN", &slack.Error{Code: "http_503", Kind: slack.Transient}, false},
+		{"COUT", &slack.Error{Code: "http_503", Kind: slack.Transient}, true},
+		{"CNEW", &slack.Error{Code: "http_503", Kind: slack.Transient}, false},
+		{"COUT", context.DeadlineExceeded, true},
+	} {
+		b.directory.fail(test.err)
+		if got := b.Absent(t.Context(), "T1", test.channel); got != test.want {
+			t.Errorf("%s, %v: absent %v, want %v", test.channel, test.err, got, test.want)
+		}
+	}
+}
+
+// A click that cannot be kept is not acknowledged: whoever clicked learns of it. One in
+// another workspace is, and does nothing.
 func TestShortcutThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.mayAll()
+	click := func(why, body string, want int) {
+		t.Helper()
+		if status, _ := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != want || len(b.kicks.told()) > 0 {
+			t.Errorf("%s: status %d, want %d; told %q", why, status, want, b.kicks.told())
+		}
+	}
+	body := shortcut("U1", "C1", "100.000001", "")
+	click("another workspace", strings.Replace(body, "T1", "T2", 1), 200)
+	b.directory.fail(errors.New("Slack is away"))
+	click("not known who the bot is", body, 503)
+	b.directory.fail(nil)
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	body := shortcut("U1", "C1", "100.000001", "")
-	if status, _ := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != 503 {
-		t.Errorf("status %d, want 503", status)
-	}
+	click("database down", body, 503)
 }
 
 func reaction(user, name, author, ts string) string {
@@ -387,6 +436,32 @@ func TestReactionBeforeItsMessage(t *testing.T) {
 	b.deliver(t, callback(strings.Replace(hello, "100.000001", m.TS, 1)))
 	if got, want := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1"})[2:], []string{"110.000001 said", "110.000001 hushed slack:U1"}; !slices.Equal(got, want) {
 		t.Errorf("hears %q, want %q", got, want)
+	}
+}
+
+// Who was known to be an app stays one while Slack does not tell; who is not known is a person,
+// and is yet to be asked about.
+func TestReactionsWhileSlackDoesNotTellWhoIsAnApp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mayAll()
+	b.deliver(t, callback(hello))
+	b.deliver(t, reaction("UROBOT", shh, "U1", "100.000001"))
+	b.People = &directory{err: errors.New("Slack is away")}
+	for _, test := range []struct {
+		user string
+		want []string
+	}{
+		{"UROBOT", []string{"100.000001 said"}},
+		{"U3", []string{"100.000001 said", "100.000001 hushed slack:U3"}},
+	} {
+		b.deliver(t, reaction(test.user, shh, "U1", "100.000001"))
+		if got := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1"}); !slices.Equal(got, test.want) {
+			t.Errorf("%s: hears %q, want %q", test.user, got, test.want)
+		}
+	}
+	if users, err := b.Store.Users(t.Context(), "T1", []string{"UROBOT", "U3"}); err != nil || len(users) != 1 || !users["UROBOT"].Bot {
+		t.Errorf("kept %+v, %v; want who Slack told of", users, err)
 	}
 }
 
