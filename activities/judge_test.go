@@ -381,6 +381,60 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 	}
 }
 
+// What is decided is what the ledger says: a silence that cannot be written down is none yet.
+func TestASilenceThatCannotBeKeptIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode   config.Mode
+		decide func(b *bench, t Task) error
+	}{
+		"by a rule": {config.ModeOff, func(b *bench, task Task) error {
+			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			return err
+		}},
+		"by the model": {config.ModeJudge, func(b *bench, task Task) error {
+			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			return err
+		}},
+		"of a mention": {config.ModeOff, func(b *bench, task Task) error {
+			_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			return err
+		}},
+		"for want of a judgment": {config.ModeJudge, func(b *bench, task Task) error {
+			_, err := attempt[any](b.Settle, SettleInput{Task: task, Outcome: conversation.Silent})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := sqliteURL(t)
+			b := newBench(t, database(url), answers(llmtest.Script(llmtest.No("nothing to add"))))
+			b.settings.Mode = c.mode
+			task := atTopLevel(b.say("how many dwarfs?"))
+			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON decisions BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
+				t.Fatal(err)
+			}
+			if app := applicationError(t, c.decide(b, task)); app.NonRetryable() {
+				t.Errorf("got %v, want an error that passes", app)
+			}
+			if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full"); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.decide(b, task); err != nil {
+				t.Fatal(err)
+			}
+			if d := b.decision(task); d.Outcome != "silent" || d.ShouldRespond {
+				t.Errorf("the ledger has %+v", d)
+			}
+		})
+	}
+}
+
 // Somebody answers in the thread while the names of those who spoke are asked for: what was
 // said before was read already. An edit of what was said before that is no answer.
 func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {

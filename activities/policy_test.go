@@ -390,6 +390,7 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	t.Parallel()
 	named := func() (b *bench, mention Task) {
 		b = newBench(t)
+		b.settings.DailyCalls = 100
 		off := b.settings
 		off.Mode = config.ModeOff
 		b.NamesChannels = true
@@ -411,11 +412,15 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Errorf("composed without the name: %v, want an error that passes", err)
 	}
+	dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
+	if got := b.reply(atTopLevel(b.sayIn(dm, "how many dwarfs?")), true); got != conversation.Done {
+		t.Errorf("%s in a direct message, which has no name; want a reply", got)
+	}
 	clear()
 	if got := b.reply(mention, true); got != conversation.Silenced {
 		t.Errorf("%s with the name, want silence", got)
 	}
-	b.silent("mode off under a name", mention, conversation.RuleModeOff, 0)
+	b.silent("mode off under a name", mention, conversation.RuleModeOff, 1) // call, for the direct message
 
 	b, mention = named()
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})

@@ -296,6 +296,7 @@ func TestTheThirdEmptyAnswerIsTheLast(t *testing.T) {
 		"always":      {[]llmtest.Reply{empty}, 3, true},
 		"three times": {[]llmtest.Reply{empty, empty, empty, llmtest.Text("a party")}, 3, true},
 		"twice":       {[]llmtest.Reply{empty, empty, llmtest.Text("a party")}, 4, false}, // short and long
+		"none":        {[]llmtest.Reply{llmtest.Fail(503), llmtest.Fail(503), llmtest.Fail(503), llmtest.Text("a party")}, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,6 +100,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 		target   string
 		answered string
 		omitted  int
+		earlier  []string // of which there is more than was read
 		all      bool     // the prompt is of all, as a channel's memory
 		want     []int    // shown, among others
 		not      []int    // not shown
@@ -119,6 +120,8 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 			notes: []string{"… 22 earlier messages"}},
 		{name: "around a thread", said: slices.Concat(longs(0, 1, ""), longs(1, 10, root), longs(20, 20, ""), longs(60, 20, second(20))), target: root,
 			want: []int{0, 1, 10, 79, 63}, not: []int{20, 39, 62}, notes: []string{"… 23 earlier messages"}},
+		{name: "around a thread, and more than was read", said: slices.Concat(longs(0, 1, ""), longs(1, 10, root), longs(20, 20, ""), longs(60, 20, second(20))), target: root,
+			earlier: []string{""}, want: []int{79, 63}, not: []int{39, 62}, notes: []string{"… 23 or more earlier messages"}},
 		{name: "the top level comes before its threads", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)),
 			want: []int{0, 9, 99}, not: []int{60, 80}, notes: []string{"… 22 earlier messages"}},
 		{name: "all is in question", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)), all: true,
@@ -127,6 +130,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 		c := bare()
 		c.Conversation = chat.NewChannelMessages("C1", "general", tt.said)
 		c.Conversation.Omitted, c.TargetThread = tt.omitted, tt.target
+		c.Conversation.Earlier, c.Conversation.Since = tt.earlier, noon
 		r := renderer(t, Config{})
 		o := Options{Now: noon, Answered: tt.answered}
 		renders := map[string]func() (string, string, error){
@@ -199,6 +203,13 @@ func TestMaterial(t *testing.T) {
 	}
 	if c.Conversation.Count() != 50 || c.Conversation.Omitted != 0 {
 		t.Error("what was given has changed")
+	}
+	// What a thread's memory leaves out around the thread is not missing in the thread.
+	threaded := c
+	threaded.TargetThread = second(0)
+	threaded.Conversation = chat.NewChannelMessages("C1", "general", slices.Concat(longs(0, 1, ""), longs(1, 10, second(0)), longs(20, 40, "")))
+	if got := r.Material(ThreadSummary, threaded, Options{Now: noon}).Conversation; got.Omitted != 0 || got.OmittedAround != 51-got.Count() {
+		t.Errorf("%d of 51 messages, %d left out in the thread and %d around it", got.Count(), got.Omitted, got.OmittedAround)
 	}
 	heap := make([]chat.File, promptAtMost/100)
 	for i := range heap {
