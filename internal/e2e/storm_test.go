@@ -19,9 +19,11 @@ import (
 )
 
 // fair is a Temporal server that takes of each fairness key in turn, which servers up
-// to 1.32 do only when they are told to.
+// to 1.32 do only when they are told to. A queue is in one part: of four, each hands out a
+// quarter of the rate, to whoever happens to ask it.
 func fair(t testing.TB) option {
-	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "matching.enableFairness=true")
+	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "matching.enableFairness=true",
+		"--dynamic-config-value", "matching.numTaskqueueReadPartitions=1", "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1")
 	return func(s *settings) { s.temporal = server.Address }
 }
 
