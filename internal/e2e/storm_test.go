@@ -19,12 +19,16 @@ import (
 )
 
 // fair is a Temporal server that takes of each fairness key in turn, which servers up
-// to 1.32 do only when they are told to. A queue is in one part: of four, each hands out a
-// quarter of the rate, to whoever happens to ask it.
-func fair(t testing.TB) option {
-	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "matching.enableFairness=true",
-		"--dynamic-config-value", "matching.numTaskqueueReadPartitions=1", "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1")
+// to 1.32 do only when they are told to, and with what more its command is given.
+func fair(t testing.TB, more ...string) option {
+	server := testserver.StartTemporal(t, "", 0, append(more, "--dynamic-config-value", "matching.enableFairness=true")...)
 	return func(s *settings) { s.temporal = server.Address }
+}
+
+// onePartition is how a queue is not divided: of four, each hands out a quarter of the rate,
+// to whoever happens to ask it.
+var onePartition = []string{
+	"--dynamic-config-value", "matching.numTaskqueueReadPartitions=1", "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1",
 }
 
 // TestStormInOneChannel has many people mention the bot in one channel at once, more
@@ -33,7 +37,7 @@ func fair(t testing.TB) option {
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, sqlite(t), fair(t), quiet(1), channels("worker: {address: 127.0.0.1:0, model_calls_at_once: 8, model_calls_per_second: 1}\n"),
+	s := start(t, sqlite(t), fair(t, onePartition...), quiet(1), channels("worker: {address: 127.0.0.1:0, model_calls_at_once: 2, model_calls_per_second: 1}\n"),
 		answers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")

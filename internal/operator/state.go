@@ -29,7 +29,8 @@ type Run struct {
 
 // Show is where a conversation stands, and its newest run. One that has none that is open
 // answers with where its last run ended, or, where the server remembers none, as one of which
-// nothing has been heard. It waits for a worker as long as the context does. A run that is paused as a whole answers no question: its state is nil.
+// nothing has been heard. It waits for a worker as long as the context does. A run that is
+// paused as a whole answers no question: its state is nil.
 func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
 	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	var none *serviceerror.NotFound
