@@ -361,6 +361,12 @@ var paths = []path{
 	{name: "attributes", in: topLevel,
 		play: func(p *player) { p.says(said(2)) },
 		runs: [][]string{{"hears said", "sets a timer", "Judge", "shows its phase", "Post: done", "shows its phase", "completes"}}},
+	{name: "lasting-phases", in: topLevel,
+		play: func(p *player) {
+			p.judged(yes(1))
+			p.says(said(2))
+		},
+		runs: [][]string{{"hears said", "sets a timer", "Judge: yes, later", "shows its phase", "sets a timer", "Compose", "Post: done", "shows its phase", "completes"}}},
 	{name: "workers-restarted", in: topLevel,
 		play: func(p *player) {
 			p.judged(yes(3))

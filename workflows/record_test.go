@@ -71,8 +71,8 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 	if player.c.Channel == "" {
 		player.c = thread
 	}
-	if p.name == "attributes" {
-		s.attributes = true
+	if p.name == "attributes" || p.name == "lasting-phases" {
+		s.attributes, s.lasting = true, p.name == "lasting-phases"
 		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -157,17 +156,88 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 	}
 	s.closed(topLevel)
 	histories := s.histories(1)
-	var phases, summaries []string
-	read := func(e *historypb.HistoryEvent) {
-		summary := ""
-		if p := e.GetUserMetadata().GetSummary(); p != nil {
-			if err := converter.GetDefaultDataConverter().FromPayload(p, &summary); err != nil {
-				t.Error(err)
-			}
-		}
-		summaries = append(summaries, summary)
-	}
+	var summaries []string
 	for _, e := range histories[0].Events {
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+			summary := ""
+			if p := e.GetUserMetadata().GetSummary(); p != nil {
+				if err := converter.GetDefaultDataConverter().FromPayload(p, &summary); err != nil {
+					t.Error(err)
+				}
+			}
+			summaries = append(summaries, summary)
+		}
+	}
+	want := []string{"C1 · top level", "quiet time", "judge message 5.000000", "compose reply to 5.000000", "post reply to 5.000000", "close when idle"}
+	if !slices.Equal(summaries, want) {
+		t.Errorf("summaries %q, want %q", summaries, want)
+	}
+	replay(t, histories)
+}
+
+// Each change of the search attribute costs as much as an activity. What the run starts with costs nothing.
+func TestThePhaseIsShownWhereItLasts(t *testing.T) {
+	s := newServer(t)
+	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
+		t.Fatalf("search attributes registered: %v, %v", known, err)
+	}
+	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
+		switch in.Trigger {
+		case ts(1):
+			return yes(0)
+		case ts(2):
+			return yes(1)
+		default:
+			return no()
+		}
+	}
+	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
+	open := p
+	open.IdleClose = 4
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, Forgotten: func() {}}
+	send := func(c chat.Conversation, p conversation.Policy, change conversation.Change) {
+		t.Helper()
+		var err error
+		s.await("the attributes to be usable", func() bool {
+			err = sender.Send(t.Context(), c, conversation.Signal{Policy: p, Changes: []conversation.Change{change}}, change.TS)
+			return err == nil
+		})
+	}
+	at := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(n)} }
+	send(at(1), p, said(1))
+	send(at(2), p, said(2))
+	send(at(3), p, said(3))
+	send(at(4), p, addressed(4))
+	send(at(5), open, said(5))
+	if err := s.awaitLine(at(5).ID() + " judge " + ts(5)); err != nil {
+		t.Fatal(err)
+	}
+	s.await("no to be said", func() bool {
+		var state conversation.State
+		value, err := s.client.QueryWorkflow(t.Context(), at(5).ID(), "", conversation.QueryName)
+		return err == nil && value.Get(&state) == nil && state.Phase == conversation.Idle
+	})
+	send(at(5), p, addressed(6))
+	for n, want := range map[int]string{
+		1: "waiting, idle",                 // judged, and answered at once
+		2: "waiting, delaying, idle",       // judged, held back, and answered
+		3: "waiting, idle",                 // judged no
+		4: "replying, idle",                // addressed
+		5: "waiting, idle, replying, idle", // addressed when it was idle
+	} {
+		s.closed(at(n))
+		if got := strings.Join(phasesShown(t, s.history(at(n).ID(), "")), ", "); got != want {
+			t.Errorf("conversation %d shows %s, want %s", n, got, want)
+		}
+	}
+	replay(t, s.histories(5))
+}
+
+// phasesShown is what the search attribute of the phase was, one after the other.
+func phasesShown(t *testing.T, h *historypb.History) (phases []string) {
+	t.Helper()
+	for _, e := range h.Events {
 		fields := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
 			fields = started.GetSearchAttributes().GetIndexedFields()
@@ -177,25 +247,10 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 			if err := converter.GetDefaultDataConverter().FromPayload(shown, &phase); err != nil {
 				t.Error(err)
 			}
-			phases = append(phases, fmt.Sprintf("%d %s", e.GetEventType(), phase))
-		}
-		switch e.GetEventType() {
-		case enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
-			read(e)
+			phases = append(phases, phase)
 		}
 	}
-	const started, shown = enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES
-	want := []string{ // what the run starts with costs nothing
-		fmt.Sprintf("%d waiting", started), fmt.Sprintf("%d judging", shown), fmt.Sprintf("%d replying", shown), fmt.Sprintf("%d idle", shown),
-	}
-	if !slices.Equal(phases, want) {
-		t.Errorf("phases %q, want %q", phases, want)
-	}
-	want = []string{"C1 · top level", "quiet time", "judge message 5.000000", "compose reply to 5.000000", "post reply to 5.000000", "close when idle"}
-	if !slices.Equal(summaries, want) {
-		t.Errorf("summaries %q, want %q", summaries, want)
-	}
-	replay(t, histories)
+	return phases
 }
 
 // A replay that cannot fail would prove nothing: a history of another course is refused.

@@ -15,12 +15,23 @@ var phaseAttribute = temporal.NewSearchAttributeKeyKeyword(conversation.Attribut
 // show tells people in the Web UI where the conversation stands.
 func (t *talk) show() {
 	workflow.SetCurrentDetails(t.ctx, details(t.state))
-	if t.in.Attributes && t.phase != t.state.Phase {
-		t.phase = t.state.Phase
-		if err := workflow.UpsertTypedSearchAttributes(t.ctx, phaseAttribute.ValueSet(string(t.phase))); err != nil {
-			workflow.GetLogger(t.ctx).Warn("phase not shown as a search attribute", "error", err)
-		}
+	if !t.in.Attributes || !t.tells() {
+		return
 	}
+	t.phase = t.state.Phase
+	if err := workflow.UpsertTypedSearchAttributes(t.ctx, phaseAttribute.ValueSet(string(t.phase))); err != nil {
+		workflow.GetLogger(t.ctx).Warn("phase not shown as a search attribute", "error", err)
+	}
+}
+
+// tells reports whether the search attribute has to be written anew. It costs the server as
+// much as an activity: so of what is over in seconds it tells only that the conversation is
+// not idle.
+func (t *talk) tells() bool {
+	if t.in.LastingPhases && !t.state.Phase.Lasts() {
+		return t.phase == conversation.Idle
+	}
+	return t.phase != t.state.Phase
 }
 
 // details is a conversation's state in a few lines of Markdown, without a word

@@ -39,8 +39,10 @@ type server struct {
 	warnings  *warnings
 	// attributes is set when the server knows the search attributes.
 	attributes bool
-	probes     int           // conversations that ask which version they are begun with
-	patience   time.Duration // with what is awaited
+	// lasting is set where they need tell only of phases that last.
+	lasting  bool
+	probes   int           // conversations that ask which version they are begun with
+	patience time.Duration // with what is awaited
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -235,7 +237,7 @@ func (s *server) await(what string, done func() bool) {
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
 	signal, in := conversation.Signal{Policy: p, Changes: changes}, conversation.Input{Conversation: c, Attributes: s.attributes}
 	if s.attributes {
-		in.Phase = signal.Begins(c)
+		in.Phase, in.LastingPhases = signal.Begins(c), s.lasting
 	}
 	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
 		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)

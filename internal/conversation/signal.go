@@ -52,6 +52,9 @@ type Input struct {
 	Attributes bool `json:"attributes,omitempty"`
 	// Phase is what the search attribute says when the run starts; empty: idle.
 	Phase Phase `json:"phase,omitempty"`
+	// LastingPhases is set when the search attribute need tell only of phases that last:
+	// while a judgment or a reply is made, it goes on to say what that was waited for.
+	LastingPhases bool `json:"lasting_phases,omitempty"`
 	// State is what a run that continued as new had come to.
 	State *State `json:"state,omitempty"`
 }

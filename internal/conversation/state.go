@@ -20,6 +20,10 @@ const (
 	Replying Phase = "replying" // the reply is being composed or posted
 )
 
+// Lasts reports whether a conversation stays in a phase for as long as a clock or its people
+// want it to. The others are over once a model or Slack has answered.
+func (p Phase) Lasts() bool { return p == Idle || p == Waiting || p == Delaying }
+
 // seenLimit bounds the ring of recent change ids. The relay sends a change again
 // only when it did not learn that its signal had arrived, which is soon after.
 const seenLimit = 256

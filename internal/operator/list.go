@@ -24,8 +24,8 @@ const (
 	askedAtOnce = 8
 	// askFor is how long one of them may take to answer.
 	askFor = 3 * time.Second
-	// askedWithoutAttributes is how many are asked where the server cannot tell which wait.
-	askedWithoutAttributes = 500
+	// askedUntold is how many are asked where the server cannot tell which are wanted.
+	askedUntold = 500
 	// pageSize is how many conversations Temporal lists at once.
 	pageSize = 200
 )
@@ -151,7 +151,7 @@ func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 func (o *Operator) open(ctx context.Context, f Filter, status string) ([]Listed, error) {
 	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
 	if !o.Attributes() {
-		return o.list(ctx, where, f, askedWithoutAttributes)
+		return o.list(ctx, where, f, askedUntold)
 	}
 	// A conversation that began before the server knew them has no attributes.
 	for name, value := range map[string]string{conversation.AttributeTeam: f.Team, conversation.AttributeChannel: f.Channel} {
@@ -159,19 +159,25 @@ func (o *Operator) open(ctx context.Context, f Filter, status string) ([]Listed,
 			where += fmt.Sprintf(" AND (%s = %s OR %s IS NULL)", name, quoted(value), name)
 		}
 	}
-	if len(f.Phases) > 0 {
-		var phases []string
-		for _, p := range f.Phases {
-			phases = append(phases, quoted(string(p)))
-		}
-		return o.list(ctx, where+fmt.Sprintf(" AND (%[1]s IN (%[2]s) OR %[1]s IS NULL)", conversation.AttributePhase, strings.Join(phases, ", ")), f, f.Limit)
-	}
+	const unknown = conversation.AttributePhase + " IS NULL"
 	idle := quoted(string(conversation.Idle))
-	busy, err := o.list(ctx, where+fmt.Sprintf(" AND (%[1]s != %[2]s OR %[1]s IS NULL)", conversation.AttributePhase, idle), f, f.Limit)
+	isIdle, isBusy := conversation.AttributePhase+" = "+idle, conversation.AttributePhase+" != "+idle
+	if len(f.Phases) > 0 {
+		shown, most := []string{unknown}, f.Limit
+		for _, p := range f.Phases {
+			if p.Lasts() {
+				shown = append(shown, conversation.AttributePhase+" = "+quoted(string(p)))
+			} else { // no more is shown of those
+				shown, most = append(shown, isBusy), max(f.Limit, askedUntold)
+			}
+		}
+		return o.list(ctx, where+" AND ("+strings.Join(shown, " OR ")+")", f, most)
+	}
+	busy, err := o.list(ctx, where+" AND ("+isBusy+" OR "+unknown+")", f, f.Limit)
 	if err != nil || len(busy) >= f.Limit {
 		return busy, err
 	}
-	rest, err := o.list(ctx, where+fmt.Sprintf(" AND %s = %s", conversation.AttributePhase, idle), f, f.Limit-len(busy))
+	rest, err := o.list(ctx, where+" AND "+isIdle, f, f.Limit-len(busy))
 	return append(busy, rest...), err
 }
 

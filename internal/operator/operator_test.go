@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
 // world is a namespace of the test's own, with workers that have judgments say yes, in
-// ten minutes.
+// ten minutes, but for slow.
 type world struct {
 	t *testing.T
 	*Operator
@@ -106,7 +106,11 @@ func (w *world) work() {
 	model := worker.New(w.Client, conversation.ModelTaskQueue, worker.Options{DisableWorkflowWorker: true})
 	flows.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	for name, do := range map[string]any{
-		"Judge": func(context.Context, activities.JudgeInput) (out activities.JudgeOutput, _ error) {
+		"Judge": func(ctx context.Context, in activities.JudgeInput) (out activities.JudgeOutput, _ error) {
+			if in.Conversation == slow {
+				<-ctx.Done()
+				return out, ctx.Err()
+			}
 			delay := 600
 			out.Verdict = chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &delay}
 			return out, nil
@@ -188,6 +192,7 @@ func (w *world) closed(c chat.Conversation) {
 var (
 	thread = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1700000000.000100"}
 	top    = chat.Conversation{Team: "T1", Channel: "C1"}
+	slow   = chat.Conversation{Team: "T1", Channel: "C3"} // whose judgment does not come to an end
 	carol  = conversation.Order{By: "cli:carol"}
 )
 

@@ -123,7 +123,7 @@ func Start(c chat.Conversation, name string, phase conversation.Phase, attribute
 	}
 	in := conversation.Input{Conversation: c, Attributes: attributes}
 	if attributes {
-		in.Phase = phase
+		in.Phase, in.LastingPhases = phase, true
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
 			teamAttribute.ValueSet(c.Team), channelAttribute.ValueSet(c.Channel), phaseAttribute.ValueSet(string(phase)))
 	}
