@@ -48,15 +48,37 @@ type PostInput struct {
 	Task
 	// Addressed has a note posted in place of a reply that Slack refuses.
 	Addressed bool `json:"addressed,omitempty"`
+	// NotBefore is until when Slack wants to be left alone; zero: it has not said so.
+	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
 // refusedReason is the ledger's reason for a note in place of a reply that Slack refused.
 const refusedReason = "Slack refused the answer, and was given a short note instead"
 
+// PostAtOnce posts a composed reply that is as most are: short, not tried yet, and its turn
+// is now. It waits for nothing but Slack. Where it posts nothing the result is empty; and
+// what it does not bring to its end, for that or any other reason, Post does.
+func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput, error) {
+	p, err := a.postAtOnce(ctx, in.reply())
+	if err == nil && p != nil {
+		err = a.finish(ctx, in.Task, *p)
+	}
+	if err != nil {
+		return ReplyOutput{}, classify(fmt.Errorf("post at once: %w", err))
+	}
+	if p == nil {
+		return ReplyOutput{}, nil
+	}
+	return ReplyOutput{Result: conversation.Done}, nil
+}
+
 // Post brings a composed reply to Slack: each of its parts, in order, once. It
 // may be tried again after anything, a crash included: what is not known to have
 // failed is looked for in Slack before it is posted again.
 func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error) {
+	if wait := in.NotBefore.Sub(a.Clock()); wait > 0 {
+		return ReplyOutput{}, classify(&slack.Error{Kind: slack.RateLimited, Method: "chat.postMessage", Code: "ratelimited", RetryAfter: wait})
+	}
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	result, err := a.postReply(ctx, in.Task)

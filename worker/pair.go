@@ -45,6 +45,8 @@ func newPair(c client.Client, a *activities.Activities, u *underway, settings co
 		// and for an activity that is to learn that it is called back.
 		MaxHeartbeatThrottleInterval:       2 * time.Second,
 		MaxConcurrentActivityExecutionSize: mainAtOnce,
+		// First attempts to post, which are made within workflow tasks.
+		MaxConcurrentLocalActivityExecutionSize: mainAtOnce,
 		// Not a fixed number of pollers: those prefer what workflows that run have to do,
 		// and in a storm the first word of another conversation would wait for its end.
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -559,4 +560,63 @@ func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
 	if n := len(s.timers); n > 6 {
 		t.Errorf("%d timers: %v …", n, s.timers[:6])
 	}
+}
+
+// A reply is tried to be posted within the workflow task in which it is due. What that does
+// not bring to its end, for whatever reason, goes on in a queue.
+func TestPostedAtOnce(t *testing.T) {
+	limited := temporal.NewApplicationErrorWithOptions("slow down", "RateLimited", temporal.ApplicationErrorOptions{NextRetryDelay: 30 * second})
+	for name, c := range map[string]struct {
+		out  activities.ReplyOutput
+		err  error
+		want []string // after it was tried
+	}{
+		"posted":            {out: activities.ReplyOutput{Result: conversation.Done}},
+		"not its turn":      {want: []string{"0s post 1.000000, /1"}},
+		"the database down": {err: errModel, want: []string{"0s post 1.000000, /1"}},
+		"refused":           {err: temporal.NewNonRetryableApplicationError("channel_not_found", "Final", nil), want: []string{"0s post 1.000000, /1"}},
+		"limited":           {err: limited, want: []string{"0s post 1.000000, not before 30s, /1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, thread)
+			s.in.PostsAtOnce = true
+			tries := 0
+			s.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) {
+				tries++
+				return c.out, c.err
+			}
+			s.says(0, addressed(1))
+			s.run()
+			s.wants(slices.Concat([]string{"0s compose addressed 1.000000, /1", "0s post at once 1.000000, /1"}, c.want, []string{"1h0m0s closed"})...)
+			if tries != 1 {
+				t.Errorf("it was tried %d times at once, want once", tries)
+			}
+		})
+	}
+}
+
+// What is said while a reply is posted is attended to after it, whichever way it is posted.
+func TestSaidWhileItIsPostedAtOnce(t *testing.T) {
+	s := newScene(t, thread)
+	s.in.PostsAtOnce = true
+	s.atOnce = func(in activities.PostInput) (activities.ReplyOutput, error) {
+		if in.Trigger == ts(1) {
+			s.RegisterDelayedCallback(func() { s.signal(policy, addressed(2)) }, 0)
+			return activities.ReplyOutput{}, nil
+		}
+		return activities.ReplyOutput{Result: conversation.Done}, nil
+	}
+	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
+		return result(conversation.Done).after(minute)
+	}
+	s.says(0, addressed(1))
+	s.run()
+	s.wants(
+		"0s compose addressed 1.000000, /1",
+		"0s post at once 1.000000, /1",
+		"0s post 1.000000, /1",
+		"1m0s compose addressed 2.000000, /2",
+		"1m0s post at once 2.000000, /2",
+		"1h1m0s closed",
+	)
 }

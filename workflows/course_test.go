@@ -56,6 +56,8 @@ func (c *storyteller) tell(e *historypb.HistoryEvent) string {
 		return "the timer fires"
 	case enumspb.EVENT_TYPE_TIMER_CANCELED:
 		return "takes the timer back"
+	case enumspb.EVENT_TYPE_MARKER_RECORDED:
+		return c.within(e.GetMarkerRecordedEventAttributes())
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 		return "a task fails: " + e.GetWorkflowTaskFailedEventAttributes().GetCause().String()
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
@@ -147,6 +149,18 @@ func (c *storyteller) outcome(a *historypb.ActivityTaskCompletedEventAttributes)
 		return string(out.Result)
 	}
 	return "done"
+}
+
+// within is how an activity ended that was carried out within a workflow task.
+func (c *storyteller) within(a *historypb.MarkerRecordedEventAttributes) string {
+	var marker struct{ ActivityType string }
+	c.read(a.GetDetails()["data"], &marker)
+	if a.GetFailure() != nil {
+		return marker.ActivityType + ": failed"
+	}
+	var out activities.ReplyOutput
+	c.read(a.GetDetails()["result"], &out)
+	return marker.ActivityType + ": " + string(out.Result)
 }
 
 func (c *storyteller) name(scheduled int64) string {

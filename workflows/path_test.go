@@ -367,6 +367,22 @@ var paths = []path{
 			p.says(said(2))
 		},
 		runs: [][]string{{"hears said", "sets a timer", "Judge: yes, later", "shows its phase", "sets a timer", "Compose", "Post: done", "shows its phase", "completes"}}},
+	{name: "at-once",
+		play:  func(p *player) { p.says(addressed(2)) },
+		runs:  [][]string{{"hears addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "completes"}},
+		never: []string{"Post"}},
+	{name: "at-once-in-vain",
+		play: func(p *player) {
+			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil }
+			p.says(addressed(2))
+		},
+		runs: [][]string{{"Compose addressed", "PostAtOnce: ", "Post", "Post: done", "completes"}}},
+	{name: "at-once-failed", in: topLevel,
+		play: func(p *player) {
+			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, errModel }
+			p.says(said(2))
+		},
+		runs: [][]string{{"Judge: yes", "PostAtOnce: failed", "Post", "Post: done", "completes"}}},
 	{name: "workers-restarted", in: topLevel,
 		play: func(p *player) {
 			p.judged(yes(3))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +78,7 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 			t.Fatal(err)
 		}
 	}
+	s.postsAtOnce = strings.HasPrefix(p.name, "at-once")
 	player.stop = s.work(worker.Options{})
 	defer func() { player.stop() }()
 	p.play(player)

@@ -70,6 +70,7 @@ type script struct {
 	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
 	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
+	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // what is tried before it, where the run tries that
 	written func() ending[any]
 	settle  func() ending[any]
 }
@@ -80,6 +81,9 @@ func goodDay() script {
 		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
 		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
 		post:    func(activities.PostInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
+		atOnce: func(activities.PostInput) (activities.ReplyOutput, error) {
+			return activities.ReplyOutput{Result: conversation.Done}, nil
+		},
 		written: func() ending[any] { return ending[any]{} },
 		settle:  func() ending[any] { return ending[any]{} },
 	}
@@ -161,10 +165,19 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 		return play(ctx, s, s.compose(in))
 	}, activity.RegisterOptions{Name: "Compose"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
-		s.note("post %s, %s", in.Trigger+in.Revision, in.Decision)
+		after := ""
+		if !in.NotBefore.IsZero() {
+			after = ", not before " + in.NotBefore.Sub(noon).Round(10*time.Millisecond).String()
+		}
+		s.note("post %s%s, %s", in.Trigger+in.Revision, after, in.Decision)
 		s.about(in.Task, in.Addressed)
 		return play(ctx, s, s.post(in))
 	}, activity.RegisterOptions{Name: "Post"})
+	s.RegisterActivityWithOptions(func(_ context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+		s.note("post at once %s, %s", in.Trigger+in.Revision, in.Decision)
+		s.about(in.Task, in.Addressed)
+		return s.atOnce(in)
+	}, activity.RegisterOptions{Name: "PostAtOnce"})
 	s.RegisterActivityWithOptions(func(ctx context.Context, in activities.SettleInput) error {
 		s.note("settle %s by %q, %s", in.Outcome, in.By, in.Decision)
 		s.about(in.Task, in.Addressed)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -151,7 +152,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 		err = sender.Send(t.Context(), topLevel, conversation.Signal{Policy: p, Changes: []conversation.Change{said(5)}}, "request")
 		return err == nil
 	})
-	if err := s.awaitLine(topLevel.ID() + " post " + ts(5)); err != nil {
+	if err := s.awaitLine(topLevel.ID() + " post at once " + ts(5)); err != nil {
 		t.Fatal(err)
 	}
 	s.closed(topLevel)
@@ -159,7 +160,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 	var summaries []string
 	for _, e := range histories[0].Events {
 		switch e.GetEventType() {
-		case enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+		case enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_MARKER_RECORDED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 			summary := ""
 			if p := e.GetUserMetadata().GetSummary(); p != nil {
 				if err := converter.GetDefaultDataConverter().FromPayload(p, &summary); err != nil {
@@ -342,4 +343,44 @@ func TestAPolicyThatChangesIsNoOtherCourse(t *testing.T) {
 		t.Errorf("told is\n\t%q\nwhich has to hold\n\t%q", story, want)
 	}
 	replay(t, s.histories(1))
+}
+
+// Slack may take longer than a workflow task may: the task is kept alive, the reply is
+// posted once, and what is said meanwhile is heard.
+func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
+	s := newServer(t)
+	tries := make(chan struct{}, 10)
+	s.atOnce = func(in activities.PostInput) (activities.ReplyOutput, error) {
+		if in.Trigger == ts(1) {
+			tries <- struct{}{}
+			time.Sleep(7 * time.Second)
+		}
+		return activities.ReplyOutput{Result: conversation.Done}, nil
+	}
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return false }, Forgotten: func() {}}
+	p := conversation.Policy{MaxWait: 60, IdleClose: 1}
+	send := func(n int) {
+		t.Helper()
+		if err := sender.Send(t.Context(), thread, conversation.Signal{Policy: p, Changes: []conversation.Change{addressed(n)}}, ts(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(1)
+	<-tries
+	send(2)
+	s.closed(thread)
+	want := []string{"compose " + ts(1), "post at once " + ts(1), "compose " + ts(2), "post at once " + ts(2)}
+	for i, line := range s.record {
+		if i >= len(want) || line != thread.ID()+" "+want[i] {
+			t.Errorf("got %q, want %q", s.record, want)
+			break
+		}
+	}
+	histories := s.histories(1)
+	for _, e := range histories[0].Events {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT {
+			t.Error("a workflow task has timed out")
+		}
+	}
+	replay(t, histories)
 }

@@ -40,9 +40,11 @@ type server struct {
 	// attributes is set when the server knows the search attributes.
 	attributes bool
 	// lasting is set where they need tell only of phases that last.
-	lasting  bool
-	probes   int           // conversations that ask which version they are begun with
-	patience time.Duration // with what is awaited
+	lasting bool
+	// postsAtOnce is set where posts are first tried within the workflow task.
+	postsAtOnce bool
+	probes      int           // conversations that ask which version they are begun with
+	patience    time.Duration // with what is awaited
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -131,6 +133,10 @@ func (s *server) activities() map[string]any {
 		"Post": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
 			s.note(ctx, in.Task, "post")
 			return perform(ctx, s.post(in))
+		},
+		"PostAtOnce": func(ctx context.Context, in activities.PostInput) (activities.ReplyOutput, error) {
+			s.note(ctx, in.Task, "post at once")
+			return s.atOnce(in)
 		},
 		"Settle": func(ctx context.Context, in activities.SettleInput) error {
 			s.note(ctx, in.Task, "settle")
@@ -235,7 +241,7 @@ func (s *server) await(what string, done func() bool) {
 }
 
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
-	signal, in := conversation.Signal{Policy: p, Changes: changes}, conversation.Input{Conversation: c, Attributes: s.attributes}
+	signal, in := conversation.Signal{Policy: p, Changes: changes}, conversation.Input{Conversation: c, Attributes: s.attributes, PostsAtOnce: s.postsAtOnce}
 	if s.attributes {
 		in.Phase, in.LastingPhases = signal.Begins(c), s.lasting
 	}

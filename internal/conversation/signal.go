@@ -55,6 +55,9 @@ type Input struct {
 	// LastingPhases is set when the search attribute need tell only of phases that last:
 	// while a judgment or a reply is made, it goes on to say what that was waited for.
 	LastingPhases bool `json:"lasting_phases,omitempty"`
+	// PostsAtOnce is set when a reply is first tried to be posted within the workflow task in
+	// which that is due, and by an activity in a queue only if that comes to nothing.
+	PostsAtOnce bool `json:"posts_at_once,omitempty"`
 	// State is what a run that continued as new had come to.
 	State *State `json:"state,omitempty"`
 }

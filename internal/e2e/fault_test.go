@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,4 +289,31 @@ func TestStopsInOrder(t *testing.T) {
 	s.worker.start()
 	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
 	s.worker.stop()
+}
+
+// A worker that is told to stop while Slack has a post in hand brings it to its end, or
+// leaves it to the next one: either way it stands there once.
+func TestStopsInTheMiddleOfAPost(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]sandbox.Fault{
+		"that takes a while":        {Delay: 3 * time.Second},
+		"whose answer takes longer": {After: true, Delay: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite(t))
+			fault.Method, fault.Times = "chat.postMessage", 1
+			s.workspace.Faults().Add(fault)
+			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
+			s.await("Slack to be asked", 20*time.Second, func() bool {
+				return slices.ContainsFunc(s.workspace.Calls(), func(c sandbox.Call) bool { return c.Method == "chat.postMessage" })
+			})
+			s.worker.stop()
+			s.worker.start()
+			s.await("the answer to be settled", 60*time.Second, func() bool {
+				return len(s.posts()) == 1 && s.phase("thread/T0E2E/"+s.general+"/"+s.posts()[0].ThreadTS) == conversation.Idle
+			})
+			s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) != 1 })
+		})
+	}
 }

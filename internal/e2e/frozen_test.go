@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+
 	"myao/internal/sandbox"
 	"myao/internal/store"
 	"myao/internal/testserver"
@@ -61,18 +64,19 @@ func TestFrozenWorker(t *testing.T) {
 // poster is the worker that has a conversation's post in hand.
 func (s *system) poster(id string, workers []*program) *program {
 	s.t.Helper()
-	run, err := s.temporal.DescribeWorkflowExecution(s.t.Context(), id, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, a := range run.GetPendingActivities() {
-		for _, w := range workers {
-			if a.GetActivityType().GetName() == "Post" && strings.HasPrefix(a.GetLastWorkerIdentity(), strconv.Itoa(w.cmd.Process.Pid)+"@") {
-				return w
-			}
+	var last *historypb.HistoryEvent // the workflow task within which it posts has started, and no more
+	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		var err error
+		if last, err = events.Next(); err != nil {
+			s.t.Fatal(err)
 		}
 	}
-	s.t.Fatalf("nobody posts in %s: %v", id, run.GetPendingActivities())
+	for _, w := range workers {
+		if strings.HasPrefix(last.GetWorkflowTaskStartedEventAttributes().GetIdentity(), strconv.Itoa(w.cmd.Process.Pid)+"@") {
+			return w
+		}
+	}
+	s.t.Fatalf("nobody posts in %s: %v", id, last)
 	return nil
 }
 

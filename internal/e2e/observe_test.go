@@ -66,7 +66,7 @@ func TestWhatTheProgramsTell(t *testing.T) {
 	// also where the workflow was begun by another one.
 	thread := "thread/T0E2E/" + s.general + "/" + first
 	way := []string{"POST /slack/events", "relay", "SignalWithStartWorkflow:Conversation", "HandleSignal:changes",
-		"RunActivity:Compose", "chat test", "RunActivity:Post", "chat.postMessage"}
+		"RunActivity:Compose", "chat test", "RunActivity:PostAtOnce", "RunActivity:Post", "chat.postMessage"}
 	s.await("two traces from the door to the post", 20*time.Second, func() bool {
 		whole := 0
 		for _, spans := range c.traces() {

@@ -28,16 +28,14 @@ func toTheFirst(history []*historypb.HistoryEvent) int64 {
 	return 0
 }
 
-// toTheSchedulingOf names the workflow task that had an activity scheduled.
-func toTheSchedulingOf(activity string) func([]*historypb.HistoryEvent) int64 {
-	return func(history []*historypb.HistoryEvent) int64 {
-		for _, e := range history {
-			if a := e.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == activity {
-				return a.GetWorkflowTaskCompletedEventId()
-			}
+// toThePost names the workflow task within which the reply was posted.
+func toThePost(history []*historypb.HistoryEvent) int64 {
+	for _, e := range history {
+		if a := e.GetMarkerRecordedEventAttributes(); a != nil {
+			return a.GetWorkflowTaskCompletedEventId()
 		}
-		return 0
 	}
+	return 0
 }
 
 // reset does what an operator does with temporal workflow reset.
@@ -101,10 +99,10 @@ func TestResetByAnOperator(t *testing.T) {
 		}))
 		cases := []*resetCase{
 			{name: "a mention, to its beginning", to: toTheFirst, paid: 1},
-			{name: "a mention, to its post", to: toTheSchedulingOf("Post"), paid: 1},
+			{name: "a mention, to its post", to: toThePost, paid: 1},
 			{name: "two mentions, to the beginning", twice: true, to: toTheFirst, paid: 2},
 			{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toTheFirst, paid: 2},
-			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toTheSchedulingOf("Post"), paid: 2},
+			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toThePost, paid: 2},
 			{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toTheFirst, paid: 4},
 			{name: "a delayed reply", question: question{step: step{judged: true}}, word: " slowly", delayed: true, to: toTheFirst, paid: 2},
 			{name: "a failed judgment", question: question{step: step{judged: true, hopeless: true}}, to: toTheFirst, paid: 2},

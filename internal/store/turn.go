@@ -53,8 +53,11 @@ func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration
 
 // BeginReply is BeginSend, of whatever it says, of a reply of one part that nobody has tried
 // to send and that has to wait for nothing. The part comes back as it was before; nil if it
-// is not begun, as in SQLite none is, and then nothing has happened.
+// is not begun, and then nothing has happened but that it may have a turn.
 func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
+	if s.sqlite != "" {
+		return s.beginUntried(ctx, reply, pace, lease)
+	}
 	begun, err := s.beginAtOnce(ctx, untried(reply), pace, lease)
 	if err != nil {
 		return nil, fmt.Errorf("begin to send reply %s: %w", reply, err)
@@ -65,6 +68,23 @@ func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.D
 	p := begun[0].part()
 	p.State, p.Attempts, p.LeasedUntil = Composed, 0, instant(0)
 	return &p, nil
+}
+
+// beginUntried is BeginReply of SQLite, where a transaction goes no further than this process.
+func (s *Store) beginUntried(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
+	parts, err := s.Parts(ctx, reply)
+	if err != nil || len(parts) != 1 || parts[0].State != Composed || parts[0].Attempts > 0 {
+		return nil, err
+	}
+	wait, err := s.BeginSend(ctx, parts[0], pace, lease)
+	var outdated OutdatedError
+	switch {
+	case errors.Is(err, ErrUnderWay), errors.Is(err, ErrDeleted), errors.Is(err, ErrSilenced), errors.As(err, &outdated):
+		return nil, nil
+	case err != nil || wait > 0:
+		return nil, err
+	}
+	return &parts[0], nil
 }
 
 // asSeen is the condition that a part is as a caller saw it.

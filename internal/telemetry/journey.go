@@ -216,6 +216,18 @@ func subject(args []any) string {
 
 // ExecuteActivity tells the activity the trace of its message.
 func (c *calls) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	c.direct(ctx, args)
+	return c.Next.ExecuteActivity(ctx, name, args...)
+}
+
+// ExecuteLocalActivity does the same.
+func (c *calls) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	c.direct(ctx, args)
+	return c.Next.ExecuteLocalActivity(ctx, name, args...)
+}
+
+// direct writes into the header of what is called where the trace of its message goes on.
+func (c *calls) direct(ctx workflow.Context, args []any) {
 	if ts := subject(args); ts != "" {
 		if i := slices.IndexFunc(c.run.known, func(k stage) bool { return k.TS == ts }); i >= 0 {
 			if payload, err := converter.GetDefaultDataConverter().ToPayload(map[string]string{"traceparent": c.run.known[i].Trace}); err == nil {
@@ -223,7 +235,6 @@ func (c *calls) ExecuteActivity(ctx workflow.Context, name string, args ...any) 
 			}
 		}
 	}
-	return c.Next.ExecuteActivity(ctx, name, args...)
 }
 
 // NewContinueAsNewError hands on what the run knows.

@@ -121,7 +121,7 @@ func Start(c chat.Conversation, name string, phase conversation.Phase, attribute
 		StaticSummary:         summary(c, name),
 		Priority:              sdk.Priority{FairnessKey: fairnessKey(c)},
 	}
-	in := conversation.Input{Conversation: c, Attributes: attributes}
+	in := conversation.Input{Conversation: c, Attributes: attributes, PostsAtOnce: true}
 	if attributes {
 		in.Phase, in.LastingPhases = phase, true
 		options.TypedSearchAttributes = sdk.NewSearchAttributes(
