@@ -71,6 +71,9 @@ func decide(messages []message) verdict {
 	v := verdict{respond: true, confidence: 0.9, delay: delay(text)}
 	var en, ja string
 	switch {
+	case ownWords(text): // which repeat a question, and ask none
+		v = verdict{confidence: 1}
+		en, ja = "is my own", "自分のもの"
 	case endsInQuestion(text):
 		en, ja = "ends with a question mark", "質問で終わっている"
 	case asksForHelp(text):

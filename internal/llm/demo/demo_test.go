@@ -100,6 +100,8 @@ func TestJudgment(t *testing.T) {
 		{"誰かが鍵を閉めたようです", false},
 		{"Good morning.", false},
 		{"", false},
+		{noticeEN + " alice wrote: “Is it lunch?”", false},
+		{noticeJA + "aliceさんの「何時からですか」を受け取りました。", false},
 		{`\*\*2024-03-01 10:20:00\*\* eve: what?`, true},
 		{"    **2024-03-01 10:20:00** eve:\n    No question.", false},
 	}

@@ -13,6 +13,11 @@ const (
 	noticeJA = "myaoのデモモデルです（言語モデルは接続されていません）。"
 )
 
+// ownWords reports whether a message is one of reply's.
+func ownWords(text string) bool {
+	return strings.HasPrefix(text, noticeEN) || strings.HasPrefix(text, noticeJA)
+}
+
 // A demo memory lists so many messages, or lines of other memories.
 const (
 	rememberLimit = 10
