@@ -28,7 +28,7 @@ const (
 	endFor = 5 * time.Second
 	// mainAtOnce is how many activities of the main queue are under way: looks at the
 	// database and calls of Slack, most over in a moment, of which the database carries
-	// out sixteen side by side. More would not be quicker, and what a worker has taken
+	// out eight side by side. More would not be quicker, and what a worker has taken
 	// takes turns no more: it is in the queue that channels are treated alike.
 	mainAtOnce = 100
 )

@@ -55,7 +55,7 @@ const (
 	// passes all that wait, so one has to be worth it.
 	sweepAtOnce = 1000
 	// workers is how many conversations are relayed side by side. They mostly wait for
-	// Temporal, and need one of the database's 16 connections for a moment.
+	// Temporal, and need one of the database's 8 connections for a moment.
 	workers = 16
 	// letGoFirst is how long the others of a message's conversations let the first go
 	// before: about until its workflow has begun what it has to do.

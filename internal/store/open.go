@@ -66,8 +66,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 
 const (
 	// mostConns is how many connections a store opens at most, unless pool_max_conns of the URL,
-	// as pgx's own pool calls it, says otherwise.
-	mostConns = 16
+	// as pgx's own pool calls it, says otherwise. Each costs Postgres a process, and both sides the
+	// planning of every statement.
+	mostConns = 8
 	// leastConns is with how few it does: the migrations hold three.
 	leastConns = 4
 )
