@@ -273,13 +273,14 @@ func (w *world) tellActions() {
 
 // actions counts what Temporal Cloud bills as actions in a history
 // (docs.temporal.io/evaluate/cloud/actions): each signal, and with it the start that it
-// brings about, timer, activity, upsert of search attributes and update.
+// brings about, timer, activity, upsert of search attributes and update. What a workflow task
+// has done by itself is one, however much that was; ours do one thing.
 func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 	kinds = map[string]int{}
 	for _, e := range events {
 		switch e.EventType {
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_TIMER_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
-			enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+			enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 			kinds[e.EventType.String()]++
 			all++
 		}
