@@ -315,7 +315,7 @@ func (t *talk) post(e conversation.Post) {
 		return
 	}
 	ctx := workflow.WithLocalActivityOptions(t.ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 15 * time.Second,
+		StartToCloseTimeout: 15 * time.Second, // Slack has eight of them, and its end five to be written down
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:             "post reply to " + e.Trigger.TS,
 	})

@@ -203,6 +203,7 @@ func (l *library) fill(n int) {
 			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`,
 		`UPDATE memories SET sources = (SELECT JSON_AGG(c.channel_id || '/1') FROM channels c WHERE NOT c.private) WHERE channel_id = ''`,
 		"VACUUM ANALYZE",
+		"CHECKPOINT", // or what is left to be written is written for minutes, beside what is measured next
 	} {
 		if _, err := l.db.ExecContext(l.b.Context(), numbers.Replace(statement)); err != nil {
 			l.b.Fatalf("%v\n%s", err, numbers.Replace(statement))
