@@ -59,17 +59,11 @@ const refusedReason = "Slack refused the answer, and was given a short note inst
 // is now. It waits for nothing but Slack. Where it posts nothing the result is empty; and
 // what it does not bring to its end, for that or any other reason, Post does.
 func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput, error) {
-	p, err := a.postAtOnce(ctx, in.reply())
-	if err == nil && p != nil {
-		err = a.finish(ctx, in.Task, *p)
-	}
+	result, err := a.postAtOnce(ctx, in.Task)
 	if err != nil {
 		return ReplyOutput{}, classify(fmt.Errorf("post at once: %w", err))
 	}
-	if p == nil {
-		return ReplyOutput{}, nil
-	}
-	return ReplyOutput{Result: conversation.Done}, nil
+	return ReplyOutput{Result: result}, nil
 }
 
 // Post brings a composed reply to Slack: each of its parts, in order, once. It
@@ -112,10 +106,8 @@ func (a *Activities) postNote(ctx context.Context, t Task, result conversation.R
 }
 
 func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result, error) {
-	if p, err := a.postAtOnce(ctx, t.reply()); err != nil {
-		return "", err
-	} else if p != nil {
-		return conversation.Done, a.finish(ctx, t, *p)
+	if result, err := a.postAtOnce(ctx, t); err != nil || result != "" {
+		return result, err
 	}
 	parts, err := a.Store.Parts(ctx, t.reply())
 	if err != nil {
@@ -145,15 +137,18 @@ func (a *Activities) finish(ctx context.Context, t Task, last store.Part) error 
 }
 
 // postAtOnce posts a reply, in one look at the database, that is as most are: short, not
-// tried yet, and its turn is now. It returns what was posted, or nil: then nothing has happened.
-func (a *Activities) postAtOnce(ctx context.Context, reply string) (*store.Part, error) {
+// tried yet, and its turn is now. The result is empty where it is not so: then nothing has happened.
+func (a *Activities) postAtOnce(ctx context.Context, t Task) (conversation.Result, error) {
 	send, done := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
 	defer done()
-	p, err := a.Store.BeginReply(send, reply, pace, lease)
+	p, err := a.Store.BeginReply(send, t.reply(), pace, lease)
 	if err != nil || p == nil {
-		return nil, err
+		return "", err
 	}
-	return p, a.send(ctx, send, *p, true)
+	if err := a.send(ctx, send, *p, true); err != nil {
+		return "", err
+	}
+	return conversation.Done, a.finish(ctx, t, *p)
 }
 
 // settle writes the outcome of a reply into the ledger: that of the decision that it

@@ -19,7 +19,8 @@ import (
 // path is a way that a workflow can go, and how to make it go that way.
 type path struct {
 	name string
-	in   chat.Conversation // thread, unless given
+	in   chat.Conversation  // thread, unless given
+	with conversation.Input // server.with
 	play func(*player)
 	// runs is what the history of each of its runs has to tell, in this order.
 	runs [][]string
@@ -358,26 +359,26 @@ var paths = []path{
 			p.says(said(2))
 		},
 		runs: [][]string{{"Judge", "Judge: attempt 3", "Judge: yes", "Compose: done", "Post: attempt 2", "Post: done", "completes"}}},
-	{name: "attributes", in: topLevel,
+	{name: "attributes", in: topLevel, with: conversation.Input{Attributes: true},
 		play: func(p *player) { p.says(said(2)) },
 		runs: [][]string{{"hears said", "sets a timer", "Judge", "shows its phase", "Post: done", "shows its phase", "completes"}}},
-	{name: "lasting-phases", in: topLevel,
+	{name: "lasting-phases", in: topLevel, with: conversation.Input{Attributes: true, LastingPhases: true},
 		play: func(p *player) {
 			p.judged(yes(1))
 			p.says(said(2))
 		},
 		runs: [][]string{{"hears said", "sets a timer", "Judge: yes, later", "shows its phase", "sets a timer", "Compose", "Post: done", "shows its phase", "completes"}}},
-	{name: "at-once",
+	{name: "at-once", with: conversation.Input{PostsAtOnce: true},
 		play:  func(p *player) { p.says(addressed(2)) },
 		runs:  [][]string{{"hears addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "completes"}},
 		never: []string{"Post"}},
-	{name: "at-once-in-vain",
+	{name: "at-once-in-vain", with: conversation.Input{PostsAtOnce: true},
 		play: func(p *player) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil }
 			p.says(addressed(2))
 		},
 		runs: [][]string{{"Compose addressed", "PostAtOnce: ", "Post", "Post: done", "completes"}}},
-	{name: "at-once-failed", in: topLevel,
+	{name: "at-once-failed", in: topLevel, with: conversation.Input{PostsAtOnce: true},
 		play: func(p *player) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, errModel }
 			p.says(said(2))

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,13 +71,11 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 	if player.c.Channel == "" {
 		player.c = thread
 	}
-	if p.name == "attributes" || p.name == "lasting-phases" {
-		s.attributes, s.lasting = true, p.name == "lasting-phases"
+	if s.with = p.with; s.with.Attributes {
 		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.postsAtOnce = strings.HasPrefix(p.name, "at-once")
 	player.stop = s.work(worker.Options{})
 	defer func() { player.stop() }()
 	p.play(player)

@@ -211,14 +211,9 @@ func TestThePhaseIsShownWhereItLasts(t *testing.T) {
 	send(at(3), p, said(3))
 	send(at(4), p, addressed(4))
 	send(at(5), open, said(5))
-	if err := s.awaitLine(at(5).ID() + " judge " + ts(5)); err != nil {
-		t.Fatal(err)
-	}
-	s.await("no to be said", func() bool {
-		var state conversation.State
-		value, err := s.client.QueryWorkflow(t.Context(), at(5).ID(), "", conversation.QueryName)
-		return err == nil && value.Get(&state) == nil && state.Phase == conversation.Idle
-	})
+	fifth := &player{server: s, c: at(5)}
+	fifth.sees("judge " + ts(5))
+	fifth.is(conversation.Idle)
 	send(at(5), p, addressed(6))
 	for n, want := range map[int]string{
 		1: "waiting, idle",                 // judged, and answered at once

@@ -37,14 +37,10 @@ type server struct {
 	client    client.Client
 	namespace string
 	warnings  *warnings
-	// attributes is set when the server knows the search attributes.
-	attributes bool
-	// lasting is set where they need tell only of phases that last.
-	lasting bool
-	// postsAtOnce is set where posts are first tried within the workflow task.
-	postsAtOnce bool
-	probes      int           // conversations that ask which version they are begun with
-	patience    time.Duration // with what is awaited
+	// with is what runs are begun with, but for their conversation and its phase.
+	with     conversation.Input
+	probes   int           // conversations that ask which version they are begun with
+	patience time.Duration // with what is awaited
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -241,9 +237,10 @@ func (s *server) await(what string, done func() bool) {
 }
 
 func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...conversation.Change) error {
-	signal, in := conversation.Signal{Policy: p, Changes: changes}, conversation.Input{Conversation: c, Attributes: s.attributes, PostsAtOnce: s.postsAtOnce}
-	if s.attributes {
-		in.Phase, in.LastingPhases = signal.Begins(c), s.lasting
+	signal, in := conversation.Signal{Policy: p, Changes: changes}, s.with
+	in.Conversation = c
+	if in.Attributes {
+		in.Phase = signal.Begins(c)
 	}
 	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
 		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)
