@@ -12,8 +12,8 @@ import (
 	"myao/internal/llm/tap"
 )
 
-// quietSeconds is short, so that a visitor sees something.
-const quietSeconds = 4
+// longestQuiet is the seconds after which a talk that finds no quiet is judged all the same.
+const longestQuiet = 60
 
 //go:embed config.yaml.tmpl
 var configTemplate string
@@ -61,14 +61,15 @@ func chooseModel(getenv func(string) string) (model, error) {
 
 // writeConfig writes the configuration of the worker and the starter. slack, door
 // and tap are addresses, HOST:PORT: the stand-in's, the starter's, and that of m's tap.
-func writeConfig(path, dir, slack, door, tap string, m model, s secrets) error {
+// quiet is in seconds.
+func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secrets) error {
 	t, err := template.New("config").Parse(configTemplate)
 	if err != nil {
 		return fmt.Errorf("read the sandbox's configuration: %w", err)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quietSeconds, "Tap": tap,
+		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quiet, "LongestQuiet": longestQuiet, "Tap": tap,
 		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Model": m.name, "Demo": m.demo,
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func configured(t *testing.T, environment map[string]string) (config.Config, mod
 	t.Cleanup(served.Close)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	own := secrets{Token: "xoxb-token", Signing: "signing"}
-	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", strings.TrimPrefix(served.URL, "http://"), m, own); err != nil {
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", strings.TrimPrefix(served.URL, "http://"), 4, m, own); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.Load(path, func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
@@ -55,7 +55,7 @@ func TestSecretsLookLikeSlacks(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	one.Signing = "12345678901234567890123456789012"
-	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", model{provider: "openai", name: "demo"}, one); err != nil {
+	if err := writeConfig(path, t.TempDir(), "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 4, model{provider: "openai", name: "demo"}, one); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.Load(path, func(string) (string, bool) { return "", false })

@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of the page, on loopback; port 0 takes a free one")
 	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server, its Web UI a thousand above; taken, or 0: free ones")
 	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` with the programs worker, starter and, unless it is in PATH, temporal")
+	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges what was said; there is time to give orders with more of them")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -46,6 +47,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if most := 65535 - webUIAbove; o.temporalPort < 0 || o.temporalPort > most {
 		_, _ = fmt.Fprintf(stderr, "sandbox: --temporal-port is %d; it is from 0 to %d\n", o.temporalPort, most)
+		return 2
+	}
+	if o.quiet < 2 || o.quiet > longestQuiet {
+		_, _ = fmt.Fprintf(stderr, "sandbox: --quiet is %d; it is from 2 to %d seconds\n", o.quiet, longestQuiet)
 		return 2
 	}
 	if err := serve(ctx, o, stdout); err != nil && ctx.Err() == nil {

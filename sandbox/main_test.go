@@ -16,6 +16,8 @@ func TestArgumentsThatCannotBe(t *testing.T) {
 		{[]string{"hello"}, `sandbox: unexpected argument "hello"`},
 		{[]string{"--temporal-port", "64536"}, "sandbox: --temporal-port is 64536; it is from 0 to 64535"},
 		{[]string{"--temporal-port", "-1"}, "sandbox: --temporal-port is -1; it is from 0 to 64535"},
+		{[]string{"--quiet", "1"}, "sandbox: --quiet is 1; it is from 2 to 60 seconds"},
+		{[]string{"--quiet", "61"}, "sandbox: --quiet is 61; it is from 2 to 60 seconds"},
 		{[]string{"--temporal-port", "many"}, `invalid value "many" for flag -temporal-port`},
 	} {
 		var said bytes.Buffer

@@ -33,6 +33,7 @@ type options struct {
 	address      string
 	temporalPort int
 	bin          string
+	quiet        int // seconds after which a message that mentions nobody is judged
 }
 
 // system is the whole of it, as far as it is up.
@@ -77,7 +78,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	own := newSecrets()
 	s.config = filepath.Join(s.dir, "config.yaml")
-	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), thinks, own); err != nil {
+	if err := writeConfig(s.config, s.dir, listener.Addr().String(), s.ports.door, tapListener.Addr().String(), o.quiet, thinks, own); err != nil {
 		return err
 	}
 	if s.settings, err = config.Load(s.config, os.LookupEnv); err != nil {
@@ -91,7 +92,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
 	s.worker.up = polling(s.server)
 	s.mind = &window.Window{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
-	w := newWorkspace(s.ports, own, s.mind.Handler())
+	w := newWorkspace(s.ports, own, o.quiet, s.mind.Handler())
 	defer w.Close()
 	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving
 
@@ -238,14 +239,13 @@ func newSecrets() secrets {
 	return secrets{Token: "xoxb-" + rand.Text(), App: "xapp-" + rand.Text(), Signing: hex.EncodeToString(signing)}
 }
 
-func newWorkspace(p ports, s secrets, mind http.Handler) *sandbox.Workspace {
+func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
 		BotToken: s.Token, AppToken: s.App, SigningSecret: s.Signing, EventsURL: "http://" + p.door + "/slack/events",
 		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
 		TemporalUI: "http://" + p.ui, Namespace: namespace, Mind: mind, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
-		Hint: fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.",
-			quietSeconds),
+		Hint:       fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.", quiet),
 	})
 	bot := w.Bot().UserID
 	var people []string

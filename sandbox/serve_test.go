@@ -12,7 +12,7 @@ import (
 // of Socket Mode could by one have all that is said told to themselves.
 func TestNoTokenIsKnownBeforehand(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(ports{}, newSecrets(), nil)
+	w := newWorkspace(ports{}, newSecrets(), 4, nil)
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())
 	defer server.Close()

@@ -32,7 +32,9 @@ func (tb *tab) tabTo(selector string, with ...chromedp.Modifier) {
 }
 
 func testKeyboard(t *testing.T, w *world) {
-	tb := w.open(t, desktop)
+	l := desktop
+	l.hash = "#channel=random"
+	tb := w.open(t, l)
 	tb.tabTo("a.skip")
 	tb.press(kb.Enter)
 	tb.await("the skip link to lead to the composer", `document.activeElement.id === "text-main"`)
@@ -145,6 +147,7 @@ func testSteady(t *testing.T, w *world) {
 			if waiting := eval[int](tb, room); waiting != idle || idle == 0 {
 				t.Errorf("the messages have %d px while it waits, and %d px while it does not", waiting, idle)
 			}
+			w.post(t, "mind/order", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "alice"), "order": "drop"})
 			tb.awaitPhase("idle")
 		})
 	}

@@ -32,28 +32,41 @@ func TestPage(t *testing.T) {
 			{"focus", testFocus},
 			{"drafts", testDrafts},
 			{"markup", testMarkup},
-			{"keyboard", testKeyboard},
 			{"input method", testInputMethod},
 			{"narrow", testNarrow},
-			{"steady", testSteady},
 			{"still", testStill},
 		} {
 			t.Run(p.name, func(t *testing.T) { p.test(t, w) })
 		}
 	})
 	// Each of these is in a thread of its own.
-	for _, p := range []part{
+	inParallel(t, w, []part{
 		{"mind", testMind},
 		{"prompt", testPrompt},
 		{"withdrawn", testWithdrawn},
+		{"silence", testSilence},
+		{"foreign", testForeign},
+		{"access", testAccess},
+	})
+}
+
+// TestWaiting is what can be seen, and ordered, while something waits. It waits for long: a
+// machine may stand still for seconds, and what is judged meanwhile was not seen to wait.
+func TestWaiting(t *testing.T) {
+	needBrowser(t)
+	t.Parallel()
+	inParallel(t, start(t, "--quiet", "20"), []part{
 		{"answer now", testAnswerNow},
 		{"drop", testDrop},
-		{"silence", testSilence},
 		{"memories", testMemories},
-		{"foreign", testForeign},
+		{"steady", testSteady},
+		{"keyboard", testKeyboard},
 		{"narrow keyboard", testKeyboardNarrow},
-		{"access", testAccess},
-	} {
+	})
+}
+
+func inParallel(t *testing.T, w *world, parts []part) {
+	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			p.test(t, w)

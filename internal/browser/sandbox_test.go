@@ -35,8 +35,8 @@ type world struct {
 	browser context.Context
 }
 
-// start starts both. They end with the test.
-func start(t *testing.T) *world {
+// start starts both, the sandbox with flags. They end with the test.
+func start(t *testing.T, flags ...string) *world {
 	t.Helper()
 	dir, err := programs()
 	if err != nil {
@@ -47,7 +47,7 @@ func start(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	said := &output{}
-	program := testserver.NewProgram(t, said, filepath.Join(dir, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0")
+	program := testserver.NewProgram(t, said, filepath.Join(dir, "sandbox"), append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)...)
 	program.Env = []string{
 		"PATH=" + os.Getenv("PATH") + string(filepath.ListSeparator) + tools,
 		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=",
