@@ -26,11 +26,15 @@ func listenOnLoopback(ctx context.Context, address string) (net.Listener, error)
 // closeWithin is how long requests may take to end with the sandbox.
 const closeWithin = 2 * time.Second
 
+// readHeaderWithin is how long a request may take to arrive. Only this machine can send any,
+// and one that stands still for seconds shall not find its connections closed.
+const readHeaderWithin = time.Minute
+
 // serveHTTP answers until the context ends, and with it what never ends by itself: the
 // page's event streams.
 func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second,
+		Handler: handler, ReadHeaderTimeout: readHeaderWithin,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	served := make(chan error, 1)
