@@ -52,6 +52,8 @@ func TestPage(t *testing.T) {
 
 // TestWaiting is what can be seen, and ordered, while something waits. It waits for long: a
 // machine may stand still for seconds, and what is judged meanwhile was not seen to wait.
+// A word in a channel begins its quiet time anew, and gives what was dropped there a new
+// wait: so only "steady" writes in #general, and only "memories" in #secret-plans.
 func TestWaiting(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()
