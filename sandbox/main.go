@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of the page, on loopback; port 0 takes a free one")
 	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server, its Web UI a thousand above; taken, or 0: free ones")
 	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` with the programs worker, starter and, unless it is in PATH, temporal")
-	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges what was said; there is time to give orders with more of them")
+	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges what was said; more leave time to give orders")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
