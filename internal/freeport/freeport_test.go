@@ -1,10 +1,34 @@
 package freeport
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 )
+
+// picks is the environment variable by which this test's binary, run once more, picks and
+// prints as many ports, and then lives on until its standard input ends.
+const picks = "MYAO_TEST_PICKS"
+
+func TestMain(m *testing.M) {
+	n, err := strconv.Atoi(os.Getenv(picks))
+	if err != nil {
+		os.Exit(m.Run())
+	}
+	for range n {
+		port, err := Pick()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(port)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
 
 func TestPick(t *testing.T) {
 	t.Parallel()
@@ -23,5 +47,47 @@ func TestPick(t *testing.T) {
 			t.Errorf("%d came before, or is one that outgoing connections get", port)
 		}
 		seen[port] = true
+	}
+}
+
+// TestPickInManyProcesses picks in several processes, of which none listens on any port
+// before the others have chosen theirs.
+func TestPickInManyProcesses(t *testing.T) {
+	t.Parallel()
+	const processes, each = 4, 2 * size // more than one block holds
+	seen := map[string]int{}
+	for process := range processes {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", picks, each))
+		cmd.Stderr = os.Stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := in.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+		lines := bufio.NewScanner(out)
+		for range each {
+			if !lines.Scan() {
+				t.Fatalf("process %d ended early: %v", process, lines.Err())
+			}
+			if other, taken := seen[lines.Text()]; taken {
+				t.Fatalf("processes %d and %d picked %s", other, process, lines.Text())
+			}
+			seen[lines.Text()] = process
+		}
 	}
 }

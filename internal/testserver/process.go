@@ -107,8 +107,8 @@ func (p *process) await(ready func(context.Context) error) error {
 
 var errEnded = errors.New("ended before it was ready")
 
-// withFreePort calls start with a port that was free a moment ago, and again
-// with others when the server ended, since somebody may have been quicker.
+// withFreePort calls start with a port that was free a moment ago, and again with
+// others when the server ended, since a program that is not ours may have been quicker.
 func withFreePort(start func(port int) error) error {
 	var err error
 	for range 3 {
