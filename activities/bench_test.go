@@ -83,7 +83,7 @@ func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir
 
 func newBench(t *testing.T, options ...benchOption) *bench {
 	t.Helper()
-	o := benchSettings{handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
+	o := benchSettings{timeout: time.Minute, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
 	for _, option := range options {
 		option(&o)
 	}
@@ -216,15 +216,26 @@ func attempt[T any](activity, in any) (out T, err error) {
 	return out, err
 }
 
+// stoodStill is how an attempt failed while the machine stood still, which may be due to that.
+type stoodStill struct{ error }
+
+func (s stoodStill) Unwrap() error { return s.error }
+
 // tries runs an activity as long as its error lets Temporal try again.
 func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
 	t.Helper()
+	ran := testserver.Awake(t)
 	for range 10 {
+		began, before := time.Now(), ran()
 		out, err := attempt[T](activity, in)
 		if err == nil {
 			return out, errs
 		}
-		errs = append(errs, err)
+		if time.Since(began) > ran()-before+time.Second {
+			errs = append(errs, stoodStill{err})
+		} else {
+			errs = append(errs, err)
+		}
 		var app *temporal.ApplicationError
 		if !errors.As(err, &app) || app.NonRetryable() {
 			return out, errs

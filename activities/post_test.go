@@ -3,6 +3,7 @@ package activities
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -146,7 +147,13 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 // postedOnce checks that a reply of one part stands in Slack once, after some failed attempts.
 func (b *bench) postedOnce(task Task, got ReplyOutput, errs []error, failed int) {
 	b.t.Helper()
-	if got.Result != conversation.Done || len(errs) != failed {
+	sure := 0
+	for _, err := range errs {
+		if _, still := errors.AsType[stoodStill](err); !still {
+			sure++
+		}
+	}
+	if got.Result != conversation.Done || len(errs) < failed || sure > failed {
 		b.t.Errorf("got %+v after %v, want %d failed attempts", got, errs, failed)
 	}
 	posts := b.workspace.Posts()

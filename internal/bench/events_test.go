@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,7 +29,7 @@ func (w *world) writer() *writer {
 	bot := w.workspace.Bot()
 	return &writer{
 		url: "http://" + w.door + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}, Timeout: 10 * time.Second},
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}, Timeout: time.Minute},
 	}
 }
 
@@ -44,7 +45,7 @@ func (w *writer) ts() string {
 }
 
 // say sends what a person writes, as Slack's own clients have it written, and returns
-// when it is acknowledged.
+// when it is acknowledged. Once refused it comes again at once, as Slack sends it.
 func (w *writer) say(ctx context.Context, channel, thread, ts, text string) error {
 	event := map[string]any{
 		"type": "message", "user": w.user, "text": text, "ts": ts, "event_ts": ts, "team": team, "channel": channel, "channel_type": "channel",
@@ -64,6 +65,16 @@ func (w *writer) say(ctx context.Context, channel, thread, ts, text string) erro
 	if err != nil {
 		return err
 	}
+	if err = w.post(ctx, body); errors.Is(err, errRefused) {
+		err = w.post(ctx, body)
+	}
+	return err
+}
+
+// errRefused is what the door says where it cannot take an event now.
+var errRefused = errors.New("the door answers " + http.StatusText(http.StatusServiceUnavailable))
+
+func (w *writer) post(ctx context.Context, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -78,8 +89,12 @@ func (w *writer) say(ctx context.Context, channel, thread, ts, text string) erro
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 		return err
 	}
-	if answer.StatusCode != http.StatusOK {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusServiceUnavailable:
+		return errRefused
+	default:
 		return fmt.Errorf("the door answers %s", answer.Status)
 	}
-	return nil
 }

@@ -85,11 +85,6 @@ func against(name, unit string, g goal, rounds, floors []float64) row {
 	}
 }
 
-func (r row) counting() row {
-	r.counted = true
-	return r
-}
-
 func (r row) noting(format string, args ...any) row {
 	r.Note = fmt.Sprintf(format, args...)
 	return r

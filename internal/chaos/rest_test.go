@@ -13,6 +13,7 @@ import (
 	temporalsdk "go.temporal.io/sdk/temporal"
 
 	"myao/internal/conversation"
+	"myao/internal/testserver"
 	"myao/workflows"
 )
 
@@ -104,19 +105,21 @@ func (w *world) rest(within time.Duration) error {
 	if err := w.settled(within); err != nil {
 		return err
 	}
-	var since, told time.Time
+	ran := testserver.Awake(w.t) // while the machine stands still nothing moves
+	var since time.Duration
+	var told time.Time
 	var last unrest
 	if !w.waits(within, func() bool {
 		if last = w.unrest(); !last.none() {
-			since = time.Time{}
+			since = 0
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
 				w.story.Print("no rest yet: ", last)
 			}
-		} else if since.IsZero() {
-			since = time.Now()
+		} else if since == 0 {
+			since = ran()
 		}
-		return !since.IsZero() && time.Since(since) >= 3*time.Second
+		return since > 0 && ran()-since >= 3*time.Second
 	}) {
 		return fmt.Errorf("no rest within %s: %s%s", within, last, w.about(last.busy))
 	}

@@ -108,7 +108,7 @@ func TestStoredIsNotHandled(t *testing.T) {
 			s.workspace.Faults().AddEvent(fault)
 			alices := s.workspace.Say(s.general, s.alice.ID, s.mention("and me?"), sandbox.InThread(root))
 			s.workspace.Say(s.general, s.bob.ID, s.mention("can you help?"), sandbox.InThread(root))
-			s.await("bob's answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+			s.await("bob's answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 			s.heard(s.general, alices) // by the history of the thread
 			if !late {
 				s.catchUp(workflows.CatchUpInput{})

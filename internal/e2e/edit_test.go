@@ -18,7 +18,7 @@ func TestEditThatAddsAMention(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.workspace.Edit(s.general, ts, s.mention("can you help?"))
-	s.await("the answer", 7*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != ts {
 		t.Errorf("posted in thread %q, want %q", p.ThreadTS, ts)
 	}
@@ -83,8 +83,8 @@ func TestDeletedAnswerIsGone(t *testing.T) {
 	q := &question{channel: s.general, ts: s.workspace.Say(s.general, s.alice.ID, s.mention("the safe?"))}
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 && q.outbox(s)[0].State == store.Sent })
 	s.workspace.Delete(s.general, s.posts()[0].TS)
-	s.await("the answer to be gone from the outbox", 10*time.Second, func() bool { return q.outbox(s)[0].Text == "" })
-	s.await("the answer to be gone from the messages", 10*time.Second, func() bool {
+	s.await("the answer to be gone from the outbox", 30*time.Second, func() bool { return q.outbox(s)[0].Text == "" })
+	s.await("the answer to be gone from the messages", 30*time.Second, func() bool {
 		m, err := s.store.Message(t.Context(), "T0E2E", s.general, q.outbox(s)[0].SentTS)
 		return err == nil && m.Deleted && m.Text == ""
 	})
@@ -114,7 +114,7 @@ func TestShapesOfMessages(t *testing.T) {
 	expect("a broadcast reply", "also-to-channel")
 	w.Say(s.general, guest.ID, "greetings-from-outside")
 	expect("a guest of Slack Connect", "greetings-from-outside")
-	s.await("the events to be taken", 10*time.Second, func() bool {
+	s.await("the events to be taken", 30*time.Second, func() bool {
 		for _, d := range w.Deliveries() {
 			if d.Status != 200 {
 				t.Fatalf("%s/%s was answered with %d", d.Type, d.Subtype, d.Status)

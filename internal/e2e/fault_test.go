@@ -216,7 +216,7 @@ func TestTemporalAway(t *testing.T) {
 	for i := range 5 {
 		s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
 	}
-	s.await("Slack to be acknowledged", 10*time.Second, func() bool {
+	s.await("Slack to be acknowledged", 30*time.Second, func() bool {
 		acked := 0
 		for _, d := range s.workspace.Deliveries() {
 			if d.Status == http.StatusOK && d.Type == "message" {

@@ -63,7 +63,7 @@ func (s *system) run(workflow string, in, out any) {
 func (s *system) heard(channel string, ts ...string) {
 	s.t.Helper()
 	for _, ts := range ts {
-		s.await("the database to have "+ts, 10*time.Second, func() bool {
+		s.await("the database to have "+ts, 30*time.Second, func() bool {
 			_, err := s.store.Message(s.t.Context(), "T0E2E", channel, ts)
 			return err == nil
 		})

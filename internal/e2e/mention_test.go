@@ -15,7 +15,7 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 		t.Parallel()
 		s := start(t, url, answers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
 		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-		s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 		p := s.posts()[0]
 		if p.ThreadTS != ts || !strings.Contains(p.Text, "Hello") {
 			t.Errorf("posted %q in thread %q, want an answer in thread %q", p.Text, p.ThreadTS, ts)
@@ -38,7 +38,7 @@ func TestMentionWithdrawsWhatWaitsAtTheTopLevel(t *testing.T) {
 	s := start(t, sqlite(t), quiet(3), answers(speaking("yes", llmtest.No("no"))))
 	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "does anybody know?")) // Slack may turn the two round
 	s.workspace.Say(s.general, s.alice.ID, s.mention("you perhaps?"))
-	s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	s.never("a judgment of what the mention withdrew", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
 }
 
@@ -67,7 +67,7 @@ func TestRedelivery(t *testing.T) {
 		s := start(t, url, quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
 		s.workspace.Faults().AddEvent(sandbox.EventFault{Again: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
 		s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-		s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 		s.workspace.Say(s.general, s.bob.ID, "a question?")
 		s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 		s.never("a doubled answer", 9*time.Second, func() bool { return len(s.posts()) > 2 })
@@ -87,7 +87,7 @@ func TestTwins(t *testing.T) {
 			s := start(t, sqlite(t))
 			s.workspace.Faults().AddEvent(fault)
 			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-			s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+			s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 			s.never("a second answer", 6*time.Second, func() bool { return len(s.posts()) > 1 })
 		})
 	}
@@ -102,7 +102,7 @@ func TestOwnMessagesAreNoTrigger(t *testing.T) {
 		return llmtest.Text("I, <@U0BOT>, have spoken <!channel>.")
 	}))
 	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("the answer", 10*time.Second, func() bool { return len(s.posts()) == 1 })
+	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	s.never("an answer to itself", 5*time.Second, func() bool { return len(s.model.Calls()) > 1 })
 	if strings.Contains(s.posts()[0].Text, "<!channel>") {
 		t.Error("the model could call the whole channel")

@@ -171,7 +171,7 @@ func (s *system) refuseTheSecondHalf(q *question) {
 	}})
 	q.say(s)
 	s.await("the first half", 20*time.Second, func() bool { return refused() == 1 })
-	s.await("the refusal to be written down", 10*time.Second, func() bool {
+	s.await("the refusal to be written down", 30*time.Second, func() bool {
 		p := q.outbox(s)
 		return len(p) == 2 && p[1].State == store.Composed && p[1].Attempts == 1
 	})

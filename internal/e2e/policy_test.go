@@ -51,7 +51,7 @@ func TestPolicyOfAChannel(t *testing.T) {
 		t.Errorf("ledger: %+v, want the rule over_budget", d)
 	}
 	thread := "thread/T0E2E/" + s.general + "/" + asked
-	s.await("the note in the ledger", 10*time.Second, func() bool { return decided(thread).Outcome == "posted" })
+	s.await("the note in the ledger", 30*time.Second, func() bool { return decided(thread).Outcome == "posted" })
 	if d := decided(thread); d.Source != "addressed" || d.Rule != "over_budget" {
 		t.Errorf("ledger: %+v, want an addressed one over budget", d)
 	}

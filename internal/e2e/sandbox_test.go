@@ -116,7 +116,7 @@ type sandboxProgram struct {
 
 func startSandbox(t *testing.T) *sandboxProgram {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0")
+	cmd := exec.Command(filepath.Join(bin, "sandbox"), "--address", "127.0.0.1:0", "--temporal-port", "0", "--quiet", "20")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

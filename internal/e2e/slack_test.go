@@ -9,35 +9,43 @@ import (
 	"myao/internal/chat"
 	"myao/internal/llm/llmtest"
 	"myao/internal/sandbox"
+	"myao/internal/testserver"
 )
 
 // typed has somebody type something after /myao and returns the answer, which has come in time.
 func (s *system) typed(channel, user, text string) string {
 	s.t.Helper()
-	return s.hears(s.workspace.Command(channel, user, "/myao "+text), text)
+	said, _ := s.hears(text, func() *sandbox.Asked { return s.workspace.Command(channel, user, "/myao "+text) })
+	return said
 }
 
 // clicked has somebody use the shortcut on a message and returns what is said about it.
 func (s *system) clicked(channel, user, ts string) string {
 	s.t.Helper()
-	return s.hears(s.workspace.Shortcut(channel, user, ts, "answer_now"), "shortcut")
+	said, _ := s.hears("shortcut", func() *sandbox.Asked { return s.workspace.Shortcut(channel, user, ts, "answer_now") })
+	return said
 }
 
-// hears is the answer to a request, and fails the test if Slack would have given it up.
-// One that follows later is waited for.
-func (s *system) hears(asked *sandbox.Asked, what string) string {
+// patient has Slack wait longer for each acknowledgement than it does, and than a machine
+// stands still; how long one takes is looked at by who asks.
+func patient(s *settings) { s.ackTimeout = time.Minute }
+
+// hears is the answer to a request, and what was sent. It fails the test if Slack would have
+// given the request up. An answer that follows later is waited for.
+func (s *system) hears(what string, ask func() *sandbox.Asked) (text string, body []byte) {
 	s.t.Helper()
-	if asked.Status != 200 || asked.Took >= 3*time.Second {
-		s.t.Errorf("%s: status %d, %q after %s", what, asked.Status, asked.Err, asked.Took)
+	ran := testserver.Awake(s.t)
+	asked := ask()
+	if took := ran(); asked.Status != 200 || took >= 3*time.Second {
+		s.t.Errorf("%s: status %d, %q after %s", what, asked.Status, asked.Err, took)
 	}
-	var text string
 	s.await("the answer to "+what, 20*time.Second, func() bool {
 		for _, said := range s.workspace.Said(asked) {
 			text = said.Text
 		}
 		return text != "" && !strings.HasPrefix(text, "I am on it.")
 	})
-	return text
+	return text, asked.Body
 }
 
 func (s *system) holds(text string, parts ...string) {
@@ -64,7 +72,7 @@ func TestCommandInSlack(t *testing.T) {
 	for name, options := range map[string][]option{"http": nil, "socket": {socketMode}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), append(options, quiet(60), maxWait(120))...)
+			s := start(t, sqlite(t), append(options, patient, quiet(60), maxWait(120))...)
 			channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 			s.workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
 			s.await("it to wait", 30*time.Second, func() bool {
@@ -82,12 +90,12 @@ func TestCommandInSlack(t *testing.T) {
 			s.holds(s.typed(s.general, s.bob.ID, "status"), "Nothing waits here.", "I am silent here until")
 
 			s.holds(s.typed(s.general, s.bob.ID, "unmute"), "may speak")
-			asked := s.workspace.Command(s.general, s.bob.ID, "/myao mute")
-			s.holds(s.hears(asked, "mute"), "I am silent")
+			muted, request := s.hears("mute", func() *sandbox.Asked { return s.workspace.Command(s.general, s.bob.ID, "/myao mute") })
+			s.holds(muted, "I am silent")
 			s.holds(s.typed(s.general, s.bob.ID, "unmute"), "may speak")
 			if name == "http" {
 				// The signed request was taken down on its way, and comes again.
-				if status, _, err := s.workspace.Resend(t.Context(), "commands", asked.Body); status != 200 || err != nil {
+				if status, _, err := s.workspace.Resend(t.Context(), "commands", request); status != 200 || err != nil {
 					t.Errorf("again: status %d, %v", status, err)
 				}
 			}
@@ -98,7 +106,7 @@ func TestCommandInSlack(t *testing.T) {
 			s.holds(s.typed(s.general, s.bob.ID, "forget yes"), "You may not", "slack.operators")
 			ts := s.workspace.Say(s.general, s.alice.ID, s.mention("what do you think?"))
 			s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
-			s.await("the ledger", 10*time.Second, func() bool {
+			s.await("the ledger", 30*time.Second, func() bool {
 				return slices.Contains(s.outcomes("thread/T0E2E/"+s.general+"/"+ts), "posted T0E2E/"+s.general+"/"+ts+"/"+ts+"/")
 			})
 			s.holds(s.typed(s.general, s.bob.ID, "why"), "answered")
@@ -116,7 +124,7 @@ func socketMode(s *settings) { s.socket = true }
 // answered, once.
 func TestReactionAndShortcutInSlack(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(speaking("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
+	s := start(t, sqlite(t), patient, quiet(1), answers(speaking("here you are", llmtest.Yes("hold back", 0.7, 30), llmtest.No("said enough"))))
 	channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 	first := s.workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.await("the judgment", 30*time.Second, func() bool { return len(s.outcomes(channel.ID())) == 1 })
@@ -144,7 +152,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 	if p := s.posts()[0]; p.ThreadTS != second {
 		t.Errorf("answered in thread %q, want %q", p.ThreadTS, second)
 	}
-	s.await("it to be known", 10*time.Second, func() bool {
+	s.await("it to be known", 30*time.Second, func() bool {
 		return strings.Contains(s.clicked(s.general, s.bob.ID, second), "I have already answered")
 	})
 	s.holds(s.clicked(s.general, s.bob.ID, s.posts()[0].TS), "I said that myself")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -84,6 +86,7 @@ type settings struct {
 	temporal                             string
 	socket                               bool
 	deliverers                           int
+	ackTimeout                           time.Duration
 	provider                             string
 	env                                  []string
 }
@@ -119,7 +122,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	s.workspace = sandbox.New(sandbox.Config{
 		Team: "T0E2E", BotToken: "xoxb-e2e", SigningSecret: "shh-signing", EventsURL: "http://" + s.door + "/slack/events",
 		RetryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, SocketMode: o.socket,
-		Deliverers: o.deliverers, Logger: slog.New(slog.DiscardHandler),
+		Deliverers: o.deliverers, AckTimeout: o.ackTimeout, Logger: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(s.workspace.Close)
 	api := httptest.NewServer(s.workspace.Handler())
@@ -208,11 +211,13 @@ func (s *system) register(name string) {
 		s.t.Fatal(err)
 	}
 	defer nc.Close()
-	if err := nc.Register(s.t.Context(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		s.t.Fatal(err)
-	}
+	s.await("the namespace to be registered", 60*time.Second, func() bool {
+		err = nc.Register(s.t.Context(), &workflowservice.RegisterNamespaceRequest{
+			Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+		})
+		var before *serviceerror.NamespaceAlreadyExists // by a try whose answer was late
+		return err == nil || errors.As(err, &before)
+	})
 	s.await("the namespace", 30*time.Second, func() bool {
 		_, err := s.temporal.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		return err == nil

@@ -11,6 +11,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/store"
+	"myao/internal/testserver"
 )
 
 func TestConversations(t *testing.T) {
@@ -77,10 +78,10 @@ func testConversations(w *world) {
 	}
 
 	w.stop()
-	began := time.Now()
+	ran := testserver.Awake(t)
 	all, err := w.Conversations(within(t, 2*time.Second), Filter{Phases: []conversation.Phase{conversation.Waiting}})
-	if err != nil || len(all) == 0 || time.Since(began) > 10*time.Second {
-		t.Fatalf("%v, %v after %s", all, err, time.Since(began))
+	if err != nil || len(all) == 0 || ran() > 10*time.Second {
+		t.Fatalf("%v, %v after %s", all, err, ran())
 	}
 	for _, l := range all {
 		if l.Phase != Unknown || l.Pending != nil || l.Since.IsZero() || !l.Running {

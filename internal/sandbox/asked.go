@@ -37,14 +37,10 @@ type Said struct {
 	Late bool
 }
 
-const (
-	// askedFor is how long an app may take to acknowledge.
-	askedFor = 3 * time.Second
-	// answersMost is how often a response_url can be used
-	// (docs.slack.dev/interactivity/handling-user-interaction#message_responses). That it
-	// can be for half an hour is not imitated.
-	answersMost = 5
-)
+// answersMost is how often a response_url can be used
+// (docs.slack.dev/interactivity/handling-user-interaction#message_responses). That it
+// can be for half an hour is not imitated.
+const answersMost = 5
 
 // Command has somebody type a slash command, such as "/myao status", and returns once the
 // app has acknowledged it, or Slack would have given up.
@@ -110,7 +106,7 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Asked, *Chann
 	if err != nil {
 		panic("sandbox: a request that is no JSON: " + err.Error())
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, askedFor)
+	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.AckTimeout)
 	defer cancel()
 	began := time.Now()
 	var status int

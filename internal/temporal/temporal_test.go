@@ -457,14 +457,14 @@ func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
 	c := connect(t, l.Addr().String(), "default")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	ran := testserver.Awake(t)
 	if err := (Sender{Client: c, Attributes: never}).Send(ctx, chat.Conversation{Team: "T1", Channel: "C1"}, signal("1.1"), "r"); err == nil {
 		t.Error("sent to nobody")
 	}
 	if registered, err := RegisterAttributes(ctx, c, "default", false); err == nil || registered {
 		t.Errorf("registered %v, %v", registered, err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := ran(); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
