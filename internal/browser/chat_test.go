@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -193,22 +194,9 @@ func testLoading(t *testing.T, w *world) {
 	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
 	// Whatever is told of faults, the page reads everything again.
 	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
-	asked := func(times int) (answer fetch.RequestID) {
-		if !holds(t, within, func() bool {
-			tb.mu.Lock()
-			defer tb.mu.Unlock()
-			if len(tb.paused) >= times {
-				answer = tb.paused[times-1]
-			}
-			return answer != ""
-		}) {
-			t.Fatalf("the page has not asked for everything %d times\n%s", times, tb.sight())
-		}
-		return answer
-	}
 	// It asks again where it gets no answer.
-	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: asked(1), ErrorReason: network.ErrorReasonFailed})
-	answer := asked(2)
+	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: tb.request(1), ErrorReason: network.ErrorReasonFailed})
+	answer := tb.request(2)
 	w.say(t, "general", "bob", "said while it reads", "")
 	tb.awaitMessage(mainList, "said while it reads")
 	before := eval[int](tb, loads)
@@ -220,6 +208,16 @@ func testLoading(t *testing.T, w *world) {
 	if !tb.is(string(message(mainList, "said while it reads"))) {
 		t.Error("what was said while the page read everything is gone from it")
 	}
+}
+
+// A page one of whose scripts cannot be had says so.
+func testNotLoaded(t *testing.T, w *world) {
+	tb := w.open(t, desktop)
+	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/story.js"}}})
+	call(tb, page.Reload, page.ReloadParams{IgnoreCache: new(true)})
+	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: tb.request(1), ErrorReason: network.ErrorReasonFailed})
+	tb.await("the page to say that it is not loaded", `document.getElementById("problem").innerText.includes("could not be loaded") && document.getElementById("status").textContent === "Not loaded"`)
+	call(tb, fetch.Disable, cdp.Empty{})
 }
 
 // An answer to a command is there for who asked, whatever else happens, and for nobody else.

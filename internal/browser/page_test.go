@@ -27,6 +27,7 @@ func TestPage(t *testing.T) {
 			{"live", testLive},
 			{"clicks", testClicks},
 			{"loading", testLoading},
+			{"not loaded", testNotLoaded},
 			{"only for one", testOnlyForOne},
 			{"hidden", testHidden},
 			{"focus", testFocus},

@@ -82,6 +82,22 @@ func (w *world) open(t *testing.T, l look) *tab {
 // loads is how often the page has read everything.
 const loads = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/sandbox/state")).length`
 
+// request is the nth of those that the page has made and a test holds back.
+func (tb *tab) request(nth int) (id fetch.RequestID) {
+	tb.t.Helper()
+	if !holds(tb.t, within, func() bool {
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		if len(tb.paused) >= nth {
+			id = tb.paused[nth-1]
+		}
+		return id != ""
+	}) {
+		tb.t.Fatalf("the page has not asked %d times\n%s", nth, tb.sight())
+	}
+	return id
+}
+
 func (tb *tab) hear(event any) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
