@@ -111,7 +111,7 @@ func (n *nursery) ends() {
 		if err != nil {
 			n.t.Errorf("it ends with %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		n.t.Fatal("it does not end")
 	}
 	if living := n.living(); len(living) != 0 {

@@ -24,6 +24,7 @@ import (
 	"myao/internal/launch"
 	"myao/internal/slack"
 	"myao/internal/store"
+	"myao/internal/testserver"
 	"myao/internal/web"
 )
 
@@ -100,10 +101,11 @@ func (f *front) slack() {
 	body := fmt.Sprintf(`{"type":"event_callback","team_id":"T0SANDBOX","event_id":"Ev%d","event":{"type":"message","channel":"C1","user":"U1","ts":"100.%06d","text":"hello"}}`, f.n, f.n)
 	conn := f.dial()
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	ran := testserver.Awake(f.t)
 	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
-	if status := answer(conn); status != http.StatusOK {
-		f.t.Errorf("Slack is answered %d", status)
+	if status := answer(conn); status != http.StatusOK || ran() > 3*time.Second {
+		f.t.Errorf("Slack is answered %d after %s", status, ran())
 	}
 }
 
@@ -187,7 +189,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t, hasty)
-			began := time.Now()
+			began, ran := time.Now(), testserver.Awake(t)
 			conn := f.dial()
 			defer func() { _ = conn.Close() }()
 			did := make(chan struct{})
@@ -196,12 +198,13 @@ func TestSlowClients(t *testing.T) {
 				// Before a byte of the body has come, and not because a limit ended it.
 				_ = conn.SetReadDeadline(began.Add(hasty.Header / 2))
 			}
-			if status := answer(conn); status != c.want {
+			status := answer(conn)
+			if late := time.Since(began)-ran() > hasty.Header; status != c.want && !(late && status == 0) { // with the machine
 				t.Errorf("answered %d, want %d", status, c.want)
 			}
 			f.slack()
 			// And the connection is gone.
-			_ = conn.SetReadDeadline(began.Add(c.in + 5*time.Second))
+			_ = conn.SetReadDeadline(began.Add(c.in + time.Minute))
 			if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
 				t.Errorf("it was not closed: %v", err)
 			}
@@ -260,7 +263,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 	f.slack()
 	for i, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
 			t.Errorf("connection %d was not closed", i)
 		}

@@ -360,10 +360,19 @@ func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	began, ran := time.Now(), testserver.Awake(t)
 	send(1)
 	<-tries
 	send(2)
 	s.closed(thread)
+	histories := s.histories(1)
+	replay(t, histories)
+	// A task is kept alive a second before its time is over: it is lost with a machine that
+	// stands still for that long, and what was done in it is done again.
+	if still := time.Since(began) - ran(); still > 500*time.Millisecond {
+		t.Logf("the machine stood still for %s", still)
+		return
+	}
 	want := []string{"compose " + ts(1), "post at once " + ts(1), "compose " + ts(2), "post at once " + ts(2)}
 	for i, line := range s.record {
 		if i >= len(want) || line != thread.ID()+" "+want[i] {
@@ -371,11 +380,9 @@ func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 			break
 		}
 	}
-	histories := s.histories(1)
 	for _, e := range histories[0].Events {
 		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT {
 			t.Error("a workflow task has timed out")
 		}
 	}
-	replay(t, histories)
 }

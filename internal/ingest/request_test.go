@@ -46,8 +46,8 @@ func (a *answers) next(t *testing.T) string {
 	select {
 	case text := <-a.said:
 		return text
-	case <-time.After(10 * time.Second):
-		t.Fatal("no answer in ten seconds")
+	case <-time.After(time.Minute):
+		t.Fatal("no answer in a minute")
 		return ""
 	}
 }

@@ -477,7 +477,7 @@ func TestSlowAnswers(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		b := setup(t, Config{})
-		off := b.Faults().Add(Fault{After: after, Delay: 2 * time.Second, When: func(c Call) bool { return c.Args.Get("text") == "slow" }})
+		off := b.Faults().Add(Fault{After: after, Delay: time.Minute, When: func(c Call) bool { return c.Args.Get("text") == "slow" }})
 		_, _, err := b.api.PostMessageContext(within(t, 300*time.Millisecond), b.general, slack.MsgOptionText("slow", false))
 		if err == nil {
 			t.Error("a slow answer was waited for")
@@ -486,7 +486,7 @@ func TestSlowAnswers(t *testing.T) {
 			t.Errorf("after %v: %d posts", after, got)
 		}
 		off()
-		if _, _, err := b.api.PostMessageContext(within(t, time.Second), b.general, slack.MsgOptionText("slow", false)); err != nil {
+		if _, _, err := b.api.PostMessageContext(within(t, 30*time.Second), b.general, slack.MsgOptionText("slow", false)); err != nil {
 			t.Errorf("switched off: %v", err)
 		}
 	}
@@ -509,7 +509,7 @@ func TestHiddenForAWhile(t *testing.T) {
 	if count() != 0 {
 		t.Error("visible at once")
 	}
-	for deadline := time.Now().Add(5 * time.Second); count() == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); count() == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never visible")
 		}

@@ -84,7 +84,7 @@ func setup(t *testing.T, cfg Config) *bench {
 // events waits until nothing is on its way and returns what arrived since the last time.
 func (b *bench) events(t *testing.T) []received {
 	t.Helper()
-	if err := b.Settle(within(t, 5*time.Second)); err != nil {
+	if err := b.Settle(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	b.mu.Lock()
@@ -144,7 +144,7 @@ func TestAwaitSeesWhatHappensAndEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	go b.Say(b.general, b.alice, "hello")
-	if err := b.Await(within(t, 5*time.Second), func() bool { return len(b.Messages(b.general)) == 1 }); err != nil {
+	if err := b.Await(within(t, time.Minute), func() bool { return len(b.Messages(b.general)) == 1 }); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Await(within(t, 10*time.Millisecond), func() bool { return false }); err == nil {

@@ -73,7 +73,7 @@ func newFake(t *testing.T, answers ...answer) (*fake, *Client) {
 		a(w, r.PostForm)
 	}))
 	t.Cleanup(f.Close)
-	return f, New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: &http.Client{Timeout: 5 * time.Second}})
+	return f, New(Config{Token: token, APIURL: f.URL + "/api", HTTPClient: &http.Client{Timeout: time.Minute}})
 }
 
 func (f *fake) seen() []call {

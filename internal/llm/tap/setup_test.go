@@ -122,7 +122,7 @@ func noKey(t *testing.T, tap *Tap) {
 // await waits for what another goroutine is about to do.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not within ten seconds", what)
 		}
