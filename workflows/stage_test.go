@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -86,9 +88,11 @@ func newServerAt(t *testing.T, address string) *server {
 			t.Error(w)
 		}
 	})
-	s.await("the namespace", func() bool {
+	s.await("the namespace", func() bool { // each service of the server hears of it by itself
 		_, err := s.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{})
-		return err == nil
+		_, of := s.client.DescribeWorkflowExecution(t.Context(), "none", "")
+		_, known := errors.AsType[*serviceerror.NotFound](of)
+		return err == nil && known
 	})
 	return s
 }
@@ -97,6 +101,7 @@ func newServerAt(t *testing.T, address string) *server {
 func (s *server) work(o worker.Options) (stop func()) {
 	s.t.Helper()
 	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // what is called back learns of it soon
+	o.DeadlockDetectionTimeout = time.Minute                // the machine may be busy
 	flows, model := worker.New(s.client, conversation.TaskQueue, o), worker.New(s.client, conversation.ModelTaskQueue, o)
 	register(flows)
 	for _, does := range []map[string]any{s.activities(), s.chores()} {
@@ -341,7 +346,10 @@ func register(r worker.WorkflowRegistry) {
 // replayed has the workflow's code come to the same commands again, and returns
 // why it did not.
 func replayed(h *historypb.History) error {
-	r := worker.NewWorkflowReplayer()
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}) // the machine may be busy
+	if err != nil {
+		return err
+	}
 	register(r)
 	return r.ReplayWorkflowHistory(quiet, h)
 }
