@@ -215,8 +215,8 @@ func (s *system) register(name string) {
 		err = nc.Register(s.t.Context(), &workflowservice.RegisterNamespaceRequest{
 			Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 		})
-		var before *serviceerror.NamespaceAlreadyExists // by a try whose answer was late
-		return err == nil || errors.As(err, &before)
+		_, before := errors.AsType[*serviceerror.NamespaceAlreadyExists](err) // by a try whose answer was late
+		return err == nil || before
 	})
 	s.await("the namespace", 30*time.Second, func() bool {
 		_, err := s.temporal.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
