@@ -102,7 +102,7 @@ func (f *front) slack() {
 	conn := f.dial()
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	ran := testserver.Awake(f.t)
+	ran := testserver.Awake()
 	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
 	if status := answer(conn); status != http.StatusOK || ran() > 3*time.Second {
 		f.t.Errorf("Slack is answered %d after %s", status, ran())
@@ -189,7 +189,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t, hasty)
-			began, ran := time.Now(), testserver.Awake(t)
+			began, ran := time.Now(), testserver.Awake()
 			conn := f.dial()
 			defer func() { _ = conn.Close() }()
 			did := make(chan struct{})

@@ -345,7 +345,7 @@ func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	if _, err := conn.Write(request.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	began, ran := time.Now(), testserver.Awake(t)
+	began, ran := time.Now(), testserver.Awake()
 	answers := bufio.NewReader(conn)
 	if resp, err := http.ReadResponse(answers, nil); err != nil || resp.StatusCode != http.StatusContinue {
 		t.Fatalf("got %+v, %v; want to be asked for the body", resp, err)

@@ -105,7 +105,7 @@ func (w *world) rest(within time.Duration) error {
 	if err := w.settled(within); err != nil {
 		return err
 	}
-	ran := testserver.Awake(w.t) // while the machine stands still nothing moves
+	ran := testserver.Awake() // while the machine stands still nothing moves
 	var since time.Duration
 	var told time.Time
 	var last unrest

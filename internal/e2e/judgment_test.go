@@ -146,7 +146,7 @@ func TestDelayIsKept(t *testing.T) {
 func TestBusyChannelIsJudged(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(3), maxWait(6), answers(speaking("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
-	began, ran := time.Now(), testserver.Awake(t)
+	began, ran := time.Now(), testserver.Awake()
 	var judged time.Duration
 	for ran() < 14*time.Second && len(s.posts()) == 0 {
 		s.workspace.Say(s.general, s.alice.ID, "and another thing")

@@ -34,7 +34,7 @@ func patient(s *settings) { s.ackTimeout = time.Minute }
 // given the request up. An answer that follows later is waited for.
 func (s *system) hears(what string, ask func() *sandbox.Asked) (text string, body []byte) {
 	s.t.Helper()
-	ran := testserver.Awake(s.t)
+	ran := testserver.Awake()
 	asked := ask()
 	if took := ran(); asked.Status != 200 || took >= 3*time.Second {
 		s.t.Errorf("%s: status %d, %q after %s", what, asked.Status, asked.Err, took)

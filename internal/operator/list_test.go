@@ -78,7 +78,7 @@ func testConversations(w *world) {
 	}
 
 	w.stop()
-	ran := testserver.Awake(t)
+	ran := testserver.Awake()
 	all, err := w.Conversations(within(t, 2*time.Second), Filter{Phases: []conversation.Phase{conversation.Waiting}})
 	if err != nil || len(all) == 0 || ran() > 10*time.Second {
 		t.Fatalf("%v, %v after %s", all, err, ran())

@@ -866,7 +866,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	for range workers {
 		<-hanging
 	}
-	ran := testserver.Awake(t)
+	ran := testserver.Awake()
 	stop()
 	if took := ran(); took > 5*time.Second {
 		t.Errorf("it took %v to stop while signals hang", took)

@@ -164,7 +164,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 		group.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			ran := testserver.Awake(t)
+			ran := testserver.Awake()
 			if err := call(ctx); err == nil {
 				errs <- fmt.Errorf("%s: no error from a database that is silent", name)
 			}
