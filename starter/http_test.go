@@ -189,7 +189,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t, hasty)
-			began, ran := time.Now(), testserver.Awake()
+			began, stood := time.Now(), testserver.Still()
 			conn := f.dial()
 			defer func() { _ = conn.Close() }()
 			did := make(chan struct{})
@@ -199,7 +199,7 @@ func TestSlowClients(t *testing.T) {
 				_ = conn.SetReadDeadline(began.Add(hasty.Header / 2))
 			}
 			status := answer(conn)
-			if late := time.Since(began)-ran() > hasty.Header; status != c.want && !(late && status == 0) { // with the machine
+			if late := stood() > hasty.Header; status != c.want && !(late && status == 0) { // with the machine
 				t.Errorf("answered %d, want %d", status, c.want)
 			}
 			f.slack()

@@ -38,11 +38,11 @@ func testConversations(w *world) {
 	// ask asks again where the machine stood still: who answers may have seemed not to.
 	ask := func(f Filter, within time.Duration) (all []Listed, err error) {
 		for still := time.Hour; still > time.Second; {
-			began, ran := time.Now(), testserver.Awake()
+			stood := testserver.Still()
 			ctx, cancel := context.WithTimeout(ctx, within)
 			all, err = w.Conversations(ctx, f)
 			cancel()
-			still = time.Since(began) - ran()
+			still = stood()
 		}
 		return all, err
 	}

@@ -15,6 +15,13 @@ func Awake() (ran func() time.Duration) {
 	return func() time.Duration { return time.Duration(total.Load() - began) }
 }
 
+// Still begins to measure for how long this process does not run, be it that the machine
+// stands still or has no processor for it.
+func Still() (stood func() time.Duration) {
+	began, ran := time.Now(), Awake()
+	return func() time.Duration { return time.Since(began) - ran() }
+}
+
 // awake is for how long the process has run since it was first asked, nanoseconds.
 var awake = sync.OnceValue(func() *atomic.Int64 {
 	const tick = 10 * time.Millisecond
