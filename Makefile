@@ -28,7 +28,7 @@ TEST_TIMEOUT := 15m
 
 # Where make chaos leaves its logs, and how it runs. Of an option given twice the last counts.
 CHAOS := $(CURDIR)/.chaos
-CHAOS_TEST = go test ./internal/chaos -v -count=1 -timeout 3h -artifacts -outputdir $(CHAOS) -args -chaos.long \
+CHAOS_TEST = go test ./test/chaos -v -count=1 -timeout 3h -artifacts -outputdir $(CHAOS) -args -chaos.long \
 	-chaos.messages=10000 -chaos.kills=100 -chaos.rate=5 $(if $(SEED),-chaos.seed=$(SEED))
 
 # Nothing may depend on the machine's zone: all is tested far west of UTC, and what reads,
@@ -66,11 +66,11 @@ test: temporal postgres govulncheck ## every test, on a real Temporal server and
 
 test-browser: temporal chromium axe ## the sandbox's page in a real browser, with the whole system behind it (TESTFLAGS=… is passed on)
 	@echo "Testing the page in Chromium: one to two minutes …"
-	$(GO_TEST) -count=1 -parallel 5 $(TESTFLAGS) ./internal/browser -args -browser.run
+	$(GO_TEST) -count=1 -parallel 5 $(TESTFLAGS) ./test/browser -args -browser.run
 
 screenshots: temporal chromium ## take the pictures of the page in docs/images anew
 	@echo "Taking pictures of the page: half a minute …"
-	go test ./internal/browser -count=1 -run '^TestScreenshots$$' -args -browser.screenshots=$(CURDIR)/docs/images
+	go test ./test/browser -count=1 -run '^TestScreenshots$$' -args -browser.screenshots=$(CURDIR)/docs/images
 
 chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
 	@echo "Killing, freezing and falsifying while people talk: over an hour …"
@@ -81,10 +81,10 @@ chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an
 
 topology: temporal-server postgres ## two starters, three workers and Temporal on Postgres, replaced one by one while people talk
 	@echo "Replacing programs one by one while people talk …"
-	go test ./internal/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
+	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
 
 # Of an option given twice the last counts.
-BENCH = go test ./internal/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
+BENCH = go test ./test/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
 
 bench: temporal temporal-server postgres ## what a message costs and how fast it goes, against floors measured beside it; bench.json (ARGS=-bench.only=door and the like)
 	@echo "Measuring: a quarter of an hour …"

@@ -28,7 +28,7 @@ func TestChaos(t *testing.T) {
 		s.seed = rand.Uint64N(1_000_000_000)
 	}
 	plan := draw(s)
-	t.Logf("seed %d: %d messages at %g a second, %d kills; again with: go test ./internal/chaos -run TestChaos -v -chaos.seed=%d -chaos.messages=%d -chaos.kills=%d -chaos.rate=%g -chaos.temporal=%s -chaos.long=%v",
+	t.Logf("seed %d: %d messages at %g a second, %d kills; again with: go test ./test/chaos -run TestChaos -v -chaos.seed=%d -chaos.messages=%d -chaos.kills=%d -chaos.rate=%g -chaos.temporal=%s -chaos.long=%v",
 		s.seed, s.messages, s.rate, s.kills, s.seed, s.messages, s.kills, s.rate, *flagTemporal, *flagLong)
 	w := build(t, settings{
 		starters: s.starters, workers: s.workers, channels: s.channels, direct: s.direct, people: s.people,

@@ -80,7 +80,7 @@ var stormOf = flag.Int("storm", 0, "measure what a storm of so many mentions in 
 
 // TestMeasureStorm prints how long a mention waits for its answer: with nothing else to
 // do, and while a storm of mentions in another channel is worked off. It is for a
-// machine that does nothing else: go test ./internal/e2e -run MeasureStorm -v -storm 300
+// machine that does nothing else: go test ./test/e2e -run MeasureStorm -v -storm 300
 func TestMeasureStorm(t *testing.T) {
 	if *stormOf == 0 {
 		t.Skip("it measures, and finds no fault: set -storm")

@@ -9,6 +9,6 @@
 // and fail on demand. What came of it is gathered into a record, plain data, which
 // check goes through without knowing how it came about.
 //
-// go test ./internal/chaos runs a short plan; make chaos runs a long one, and what
+// go test ./test/chaos runs a short plan; make chaos runs a long one, and what
 // takes longer still.
 package chaos
