@@ -19,12 +19,12 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
-	"myao/internal/ingest"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
 	"myao/internal/mind"
 	"myao/internal/prompt"
 	"myao/internal/recall"
+	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -155,7 +155,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 		},
 		Missed: &catchup.Reader{
 			Store: s, Slack: client,
-			Recorder: &ingest.Recorder{Store: s, Directory: client, Config: config.Default(), Clock: time.Now, Logger: discard},
+			Recorder: &record.Recorder{Store: s, Directory: client, Config: config.Default(), Clock: time.Now, Logger: discard},
 			First:    24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
 		},
 		Clock: time.Now, Logger: discard,

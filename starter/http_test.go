@@ -22,6 +22,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/testserver"
@@ -65,7 +66,7 @@ func open(t *testing.T, l web.Limits) *front {
 	}
 	s.metrics.MustRegister(collectors.NewGoCollector())
 	s.door.Store(&ingest.Door{
-		Recorder: ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: logger},
+		Recorder: record.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: logger},
 		Relay:    nobody{}, Metrics: ingest.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

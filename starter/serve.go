@@ -16,6 +16,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/record"
 	"myao/internal/relay"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -101,7 +102,7 @@ func (s *starter) work(ctx context.Context) error {
 	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget, Name: names.Name}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
-	recorder := ingest.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
+	recorder := record.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
 	desk, answers, err := s.desk(db, &recorder)
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"myao/activities"
 	"myao/internal/catchup"
 	"myao/internal/conversation"
-	"myao/internal/ingest"
 	"myao/internal/launch"
 	"myao/internal/mind"
+	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/temporal"
@@ -117,7 +117,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		Store: s, Slack: client, Mind: m,
 		Missed: &catchup.Reader{
 			Store: s, Slack: client,
-			Recorder: &ingest.Recorder{Store: s, Directory: client, Config: p.Config, Clock: time.Now, Logger: p.Logger},
+			Recorder: &record.Recorder{Store: s, Directory: client, Config: p.Config, Clock: time.Now, Logger: p.Logger},
 			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},

@@ -14,7 +14,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/ingest"
+	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -45,7 +45,7 @@ func (c *clock) set(at time.Time) {
 
 // recorder is the real one; it notes what it was given, and can be made to fail.
 type recorder struct {
-	*ingest.Recorder
+	*record.Recorder
 	mu    sync.Mutex
 	texts []string
 	fail  func(n int) error // before the event number n, from 0
@@ -134,7 +134,7 @@ func prepare(t *testing.T, o options) *bundle {
 		o.response.MaxMessageAgeSeconds = 12 * 3600
 	}
 	client := slack.New(slack.Config{Token: o.BotToken, APIURL: api.URL + "/api/"})
-	b.recorder = &recorder{Recorder: &ingest.Recorder{
+	b.recorder = &recorder{Recorder: &record.Recorder{
 		Store: db, Directory: client, Config: config.Config{Response: o.response}, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler),
 	}}
 	b.Reader = &Reader{

@@ -50,6 +50,11 @@ func (f File) Label() string {
 	return "[" + kind + ": " + oneLine(f.Name) + "]"
 }
 
+// Conversation is the conversation that the message is in: its thread, or the channel's top level.
+func (m Message) Conversation() Conversation {
+	return Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+}
+
 // Time is when the message was said.
 func (m Message) Time() time.Time { return Time(m.TS) }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"myao/internal/failpoint"
+	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -28,7 +29,7 @@ type Relay interface {
 
 // Door takes in events, and what people ask of the bot by name. All fields are required.
 type Door struct {
-	Recorder
+	record.Recorder
 	Relay   Relay
 	Metrics *Metrics
 	People  People
@@ -121,7 +122,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	failpoint.Here("door: stored")
 	d.Metrics.event(string(event.Kind))
 	if d.Logger.Enabled(ctx, slog.LevelDebug) { // else not even its values are made
-		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", conversationOf(event.Message).ID(), "kind", event.Kind,
+		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", event.Message.Conversation().ID(), "kind", event.Kind,
 			"channel", event.Message.Channel, "ts", event.Message.TS, "targets", len(targets))
 	}
 	d.Relay.Kick(targets...)

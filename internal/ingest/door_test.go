@@ -25,6 +25,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
+	"myao/internal/record"
 	"myao/internal/sandbox"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -132,7 +133,7 @@ func setup(t testing.TB) *bundle {
 	db := storetest.Open(t)
 	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
-		Recorder: Recorder{
+		Recorder: record.Recorder{
 			Store: db, Directory: b.directory, Clock: func() time.Time { return noon },
 			Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
 			Logger: slog.New(slog.DiscardHandler),

@@ -7,7 +7,6 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/config"
-	"myao/internal/conversation"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -33,19 +32,14 @@ func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identit
 		return nil
 	}
 	m := chat.Message{Team: own.TeamID, Channel: r.Channel, TS: r.TS}
-	var outcome string
-	targets, err := d.Store.Record(ctx, m, func(known store.Known) store.Entry {
-		var entry store.Entry
-		entry, outcome = hush(m, known, by(r.User))
-		return entry
-	})
+	targets, outcome, err := d.Hush(ctx, m, r.User)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err
 	}
 	d.Metrics.event("hushed")
 	d.Metrics.order("hush", "done")
-	d.Logger.InfoContext(ctx, "message hushed", "conversation", conversationOf(m).ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
+	d.Logger.InfoContext(ctx, "message hushed", "conversation", m.Conversation().ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
 		"outcome", outcome, "targets", len(targets))
 	d.Relay.Kick(targets...)
 	return nil
@@ -91,30 +85,3 @@ func (d *Door) isBot(ctx context.Context, team, id string) bool {
 	}
 	return user.IsBot
 }
-
-// hush is what the store shall hold once somebody wants no answer to a message: the order,
-// and the change for each conversation in which the message may wait. A message of which
-// no event has come yet waits nowhere; when one comes it finds the order (planner.hushed).
-func hush(m chat.Message, known store.Known, by string) (entry store.Entry, outcome string) {
-	stands := known.Message
-	switch {
-	case stands == nil || !known.Handled:
-		return store.Entry{Order: store.Hush(m, by)}, "kept until the message comes"
-	case stands.Own || stands.Deleted:
-		return store.Entry{}, "nothing waits for such a message"
-	}
-	entry.Order = store.Hush(*stands, by)
-	for _, c := range targets(*stands, known.Addressed) {
-		entry.Changes = append(entry.Changes, hushing(c, *stands, by))
-	}
-	return entry, "passed on"
-}
-
-// hushing is the change for one conversation. With the revision, a message that was hushed
-// and then edited to ask again can be hushed again.
-func hushing(c chat.Conversation, m chat.Message, by string) store.Change {
-	return store.Change{Conversation: c, Change: conversation.Change{TS: m.TS, Kind: conversation.Hushed, Revision: m.Revision, By: by}}
-}
-
-// by is a user of Slack as orders name whoever gave them.
-func by(user string) string { return "slack:" + user }

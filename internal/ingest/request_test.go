@@ -296,36 +296,6 @@ func TestShortcutIsRefused(t *testing.T) {
 	}
 }
 
-// Where Slack does not say whether the bot is in a channel, what it said last counts.
-func TestAbsent(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	for id, member := range map[string]bool{"CIN": true, "COUT": false} {
-		if err := b.Store.SaveChannel(t.Context(), "T1", store.Channel{ID: id, Member: member, Refreshed: noon}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, test := range []struct {
-		channel string
-		err     error
-		want    bool
-	}{
-		{"COUT", nil, false}, // it was invited meanwhile
-		{"CELSEWHERE", nil, true},
-		{"CIN", &slack.Error{Code: "channel_not_found", Kind: slack.Final}, true},
-		{"COUT", &slack.Error{Code: "missing_scope", Kind: slack.Final}, false},
-		{"CIN", &slack.Error{Code: "http_503", Kind: slack.Transient}, false},
-		{"COUT", &slack.Error{Code: "http_503", Kind: slack.Transient}, true},
-		{"CNEW", &slack.Error{Code: "http_503", Kind: slack.Transient}, false},
-		{"COUT", context.DeadlineExceeded, true},
-	} {
-		b.directory.fail(test.err)
-		if got := b.Absent(t.Context(), "T1", test.channel); got != test.want {
-			t.Errorf("%s, %v: absent %v, want %v", test.channel, test.err, got, test.want)
-		}
-	}
-}
-
 // A click that cannot be kept is not acknowledged: whoever clicked learns of it. One in
 // another workspace is, and does nothing.
 func TestShortcutThatCannotBeStored(t *testing.T) {

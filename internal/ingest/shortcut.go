@@ -2,16 +2,12 @@ package ingest
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/config"
-	"myao/internal/conversation"
+	"myao/internal/record"
 	"myao/internal/slack"
-	"myao/internal/store"
 )
 
 // AnswerNow is the callback_id of the message shortcut by which somebody has a message answered.
@@ -53,18 +49,20 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	case begun:
 		return alreadyAsked, "refused", nil
 	}
-	targets, err := d.Store.Record(ctx, m, func(known store.Known) (entry store.Entry) {
-		entry, text = addressing(m, known, store.Order{ID: "slack/" + i.ID, Kind: "answer-now", By: by(i.User)})
-		return entry
-	})
+	targets, outcome, err := d.AnswerNow(ctx, m, "slack/"+i.ID, i.User)
 	if err != nil {
 		return "", "", err
 	}
 	d.Relay.Kick(targets...)
-	if text != comes {
-		return text, "refused", nil
+	switch outcome {
+	case record.OwnMessage:
+		return ownMessage, "refused", nil
+	case record.DeletedMessage:
+		return gone, "refused", nil
+	case record.AlreadyAddressed:
+		return alreadyAsked, "refused", nil
 	}
-	return text, "done", nil
+	return comes, "done", nil
 }
 
 // unwilling is why the bot answers nothing where a message is, whatever it is; or empty.
@@ -75,50 +73,9 @@ func (d *Door) unwilling(ctx context.Context, m chat.Message) (string, error) {
 	if d.Settings(ctx, m.Team, m.Channel).Mode == config.ModeOff {
 		return offHere, nil
 	}
-	until, err := d.Store.SilencedUntil(ctx, targets(m, true)...)
+	until, err := d.Store.SilencedUntil(ctx, record.Conversations(m, true)...)
 	if err != nil || !until.After(d.Clock()) {
 		return "", err
 	}
 	return silencedUntil, nil
-}
-
-// addressing is what the store shall hold once somebody wants a message answered, and what to
-// say about it. Whatever the store knows of the message counts more than what came along.
-func addressing(m chat.Message, known store.Known, order store.Order) (entry store.Entry, text string) {
-	if known.Message != nil {
-		m = *known.Message
-	}
-	switch {
-	case m.Own:
-		return store.Entry{}, ownMessage
-	case m.Deleted:
-		return store.Entry{}, gone
-	case known.Addressed:
-		return store.Entry{}, alreadyAsked
-	}
-	order.Scope, order.Subject = chat.Scope{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}, m.TS
-	entry = store.Entry{Message: &m, Handled: true, Order: &order}
-	for _, c := range targets(m, true) {
-		entry.Changes = append(entry.Changes, store.Change{Conversation: c, Change: conversation.Change{
-			TS: m.TS, Kind: conversation.Addressed, Revision: m.Revision, By: order.By,
-		}})
-	}
-	return entry, comes
-}
-
-// Absent reports whether the bot is not in a channel. Slack is asked, and where it does
-// not answer, what it said last counts; what is not known is taken for a yes.
-func (r *Recorder) Absent(ctx context.Context, team, channel string) bool {
-	ask, cancel := context.WithTimeout(ctx, time.Second) // Slack waits three seconds for its answer
-	defer cancel()
-	c, err := r.Directory.Channel(ask, channel)
-	if err == nil {
-		return !c.Member
-	}
-	if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
-		return refused.Code == "channel_not_found"
-	}
-	r.Logger.WarnContext(ctx, "not known whether the bot is in a channel", "channel", channel, "error", fmt.Errorf("ask Slack: %w", err))
-	known, err := r.Store.Channels(ctx, team, []string{channel})
-	return err == nil && !known[channel].Refreshed.IsZero() && !known[channel].Member
 }

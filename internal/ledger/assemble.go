@@ -79,7 +79,7 @@ func (r rows) said(m store.Kept) Said {
 // at reports whether a conversation is the message's own: what addresses the bot at a
 // channel's top level is passed on twice.
 func (r rows) at(workflowID string, m store.Kept) bool {
-	return workflowID == (chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}).ID()
+	return workflowID == m.Conversation().ID()
 }
 
 func (r rows) decision(d store.Decision) *Decision {

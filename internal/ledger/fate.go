@@ -111,7 +111,7 @@ type event struct {
 // events is what may have ended a message's waiting since it was heard, in order of time.
 func (r rows) events(m store.Kept, heard time.Time) []event {
 	var events []event
-	own := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+	own := m.Conversation()
 	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}.ID()
 	for i, d := range r.decisions {
 		about := d.TriggerTS == m.TS && (d.WorkflowID == own.ID() || d.WorkflowID == thread)

@@ -1,0 +1,84 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/store"
+)
+
+func (p planner) edited() store.Entry {
+	m := p.event.Message
+	if stored := p.known.Message; stored != nil {
+		switch {
+		case stored.Deleted:
+			return store.Entry{}
+		case !later(m.Revision, stored.Revision):
+			return p.complete(*stored)
+		case p.event.Partial:
+			m.Files = stored.Files
+		}
+		m.ThreadTS, m.Name = stored.ThreadTS, cmp.Or(m.Name, stored.Name)
+	}
+	entry := store.Entry{Message: &m, Handled: p.known.Handled}
+	before := p.before(m)
+	kind, relayed := p.classify(m, p.event.Mention)
+	switch {
+	case before.same || !relayed:
+		return entry
+	case kind == conversation.Addressed && p.event.Mention && !before.mention:
+		before.addressed = true // the edit adds a mention, and so asks for an answer
+	default:
+		kind = conversation.Edited
+	}
+	for _, c := range Conversations(m, before.addressed) {
+		entry.Changes = append(entry.Changes, p.change(c, m, kind))
+	}
+	return entry
+}
+
+// previous is what an edit changes.
+type previous struct {
+	same      bool // text and files were those that the edit leaves
+	mention   bool // the text mentioned the bot
+	addressed bool // it was relayed as addressing the bot, so that its thread knows of it
+}
+
+// before describes the message before the edit that made it m. The event tells the text that
+// the edit replaced. The database tells what was relayed, which may be older. Depending on
+// what was recorded, one or the other counts:
+//
+//	recorded of the message             same      mention   addressed
+//	nothing, or read from history       event     event     event
+//	an edit that addressed the bot      event     both      database
+//	its own event                       database  both      database
+//
+// Slack's history may already have the edited text, so that it cannot show what changed.
+func (p planner) before(m chat.Message) previous {
+	e, stored := p.event, p.known.Message
+	told := previous{
+		same:      e.HasPrevious && e.Previous == m.Text,
+		mention:   e.PreviousMention,
+		addressed: e.PreviousMention,
+	}
+	if stored == nil || !p.known.Handled && !p.known.Addressed {
+		return told
+	}
+	known := previous{
+		same:      told.same,
+		mention:   chat.Mentions(stored.Text, p.bot) && (e.PreviousMention || !e.HasPrevious),
+		addressed: p.known.Addressed,
+	}
+	if p.known.Handled {
+		known.same = stored.Text == m.Text && slices.Equal(stored.Files, m.Files)
+	}
+	if p.known.Addressed && conversation.Addresses(m, false, p.settings.Mode) {
+		known.mention = true // where every message addresses the bot, a mention adds nothing
+	}
+	return known
+}
+
+// later compares two revisions. Every edit is later than none.
+func later(a, b string) bool { return chat.Time(a).After(chat.Time(b)) }
