@@ -90,7 +90,7 @@ func TestPostAtOnce(t *testing.T) {
 func TestWhatIsNotPostedAtOnceIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
-		"503": {Status: 503}, "a proxy's 403": {Status: 403}, "connection lost": {Lose: true}, "internal_error": {Error: "internal_error"}, "garbled": {Garble: true},
+		"503": {Status: 503}, "a proxy's 403": {Status: 403}, "connection lost": {LoseAnswer: true}, "internal_error": {Error: "internal_error"}, "garbled": {Garble: true},
 	} {
 		for place := range places {
 			for _, effect := range []bool{true, false} {
@@ -100,7 +100,7 @@ func TestWhatIsNotPostedAtOnceIsPostedOnce(t *testing.T) {
 					task := places[place](b)
 					b.compose(task, "Hello.")
 					fault := fault
-					fault.Method, fault.Times, fault.After = postMessage, 1, effect
+					fault.Method, fault.Times, fault.AfterEffect = postMessage, 1, effect
 					b.workspace.Faults().Add(fault)
 					if got, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err == nil {
 						t.Errorf("at once: got %+v, want an error", got)

@@ -50,7 +50,7 @@ type bench struct {
 	settings  config.ChannelSettings
 	general   string
 	alice     sandbox.User
-	ci        sandbox.Speaker // another app
+	ci        sandbox.App // another app
 }
 
 type benchOption func(*benchSettings)
@@ -115,7 +115,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 	t.Cleanup(b.api.Close)
 	b.alice = b.workspace.AddUser("alice")
 	b.general = b.workspace.AddChannel(sandbox.Public, "general", b.workspace.Bot().UserID, b.alice.ID)
-	b.ci = sandbox.Speaker{BotID: "B0CI", Name: "ci", UserID: "U0CI"}
+	b.ci = sandbox.App{BotID: "B0CI", Name: "ci", UserID: "U0CI"}
 	b.model = llmtest.New(t, o.handler)
 
 	s, err := store.Open(t.Context(), o.url)

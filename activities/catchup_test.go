@@ -120,7 +120,7 @@ func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
 	}{
 		"rate limited":  {sandbox.Fault{Status: 429, RetryAfter: "30"}, typeRateLimited, 30 * time.Second},
 		"unavailable":   {sandbox.Fault{Status: 503}, typeUnavailable, 0},
-		"connection":    {sandbox.Fault{Lose: true}, typeUnavailable, 0},
+		"connection":    {sandbox.Fault{LoseAnswer: true}, typeUnavailable, 0},
 		"key refused":   {sandbox.Fault{Error: "invalid_auth"}, typeFinal, 0},
 		"scope missing": {sandbox.Fault{Error: "missing_scope"}, typeFinal, 0},
 	} {
@@ -153,7 +153,7 @@ func TestCatchUpWithSeveralChannels(t *testing.T) {
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
 	b.sync()
 	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
-	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", When: func(c sandbox.Call) bool {
+	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c sandbox.Call) bool {
 		return c.Args.Get("channel") == b.general
 	}})
 	in := CatchUpInput{Channels: []string{b.general, other}, PauseSeconds: 1}

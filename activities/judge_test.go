@@ -121,14 +121,14 @@ func TestRulesSpareTheModel(t *testing.T) {
 func (b *bench) own(text, thread string) chat.Message {
 	b.t.Helper()
 	own := b.workspace.Bot()
-	ts := b.workspace.SayAsBot(b.general, sandbox.Speaker{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
+	ts := b.workspace.SayAsApp(b.general, sandbox.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
 	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
 }
 
 // bot has another app say something.
 func (b *bench) bot(text string) chat.Message {
 	b.t.Helper()
-	ts := b.workspace.SayAsBot(b.general, b.ci, text)
+	ts := b.workspace.SayAsApp(b.general, b.ci, text)
 	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
 }
 

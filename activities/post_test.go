@@ -82,7 +82,7 @@ func TestPost(t *testing.T) {
 // Whatever Slack or the network does to a call, one message stands in the end.
 func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	t.Parallel()
-	lost := sandbox.Fault{Lose: true}
+	lost := sandbox.Fault{LoseAnswer: true}
 	for name, fault := range map[string]sandbox.Fault{
 		"503":             {Status: 503},
 		"500":             {Status: 500},
@@ -100,7 +100,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 					task := places[place](b)
 					b.compose(task, "Hello.")
 					fault := fault
-					fault.Method, fault.Times, fault.After = postMessage, 1, effect
+					fault.Method, fault.Times, fault.AfterEffect = postMessage, 1, effect
 					b.workspace.Faults().Add(fault)
 					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 					b.postedOnce(task, got, errs, 1)
@@ -113,7 +113,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := newBench(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		for _, fault := range []sandbox.Fault{{Status: 503}, {Lose: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, After: true}} {
+		for _, fault := range []sandbox.Fault{{Status: 503}, {LoseAnswer: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, AfterEffect: true}} {
 			fault.Method, fault.Times = postMessage, 1
 			b.workspace.Faults().Add(fault)
 		}
@@ -125,7 +125,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := newBench(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Lose: true, Hide: 1500 * time.Millisecond})
+		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Hide: 1500 * time.Millisecond})
 		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
 		b.postedOnce(task, got, errs, 1)
 	})
@@ -134,7 +134,7 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 		b := newBench(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
-		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Status: 503})
+		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Status: 503})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 503})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 403})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
@@ -258,7 +258,7 @@ func TestWhatSlackRefusesIsExcused(t *testing.T) {
 	}{
 		"the text":               {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, true, []string{"sorry"}, 2, "posted"},
 		"the first of two parts": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},
-		"the second of two parts": {sandbox.Fault{Error: "msg_too_long", When: func(c sandbox.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
+		"the second of two parts": {sandbox.Fault{Error: "msg_too_long", Match: func(c sandbox.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
 			[]string{"Hello,", "alice."}, true, []string{"hello"}, 2, "pending"},
 		"everything":            {sandbox.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
 		"what nobody waits for": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
@@ -465,7 +465,7 @@ func TestACanceledAttempt(t *testing.T) {
 		"before the call":  {func(_ *bench, s *stoppable, cancel func()) { s.before = cancel }, store.Composed, 0},
 		"after the call":   {func(_ *bench, s *stoppable, cancel func()) { s.after = cancel }, store.Sent, 1},
 		"during the call": {func(b *bench, _ *stoppable, cancel func()) {
-			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Delay: 3 * time.Second})
+			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Delay: 3 * time.Second})
 			go func() {
 				b.await("the effect of the call", func() bool { return len(b.workspace.Posts()) == 1 })
 				cancel()
@@ -552,7 +552,7 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 				b.compose(task, "First.", "Second.")
 				random := rand.New(rand.NewPCG(seed, 7))
 				if seed%2 == 0 {
-					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, After: true, Lose: true, Delay: time.Duration(random.IntN(300)) * time.Millisecond})
+					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Delay: time.Duration(random.IntN(300)) * time.Millisecond})
 				}
 				offsets := []time.Duration{0, time.Duration(random.IntN(50)) * time.Millisecond}
 				var group sync.WaitGroup
@@ -670,7 +670,7 @@ func TestADeletionInTheMiddleOfAReply(t *testing.T) {
 	m := b.say("hello?")
 	task := atTopLevel(m)
 	b.compose(task, "First.", "Second.")
-	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
+	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
 		return strings.Contains(c.Args.Get("text"), "Second")
 	}})
 	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
@@ -817,7 +817,7 @@ func TestAMuteBeforeThePost(t *testing.T) {
 				}},
 				"tried, with an end that is not known": {before: func(b *bench, task Task) { b.begin(b.outbox(task)[0], time.Millisecond) }},
 				"posted in part": {said: []string{"First."}, before: func(b *bench, task Task) {
-					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", When: func(c sandbox.Call) bool {
+					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
 						return strings.Contains(c.Args.Get("text"), "Second")
 					}})
 					if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {

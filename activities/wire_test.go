@@ -26,7 +26,7 @@ type wire struct {
 func newWire(t *testing.T, target string) *wire {
 	t.Helper()
 	w := &wire{}
-	w.url = testserver.Between(t, target, func(program, postgres net.Conn) {
+	w.url = testserver.Intercept(t, target, func(program, postgres net.Conn) {
 		var asked sync.WaitGroup
 		asked.Go(func() { _, _ = io.Copy(postgres, program); _ = postgres.Close() })
 		w.read(program, postgres)

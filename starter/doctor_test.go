@@ -278,7 +278,7 @@ func TestDoctorOfNothing(t *testing.T) {
 			t.Parallel()
 			p := &patient{t: t, env: []string{"TEMPORAL_ADDRESS=" + there}}
 			p.write(there, "postgres://u:0123456789abcdef@"+there+"/db?sslmode=disable", "http://"+there+"/api/", "xoxb-1")
-			ran := testserver.Awake()
+			ran := testserver.MeasureRunning()
 			found, status := p.examine("--url", "https://"+there)
 			if took := ran(); took > 15*time.Second {
 				t.Errorf("it took %s", took)

@@ -103,7 +103,7 @@ func (f *front) slack() {
 	conn := f.dial()
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
 	if status := answer(conn); status != http.StatusOK || ran() > 3*time.Second {
 		f.t.Errorf("Slack is answered %d after %s", status, ran())
@@ -190,7 +190,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t, hasty)
-			began, stood := time.Now(), testserver.Still()
+			began, stood := time.Now(), testserver.MeasureStalls()
 			conn := f.dial()
 			defer func() { _ = conn.Close() }()
 			did := make(chan struct{})

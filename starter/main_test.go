@@ -309,7 +309,7 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 	workspace.Say(general, alice.ID, "hello?")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := workspace.Settle(ctx); err != nil {
+	if err := workspace.AwaitDeliveries(ctx); err != nil {
 		t.Errorf("the event was not acknowledged: %v", err)
 	}
 	if d := workspace.Deliveries(); len(d) == 0 || d[len(d)-1].Err != "" {
@@ -345,7 +345,7 @@ func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	if _, err := conn.Write(request.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	stood := testserver.Still()
+	stood := testserver.MeasureStalls()
 	answers := bufio.NewReader(conn)
 	if resp, err := http.ReadResponse(answers, nil); err != nil || resp.StatusCode != http.StatusContinue {
 		t.Fatalf("got %+v, %v; want to be asked for the body", resp, err)

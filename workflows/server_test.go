@@ -360,7 +360,7 @@ func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stood := testserver.Still()
+	stood := testserver.MeasureStalls()
 	send(1)
 	<-tries
 	send(2)

@@ -27,7 +27,7 @@ func TestWhatWasMissedIsTakenOldestFirst(t *testing.T) {
 		root := b.say(5*days, "an old question")
 		b.say(50*minutes, "one")
 		three := b.say(40*minutes, "three")
-		b.w.SayAsBot(b.channel, sandbox.Speaker{BotID: "B2", Name: "robot"}, "five", sandbox.At(noon.Add(-20*minutes)))
+		b.w.SayAsApp(b.channel, sandbox.App{BotID: "B2", Name: "robot"}, "five", sandbox.At(noon.Add(-20*minutes)))
 		b.w.Say(b.channel, b.w.Bot().UserID, "six", sandbox.At(noon.Add(-19*minutes)))
 		b.w.Join(b.channel, b.w.AddUser("bob").ID)
 		b.say(10*minutes, b.mention("seven"))
@@ -203,9 +203,9 @@ func TestARefusalLeavesTheMark(t *testing.T) {
 		code  string
 		after time.Duration
 	}{
-		"429 on the second page":  {fault: sandbox.Fault{Method: "conversations.history", When: second, Status: 429, RetryAfter: "7"}, code: "ratelimited", after: 7 * time.Second},
-		"an error on the second":  {fault: sandbox.Fault{Method: "conversations.history", When: second, Error: "fatal_error"}, code: "fatal_error"},
-		"garbage on the second":   {fault: sandbox.Fault{Method: "conversations.history", When: second, Garble: true}, code: "unreadable_answer"},
+		"429 on the second page":  {fault: sandbox.Fault{Method: "conversations.history", Match: second, Status: 429, RetryAfter: "7"}, code: "ratelimited", after: 7 * time.Second},
+		"an error on the second":  {fault: sandbox.Fault{Method: "conversations.history", Match: second, Error: "fatal_error"}, code: "fatal_error"},
+		"garbage on the second":   {fault: sandbox.Fault{Method: "conversations.history", Match: second, Garble: true}, code: "unreadable_answer"},
 		"the bot has been thrown": {fault: sandbox.Fault{Method: "conversations.history", Error: "not_in_channel"}, code: "not_in_channel"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestWhatIsSaidWhileHistoryIsRead(t *testing.T) {
 	for i := range 6 {
 		b.say(time.Duration(10-i)*minutes, fmt.Sprint(i))
 	}
-	b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", When: sandbox.LaterPage, Times: 1,
+	b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Match: sandbox.LaterPage, Times: 1,
 		Alter: func(map[string]any) { b.say(minutes, "meanwhile") }})
 	b.catchUp(true)
 	b.wantTaken("0, 1, 2, 3, 4, 5")
@@ -410,7 +410,7 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 				b.w.Edit(b.channel, ts, b.mention("edited"))
 			}
 			pages := 0
-			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", When: func(sandbox.Call) bool {
+			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(sandbox.Call) bool {
 				pages++
 				return pages > 2
 			}})
@@ -524,7 +524,7 @@ func TestAPassThatIsRefusedAgainAndAgainComesToItsEnd(t *testing.T) {
 		want = append(want, fmt.Sprintf("channel said %q", fmt.Sprintf("%d", i)), fmt.Sprintf("thread said %q", fmt.Sprintf("re %d", i)))
 	}
 	var n atomic.Int64
-	b.w.Faults().Add(sandbox.Fault{Status: 429, When: func(sandbox.Call) bool { return n.Add(1)%25 == 0 }})
+	b.w.Faults().Add(sandbox.Fault{Status: 429, Match: func(sandbox.Call) bool { return n.Add(1)%25 == 0 }})
 	refused := 0
 	for more := true; more; {
 		r, err := b.Channel(t.Context(), b.channel, true)

@@ -47,8 +47,8 @@ func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
 			}
 			readers := []*Reader{b.Reader, b.another()}
 			faults := b.w.Faults()
-			faults.Add(sandbox.Fault{Status: 429, RetryAfter: "1", When: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
-			faults.Add(sandbox.Fault{Method: "conversations.replies", Lose: true, When: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
+			faults.Add(sandbox.Fault{Status: 429, RetryAfter: "1", Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
+			faults.Add(sandbox.Fault{Method: "conversations.replies", LoseAnswer: true, Match: func(sandbox.Call) bool { return r.IntN(12) == 0 }})
 			b.recorder.fail = func(int) error {
 				if r.IntN(20) == 0 {
 					return errBroken

@@ -77,10 +77,10 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"at once":                {Error: "missing_scope"},
-		"429 on the second page": {When: sandbox.LaterPage, Status: 429, RetryAfter: "30"},
-		"lost":                   {When: sandbox.LaterPage, Lose: true},
-		"no list":                {When: sandbox.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
-		"a channel without id": {When: sandbox.LaterPage, Alter: func(a map[string]any) {
+		"429 on the second page": {Match: sandbox.LaterPage, Status: 429, RetryAfter: "30"},
+		"lost":                   {Match: sandbox.LaterPage, LoseAnswer: true},
+		"no list":                {Match: sandbox.LaterPage, Alter: func(a map[string]any) { delete(a, "channels") }},
+		"a channel without id": {Match: sandbox.LaterPage, Alter: func(a map[string]any) {
 			a["channels"] = []any{map[string]any{"name": "nameless"}}
 		}},
 		"the same page again": {Alter: func(a map[string]any) {
@@ -142,7 +142,7 @@ func TestAListingGoesOnAfterALimit(t *testing.T) {
 	for i := range 2 {
 		b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), b.w.Bot().UserID)
 	}
-	limit := sandbox.Fault{Method: "users.conversations", When: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "1"}
+	limit := sandbox.Fault{Method: "users.conversations", Match: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "1"}
 	b.w.Faults().Add(limit)
 	began := time.Now()
 	if got, want := b.sync(), (store.Synced{Joined: 3}); got != want {
@@ -179,7 +179,7 @@ func TestGroupsAreListedOnceTheAppMay(t *testing.T) {
 		t.Errorf("%+v, %v", known, err)
 	}
 	b.clock.set(noon.Add(2 * minutes))
-	b.w.Say(group, b.alice, b.mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.Unseen())
+	b.w.Say(group, b.alice, b.mention("in the group"), sandbox.At(noon.Add(minutes)), sandbox.WithoutEvent())
 	if _, err := b.Channel(t.Context(), group, true); err != nil {
 		t.Error(err)
 	}
@@ -244,7 +244,7 @@ func TestAChannelThatWasLeftIsMadePrivate(t *testing.T) {
 		want("within an hour", 2, 0)
 		b.clock.set(noon.Add(hours + minutes))
 		for code, fault := range map[string]sandbox.Fault{ // each asks about both channels, or stops at the first
-			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {Lose: true},
+			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {LoseAnswer: true},
 		} {
 			before := known()
 			fault.Method = "conversations.info"

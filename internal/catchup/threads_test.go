@@ -78,7 +78,7 @@ func TestAThreadThatIsGone(t *testing.T) {
 	}
 	b.say(hours, "missed", sandbox.InThread(there))
 	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "thread_not_found",
-		When: func(c sandbox.Call) bool { return c.Args.Get("ts") == gone }})
+		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == gone }})
 	b.catchUp(true)
 	b.wantTaken("missed")
 	if got := b.marks().ThreadsRead; got != noon {
@@ -108,7 +108,7 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 			before := b.marks()
 			calls := 0
 			off := b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Status: 429, RetryAfter: "9",
-				When: func(sandbox.Call) bool { calls++; return calls > 10 }})
+				Match: func(sandbox.Call) bool { calls++; return calls > 10 }})
 			r, err := b.Channel(t.Context(), b.channel, true)
 			var e *slack.Error
 			if !errors.As(err, &e) || e.RetryAfter != 9*time.Second {
@@ -144,7 +144,7 @@ func TestAThreadThatSlackCannotShow(t *testing.T) {
 	broken := b.say(10*hours, "broken")
 	b.say(2*hours, "reply", sandbox.InThread(broken))
 	b.w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "internal_error",
-		When: func(c sandbox.Call) bool { return c.Args.Get("ts") == broken }})
+		Match: func(c sandbox.Call) bool { return c.Args.Get("ts") == broken }})
 	round := func(at time.Duration) {
 		t.Helper()
 		b.clock.set(noon.Add(at))

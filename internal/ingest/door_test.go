@@ -172,7 +172,7 @@ func (b *bundle) post(t testing.TB, body string, header http.Header, chunked boo
 // door may take comes again, as from Slack.
 func (b *bundle) postTo(t testing.TB, path, body string, header http.Header, chunked bool) (status int, answer string) {
 	t.Helper()
-	stood := testserver.Still()
+	stood := testserver.MeasureStalls()
 	status, answer = b.postOnce(t, path, body, header, chunked)
 	if status == http.StatusServiceUnavailable && stood() > acceptFor/2 {
 		return b.postTo(t, path, body, header, chunked)
@@ -567,7 +567,7 @@ func TestDoorOfAWorkspace(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := w.Settle(ctx); err != nil {
+		if err := w.AwaitDeliveries(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

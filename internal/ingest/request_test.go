@@ -93,7 +93,7 @@ func TestCommandIsAnsweredLater(t *testing.T) {
 	b := setup(t)
 	b.desk.hold = make(chan struct{})
 	body := form("status")
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
 	if took := ran(); status != 200 || said(t, answer) != follows || took > 2900*time.Millisecond {
 		t.Errorf("status %d, %s after %s", status, answer, took)

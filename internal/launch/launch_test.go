@@ -277,7 +277,7 @@ func TestStoreGivesUpWithItsContext(t *testing.T) {
 			var log journal
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			ran := testserver.Awake()
+			ran := testserver.MeasureRunning()
 			if _, err := program(url, &log).Store(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v, want its context's error", err)
 			}

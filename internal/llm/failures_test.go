@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		for _, tt := range tests {
 			s.Forget()
 			s.Handle(func(llmtest.Call) llmtest.Reply { return tt.reply })
-			ran := testserver.Awake()
+			ran := testserver.MeasureRunning()
 			_, err := m.Generate(t.Context(), request())
 			e := failure(t, err)
 			if !errors.Is(err, tt.kind) || e.Retryable() != tt.retry {

@@ -38,7 +38,7 @@ func testConversations(w *world) {
 	// ask asks again where the machine stood still: who answers may have seemed not to.
 	ask := func(f Filter, within time.Duration) (all []Listed, err error) {
 		for still := time.Hour; still > time.Second; {
-			stood := testserver.Still()
+			stood := testserver.MeasureStalls()
 			ctx, cancel := context.WithTimeout(ctx, within)
 			all, err = w.Conversations(ctx, f)
 			cancel()
@@ -90,7 +90,7 @@ func testConversations(w *world) {
 	}
 
 	w.stop()
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	all, err := ask(Filter{Phases: []conversation.Phase{conversation.Waiting}}, 2*time.Second)
 	if err != nil || len(all) == 0 || ran() > 10*time.Second {
 		t.Fatalf("%v, %v after %s", all, err, ran())

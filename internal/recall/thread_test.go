@@ -141,7 +141,7 @@ func TestWhatWasReadBeforeAFailureCounts(t *testing.T) {
 	root := say(12)
 	last := w.Messages(channel)[12].TS
 	b.say(chat.Message{Channel: channel, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
-	w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", When: sandbox.LaterPage})
+	w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", Match: sandbox.LaterPage})
 	c := b.called(channel, root)
 	if got, want := said(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
@@ -155,8 +155,8 @@ func TestFailuresThatPassAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"429": {Status: 429, RetryAfter: "0.05", Times: 2},
-		"503": {Status: 503, Times: 1}, "lost": {Lose: true, Times: 1},
-		"on a later page": {Status: 429, RetryAfter: "0.05", Times: 2, When: sandbox.LaterPage},
+		"503": {Status: 503, Times: 1}, "lost": {LoseAnswer: true, Times: 1},
+		"on a later page": {Status: 429, RetryAfter: "0.05", Times: 2, Match: sandbox.LaterPage},
 	} {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {

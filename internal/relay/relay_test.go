@@ -770,7 +770,7 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	ended := make(chan struct{})
 	b.drained(r, in(2)) // so that the statements are prepared
 	// The database does as it is asked, and its answers wait.
-	proxy.Set(testserver.Mute)
+	proxy.SetMode(testserver.ProxyHoldAnswers)
 	go func() { defer close(ended); _, _ = r.drain(ctx, in(1)) }()
 	b.await("the conversation to be leased", func() bool {
 		var leased int
@@ -781,7 +781,7 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	})
 	cancel()
 	time.Sleep(100 * time.Millisecond) // for the end to be heard
-	proxy.Set(testserver.Passing)
+	proxy.SetMode(testserver.ProxyForward)
 	<-ended
 	if taken, err := direct.Take(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batch); err != nil || len(taken) != 1 {
 		t.Errorf("the next relay takes %d changes, %v; the lease is still held", len(taken), err)
@@ -866,7 +866,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	for range workers {
 		<-hanging
 	}
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	stop()
 	if took := ran(); took > 5*time.Second {
 		t.Errorf("it took %v to stop while signals hang", took)

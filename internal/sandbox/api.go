@@ -68,11 +68,11 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	} else {
 		entry.Fault = true
 	}
-	if !fault.After && !pause(r, fault.Delay) {
+	if !fault.AfterEffect && !pause(r, fault.Delay) {
 		return
 	}
 	var answer reply
-	if !fault.fails() || fault.After {
+	if !fault.fails() || fault.AfterEffect {
 		c := &call{Workspace: w, Values: args, token: token, host: r.Host, hide: fault.Hide}
 		answer = c.do(method)
 		if fault.Alter != nil {
@@ -80,13 +80,13 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 			fault.Alter(answer)
 		}
 	}
-	if fault.After && !pause(r, fault.Delay) {
+	if fault.AfterEffect && !pause(r, fault.Delay) {
 		entry.Status = 0
 		w.record(entry)
 		return
 	}
 	switch {
-	case fault.Lose:
+	case fault.LoseAnswer:
 		entry.Status = 0
 		w.record(entry)
 		panic(http.ErrAbortHandler) // closes the connection and says nothing

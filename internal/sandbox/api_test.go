@@ -173,7 +173,7 @@ func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 			if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
 				return all, pages
 			}
-			b.Say(b.general, b.alice, "meanwhile", Unseen()) // must shift nothing
+			b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) // must shift nothing
 		}
 	}
 	want := append([]string{shown}, reversed(said)...)
@@ -440,12 +440,12 @@ func TestFaultsOfCalls(t *testing.T) {
 		{"429 without", Fault{Status: 429}, 0, func(err error) bool { e, ok := err.(slack.StatusCodeError); return ok && e.Code == 429 }},
 		{"ratelimited over 200", Fault{Error: "ratelimited"}, 0, func(err error) bool { return err.Error() == "ratelimited" }},
 		{"503", Fault{Status: 503}, 0, func(err error) bool { e, ok := err.(slack.StatusCodeError); return ok && e.Code == 503 }},
-		{"503 after", Fault{Status: 503, After: true}, 1, func(err error) bool { e, ok := err.(slack.StatusCodeError); return ok && e.Code == 503 }},
-		{"internal_error after", Fault{Error: "internal_error", After: true}, 1, func(err error) bool { return err.Error() == "internal_error" }},
+		{"503 after", Fault{Status: 503, AfterEffect: true}, 1, func(err error) bool { e, ok := err.(slack.StatusCodeError); return ok && e.Code == 503 }},
+		{"internal_error after", Fault{Error: "internal_error", AfterEffect: true}, 1, func(err error) bool { return err.Error() == "internal_error" }},
 		{"fatal_error", Fault{Error: "fatal_error"}, 0, func(err error) bool { return err.Error() == "fatal_error" }},
-		{"lost", Fault{Lose: true}, 0, func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
-		{"lost after", Fault{Lose: true, After: true}, 1, func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
-		{"garbled after", Fault{Garble: true, After: true}, 1, func(err error) bool { return strings.Contains(err.Error(), "invalid character") }},
+		{"lost", Fault{LoseAnswer: true}, 0, func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
+		{"lost after", Fault{LoseAnswer: true, AfterEffect: true}, 1, func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
+		{"garbled after", Fault{Garble: true, AfterEffect: true}, 1, func(err error) bool { return strings.Contains(err.Error(), "invalid character") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -477,7 +477,7 @@ func TestSlowAnswers(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		b := setup(t, Config{})
-		off := b.Faults().Add(Fault{After: after, Delay: time.Minute, When: func(c Call) bool { return c.Args.Get("text") == "slow" }})
+		off := b.Faults().Add(Fault{AfterEffect: after, Delay: time.Minute, Match: func(c Call) bool { return c.Args.Get("text") == "slow" }})
 		_, _, err := b.api.PostMessageContext(within(t, 300*time.Millisecond), b.general, slack.MsgOptionText("slow", false))
 		if err == nil {
 			t.Error("a slow answer was waited for")
@@ -495,7 +495,7 @@ func TestSlowAnswers(t *testing.T) {
 func TestHiddenForAWhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
-	b.Faults().Add(Fault{Method: "chat.postMessage", Status: 503, After: true, Hide: 150 * time.Millisecond, Times: 1})
+	b.Faults().Add(Fault{Method: "chat.postMessage", Status: 503, AfterEffect: true, Hide: 150 * time.Millisecond, Times: 1})
 	if _, _, err := b.api.PostMessage(b.general, slack.MsgOptionText("x", false)); err == nil {
 		t.Fatal("no error")
 	}

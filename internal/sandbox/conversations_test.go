@@ -159,20 +159,20 @@ func TestBacklog(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
 	b := setup(t, Config{Clock: func() time.Time { return now }})
-	hook := Speaker{BotID: "B0HOOK", Name: "deploys"}
+	hook := App{BotID: "B0HOOK", Name: "deploys"}
 	ago := func(d time.Duration) SayOption { return At(now.Add(-d)) }
 	fresh := b.Say(b.general, b.alice, "now")
 	b.events(t)
 
-	b.Faults().Deaf(true)
+	b.Faults().SuppressEvents(true)
 	root := b.Say(b.general, b.alice, "root", ago(72*time.Hour))
-	other := b.SayAsBot(b.general, hook, "deployed", ago(48*time.Hour))
-	late := b.SayAsBot(b.general, hook, "late", ago(time.Hour), InThread(root))
+	other := b.SayAsApp(b.general, hook, "deployed", ago(48*time.Hour))
+	late := b.SayAsApp(b.general, hook, "late", ago(time.Hour), InThread(root))
 	early := b.Say(b.general, b.bob, "early", ago(24*time.Hour), InThread(root))
 	b.Say(b.general, b.alice, "meanwhile <@"+b.Bot().UserID+">", ago(time.Minute))
 	b.Edit(b.general, root, "Root")
 	b.Delete(b.general, other)
-	b.Faults().Deaf(false)
+	b.Faults().SuppressEvents(false)
 	if events := b.events(t); len(events) != 0 {
 		t.Errorf("heard %v", kinds(events))
 	}
@@ -200,7 +200,7 @@ func TestDeafSparesWhatIsUnderWay(t *testing.T) {
 	b := setup(t, Config{})
 	b.Faults().AddEvent(EventFault{Times: 1, Hold: 1})
 	b.Say(b.general, b.alice, "before")
-	b.Faults().Deaf(true)
+	b.Faults().SuppressEvents(true)
 	b.Say(b.general, b.alice, "unheard")
 	b.Faults().Clear()
 	b.Say(b.general, b.alice, "after")
@@ -258,7 +258,7 @@ func TestFaultsOfReadings(t *testing.T) {
 		{"two pages", Fault{Times: 2, Error: "internal_error"}, [2]any{"internal_error", "internal_error"}},
 		{"until cleared", Fault{Status: 503}, [2]any{"internal_error", "internal_error"}},
 		{"limited", Fault{Times: 1, Status: 429, RetryAfter: "1"}, [2]any{"ratelimited", nil}},
-		{"the second page", Fault{When: LaterPage, Error: "fatal_error"}, [2]any{nil, "fatal_error"}},
+		{"the second page", Fault{Match: LaterPage, Error: "fatal_error"}, [2]any{nil, "fatal_error"}},
 	} {
 		for _, method := range []string{"users.conversations", "conversations.history", "conversations.replies"} {
 			t.Run(c.name+"/"+method, func(t *testing.T) {

@@ -163,8 +163,8 @@ func (d *dispatcher) release() []held {
 	return due
 }
 
-// Release delivers the events that are held back, though nothing follows them.
-func (w *Workspace) Release() {
+// ReleaseHeld delivers the events that are held back, though nothing follows them.
+func (w *Workspace) ReleaseHeld() {
 	w.out.mu.Lock()
 	all := w.out.held
 	w.out.held = nil
@@ -200,8 +200,8 @@ func (d *dispatcher) dispatch(e Event, fault *EventFault) {
 		}
 		reason := d.try(e, 0, "")
 		<-slots
-		if len(fault.Again) > 0 {
-			d.again(e, fault.Again)
+		if len(fault.RedeliverAfter) > 0 {
+			d.again(e, fault.RedeliverAfter)
 		} else if reason != "" {
 			d.retry(e, reason)
 		}
@@ -363,9 +363,9 @@ func (w *Workspace) Deliveries() []Delivery {
 	return slices.Clone(w.out.log)
 }
 
-// Settle waits until every event has been acknowledged or given up. Events that
+// AwaitDeliveries waits until every event has been acknowledged or given up. Events that
 // are held back and have nothing to follow them keep it waiting: see Release.
-func (w *Workspace) Settle(ctx context.Context) error {
+func (w *Workspace) AwaitDeliveries(ctx context.Context) error {
 	return w.Await(ctx, func() bool {
 		w.out.mu.Lock()
 		defer w.out.mu.Unlock()

@@ -9,5 +9,5 @@
 // documentation (or the public report) that describes it.
 //
 // Faults make it misbehave on purpose: Fault for the Web API, EventFault for
-// deliveries, Deaf for a time in which nobody listens.
+// deliveries, SuppressEvents for a time in which no event is delivered.
 package sandbox

@@ -17,17 +17,17 @@ type Event struct {
 	TS, EventTS string
 	User        string
 	Text        string
-	// Twin is set on both events of a mention: the message and the app_mention.
-	Twin bool
-	Body []byte // the whole envelope, JSON
+	// Mention is set on both events of a mention: the message and the app_mention.
+	Mention bool
+	Body    []byte // the whole envelope, JSON
 }
 
-// MessageTwin chooses the message event of a mention, MentionTwin its app_mention.
+// MentionMessage matches the message event of a mention, AppMention its app_mention.
 // Dropping one leaves the other.
-func MessageTwin(e Event) bool { return e.Twin && e.Type == "message" }
+func MentionMessage(e Event) bool { return e.Mention && e.Type == "message" }
 
-// MentionTwin chooses the app_mention of a mention.
-func MentionTwin(e Event) bool { return e.Twin && e.Type == "app_mention" }
+// AppMention matches the app_mention event of a mention.
+func AppMention(e Event) bool { return e.Mention && e.Type == "app_mention" }
 
 // messageEvent is the inner event of everything that happens to messages
 // (docs.slack.dev/reference/events/message).
@@ -60,7 +60,7 @@ type changeEvent struct {
 func (w *Workspace) emitMessage(c *Channel, m *Message) {
 	wire := messageEvent{Message: *w.bare(c, m), Channel: c.ID, EventTS: m.TS, ChannelType: c.Kind}
 	twin := w.mentioned(c, m)
-	w.emitAs(c, m.TS, wire, Event{Type: "message", Subtype: m.Subtype, TS: m.TS, User: m.User, Text: m.Text, Twin: twin})
+	w.emitAs(c, m.TS, wire, Event{Type: "message", Subtype: m.Subtype, TS: m.TS, User: m.User, Text: m.Text, Mention: twin})
 	if twin {
 		w.emitMention(c, m, m.TS)
 	}
@@ -87,14 +87,14 @@ func (w *Workspace) emitMention(c *Channel, m *Message, eventTS string) {
 	if m.Blocks != nil {
 		inner["blocks"] = m.Blocks
 	}
-	w.emitAs(c, eventTS, inner, Event{Type: "app_mention", TS: m.TS, User: m.User, Text: m.Text, Twin: true})
+	w.emitAs(c, eventTS, inner, Event{Type: "app_mention", TS: m.TS, User: m.User, Text: m.Text, Mention: true})
 }
 
 func (w *Workspace) emitChanged(c *Channel, eventTS string, m, before *Message) {
 	w.emitAs(c, eventTS, changeEvent{
 		Type: "message", Subtype: "message_changed", Message: w.bare(c, m), PreviousMessage: w.bare(c, before),
 		Hidden: true, Channel: c.ID, ChannelType: c.Kind, TS: eventTS, EventTS: eventTS,
-	}, Event{Type: "message", Subtype: "message_changed", TS: m.TS, User: m.User, Text: m.Text, Twin: w.mentioned(c, m)})
+	}, Event{Type: "message", Subtype: "message_changed", TS: m.TS, User: m.User, Text: m.Text, Mention: w.mentioned(c, m)})
 	if m.Edited != nil && w.mentioned(c, m) {
 		// Every edit of a message that mentions the bot fires app_mention once more,
 		// with the message's old ts and an edited field; a corrected typo does so,

@@ -85,8 +85,8 @@ func TestShapesOfMessages(t *testing.T) {
 	b.Say(b.general, b.alice, "look", WithFile("cat.png", "image/png"))
 	b.Say(b.general, b.alice, "waves", Me())
 	b.Say(b.general, b.bob, "for all", InThread(root), Broadcast())
-	b.SayAsBot(b.general, Speaker{BotID: "B0HOOK", Name: "deploys"}, "done")
-	b.SayAsBot(b.general, Speaker{BotID: "B0APP", Name: "helper", UserID: "U0APP"}, "done")
+	b.SayAsApp(b.general, App{BotID: "B0HOOK", Name: "deploys"}, "done")
+	b.SayAsApp(b.general, App{BotID: "B0APP", Name: "helper", UserID: "U0APP"}, "done")
 	b.Join(b.general, guest)
 	b.Say(b.general, guest, "hello from outside")
 	if _, _, err := b.api.PostMessage(b.general, slack.MsgOptionText("I, <@"+b.Bot().UserID+">", false)); err != nil {
@@ -247,12 +247,12 @@ func TestFaultsOfEvents(t *testing.T) {
 		say   []string
 		want  []string
 	}{
-		{"dropped", EventFault{When: plain, Drop: true}, []string{"0", "1"}, []string{"message 1"}},
-		{"late", EventFault{When: plain, Delay: 60 * time.Millisecond}, []string{"0", "1"}, []string{"message 1", "message 0"}},
-		{"out of order", EventFault{When: plain, Hold: 2}, []string{"0", "1", "2", "3"}, []string{"message 1", "message 2", "message 0", "message 3"}},
-		{"twice, later", EventFault{When: plain, Again: []time.Duration{60 * time.Millisecond}}, []string{"0", "1"}, []string{"message 0", "message 1", "message 0 retry 1 http_timeout"}},
-		{"only the message", EventFault{When: MentionTwin, Drop: true}, []string{"<@U0BOT>"}, []string{"message <@U0BOT>"}},
-		{"only the mention", EventFault{When: MessageTwin, Drop: true}, []string{"<@U0BOT>"}, []string{"app_mention <@U0BOT>"}},
+		{"dropped", EventFault{Match: plain, Drop: true}, []string{"0", "1"}, []string{"message 1"}},
+		{"late", EventFault{Match: plain, Delay: 60 * time.Millisecond}, []string{"0", "1"}, []string{"message 1", "message 0"}},
+		{"out of order", EventFault{Match: plain, Hold: 2}, []string{"0", "1", "2", "3"}, []string{"message 1", "message 2", "message 0", "message 3"}},
+		{"twice, later", EventFault{Match: plain, RedeliverAfter: []time.Duration{60 * time.Millisecond}}, []string{"0", "1"}, []string{"message 0", "message 1", "message 0 retry 1 http_timeout"}},
+		{"only the message", EventFault{Match: AppMention, Drop: true}, []string{"<@U0BOT>"}, []string{"message <@U0BOT>"}},
+		{"only the mention", EventFault{Match: MentionMessage, Drop: true}, []string{"<@U0BOT>"}, []string{"app_mention <@U0BOT>"}},
 		{"once", EventFault{Times: 1, Drop: true}, []string{"0", "1"}, []string{"message 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestWhatIsHeldBackCanBeReleased(t *testing.T) {
 	if err := b.Await(t.Context(), func() bool { return len(b.Deliveries()) == 1 }); err != nil {
 		t.Fatal(err)
 	}
-	b.Release()
+	b.ReleaseHeld()
 	var got []any
 	for _, e := range b.events(t) {
 		got = append(got, e.Event["text"])

@@ -21,7 +21,7 @@ func Example() {
 	general := w.AddChannel(sandbox.Public, "general", alice.ID, w.Bot().UserID)
 	question := w.Say(general, alice.ID, "anybody there?")
 
-	w.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, After: true, Lose: true})
+	w.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, AfterEffect: true, LoseAnswer: true})
 	api := slack.New("xoxb-test", slack.OptionAPIURL(server.URL+"/api/"))
 	_, _, err := api.PostMessage(general, slack.MsgOptionTS(question), slack.MsgOptionText("yes", false))
 

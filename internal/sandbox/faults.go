@@ -24,13 +24,13 @@ type Call struct {
 // then what happens to them.
 type Fault struct {
 	Method string          // empty: every method
-	When   func(Call) bool // nil: every call
+	Match  func(Call) bool // nil: every call
 	Times  int             // so many calls; 0: until cleared
 
-	// After lets the call do its work first: a message is posted, and then the
+	// AfterEffect lets the call do its work first: a message is posted, and then the
 	// answer goes wrong. Slack does this: internal_error and fatal_error "may have"
 	// had their effect (docs.slack.dev/reference/methods/chat.postMessage, errors).
-	After bool
+	AfterEffect bool
 	// Delay passes before the answer; with After between the effect and the answer.
 	Delay time.Duration
 	// Status is the HTTP status: 429, 500, 503 …
@@ -39,8 +39,8 @@ type Fault struct {
 	RetryAfter string
 	// Error is answered as ok:false; with Status 0, over 200.
 	Error string
-	// Lose closes the connection without an answer.
-	Lose bool
+	// LoseAnswer closes the connection without an answer.
+	LoseAnswer bool
 	// Garble answers with something that is no JSON.
 	Garble bool
 	// Alter changes the call's own answer, as by leaving out a field. It may also make
@@ -57,19 +57,19 @@ type Fault struct {
 func LaterPage(c Call) bool { return c.Args.Get("cursor") != "" }
 
 // fails reports whether the answer is other than the call's own.
-func (f *Fault) fails() bool { return f.Status != 0 || f.Error != "" || f.Lose || f.Garble }
+func (f *Fault) fails() bool { return f.Status != 0 || f.Error != "" || f.LoseAnswer || f.Garble }
 
 // EventFault is what goes wrong with deliveries.
 type EventFault struct {
-	When  func(Event) bool // nil: every event
+	Match func(Event) bool // nil: every event
 	Times int              // so many events; 0: until cleared
 
 	Drop  bool          // never delivered
 	Delay time.Duration // delivered so much later; the others do not wait
 	Hold  int           // delivered after so many later events: out of order
-	// Again redelivers the event after each of these pauses, as a retry with the
+	// RedeliverAfter redelivers the event after each of these pauses, as a retry with the
 	// same event_id, though it was acknowledged.
-	Again []time.Duration
+	RedeliverAfter []time.Duration
 
 	// name is as in Fault.
 	name string
@@ -83,10 +83,10 @@ type Faults struct {
 	events []*EventFault
 }
 
-// Deaf begins or ends a time in which nobody hears of what happens, neither then nor later:
+// SuppressEvents begins or ends a time in which nobody hears of what happens, neither then nor later:
 // what is said stands in history alone. Whatever was under way before arrives, which a Drop
 // would swallow: it meets an event when its turn has come, not when it happens.
-func (f *Faults) Deaf(on bool) { f.deaf.Store(on) }
+func (f *Faults) SuppressEvents(on bool) { f.deaf.Store(on) }
 
 // Add switches a fault of the Web API on. The returned function switches it off.
 func (f *Faults) Add(fault Fault) (off func()) {
@@ -150,7 +150,7 @@ func (f *Faults) takeCall(call Call) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, fault := range f.calls {
-		if fault.Method != "" && fault.Method != call.Method || fault.When != nil && !fault.When(call) {
+		if fault.Method != "" && fault.Method != call.Method || fault.Match != nil && !fault.Match(call) {
 			continue
 		}
 		if fault.Times == 1 {
@@ -167,7 +167,7 @@ func (f *Faults) takeEvent(e Event) *EventFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, fault := range f.events {
-		if fault.When != nil && !fault.When(e) {
+		if fault.Match != nil && !fault.Match(e) {
 			continue
 		}
 		if fault.Times == 1 {

@@ -34,14 +34,14 @@ func WithFile(name, mimetype string) SayOption {
 	return func(s *saying) { s.files = append(s.files, File{Name: name, Title: name, Mimetype: mimetype}) }
 }
 
-// Unseen delivers no event, as for what was said while nobody listened.
-func Unseen() SayOption { return func(s *saying) { s.unseen = true } }
+// WithoutEvent delivers no event, as for what was said while nobody listened.
+func WithoutEvent() SayOption { return func(s *saying) { s.unseen = true } }
 
 // At dates the message; its ts is the first free one from then on.
 func At(t time.Time) SayOption { return func(s *saying) { s.at = t } }
 
-// Speaker is another app that posts messages.
-type Speaker struct {
+// App is another app that posts messages.
+type App struct {
 	BotID, Name string
 	// UserID is the app's user. Empty: an incoming webhook or classic bot, whose
 	// messages have the subtype bot_message and no user
@@ -63,8 +63,8 @@ func (w *Workspace) Say(channel, user, text string, opts ...SayOption) string {
 	return w.say(channel, m, opts)
 }
 
-// SayAsBot posts a message of another app and returns its ts.
-func (w *Workspace) SayAsBot(channel string, by Speaker, text string, opts ...SayOption) string {
+// SayAsApp posts a message of another app and returns its ts.
+func (w *Workspace) SayAsApp(channel string, by App, text string, opts ...SayOption) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := &Message{Type: "message", User: by.UserID, BotID: by.BotID, Text: text}

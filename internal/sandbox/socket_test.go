@@ -86,7 +86,7 @@ func TestSocketMode(t *testing.T) {
 	if s := next(); s.text != "while away" {
 		t.Errorf("got %+v after a reconnect", s)
 	}
-	if err := b.Settle(within(t, time.Minute)); err != nil {
+	if err := b.AwaitDeliveries(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	b.mu.Lock()

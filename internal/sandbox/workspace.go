@@ -100,8 +100,8 @@ type Workspace struct {
 	posts     []Post
 	calls     []Call
 	ephemeral []Post
-	asked     map[string]*Asked // by response_url
-	said      map[*Asked][]Said
+	asked     map[string]*Interaction // by response_url
+	said      map[*Interaction][]Response
 	host      string        // by which the Web API was called last
 	changed   chan struct{} // closed and replaced whenever something happened
 }
@@ -136,8 +136,8 @@ func New(cfg Config) *Workspace {
 		bot:     Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
 		faults:  &Faults{},
 		hub:     newHub(),
-		asked:   map[string]*Asked{},
-		said:    map[*Asked][]Said{},
+		asked:   map[string]*Interaction{},
+		said:    map[*Interaction][]Response{},
 		changed: make(chan struct{}),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())

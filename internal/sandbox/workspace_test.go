@@ -84,7 +84,7 @@ func setup(t *testing.T, cfg Config) *bench {
 // events waits until nothing is on its way and returns what arrived since the last time.
 func (b *bench) events(t *testing.T) []received {
 	t.Helper()
-	if err := b.Settle(within(t, time.Minute)); err != nil {
+	if err := b.AwaitDeliveries(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	b.mu.Lock()
@@ -134,7 +134,7 @@ func TestTimestampsAreUniqueAndIncreaseWithAClockThatStands(t *testing.T) {
 	if want := "1767323045.0000"; last[:len(want)] != want {
 		t.Errorf("ts = %s, want it to begin with %s", last, want)
 	}
-	old := b.Say(b.general, b.alice, "backlog", At(at.Add(-time.Hour)), Unseen())
+	old := b.Say(b.general, b.alice, "backlog", At(at.Add(-time.Hour)), WithoutEvent())
 	if got := b.Messages(b.general)[0].TS; got != old {
 		t.Errorf("first message is %s, want the backdated %s", got, old)
 	}

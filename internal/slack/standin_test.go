@@ -117,7 +117,7 @@ func TestHistoryOfTheStandIn(t *testing.T) {
 			gone := w.Say(general, alice, "gone")
 			under := w.Say(general, alice, "under", sandbox.InThread(gone))
 			w.Delete(general, gone)
-			hook := w.SayAsBot(general, sandbox.Speaker{BotID: "B0HOOK", Name: "deploys"}, "deployed")
+			hook := w.SayAsApp(general, sandbox.App{BotID: "B0HOOK", Name: "deploys"}, "deployed")
 			shown := w.Say(general, alice, "shown", sandbox.InThread(root), sandbox.Broadcast())
 			w.Rename(general, "commons")
 			own, err := c.Identity(t.Context())

@@ -132,13 +132,13 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	m := said(at(1), "")
 	db.record(t, m, keep(m, conversation.Said))
 
-	p.Set(testserver.Gone)
+	p.SetMode(testserver.ProxyClose)
 	for name, call := range calls(db.Store) {
 		if err := within(t, 10*time.Second, name, call); err == nil {
 			t.Errorf("%s: no error from a database that is gone", name)
 		}
 	}
-	p.Set(testserver.Passing)
+	p.SetMode(testserver.ProxyForward)
 	works := func(when string) {
 		t.Helper()
 		deadline := time.Now().Add(30 * time.Second)
@@ -154,7 +154,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	}
 	works("after it came back")
 
-	p.Set(testserver.Silent)
+	p.SetMode(testserver.ProxyBlackhole)
 	var group sync.WaitGroup
 	errs := make(chan error, 64)
 	for name, call := range calls(db.Store) {
@@ -164,7 +164,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 		group.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			ran := testserver.Awake()
+			ran := testserver.MeasureRunning()
 			if err := call(ctx); err == nil {
 				errs <- fmt.Errorf("%s: no error from a database that is silent", name)
 			}
@@ -184,8 +184,8 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	for err := range errs {
 		t.Error(err)
 	}
-	p.Set(testserver.Gone)
-	p.Set(testserver.Passing)
+	p.SetMode(testserver.ProxyClose)
+	p.SetMode(testserver.ProxyForward)
 	works("after the silence")
 	if got := direct.count(t, "messages", "TRUE"); got != 2 {
 		t.Errorf("%d messages, want 2", got)

@@ -304,7 +304,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 		}()
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		ran := testserver.Awake()
+		ran := testserver.MeasureRunning()
 		if _, err := db.Record(ctx, m, keep(m, conversation.Said)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who gives up is told %v", err)
 		}

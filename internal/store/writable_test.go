@@ -21,7 +21,7 @@ func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, sqliteURL(t))
 	unlock := testserver.LockSQLite(t, db.sqlite)
-	began, ran := time.Now(), testserver.Awake()
+	began, ran := time.Now(), testserver.MeasureRunning()
 	if err := db.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "write to database: sqlite3: database is locked") {
 		t.Errorf("locked: %v", err)
 	}

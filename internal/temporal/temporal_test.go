@@ -457,7 +457,7 @@ func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
 	c := connect(t, l.Addr().String(), "default")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	if err := (Sender{Client: c, Attributes: never}).Send(ctx, chat.Conversation{Team: "T1", Channel: "C1"}, signal("1.1"), "r"); err == nil {
 		t.Error("sent to nobody")
 	}

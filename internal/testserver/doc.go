@@ -14,7 +14,7 @@
 // The servers die with the test binary, too, however it dies: on Linux the
 // kernel sees to it.
 //
-// A machine that many share may stand still for seconds. Awake measures what shall take no
+// A machine that many share may stand still for seconds. MeasureRunning measures what shall take no
 // longer than a time; a wait by which nothing is measured is a long one.
 package testserver
 

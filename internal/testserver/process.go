@@ -70,7 +70,7 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 func (p *process) stop(signal syscall.Signal) { _ = p.end(signal, stopTimeout) }
 
 // end is stop with a time of the caller's. It returns how the process ended, and
-// ErrSlow for one that had to be killed.
+// ErrStopTimeout for one that had to be killed.
 func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	_ = p.cmd.Process.Signal(signal)
 	select {
@@ -79,7 +79,7 @@ func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	case <-time.After(within):
 		_ = p.cmd.Process.Kill()
 		<-p.done
-		return ErrSlow
+		return ErrStopTimeout
 	}
 }
 

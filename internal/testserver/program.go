@@ -48,8 +48,8 @@ type Program struct {
 	frozen  bool
 }
 
-// ErrSlow is what Stop returns for a program that had to be killed.
-var ErrSlow = errors.New("did not stop within 30 s")
+// ErrStopTimeout is what Stop returns for a program that had to be killed.
+var ErrStopTimeout = errors.New("did not stop within 30 s")
 
 // NewProgram is a program that has not been started. It writes what it says to
 // output, and is killed at the test's end.
@@ -75,7 +75,7 @@ func (p *Program) Start() {
 func (p *Program) Kill() { _ = p.end(syscall.SIGKILL, stopTimeout) }
 
 // Stop ends the process as an operator does, and returns how it ended. What has
-// not ended within 30 s is killed: ErrSlow.
+// not ended within 30 s is killed: ErrStopTimeout.
 func (p *Program) Stop() error { return p.end(syscall.SIGTERM, 30*time.Second) }
 
 func (p *Program) end(signal syscall.Signal, within time.Duration) error {
@@ -110,8 +110,8 @@ func (p *Program) Ended() <-chan struct{} {
 	return p.process.done
 }
 
-// ID is the process id; 0 while the program is down.
-func (p *Program) ID() int {
+// PID is the process id; 0 while the program is down.
+func (p *Program) PID() int {
 	if p.process == nil {
 		return 0
 	}

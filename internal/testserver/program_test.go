@@ -39,7 +39,7 @@ func TestAProgram(t *testing.T) {
 		}
 		return false
 	}
-	if p.ID() != 0 || p.Ended() != nil {
+	if p.PID() != 0 || p.Ended() != nil {
 		t.Error("it runs before it was started")
 	}
 	p.Start()
@@ -57,7 +57,7 @@ func TestAProgram(t *testing.T) {
 	if !goesOn() {
 		t.Error("it does not go on")
 	}
-	if err := p.Stop(); err == nil || errors.Is(err, testserver.ErrSlow) {
+	if err := p.Stop(); err == nil || errors.Is(err, testserver.ErrStopTimeout) {
 		t.Errorf("it stopped with %v, want exit status 3", err)
 	}
 	p.Start()
@@ -69,7 +69,7 @@ func TestAProgram(t *testing.T) {
 	default:
 		t.Error("it outlives its kill")
 	}
-	if p.ID() != 0 || p.Stop() != nil {
+	if p.PID() != 0 || p.Stop() != nil {
 		t.Error("a program that is down is not")
 	}
 }

@@ -14,47 +14,47 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	turn  *sync.Cond // the state has changed
-	state ProxyState
+	state ProxyMode
 	conns []net.Conn
 }
 
-// ProxyState is what becomes of what is sent.
-type ProxyState string
+// ProxyMode is what becomes of what is sent.
+type ProxyMode string
 
 const (
 	// Passing: it arrives.
-	Passing ProxyState = "passing"
+	ProxyForward ProxyMode = "passing"
 	// Silent: it is lost, as on a machine that is cut off: no answer, and no word that there will be none.
-	Silent ProxyState = "silent"
+	ProxyBlackhole ProxyMode = "silent"
 	// Mute: the server hears it, and its answers wait until the state is another.
-	Mute ProxyState = "mute"
+	ProxyHoldAnswers ProxyMode = "mute"
 	// Gone: connections are closed, those that are made as well.
-	Gone ProxyState = "gone"
+	ProxyClose ProxyMode = "gone"
 )
 
 // NewProxy stands before the Postgres at an address, and passes everything. It ends with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	p := &Proxy{state: Passing}
+	p := &Proxy{state: ProxyForward}
 	p.turn = sync.NewCond(&p.mu)
-	p.URL = Between(t, target, func(client, server net.Conn) {
+	p.URL = Intercept(t, target, func(client, server net.Conn) {
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
-		if p.state == Gone {
+		if p.state == ProxyClose {
 			_, _ = client.Close(), server.Close()
 		}
 		p.mu.Unlock()
 		go p.copy(server, client, false)
 		p.copy(client, server, true)
 	})
-	t.Cleanup(func() { p.Set(Gone) })
+	t.Cleanup(func() { p.SetMode(ProxyClose) })
 	return p
 }
 
-// Between stands before the Postgres at an address until the test ends, and returns the
+// Intercept stands before the Postgres at an address until the test ends, and returns the
 // address by which that is reached through it. Of each connection of a client it makes one
 // to the server; to carry what is sent from one to the other, and to close both, is carry's.
-func Between(t testing.TB, target string, carry func(client, server net.Conn)) string {
+func Intercept(t testing.TB, target string, carry func(client, server net.Conn)) string {
 	t.Helper()
 	u, err := url.Parse(target)
 	if err != nil {
@@ -92,10 +92,10 @@ func (p *Proxy) copy(to, from net.Conn, answers bool) {
 	for {
 		n, err := from.Read(buf)
 		p.mu.Lock()
-		for answers && p.state == Mute {
+		for answers && p.state == ProxyHoldAnswers {
 			p.turn.Wait()
 		}
-		silent := p.state == Silent
+		silent := p.state == ProxyBlackhole
 		p.mu.Unlock()
 		if err != nil {
 			return
@@ -109,13 +109,13 @@ func (p *Proxy) copy(to, from net.Conn, answers bool) {
 	}
 }
 
-// Set changes the state, for what is under way as well.
-func (p *Proxy) Set(state ProxyState) {
+// SetMode changes the state, for what is under way as well.
+func (p *Proxy) SetMode(state ProxyMode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = state
 	p.turn.Broadcast()
-	if state == Gone {
+	if state == ProxyClose {
 		for _, c := range p.conns {
 			_ = c.Close()
 		}

@@ -23,10 +23,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// CollectSeldom is how StartTemporalOnPostgres has the server collect its garbage, as in
+// TemporalGCEnv is how StartTemporalOnPostgres has the server collect its garbage, as in
 // docker-compose.yml: by itself a busy one does so every few seconds, each time with both of two
 // processors for up to a quarter of a second.
-var CollectSeldom = []string{"GOGC=800", "GOMEMLIMIT=1600MiB"}
+var TemporalGCEnv = []string{"GOGC=800", "GOMEMLIMIT=1600MiB"}
 
 // StartTemporalOnPostgres starts a Temporal server, all of its services in one
 // process, that keeps its state in two databases of a Postgres server. It has the
@@ -53,7 +53,7 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 		s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		s.command = func() *exec.Cmd {
 			cmd := exec.Command(server, "--config-file", config, "--allow-no-auth", "start")
-			cmd.Env = append(without("TEMPORAL_"), CollectSeldom...)
+			cmd.Env = append(without("TEMPORAL_"), TemporalGCEnv...)
 			return cmd
 		}
 		s.found = s.register

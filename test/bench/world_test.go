@@ -75,7 +75,7 @@ func (s *servers) settings(b *bench) string {
 	}
 	told := fmt.Sprintf("Temporal %s, %d shards, on %s", cluster.GetServerVersion(), cluster.GetHistoryShardCount(), cluster.GetPersistenceStore())
 	if s.temporalDB != "" {
-		told += ", " + strings.Join(testserver.CollectSeldom, ", ")
+		told += ", " + strings.Join(testserver.TemporalGCEnv, ", ")
 	}
 	for _, p := range []struct{ of, url string }{{"the bot's", s.postgres.URL}, {"Temporal's", s.temporalDB}} {
 		if p.url == "" {

@@ -66,7 +66,7 @@ func (f *figures) reckon() {
 	w := f.world
 	w.t.Helper()
 	w.workspace.Faults().Clear()
-	w.workspace.Release()
+	w.workspace.ReleaseHeld()
 	w.mind.behave()
 	began := time.Now()
 	f.settle("people had stopped", func() error { return w.rest(settleFor) })
@@ -108,7 +108,7 @@ func (f *figures) mischief(ctx context.Context, began time.Time) {
 		name := slackFault(fault)
 		fault.Times = p.times
 		f.world.story.Printf("Slack fails %d times: %s", p.times, name)
-		fault.When = func(sandbox.Call) bool {
+		fault.Match = func(sandbox.Call) bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.slack[name]++

@@ -21,27 +21,27 @@ var slackFaults = []sandbox.Fault{
 	{Method: "chat.postMessage", Status: 429},
 	{Method: "chat.postMessage", Status: 500},
 	{Method: "chat.postMessage", Status: 503},
-	{Method: "chat.postMessage", Lose: true},
+	{Method: "chat.postMessage", LoseAnswer: true},
 	{Method: "chat.postMessage", Error: "fatal_error"},
-	{Method: "chat.postMessage", After: true, Status: 500},
-	{Method: "chat.postMessage", After: true, Status: 503},
-	{Method: "chat.postMessage", After: true, Lose: true},
-	{Method: "chat.postMessage", After: true, Garble: true},
-	{Method: "chat.postMessage", After: true, Error: "internal_error"},
-	{Method: "chat.postMessage", After: true, Status: 503, Hide: time.Second},
-	{Method: "chat.postMessage", After: true, Lose: true, Hide: time.Second},
+	{Method: "chat.postMessage", AfterEffect: true, Status: 500},
+	{Method: "chat.postMessage", AfterEffect: true, Status: 503},
+	{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true},
+	{Method: "chat.postMessage", AfterEffect: true, Garble: true},
+	{Method: "chat.postMessage", AfterEffect: true, Error: "internal_error"},
+	{Method: "chat.postMessage", AfterEffect: true, Status: 503, Hide: time.Second},
+	{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Hide: time.Second},
 	{Method: "chat.postMessage", Delay: 2 * time.Second},
 	{Method: "conversations.history", Status: 500},
 	{Method: "conversations.history", Status: 429, RetryAfter: "1"},
-	{Method: "conversations.replies", Lose: true},
+	{Method: "conversations.replies", LoseAnswer: true},
 	{Method: "conversations.replies", Status: 503},
 	{Method: "conversations.replies", Garble: true},
 	{Method: "auth.test", Status: 503},
-	{Method: "auth.test", Lose: true},
+	{Method: "auth.test", LoseAnswer: true},
 	{Method: "users.info", Status: 500},
 	{Method: "users.conversations", Error: "internal_error"},
-	{Method: "chat.postMessage", After: true, Delay: 12 * time.Second},
-	{Method: "chat.postMessage", After: true, Delay: 12 * time.Second, Hide: time.Second},
+	{Method: "chat.postMessage", AfterEffect: true, Delay: 12 * time.Second},
+	{Method: "chat.postMessage", AfterEffect: true, Delay: 12 * time.Second, Hide: time.Second},
 }
 
 const slowSlackFaults = 2
@@ -49,13 +49,13 @@ const slowSlackFaults = 2
 func slackFault(f sandbox.Fault) string {
 	var b strings.Builder
 	b.WriteString(f.Method)
-	if f.After {
+	if f.AfterEffect {
 		b.WriteString(" done, then")
 	}
 	switch {
 	case f.Status != 0:
 		fmt.Fprintf(&b, " %d", f.Status)
-	case f.Lose:
+	case f.LoseAnswer:
 		b.WriteString(" connection lost")
 	case f.Garble:
 		b.WriteString(" no JSON")

@@ -46,7 +46,7 @@ func hear(messages []said, deliveries []sandbox.Delivery) {
 			first(&m.deletionHeard, d)
 		case d.EventTS == d.TS:
 			first(&m.heard, d)
-		case d.Twin && !m.edited.IsZero() && d.At.After(m.edited):
+		case d.Mention && !m.edited.IsZero() && d.At.After(m.edited):
 			first(&m.editHeard, d)
 		}
 	}

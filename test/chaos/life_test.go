@@ -102,7 +102,7 @@ func TestThousandIdleConversations(t *testing.T) {
 // memory notes how much memory the programs hold.
 func (f *figures) memory(when string) {
 	for _, p := range f.world.processes() {
-		said, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.ID())).Output()
+		said, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.PID())).Output()
 		if err != nil {
 			f.world.t.Errorf("memory of %s: %v", p.name, err)
 			continue

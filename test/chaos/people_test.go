@@ -81,7 +81,7 @@ func (p *people) say(a act) {
 	}
 	p.disturb(a.upset, func(e sandbox.Event) bool { return e.Text == text })
 	if a.kind == stranger {
-		m.ts = w.SayAsBot(m.channel, sandbox.Speaker{BotID: "B0OTHER", Name: "ci", UserID: ""}, text, options...)
+		m.ts = w.SayAsApp(m.channel, sandbox.App{BotID: "B0OTHER", Name: "ci", UserID: ""}, text, options...)
 	} else {
 		m.ts = w.Say(m.channel, p.w.users[a.user], text, options...)
 	}
@@ -93,7 +93,7 @@ func (p *people) say(a act) {
 
 // disturb has something happen to the events that are chosen.
 func (p *people) disturb(how upset, which func(sandbox.Event) bool) {
-	f := sandbox.EventFault{When: which, Times: 2}
+	f := sandbox.EventFault{Match: which, Times: 2}
 	switch how {
 	case delivered:
 		return
@@ -102,11 +102,11 @@ func (p *people) disturb(how upset, which func(sandbox.Event) bool) {
 	case twinDropped:
 		// One or the other of the two events of a mention; where there is only one, none.
 		f.Drop, f.Times = true, 1
-		f.When = func(e sandbox.Event) bool { return which(e) && e.Twin }
+		f.Match = func(e sandbox.Event) bool { return which(e) && e.Mention }
 	case delayed:
 		f.Delay = 500*time.Millisecond + time.Duration(len(p.order)%5)*700*time.Millisecond
 	case again:
-		f.Again = []time.Duration{0, 1500 * time.Millisecond}
+		f.RedeliverAfter = []time.Duration{0, 1500 * time.Millisecond}
 	case held:
 		f.Hold, f.Times = 1+len(p.order)%4, 1
 	}

@@ -105,7 +105,7 @@ func (w *world) rest(within time.Duration) error {
 	if err := w.settled(within); err != nil {
 		return err
 	}
-	ran := testserver.Awake() // while the machine stands still nothing moves
+	ran := testserver.MeasureRunning() // while the machine stands still nothing moves
 	var since time.Duration
 	var told time.Time
 	var last unrest
@@ -170,7 +170,7 @@ func (w *world) about(ids []string) string {
 func (w *world) settled(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
-	if err := w.workspace.Settle(ctx); err != nil {
+	if err := w.workspace.AwaitDeliveries(ctx); err != nil {
 		return fmt.Errorf("events still to be delivered after %s: %w", within, err)
 	}
 	return nil

@@ -231,7 +231,7 @@ func (w *world) await(what string, within time.Duration, done func() bool) {
 
 // waits reports whether done holds in time.
 func (w *world) waits(within time.Duration, done func() bool) bool {
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {

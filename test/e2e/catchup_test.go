@@ -45,12 +45,12 @@ func TestSaidWhileDown(t *testing.T) {
 		s.starter.stop()
 		s.worker.stop()
 
-		top := s.workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.Unseen())
-		s.workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.Unseen())
-		s.workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.Unseen())
+		top := s.workspace.Say(s.general, s.alice.ID, s.mention("at the top level?"), sandbox.WithoutEvent())
+		s.workspace.Say(s.general, s.alice.ID, s.mention("in an old thread?"), sandbox.InThread(known), sandbox.WithoutEvent())
+		s.workspace.Say(s.general, s.alice.ID, s.mention("under an old message?"), sandbox.InThread(untouched), sandbox.WithoutEvent())
 		direct := s.workspace.AddChannel(sandbox.DM, "", s.alice.ID)
-		s.workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.Unseen()) // the first one there is
-		later := s.workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.Unseen())
+		s.workspace.Say(direct, s.alice.ID, "in a direct message?", sandbox.WithoutEvent()) // the first one there is
+		later := s.workspace.Say(s.general, s.bob.ID, "and nothing of interest", sandbox.WithoutEvent())
 
 		s.worker.start()
 		s.starter.start()
@@ -73,9 +73,9 @@ func TestSaidWhileDown(t *testing.T) {
 func TestLiveMessageDoesNotHideTheGap(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600))
-	s.workspace.Faults().Deaf(true)
+	s.workspace.Faults().SuppressEvents(true)
 	missed := s.workspace.Say(s.general, s.alice.ID, s.mention("can you hear me?"))
-	s.workspace.Faults().Deaf(false)
+	s.workspace.Faults().SuppressEvents(false)
 	s.heard(s.general, s.workspace.Say(s.general, s.bob.ID, "the line is back"))
 	if out := s.catchUp(workflows.CatchUpInput{}); out.Taken != 1 || out.New != 1 {
 		t.Errorf("caught up: %+v; want one message that was not known, and taken", out)
@@ -100,7 +100,7 @@ func TestStoredIsNotHandled(t *testing.T) {
 				}
 				return llmtest.Text("Here I am.")
 			}))
-			root := s.workspace.Say(s.general, s.bob.ID, "a thread", sandbox.Unseen())
+			root := s.workspace.Say(s.general, s.bob.ID, "a thread", sandbox.WithoutEvent())
 			fault := sandbox.EventFault{Delay: 12 * time.Second, Times: 2} // the message and its app_mention
 			if !late {
 				fault = sandbox.EventFault{Drop: true, Times: 2}
@@ -125,7 +125,7 @@ func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(300), maxWait(600), channels("channels: {general: {max_message_age_seconds: 3600}}"))
 	now := time.Now()
-	old := s.workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.Unseen())
+	old := s.workspace.Say(s.general, s.alice.ID, s.mention("two hours ago?"), sandbox.At(now.Add(-2*time.Hour)), sandbox.WithoutEvent())
 	random := s.workspace.AddChannel(sandbox.Public, "random", s.alice.ID, s.bob.ID)
 	before := s.workspace.Say(random, s.alice.ID, s.mention("are you in here?"))
 	s.workspace.Join(random, s.workspace.Bot().UserID)
@@ -134,7 +134,7 @@ func TestOldIsStoredAndNotAnswered(t *testing.T) {
 	}
 	s.heard(s.general, old)
 	s.heard(random, before)
-	missed := s.workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.Unseen())
+	missed := s.workspace.Say(random, s.alice.ID, s.mention("and now?"), sandbox.WithoutEvent())
 	s.catchUp(workflows.CatchUpInput{})
 	s.await("the answer", 20*time.Second, func() bool { return s.answered(missed) == 1 })
 	s.never("an answer to what is old", 4*time.Second, func() bool { return len(s.posts()) > 1 })

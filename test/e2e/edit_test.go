@@ -14,7 +14,7 @@ func TestEditThatAddsAMention(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(8), answers(speaking("here", llmtest.No("not asked"))))
 	ts := s.workspace.Say(s.general, s.alice.ID, "can you help?")
-	if err := s.workspace.Settle(t.Context()); err != nil {
+	if err := s.workspace.AwaitDeliveries(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.workspace.Edit(s.general, ts, s.mention("can you help?"))

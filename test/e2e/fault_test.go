@@ -21,13 +21,13 @@ import (
 func TestSlackFailsAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
-		"503":                 {After: true, Status: 503},
-		"connection lost":     {After: true, Lose: true},
-		"internal_error":      {After: true, Error: "internal_error"},
-		"answer is no JSON":   {After: true, Garble: true},
-		"hidden for a second": {After: true, Status: 503, Hide: time.Second},
-		"slow past timeout":   {After: true, Delay: 12 * time.Second},
-		"hidden past timeout": {After: true, Delay: 12 * time.Second, Hide: 15 * time.Second},
+		"503":                 {AfterEffect: true, Status: 503},
+		"connection lost":     {AfterEffect: true, LoseAnswer: true},
+		"internal_error":      {AfterEffect: true, Error: "internal_error"},
+		"answer is no JSON":   {AfterEffect: true, Garble: true},
+		"hidden for a second": {AfterEffect: true, Status: 503, Hide: time.Second},
+		"slow past timeout":   {AfterEffect: true, Delay: 12 * time.Second},
+		"hidden past timeout": {AfterEffect: true, Delay: 12 * time.Second, Hide: 15 * time.Second},
 	} {
 		fault.Method, fault.Times = "chat.postMessage", 1
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSlackFailsWithoutEffect(t *testing.T) {
 		"429 without":          {Status: 429},
 		"ratelimited":          {Error: "ratelimited"},
 		"503":                  {Status: 503},
-		"connection lost":      {Lose: true},
+		"connection lost":      {LoseAnswer: true},
 		"fatal_error":          {Error: "fatal_error"},
 	} {
 		fault.Method, fault.Times = "chat.postMessage", 2
@@ -297,7 +297,7 @@ func TestStopsInTheMiddleOfAPost(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"that takes a while":        {Delay: 3 * time.Second},
-		"whose answer takes longer": {After: true, Delay: 3 * time.Second},
+		"whose answer takes longer": {AfterEffect: true, Delay: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

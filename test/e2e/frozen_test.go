@@ -25,7 +25,7 @@ func TestFrozenWorker(t *testing.T) {
 		when  func(*system, *question) bool
 	}{
 		"after the effect": {
-			sqlite, sandbox.Fault{After: true, Delay: 2 * time.Second},
+			sqlite, sandbox.Fault{AfterEffect: true, Delay: 2 * time.Second},
 			func(s *system, _ *question) bool { return len(s.posts()) == 1 },
 		},
 		"before the effect": {

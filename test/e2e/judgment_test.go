@@ -146,7 +146,7 @@ func TestDelayIsKept(t *testing.T) {
 func TestBusyChannelIsJudged(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t), quiet(3), maxWait(6), answers(speaking("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
-	began, ran := time.Now(), testserver.Awake()
+	began, ran := time.Now(), testserver.MeasureRunning()
 	var judged time.Duration
 	for ran() < 14*time.Second && len(s.posts()) == 0 {
 		s.workspace.Say(s.general, s.alice.ID, "and another thing")
@@ -225,13 +225,13 @@ func TestChannelModes(t *testing.T) {
 		}
 		return n
 	}
-	alert := sandbox.Speaker{BotID: "B0ALERT", Name: "alerts"}
+	alert := sandbox.App{BotID: "B0ALERT", Name: "alerts"}
 	ts := s.workspace.Say(loud, alice, "no question at all")
 	s.workspace.Say(asked, alice, "is anybody there?")
 	s.workspace.Say(silent, alice, s.mention("you there?"))
 	s.workspace.Say(direct, alice, "hello")
-	s.workspace.SayAsBot(robots, alert, "disk full")
-	s.workspace.SayAsBot(s.general, alert, "disk full")
+	s.workspace.SayAsApp(robots, alert, "disk full")
+	s.workspace.SayAsApp(s.general, alert, "disk full")
 	s.await("answers", 30*time.Second, func() bool { return in(loud) == 1 && in(direct) == 1 && in(robots) == 1 })
 	for _, p := range s.posts() {
 		switch {

@@ -83,7 +83,7 @@ func (s *system) under(t *testing.T) *system {
 // otherBot answers each post of ours in a channel, until it is stopped.
 func (s *system) otherBot(channel string, answer func(p sandbox.Post, say func(string, ...sandbox.SayOption))) (stop func()) {
 	s.t.Helper()
-	other := sandbox.Speaker{BotID: "B0OTHER", Name: "other", UserID: s.workspace.AddUser("other-" + channel).ID}
+	other := sandbox.App{BotID: "B0OTHER", Name: "other", UserID: s.workspace.AddUser("other-" + channel).ID}
 	stopped := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -93,7 +93,7 @@ func (s *system) otherBot(channel string, answer func(p sandbox.Post, say func(s
 			for _, p := range s.postsIn(channel)[seen:] {
 				seen++
 				answer(p, func(text string, options ...sandbox.SayOption) {
-					s.workspace.SayAsBot(channel, other, text, options...)
+					s.workspace.SayAsApp(channel, other, text, options...)
 				})
 			}
 			select {

@@ -65,7 +65,7 @@ func TestRedelivery(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
 		s := start(t, url, quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
-		s.workspace.Faults().AddEvent(sandbox.EventFault{Again: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
+		s.workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
 		s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 		s.workspace.Say(s.general, s.bob.ID, "a question?")
@@ -77,10 +77,10 @@ func TestRedelivery(t *testing.T) {
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.EventFault{
-		"only the mention":    {When: sandbox.MessageTwin, Drop: true},
-		"only the message":    {When: sandbox.MentionTwin, Drop: true},
-		"the message is late": {When: sandbox.MessageTwin, Delay: 4 * time.Second},
-		"the mention is late": {When: sandbox.MentionTwin, Delay: 4 * time.Second},
+		"only the mention":    {Match: sandbox.MentionMessage, Drop: true},
+		"only the message":    {Match: sandbox.AppMention, Drop: true},
+		"the message is late": {Match: sandbox.MentionMessage, Delay: 4 * time.Second},
+		"the mention is late": {Match: sandbox.AppMention, Delay: 4 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

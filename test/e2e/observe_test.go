@@ -46,7 +46,7 @@ func TestWhatTheProgramsTell(t *testing.T) {
 			}
 			return reply
 		}))
-	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", After: true, Lose: true, Times: 1})
+	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
 	address := s.worker.listens()
 	s.await("the worker to be ready", 30*time.Second, func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
 

@@ -166,7 +166,7 @@ func (s *system) refuseTheSecondHalf(q *question) {
 		}
 		return n
 	}
-	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", When: func(c sandbox.Call) bool {
+	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", Times: 1, Status: 429, RetryAfter: "4", Match: func(c sandbox.Call) bool {
 		return c.Args.Get("channel") == q.channel && strings.Contains(c.Args.Get("text"), "second half")
 	}})
 	q.say(s)

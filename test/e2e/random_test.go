@@ -42,8 +42,8 @@ func TestKilledAtRandom(t *testing.T) {
 		channels = append(channels, s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), s.workspace.Bot().UserID, s.alice.ID))
 	}
 	faults := []sandbox.Fault{
-		{After: true, Status: 503}, {After: true, Lose: true}, {After: true, Error: "internal_error"}, {After: true, Garble: true},
-		{Status: 429, RetryAfter: "1"}, {Status: 500}, {Lose: true}, {Error: "fatal_error"}, {After: true, Status: 500, Hide: time.Second},
+		{AfterEffect: true, Status: 503}, {AfterEffect: true, LoseAnswer: true}, {AfterEffect: true, Error: "internal_error"}, {AfterEffect: true, Garble: true},
+		{Status: 429, RetryAfter: "1"}, {Status: 500}, {LoseAnswer: true}, {Error: "fatal_error"}, {AfterEffect: true, Status: 500, Hide: time.Second},
 	}
 	open := map[string]bool{}
 	for i := range 36 {
@@ -60,7 +60,7 @@ func TestKilledAtRandom(t *testing.T) {
 			s.workspace.Faults().Add(fault)
 		}
 		if chance(15) {
-			s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Again: []time.Duration{0, time.Second}})
+			s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, RedeliverAfter: []time.Duration{0, time.Second}})
 		}
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 		if chance(12) {

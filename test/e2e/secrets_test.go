@@ -199,7 +199,7 @@ func TestSecretsStayInside(t *testing.T) {
 		{Method: "chat.postMessage", Error: "invalid_auth", Times: 1},
 		{Method: "chat.postMessage", Error: "the token " + botToken + " may not say " + replyWord, Times: 1},
 		{Method: "chat.postMessage", Status: http.StatusInternalServerError, Times: 1},
-		{Method: "chat.postMessage", After: true, Lose: true, Times: 1},
+		{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1},
 		{Method: "conversations.replies", Error: "missing_scope", Times: 1},
 	} {
 		s.workspace.Faults().Add(fault)

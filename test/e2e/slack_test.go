@@ -15,14 +15,14 @@ import (
 // typed has somebody type something after /myao and returns the answer, which has come in time.
 func (s *system) typed(channel, user, text string) string {
 	s.t.Helper()
-	said, _ := s.hears(text, func() *sandbox.Asked { return s.workspace.Command(channel, user, "/myao "+text) })
+	said, _ := s.hears(text, func() *sandbox.Interaction { return s.workspace.Command(channel, user, "/myao "+text) })
 	return said
 }
 
 // clicked has somebody use the shortcut on a message and returns what is said about it.
 func (s *system) clicked(channel, user, ts string) string {
 	s.t.Helper()
-	said, _ := s.hears("shortcut", func() *sandbox.Asked { return s.workspace.Shortcut(channel, user, ts, "answer_now") })
+	said, _ := s.hears("shortcut", func() *sandbox.Interaction { return s.workspace.Shortcut(channel, user, ts, "answer_now") })
 	return said
 }
 
@@ -32,15 +32,15 @@ func patient(s *settings) { s.ackTimeout = time.Minute }
 
 // hears is the answer to a request, and what was sent. It fails the test if Slack would have
 // given the request up. An answer that follows later is waited for.
-func (s *system) hears(what string, ask func() *sandbox.Asked) (text string, body []byte) {
+func (s *system) hears(what string, ask func() *sandbox.Interaction) (text string, body []byte) {
 	s.t.Helper()
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	asked := ask()
 	if took := ran(); asked.Status != 200 || took >= 3*time.Second {
 		s.t.Errorf("%s: status %d, %q after %s", what, asked.Status, asked.Err, took)
 	}
 	s.await("the answer to "+what, 20*time.Second, func() bool {
-		for _, said := range s.workspace.Said(asked) {
+		for _, said := range s.workspace.Responses(asked) {
 			text = said.Text
 		}
 		return text != "" && !strings.HasPrefix(text, "I am on it.")
@@ -90,12 +90,12 @@ func TestCommandInSlack(t *testing.T) {
 			s.holds(s.typed(s.general, s.bob.ID, "status"), "Nothing waits here.", "I am silent here until")
 
 			s.holds(s.typed(s.general, s.bob.ID, "unmute"), "may speak")
-			muted, request := s.hears("mute", func() *sandbox.Asked { return s.workspace.Command(s.general, s.bob.ID, "/myao mute") })
+			muted, request := s.hears("mute", func() *sandbox.Interaction { return s.workspace.Command(s.general, s.bob.ID, "/myao mute") })
 			s.holds(muted, "I am silent")
 			s.holds(s.typed(s.general, s.bob.ID, "unmute"), "may speak")
 			if name == "http" {
 				// The signed request was taken down on its way, and comes again.
-				if status, _, err := s.workspace.Resend(t.Context(), "commands", request); status != 200 || err != nil {
+				if status, _, err := s.workspace.PostSignedForm(t.Context(), "commands", request); status != 200 || err != nil {
 					t.Errorf("again: status %d, %v", status, err)
 				}
 			}

@@ -239,7 +239,7 @@ func (s *system) ready() {
 // await fails the test unless done holds in time.
 func (s *system) await(what string, within time.Duration, done func() bool) {
 	s.t.Helper()
-	ran := testserver.Awake()
+	ran := testserver.MeasureRunning()
 	for ; !done(); time.Sleep(50 * time.Millisecond) {
 		if ran() > within {
 			s.t.Fatalf("waited %s for %s\n%s", within, what, s.story())

@@ -44,9 +44,9 @@ func TestOpenAI(t *testing.T) {
 func TestCalledIntoAThread(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t))
-	root := s.workspace.Say(s.general, s.alice.ID, "the-root", sandbox.Unseen())
+	root := s.workspace.Say(s.general, s.alice.ID, "the-root", sandbox.WithoutEvent())
 	for i := range 30 {
-		s.workspace.Say(s.general, s.bob.ID, fmt.Sprintf("reply-%02d", i), sandbox.InThread(root), sandbox.Unseen())
+		s.workspace.Say(s.general, s.bob.ID, fmt.Sprintf("reply-%02d", i), sandbox.InThread(root), sandbox.WithoutEvent())
 	}
 	s.workspace.Say(s.general, s.alice.ID, s.mention("what do you think?"), sandbox.InThread(root))
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })

@@ -103,7 +103,7 @@ func composeFaults(t *testing.T, text string) (f faults) {
 	f.want(slices.ContainsFunc(project.Services["postgres"].Configs, func(c types.ServiceConfigObjConfig) bool {
 		return strings.HasPrefix(c.Target, "/docker-entrypoint-initdb.d/")
 	}), "Postgres makes no roles")
-	for _, setting := range testserver.CollectSeldom {
+	for _, setting := range testserver.TemporalGCEnv {
 		name, want, _ := strings.Cut(setting, "=")
 		got := project.Services["temporal"].Environment[name]
 		f.want(got != nil && *got == want, "temporal is not as it is measured: %s", setting)

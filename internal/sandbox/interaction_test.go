@@ -57,7 +57,7 @@ func TestCommandByHTTP(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if said := b.Said(asked); asked.Status != 200 || asked.Err != "" || len(said) != 1 || said[0].Text != "at once" || said[0].Late {
+	if said := b.Responses(asked); asked.Status != 200 || asked.Err != "" || len(said) != 1 || said[0].Text != "at once" || said[0].Late {
 		t.Errorf("%+v said %+v", asked, said)
 	}
 	for i := range answersMost + 1 {
@@ -70,7 +70,7 @@ func TestCommandByHTTP(t *testing.T) {
 			t.Errorf("answer %d: status %d, want %d", i+1, resp.StatusCode, want)
 		}
 	}
-	if said := b.Said(asked); len(said) != 1+answersMost || !said[1].Late || len(b.Ephemeral()) != len(said) {
+	if said := b.Responses(asked); len(said) != 1+answersMost || !said[1].Late || len(b.Ephemeral()) != len(said) {
 		t.Errorf("said %+v", said)
 	}
 
@@ -101,7 +101,7 @@ func TestCommandBySocket(t *testing.T) {
 		}
 	})
 	asked := b.Command(b.general, b.alice, "/myao status")
-	if said := b.Said(asked); asked.Status != 200 || asked.Took > 3*time.Second || len(said) != 1 || said[0].Text != "you said status" {
+	if said := b.Responses(asked); asked.Status != 200 || asked.Took > 3*time.Second || len(said) != 1 || said[0].Text != "you said status" {
 		t.Errorf("%+v said %+v", asked, said)
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Awake begins to measure for how long this process runs, which is less than what passes
+// MeasureRunning begins to measure for how long this process runs, which is less than what passes
 // where the machine stands still meanwhile, as one that is shared may do for seconds. It is
 // for what shall take no longer than a time; what shall take no less passes by any clock.
-func Awake() (ran func() time.Duration) {
+func MeasureRunning() (ran func() time.Duration) {
 	total := awake()
 	began := total.Load()
 	return func() time.Duration { return time.Duration(total.Load() - began) }
 }
 
-// Still begins to measure for how long this process does not run, be it that the machine
+// MeasureStalls begins to measure for how long this process does not run, be it that the machine
 // stands still or has no processor for it.
-func Still() (stood func() time.Duration) {
-	began, ran := time.Now(), Awake()
+func MeasureStalls() (stood func() time.Duration) {
+	began, ran := time.Now(), MeasureRunning()
 	return func() time.Duration { return time.Since(began) - ran() }
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Asked is one use of a slash command or a message shortcut.
-type Asked struct {
+// Interaction is one use of a slash command or a message shortcut.
+type Interaction struct {
 	User, Channel string
 	// Body is the signed form, as it was sent; in Socket Mode the object in its place.
 	Body []byte
@@ -27,8 +27,8 @@ type Asked struct {
 	used int
 }
 
-// Said is something that the app said to who asked.
-type Said struct {
+// Response is something that the app said to who asked.
+type Response struct {
 	Text string `json:"text"`
 	// Type is ephemeral or in_channel; empty is ephemeral.
 	Type string `json:"response_type"`
@@ -44,9 +44,9 @@ const answersMost = 5
 
 // Command has somebody type a slash command, such as "/myao status", and returns once the
 // app has acknowledged it, or Slack would have given up.
-func (w *Workspace) Command(channel, user, typed string) *Asked {
+func (w *Workspace) Command(channel, user, typed string) *Interaction {
 	name, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
-	return w.ask(channel, user, "slash_commands", func(a *Asked, c *Channel, u *User, trigger string) map[string]any {
+	return w.ask(channel, user, "slash_commands", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
 		return map[string]any{
 			"token": "sandbox-verification-token", "team_id": w.cfg.Team, "team_domain": "sandbox",
 			"channel_id": c.ID, "channel_name": wireName(c), "user_id": u.ID, "user_name": u.Name,
@@ -70,8 +70,8 @@ func wireName(c *Channel) string {
 
 // Shortcut has somebody use a message shortcut
 // (docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload).
-func (w *Workspace) Shortcut(channel, user, ts, callback string) *Asked {
-	return w.ask(channel, user, "interactive", func(a *Asked, c *Channel, u *User, trigger string) map[string]any {
+func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
+	return w.ask(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
 		payload := map[string]any{
 			"type": "message_action", "token": "sandbox-verification-token", "action_ts": w.nextTS(),
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
@@ -88,8 +88,8 @@ func (w *Workspace) Shortcut(channel, user, ts, callback string) *Asked {
 
 // ask makes a request of what describe says, and delivers it. Nobody is asked twice:
 // Slack tells whoever asked that it failed.
-func (w *Workspace) ask(channel, user, kind string, describe func(*Asked, *Channel, *User, string) map[string]any) *Asked {
-	a := &Asked{User: user, Channel: channel, Err: "channel or user not found"}
+func (w *Workspace) ask(channel, user, kind string, describe func(*Interaction, *Channel, *User, string) map[string]any) *Interaction {
+	a := &Interaction{User: user, Channel: channel, Err: "channel or user not found"}
 	w.mu.Lock()
 	c, u := w.channel(channel), w.user(user)
 	if c == nil || u == nil {
@@ -126,14 +126,14 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Asked, *Chann
 	}
 	w.notify()
 	w.mu.Unlock()
-	if said := (Said{}); status == http.StatusOK && json.Unmarshal(answer, &said) == nil {
+	if said := (Response{}); status == http.StatusOK && json.Unmarshal(answer, &said) == nil {
 		w.answer(a, said)
 	}
 	return a
 }
 
 // post sends a request as a form, beside the address of events.
-func (w *Workspace) post(ctx context.Context, a *Asked, kind string, fields map[string]any, object []byte) (int, []byte, error) {
+func (w *Workspace) post(ctx context.Context, a *Interaction, kind string, fields map[string]any, object []byte) (int, []byte, error) {
 	form, path := url.Values{}, "interactions"
 	if kind == "slash_commands" {
 		path = "commands"
@@ -144,19 +144,19 @@ func (w *Workspace) post(ctx context.Context, a *Asked, kind string, fields map[
 		form.Set("payload", string(object))
 	}
 	a.Body = []byte(form.Encode())
-	return w.Resend(ctx, path, a.Body)
+	return w.PostSignedForm(ctx, path, a.Body)
 }
 
-// Resend posts a signed form to one of the addresses beside that of events (commands or
+// PostSignedForm posts a signed form to one of the addresses beside that of events (commands or
 // interactions), as whoever took a request down on its way might.
-func (w *Workspace) Resend(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
+func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	header := w.Sign(body, time.Now())
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return w.out.sendTo(ctx, path, body, header)
 }
 
 // answer keeps what the app said, and shows it to who asked.
-func (w *Workspace) answer(a *Asked, said Said) {
+func (w *Workspace) answer(a *Interaction, said Response) {
 	if said.Text == "" {
 		return
 	}
@@ -170,11 +170,11 @@ func (w *Workspace) answer(a *Asked, said Said) {
 	w.notify()
 }
 
-// Said is what the app has said so far to who asked, oldest first.
-func (w *Workspace) Said(a *Asked) []Said {
+// Responses is what the app has said so far to who asked, oldest first.
+func (w *Workspace) Responses(a *Interaction) []Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]Said(nil), w.said[a]...)
+	return append([]Response(nil), w.said[a]...)
 }
 
 // serveResponse takes answers at a response_url.
@@ -191,7 +191,7 @@ func (w *Workspace) serveResponse(rw http.ResponseWriter, r *http.Request) {
 		a.used++
 	}
 	w.mu.Unlock()
-	said := Said{Late: true}
+	said := Response{Late: true}
 	if refusal == "" && json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&said) != nil {
 		refusal = "invalid_payload"
 	}
