@@ -12,28 +12,28 @@ import (
 // Channel is what the file says of one channel. Nil and empty inherit.
 type Channel struct {
 	// Mode is when the bot speaks here; empty is ModeJudge.
-	Mode Mode `mapstructure:"mode"`
+	Mode Mode `yaml:"mode"`
 	// Bots is what other bots' messages set off here; empty is BotsIgnore.
-	Bots Bots `mapstructure:"bots"`
+	Bots Bots `yaml:"bots"`
 	// Persona is added to the persona's system prompt here.
-	Persona string `mapstructure:"persona"`
+	Persona string `yaml:"persona"`
 	// Model writes the replies here, in place of agents.response's, of the same provider.
-	Model string `mapstructure:"model"`
+	Model string `yaml:"model"`
 	// TimeZone is the IANA name of the channel's zone: that of its days and quiet hours.
 	// Empty is Config.TimeZone.
-	TimeZone string `mapstructure:"time_zone"`
+	TimeZone string `yaml:"time_zone"`
 
 	// The rest stands in for the keys of Response, in the same units.
 
-	MinWaitSeconds       *int     `mapstructure:"min_wait_seconds"`
-	JitterRatio          *float64 `mapstructure:"jitter_ratio"`
-	MaxWaitSeconds       *int     `mapstructure:"max_wait_seconds"`
-	MaxDelaySeconds      *int     `mapstructure:"max_delay_seconds"`
-	FollowUpWaitSeconds  *int     `mapstructure:"follow_up_wait_seconds"`
-	MaxMessageAgeSeconds *int     `mapstructure:"max_message_age_seconds"`
-	DailyCalls           *int     `mapstructure:"daily_calls"`
-	DailyTokens          *int     `mapstructure:"daily_tokens"`
-	QuietHours           *string  `mapstructure:"quiet_hours"`
+	MinWaitSeconds       *int     `yaml:"min_wait_seconds"`
+	JitterRatio          *float64 `yaml:"jitter_ratio"`
+	MaxWaitSeconds       *int     `yaml:"max_wait_seconds"`
+	MaxDelaySeconds      *int     `yaml:"max_delay_seconds"`
+	FollowUpWaitSeconds  *int     `yaml:"follow_up_wait_seconds"`
+	MaxMessageAgeSeconds *int     `yaml:"max_message_age_seconds"`
+	DailyCalls           *int     `yaml:"daily_calls"`
+	DailyTokens          *int     `yaml:"daily_tokens"`
+	QuietHours           *string  `yaml:"quiet_hours"`
 }
 
 // Mode is when the bot speaks in a channel.

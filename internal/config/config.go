@@ -10,58 +10,58 @@ import (
 
 // Config is the whole configuration, complete and valid: Load returns no other.
 type Config struct {
-	Slack    Slack    `mapstructure:"slack"`
-	Server   Server   `mapstructure:"server"`
-	Database Database `mapstructure:"database"`
+	Slack    Slack    `yaml:"slack"`
+	Server   Server   `yaml:"server"`
+	Database Database `yaml:"database"`
 	// Encryption hides what Temporal stores from whoever can read its database.
-	Encryption Encryption `mapstructure:"encryption"`
-	Worker     Worker     `mapstructure:"worker"`
-	Log        Log        `mapstructure:"log"`
-	LLM        LLM        `mapstructure:"llm"`
-	Agents     Agents     `mapstructure:"agents"`
-	Persona    Persona    `mapstructure:"persona"`
+	Encryption Encryption `yaml:"encryption"`
+	Worker     Worker     `yaml:"worker"`
+	Log        Log        `yaml:"log"`
+	LLM        LLM        `yaml:"llm"`
+	Agents     Agents     `yaml:"agents"`
+	Persona    Persona    `yaml:"persona"`
 	// Language chooses the language of the prompts, and of what the bot says without a model.
-	Language Language `mapstructure:"language"`
+	Language Language `yaml:"language"`
 	// TimeZone is the IANA name of the zone in which prompts write times.
-	TimeZone string `mapstructure:"time_zone"`
+	TimeZone string `yaml:"time_zone"`
 	// TemplatesDir holds prompt templates that replace the embedded ones; empty: none do.
-	TemplatesDir string   `mapstructure:"templates_dir"`
-	Response     Response `mapstructure:"response"`
-	Memory       Memory   `mapstructure:"memory"`
+	TemplatesDir string   `yaml:"templates_dir"`
+	Response     Response `yaml:"response"`
+	Memory       Memory   `yaml:"memory"`
 	// Retention is for how long the database keeps what is over.
-	Retention Retention `mapstructure:"retention"`
+	Retention Retention `yaml:"retention"`
 	// Channels are the exceptions from Response, by channel id or by name
 	// (without "#", lower case). Read them through Config.Channel.
-	Channels map[string]Channel `mapstructure:"channels"`
+	Channels map[string]Channel `yaml:"channels"`
 	// File is where all this stands.
-	File File `mapstructure:"-"`
+	File File `yaml:"-"`
 	// zones are the zones of all this by name: to read one takes its time, and they are
 	// asked for at each event and each judgment.
-	zones map[string]*time.Location `mapstructure:"-"`
+	zones map[string]*time.Location `yaml:"-"`
 }
 
 // Slack says how the workspace is reached.
 type Slack struct {
 	// BotToken is the app's bot token (xoxb-…).
-	BotToken Secret `mapstructure:"bot_token"`
+	BotToken Secret `yaml:"bot_token"`
 	// SigningSecret verifies Slack's requests; required unless AppToken is set.
-	SigningSecret Secret `mapstructure:"signing_secret"`
+	SigningSecret Secret `yaml:"signing_secret"`
 	// AppToken (xapp-…) chooses Socket Mode instead of the HTTP door.
-	AppToken Secret `mapstructure:"app_token"`
+	AppToken Secret `yaml:"app_token"`
 	// APIURL is the root of the Web API and ends with a slash.
-	APIURL string `mapstructure:"api_url"`
+	APIURL string `yaml:"api_url"`
 	// ThreadHistoryLimit is how many of a thread's newest messages an addressed
 	// message reads, 1–100. THREAD_HISTORY_LIMIT in the environment wins over the file.
-	ThreadHistoryLimit int `mapstructure:"thread_history_limit"`
+	ThreadHistoryLimit int `yaml:"thread_history_limit"`
 	// Command is the name of the slash command, with its slash.
-	Command string `mapstructure:"command"`
+	Command string `yaml:"command"`
 	// Operators are the ids of the users who may do all that Permissions name.
-	Operators []string `mapstructure:"operators"`
+	Operators []string `yaml:"operators"`
 	// EveryoneMay is what everybody may do who can see the channel.
-	EveryoneMay []Permission `mapstructure:"everyone_may"`
+	EveryoneMay []Permission `yaml:"everyone_may"`
 	// HushReaction is the name of the emoji, without colons, by which somebody says that a
 	// message wants no answer; empty: there is none.
-	HushReaction string `mapstructure:"hush_reaction"`
+	HushReaction string `yaml:"hush_reaction"`
 }
 
 // Permission is something that people can have the bot do from within Slack.
@@ -89,82 +89,82 @@ func (s Slack) SocketMode() bool { return s.AppToken != "" }
 // Server is the starter's HTTP door.
 type Server struct {
 	// Address is host:port to listen on; port 0 takes a free one.
-	Address string `mapstructure:"address"`
+	Address string `yaml:"address"`
 }
 
 // Worker is how the worker works.
 type Worker struct {
 	// Address is host:port where the worker answers /livez, /readyz and /metrics; port 0
 	// takes a free one, empty: nowhere.
-	Address string `mapstructure:"address"`
+	Address string `yaml:"address"`
 	// ModelCallsAtOnce bounds the calls of models under way in one worker, ≥ 1.
-	ModelCallsAtOnce int `mapstructure:"model_calls_at_once"`
+	ModelCallsAtOnce int `yaml:"model_calls_at_once"`
 	// ModelCallsPerSecond bounds, over all workers, how many calls of models begin;
 	// 0: nothing does. All workers should have the same.
-	ModelCallsPerSecond float64 `mapstructure:"model_calls_per_second"`
+	ModelCallsPerSecond float64 `yaml:"model_calls_per_second"`
 	// Deployment is the name of the Temporal worker deployment that this worker is of;
 	// empty: workers are not versioned.
-	Deployment string `mapstructure:"deployment"`
+	Deployment string `yaml:"deployment"`
 	// BuildID tells this version of the deployment from others; empty: the revision
 	// that the program was built from.
-	BuildID string `mapstructure:"build_id"`
+	BuildID string `yaml:"build_id"`
 }
 
 // Log is how the programs write their logs, to standard error.
 type Log struct {
 	// Format is json or text.
-	Format string `mapstructure:"format"`
+	Format string `yaml:"format"`
 	// Level is the least that is written: debug, info, warn or error.
-	Level string `mapstructure:"level"`
+	Level string `yaml:"level"`
 }
 
 // Encryption is the keys of what goes to Temporal.
 type Encryption struct {
 	// ActiveKey is the id of the key that is used from now on; empty: nothing is
 	// encrypted, and what was can still be read with Keys.
-	ActiveKey string `mapstructure:"active_key"`
+	ActiveKey string `yaml:"active_key"`
 	// Keys are 32 bytes in base64 by their id: the active one, and those that were.
-	Keys map[string]Secret `mapstructure:"keys"`
+	Keys map[string]Secret `yaml:"keys"`
 }
 
 // LLM holds the access to each provider of models.
 type LLM struct {
-	Gemini Gemini `mapstructure:"gemini"`
-	OpenAI OpenAI `mapstructure:"openai"`
+	Gemini Gemini `yaml:"gemini"`
+	OpenAI OpenAI `yaml:"openai"`
 	// Prices are what models cost, by their names, for the reckoning of starter usage.
-	Prices map[string]Price `mapstructure:"prices"`
+	Prices map[string]Price `yaml:"prices"`
 }
 
 // Price is what a model costs, in whatever currency, for a million tokens.
 type Price struct {
-	Input  float64 `mapstructure:"input"`
-	Output float64 `mapstructure:"output"`
+	Input  float64 `yaml:"input"`
+	Output float64 `yaml:"output"`
 }
 
 // Gemini is the access to Google's Gemini API.
 type Gemini struct {
 	// APIKey is required when an agent uses the provider.
-	APIKey Secret `mapstructure:"api_key"`
+	APIKey Secret `yaml:"api_key"`
 	// Endpoint replaces Google's own when set.
-	Endpoint string `mapstructure:"endpoint"`
+	Endpoint string `yaml:"endpoint"`
 }
 
 // OpenAI is the access to any server that speaks OpenAI's protocol.
 type OpenAI struct {
 	// APIKey may be empty where BaseURL names a server that wants none.
-	APIKey Secret `mapstructure:"api_key"`
+	APIKey Secret `yaml:"api_key"`
 	// BaseURL replaces OpenAI's own when set.
-	BaseURL string `mapstructure:"base_url"`
+	BaseURL string `yaml:"base_url"`
 }
 
 // Agents are the three uses of a model.
 type Agents struct {
 	// Response writes the replies.
-	Response Agent `mapstructure:"response"`
+	Response Agent `yaml:"response"`
 	// Judgment decides whether and when to reply.
-	Judgment Agent `mapstructure:"judgment"`
+	Judgment Agent `yaml:"judgment"`
 	// Memory writes the summaries.
-	Memory Agent `mapstructure:"memory"`
+	Memory Agent `yaml:"memory"`
 }
 
 // All returns the agents by the name that they have in the file.
@@ -179,15 +179,15 @@ func (a Agents) uses(p Provider) bool {
 
 // Agent is one use of a model.
 type Agent struct {
-	Provider Provider `mapstructure:"provider"`
+	Provider Provider `yaml:"provider"`
 	// Model is the provider's name of the model. Only Gemini has a default.
-	Model string `mapstructure:"model"`
+	Model string `yaml:"model"`
 	// MaxOutputTokens bounds one answer of the model.
-	MaxOutputTokens int `mapstructure:"max_output_tokens"`
+	MaxOutputTokens int `yaml:"max_output_tokens"`
 	// SystemPrompt is added to the persona's.
-	SystemPrompt string `mapstructure:"system_prompt"`
+	SystemPrompt string `yaml:"system_prompt"`
 	// Temperature is 0–2, or nil: then none is sent, since newer models refuse it.
-	Temperature *float64 `mapstructure:"temperature"`
+	Temperature *float64 `yaml:"temperature"`
 }
 
 // Provider is whose model an agent uses.
@@ -204,9 +204,9 @@ const (
 // Persona is who the bot is.
 type Persona struct {
 	// Name is what the bot calls itself in prompts.
-	Name string `mapstructure:"name"`
+	Name string `yaml:"name"`
 	// SystemPrompt describes the character; left empty, it is a default in Language.
-	SystemPrompt string `mapstructure:"system_prompt"`
+	SystemPrompt string `yaml:"system_prompt"`
 }
 
 // Language is one in which there are prompts, and words of the bot's own.
@@ -221,32 +221,32 @@ const (
 // Response is how the bot behaves in a conversation, unless Channels says otherwise.
 type Response struct {
 	// MinWaitSeconds is the quiet time before a judgment, in seconds.
-	MinWaitSeconds int `mapstructure:"min_wait_seconds"`
+	MinWaitSeconds int `yaml:"min_wait_seconds"`
 	// JitterRatio varies the quiet time by up to this share of it, 0–1.
-	JitterRatio float64 `mapstructure:"jitter_ratio"`
+	JitterRatio float64 `yaml:"jitter_ratio"`
 	// MaxWaitSeconds bounds the wait for a quiet moment, in seconds; at least MinWaitSeconds.
-	MaxWaitSeconds int `mapstructure:"max_wait_seconds"`
+	MaxWaitSeconds int `yaml:"max_wait_seconds"`
 	// MaxDelaySeconds bounds the delay that a judgment may ask for, in seconds.
-	MaxDelaySeconds int `mapstructure:"max_delay_seconds"`
+	MaxDelaySeconds int `yaml:"max_delay_seconds"`
 	// FollowUpWaitSeconds is the quiet time after an answer to the bot's own message, in seconds.
-	FollowUpWaitSeconds int `mapstructure:"follow_up_wait_seconds"`
+	FollowUpWaitSeconds int `yaml:"follow_up_wait_seconds"`
 	// MaxMessageAgeSeconds is the age in seconds past which a message is answered no more.
-	MaxMessageAgeSeconds int `mapstructure:"max_message_age_seconds"`
+	MaxMessageAgeSeconds int `yaml:"max_message_age_seconds"`
 	// DailyCalls bounds the calls of models for one channel in a day of its zone; 0: nothing does.
-	DailyCalls int `mapstructure:"daily_calls"`
+	DailyCalls int `yaml:"daily_calls"`
 	// DailyTokens bounds the tokens, in and out, of those calls; 0: nothing does.
-	DailyTokens int `mapstructure:"daily_tokens"`
+	DailyTokens int `yaml:"daily_tokens"`
 	// QuietHours is the time of day, as 22:00-07:00, in which nothing is judged, and
 	// only who addresses the bot is answered; empty: there is none.
-	QuietHours string `mapstructure:"quiet_hours"`
+	QuietHours string `yaml:"quiet_hours"`
 	// ChannelMessagesLimit is how many of a channel's newest messages a prompt shows.
-	ChannelMessagesLimit int `mapstructure:"channel_messages_limit"`
+	ChannelMessagesLimit int `yaml:"channel_messages_limit"`
 	// ActiveChannelDays is within how many days a channel must have spoken to be shown.
-	ActiveChannelDays int `mapstructure:"active_channel_days"`
+	ActiveChannelDays int `yaml:"active_channel_days"`
 	// ThreadMemoryDays is how many days old a thread's summary may be to be shown.
-	ThreadMemoryDays int `mapstructure:"thread_memory_days"`
+	ThreadMemoryDays int `yaml:"thread_memory_days"`
 	// IdleCloseHours is after how many idle hours a conversation's workflow completes.
-	IdleCloseHours int `mapstructure:"idle_close_hours"`
+	IdleCloseHours int `yaml:"idle_close_hours"`
 }
 
 // ActiveChannel is within what time a channel must have spoken to be shown.
@@ -261,13 +261,13 @@ func (r Response) IdleClose() time.Duration { return hours(r.IdleCloseHours) }
 // Memory is how the bot remembers.
 type Memory struct {
 	// IntervalSeconds is the time between two runs of the memory schedule, in seconds.
-	IntervalSeconds int `mapstructure:"interval_seconds"`
+	IntervalSeconds int `yaml:"interval_seconds"`
 	// ShortTermWindowHours is how many hours back short-term memory looks.
-	ShortTermWindowHours int `mapstructure:"short_term_window_hours"`
+	ShortTermWindowHours int `yaml:"short_term_window_hours"`
 	// LongTermSummaryMaxTokens bounds a long-term summary.
-	LongTermSummaryMaxTokens int `mapstructure:"long_term_summary_max_tokens"`
+	LongTermSummaryMaxTokens int `yaml:"long_term_summary_max_tokens"`
 	// ShortTermSummaryMaxTokens bounds a short-term summary.
-	ShortTermSummaryMaxTokens int `mapstructure:"short_term_summary_max_tokens"`
+	ShortTermSummaryMaxTokens int `yaml:"short_term_summary_max_tokens"`
 }
 
 // Interval is the time between two runs of the memory schedule.
@@ -280,11 +280,11 @@ func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindow
 type Retention struct {
 	// LedgerDays is for how long it is known what was passed on, decided, posted and
 	// ordered, and which calls of models that took.
-	LedgerDays int `mapstructure:"ledger_days"`
+	LedgerDays int `yaml:"ledger_days"`
 	// MessagesDays is for how long what was said is kept, a thread since its newest reply.
-	MessagesDays int `mapstructure:"messages_days"`
+	MessagesDays int `yaml:"messages_days"`
 	// MemoryVersionsDays is for how long versions of memories are kept that are not in force.
-	MemoryVersionsDays int `mapstructure:"memory_versions_days"`
+	MemoryVersionsDays int `yaml:"memory_versions_days"`
 }
 
 // LedgerSince is from when on the ledger is complete, as of a time; the zero time if it

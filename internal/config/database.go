@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net/url"
 	"os"
 	"slices"
@@ -14,7 +15,7 @@ import (
 type Database struct {
 	// URL is sqlite:PATH or postgres://… (postgresql://…). It may hold a
 	// password: print Redacted instead.
-	URL string `mapstructure:"url"`
+	URL string `yaml:"url"`
 }
 
 // SQLitePath returns the file of a sqlite: URL, relative to the working
@@ -34,6 +35,33 @@ func (d Database) String() string { return d.Redacted() }
 
 // GoString is Redacted, for %#v.
 func (d Database) GoString() string { return d.Redacted() }
+
+// databaseURL is the rule for database.url.
+func databaseURL(f *faults, key, v string) {
+	const allowed = "must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME"
+	d := Database{URL: v}
+	shown := verbatim(d.Redacted())
+	if path, ok := d.SQLitePath(); ok {
+		switch {
+		case path == "":
+			f.add(key, shown, "%s", allowed)
+		case strings.HasPrefix(path, ":memory:") || strings.ContainsAny(path, "?\x00"):
+			f.add(key, shown, "must name a file, which two programs share, without options")
+		}
+		return
+	}
+	u, err := url.Parse(v)
+	switch {
+	case strings.HasPrefix(v, "postgres") && (strayAt(v) || errors.As(err, new(url.EscapeError))):
+		f.add(key, shown, "%s with no @ but the one before HOST: elsewhere, as in a password, @ is %%40, / is %%2F, ? is %%3F, # is %%23, %% is %%25", allowed)
+	case err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "":
+		f.add(key, shown, "%s", allowed)
+	default:
+		if why := refused(v); why != "" {
+			f.add(key, shown, "%s that can be connected to: %s", allowed, why)
+		}
+	}
+}
 
 // redactURL returns what of a URL may be printed. What cannot be parsed may hide
 // a password anywhere, and is hidden whole; so is what has an @ out of its place.

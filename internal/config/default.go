@@ -68,7 +68,7 @@ func (c *Config) fillIn() {
 	} {
 		if use.agent.Model == "" && use.agent.Provider == ProviderGemini {
 			use.agent.Model = use.model
-			c.File.forget("agents", use.name, "model")
+			delete(c.File.lines, "agents."+use.name+".model")
 		}
 	}
 	if c.Persona.SystemPrompt == "" {

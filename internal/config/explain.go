@@ -13,43 +13,19 @@ type File struct {
 	// Path is the file's; empty where there is none.
 	Path string
 
-	places *place
+	// lines are those of the keys that have a value, by their dotted keys.
+	lines map[string]int
 	// written are the keys of channels as the file has them, by their one form.
 	written map[string]string
-	// variables are the names of those that went into a key's value.
+	// variables are the names of those that went into a value, by its dotted key.
 	variables map[string][]string
-}
-
-// line is that of a key that has a value, or 0.
-func (f File) line(path ...string) int {
-	if f.places == nil {
-		return 0
-	}
-	at := *f.places
-	for _, name := range path {
-		at = at.below[name]
-	}
-	return at.line
-}
-
-// forget has a key count as one without a value: a default was put in its place.
-func (f File) forget(path ...string) {
-	if f.places == nil {
-		return
-	}
-	at := *f.places
-	last := len(path) - 1
-	for _, name := range path[:last] {
-		at = at.below[name]
-	}
-	delete(at.below, path[last])
 }
 
 // Channels are the keys of the channels, as they are written, in order of their lines.
 func (f File) Channels() []string {
 	keys := slices.Collect(maps.Values(f.written))
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.line("channels", a), f.line("channels", b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(f.lines["channels."+a], f.lines["channels."+b]), cmp.Compare(a, b))
 	})
 	return keys
 }
@@ -83,14 +59,13 @@ func (c Config) Explain(id, name string) []Setting {
 	_, own := c.channel(id, name)
 	key := c.Named(id, name)
 	var all []Setting
-	fields := reflect.TypeFor[Channel]()
-	for i := range fields.NumField() {
-		setting := fields.Field(i).Tag.Get(tagName)
-		if v := reflect.ValueOf(own).Field(i); !v.IsZero() {
-			all = append(all, c.setting(setting, reflect.Indirect(v), "channels", key, setting))
+	for field, value := range reflect.ValueOf(own).Fields() {
+		setting, _ := keyOf(field)
+		if value.IsZero() {
+			all = append(all, c.inherited(setting))
 			continue
 		}
-		all = append(all, c.inherited(setting))
+		all = append(all, c.setting(setting, reflect.Indirect(value), "channels."+key+"."+setting))
 	}
 	return all
 }
@@ -105,28 +80,18 @@ func (c Config) inherited(key string) Setting {
 	case "persona":
 		return Setting{Key: key, From: fromDefault}
 	case "model":
-		return c.setting(key, reflect.ValueOf(c.Agents.Response.Model), "agents", "response", "model")
+		return c.setting(key, reflect.ValueOf(c.Agents.Response.Model), "agents.response.model")
 	case "time_zone":
 		return c.setting(key, reflect.ValueOf(c.TimeZone), "time_zone")
 	}
-	response := reflect.ValueOf(c.Response)
-	for i := range response.NumField() {
-		if response.Type().Field(i).Tag.Get(tagName) == key {
-			return c.setting(key, response.Field(i), "response", key)
-		}
-	}
-	return Setting{Key: key, From: fromDefault}
+	return c.setting(key, fieldOf(reflect.ValueOf(c.Response), key), "response."+key)
 }
 
-// setting is a value that the file has under a path, if it has one there.
-func (c Config) setting(key string, value reflect.Value, path ...string) Setting {
+// setting is a value that the file has under a dotted key, if it has one there.
+func (c Config) setting(key string, value reflect.Value, from string) Setting {
 	s := Setting{Key: key, Value: fmt.Sprint(value), From: fromDefault}
-	if line := c.File.line(path...); line > 0 {
-		s.From, s.Line = "", line
-		for _, name := range path {
-			s.From = join(s.From, name)
-		}
-		s.Variables = c.File.variables[s.From]
+	if line := c.File.lines[from]; line > 0 {
+		s.From, s.Line, s.Variables = from, line, c.File.variables[from]
 	}
 	return s
 }

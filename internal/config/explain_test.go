@@ -99,7 +99,7 @@ channels:
 func TestExplainKnowsEveryKeyOfAChannel(t *testing.T) {
 	var want []string
 	for field := range reflect.TypeFor[config.Channel]().Fields() {
-		want = append(want, field.Tag.Get("mapstructure"))
+		want = append(want, field.Tag.Get("yaml"))
 	}
 	for name, c := range map[string]config.Config{"of a file": parse(t, least, nil), "of none": config.Default()} {
 		var got []string

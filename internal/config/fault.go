@@ -44,10 +44,10 @@ func (f Fault) String() string {
 	return oneLine(line + ": " + f.Message)
 }
 
-// faults collects what is wrong. One key is told once: what follows from its
-// first fault helps nobody.
+// faults collects what is wrong. A key has one fault: what follows from its first one helps
+// nobody. Values are kept as they are until err, when all secrets are known.
 type faults struct {
-	list []Fault
+	list []found
 	seen map[string]bool
 	// from names the variables whose values went into a key's value.
 	from map[string][]string
@@ -55,11 +55,22 @@ type faults struct {
 	secrets []string
 }
 
+// found is a fault whose value may still hold secrets.
+type found struct {
+	key     string
+	value   any // nil: the key has none, or a secret one
+	message string
+}
+
+// verbatim is a value that a fault shows as it is, without quotes.
+type verbatim string
+
 func newFaults() *faults {
 	return &faults{seen: map[string]bool{}, from: map[string][]string{}}
 }
 
-func (f *faults) add(key, value, message string, args ...any) {
+// add adds a fault unless the key has one already.
+func (f *faults) add(key string, value any, message string, args ...any) {
 	if f.seen[key] {
 		return
 	}
@@ -67,25 +78,17 @@ func (f *faults) add(key, value, message string, args ...any) {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
 	}
-	f.list = append(f.list, Fault{Key: key, Value: f.told(key, value), Message: message})
+	f.list = append(f.list, found{key, value, message})
 }
 
-// alsoAdd adds what checks have found: a key may have several faults there, unless it
-// has one already.
-func (f *faults) alsoAdd(list []Fault) {
-	for _, found := range list {
-		if !f.seen[found.Key] {
-			f.list = append(f.list, Fault{Key: found.Key, Value: f.told(found.Key, f.show(found.Value)), Message: found.Message})
+// addAll adds what checks have found. There a key may have several faults, unless it has
+// one already.
+func (f *faults) addAll(list []Fault) {
+	for _, fault := range list {
+		if !f.seen[fault.Key] {
+			f.list = append(f.list, found{fault.Key, fault.Value, fault.Message})
 		}
 	}
-}
-
-// told is a key's value, and the variables that it comes from.
-func (f *faults) told(key, value string) string {
-	if names := f.from[key]; len(names) > 0 {
-		value = strings.TrimSpace(value + " (from " + strings.Join(names, ", ") + ")")
-	}
-	return value
 }
 
 // err returns the faults as an *Error, or nil when there are none.
@@ -93,12 +96,41 @@ func (f *faults) err() error {
 	if len(f.list) == 0 {
 		return nil
 	}
-	list := slices.Clone(f.list)
-	for i, fault := range list {
-		list[i] = Fault{Key: f.hide(fault.Key), Value: f.hide(fault.Value), Message: f.hide(fault.Message)}
+	list := make([]Fault, len(f.list))
+	for i, fault := range f.list {
+		list[i] = Fault{Key: f.hide(fault.key), Value: f.show(fault), Message: f.hide(fault.message)}
 	}
 	slices.SortStableFunc(list, func(a, b Fault) int { return strings.Compare(a.Key, b.Key) })
 	return &Error{Faults: list}
+}
+
+// show returns a fault's value and the variables that it comes from, in the form to be printed.
+func (f *faults) show(fault found) string {
+	text := ""
+	switch v := fault.value.(type) {
+	case nil:
+	case string:
+		text = f.quote(v)
+	case verbatim:
+		text = f.hide(string(v))
+	default:
+		text = f.hide(fmt.Sprint(v))
+	}
+	if names := f.from[fault.key]; len(names) > 0 {
+		text = strings.TrimSpace(text + " (from " + strings.Join(names, ", ") + ")")
+	}
+	return text
+}
+
+// quote quotes the beginning of a text. Secrets go before that, as they would be hard to find
+// in what is quoted or cut.
+func (f *faults) quote(text string) string {
+	const most = 80
+	text = f.hide(text)
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 func (f *faults) hide(s string) string {
@@ -109,29 +141,6 @@ func (f *faults) hide(s string) string {
 		}
 	}
 	return s
-}
-
-// show returns a value of the file as it may stand in a fault. Secrets go before
-// the text is quoted or cut, which would make them hard to find.
-func (f *faults) show(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case expanded:
-		return f.show(string(v))
-	case string:
-		const most = 80
-		v = f.hide(v)
-		if r := []rune(v); len(r) > most {
-			v = string(r[:most]) + "…"
-		}
-		return strconv.Quote(v)
-	case map[string]any:
-		return "(a mapping)"
-	case []any:
-		return "(a list)"
-	}
-	return fmt.Sprint(v)
 }
 
 // oneLine makes sure that nothing a file holds can look like a line of its own.

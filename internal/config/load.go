@@ -67,25 +67,34 @@ func read(path string) ([]byte, error) {
 // Parse is Load for what a file would hold. A fault of the whole has the key "".
 func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Config, error) {
 	f := newFaults()
-	tree, where := parse(data, f)
-	if tree == nil {
+	root := document(data, f)
+	if root == nil {
 		return Config{}, f.err()
 	}
-	limit, wins := override(tree, getenv)
-	expand(tree, getenv, f)
-	if limit != "" && !wins {
-		f.add(historyVariable, f.show(limit), "must be a whole number from 1 to %d", maxThreadHistory)
+	c, d := bare(), decoder{faults: f, getenv: getenv, lines: map[string]int{}, unset: map[string][]string{}}
+	limit, overridden := historyLimit(getenv, f)
+	if overridden {
+		d.overridden = "slack.thread_history_limit"
 	}
-	c := bare()
-	c.File = File{places: &place{below: where}, variables: f.from}
-	decode(tree, &c, f)
-	c.normalise(f)
+	d.mapping(root, reflect.ValueOf(&c).Elem(), place{})
+	if d.tooMuch {
+		return Config{}, &Error{Faults: []Fault{{Message: "is nested too deeply or repeats too much"}}}
+	}
+	if overridden {
+		c.Slack.ThreadHistoryLimit = limit
+	}
+	c.addUnset(d.unset, f)
+	f.secrets = append(f.secrets, urlSecret(c.Database.URL))
+	c.File = File{lines: d.lines, variables: f.from}
+	c.normalise()
+	check(f, reflect.ValueOf(c), "")
 	c.validate(f)
+	c.normaliseChannels(f)
 	var found []Fault
 	for _, check := range checks {
 		found = append(found, check(c)...)
 	}
-	f.alsoAdd(found)
+	f.addAll(found)
 	if err := f.err(); err != nil {
 		return Config{}, err
 	}
@@ -93,100 +102,30 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 	return c, nil
 }
 
-// expand replaces the variables in the tree. One that is not set is a fault
-// only where its value is of use.
-func expand(tree map[string]any, getenv func(string) (string, bool), f *faults) {
-	e := expander{getenv: getenv, faults: f}
-	e.tree(tree, "")
-	unused := unusedKeys(tree)
-	names := map[string][]string{}
-	for _, m := range e.missing {
-		if !unused(m.key) {
-			names[m.key] = append(names[m.key], m.name)
-		}
+// historyLimit is what the environment gives in place of slack.thread_history_limit.
+func historyLimit(getenv func(string) (string, bool), f *faults) (limit int, ok bool) {
+	value, _ := getenv(historyVariable)
+	limit, err := strconv.Atoi(strings.TrimSpace(value))
+	if ok = err == nil && limit >= 1 && limit <= maxThreadHistory; !ok && value != "" {
+		f.add(historyVariable, value, "must be a whole number from 1 to %d", maxThreadHistory)
 	}
-	for key, missing := range names {
+	return limit, ok
+}
+
+// addUnset adds a fault for each value whose variables are not set, unless nothing will read it:
+// the access to a provider that no agent has, or the signing secret in Socket Mode.
+func (c Config) addUnset(unset map[string][]string, f *faults) {
+	used := map[Provider]bool{}
+	for _, agent := range c.Agents.All() {
+		used[cmp.Or(agent.Provider, ProviderGemini)] = true
+	}
+	for key, names := range unset {
+		if strings.HasPrefix(key, "llm.gemini.") && !used[ProviderGemini] ||
+			strings.HasPrefix(key, "llm.openai.") && !used[ProviderOpenAI] ||
+			key == "slack.signing_secret" && c.Slack.SocketMode() {
+			continue
+		}
 		delete(f.from, key)
-		f.add(key, "", "not set in the environment: %s", strings.Join(missing, ", "))
+		f.add(key, nil, "not set in the environment: %s", strings.Join(names, ", "))
 	}
-	collectSecrets(tree, reflect.TypeFor[Config](), f)
-}
-
-// unusedKeys tells which keys nothing will read: the access to a provider that
-// no agent has, and the signing secret in Socket Mode.
-func unusedKeys(tree map[string]any) func(key string) bool {
-	used := map[string]bool{}
-	for agent := range bare().Agents.All() {
-		used[cmp.Or(text(at(tree, "agents", agent, "provider")), string(ProviderGemini))] = true
-	}
-	socketMode := text(at(tree, "slack", "app_token")) != ""
-	return func(key string) bool {
-		return strings.HasPrefix(key, "llm.gemini.") && !used["gemini"] ||
-			strings.HasPrefix(key, "llm.openai.") && !used["openai"] ||
-			key == "slack.signing_secret" && socketMode
-	}
-}
-
-// at returns what stands under a path of keys, or nil.
-func at(v any, path ...string) any {
-	for _, name := range path {
-		m, _ := v.(map[string]any)
-		v = m[name]
-	}
-	return v
-}
-
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case expanded:
-		return string(v)
-	}
-	return ""
-}
-
-// collectSecrets remembers the secrets' values, so that no fault of another key
-// tells them.
-func collectSecrets(v any, t reflect.Type, f *faults) {
-	if t == reflect.TypeFor[Secret]() || t == reflect.TypeFor[map[string]Secret]() {
-		leaves(v, func(s string) { f.secrets = append(f.secrets, strings.TrimSpace(s)) })
-		return
-	}
-	m, _ := v.(map[string]any)
-	if t == reflect.TypeFor[Database]() {
-		f.secrets = append(f.secrets, urlSecret(text(m["url"])))
-	}
-	for name, field := range fieldsOf(t) {
-		collectSecrets(m[name], field, f)
-	}
-}
-
-func leaves(v any, each func(string)) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, item := range v {
-			leaves(item, each)
-		}
-	case []any:
-		for _, item := range v {
-			leaves(item, each)
-		}
-	default:
-		each(text(v))
-	}
-}
-
-// override lets the environment win where the system's contract says so, if it can be read:
-// then what the file has is not looked at any more.
-func override(tree map[string]any, getenv func(string) (string, bool)) (value string, wins bool) {
-	value, _ = getenv(historyVariable)
-	n, err := strconv.Atoi(strings.TrimSpace(value))
-	if err != nil || n < 1 || n > maxThreadHistory {
-		return value, false
-	}
-	if slack, ok := tree["slack"].(map[string]any); ok { // else that is a fault, as the token is not there
-		slack["thread_history_limit"] = n
-	}
-	return value, true
 }

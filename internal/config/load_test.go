@@ -85,7 +85,7 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 	var walk func(rt reflect.Type, path string)
 	walk = func(rt reflect.Type, path string) {
 		for field := range rt.Fields() {
-			key := field.Tag.Get("mapstructure")
+			key := field.Tag.Get("yaml")
 			if key == "-" {
 				continue
 			}
@@ -120,7 +120,7 @@ func TestTheDocumentationNamesEveryKey(t *testing.T) {
 	var walk func(rt reflect.Type, section, path string)
 	walk = func(rt reflect.Type, section, path string) {
 		for field := range rt.Fields() {
-			key := field.Tag.Get("mapstructure")
+			key := field.Tag.Get("yaml")
 			if key == "-" {
 				continue
 			}

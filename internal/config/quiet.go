@@ -13,8 +13,8 @@ type QuietHours struct {
 	from, to int // minutes since midnight
 }
 
-// quietHours is what a file holds: two times of day, of which 24:00 is none.
-var quietHours = regexp.MustCompile(`^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$`)
+// quietHoursForm is what a file holds: two times of day, of which 24:00 is none.
+var quietHoursForm = regexp.MustCompile(`^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$`)
 
 // ParseQuietHours reads HH:MM-HH:MM, which may cross midnight; the empty text is
 // none. From a time to the same time would be never or always, and is an error.
@@ -22,7 +22,7 @@ func ParseQuietHours(s string) (QuietHours, error) {
 	if s == "" {
 		return QuietHours{}, nil
 	}
-	m := quietHours.FindStringSubmatch(s)
+	m := quietHoursForm.FindStringSubmatch(s)
 	if m == nil {
 		return QuietHours{}, fmt.Errorf("quiet hours %q: want HH:MM-HH:MM, from 00:00 to 23:59", s)
 	}

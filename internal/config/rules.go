@@ -1,0 +1,243 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What is allowed. The upper bounds are far beyond sense: they catch
+// milliseconds where seconds are meant.
+const (
+	maxThreadHistory = 100
+	daySeconds       = 86_400      // for waits
+	weekSeconds      = 604_800     // for intervals
+	monthSeconds     = 31 * 86_400 // for ages
+	maxDays          = 365
+	maxHours         = 24 * 31
+	maxTokens        = 1_000_000
+	maxPrice         = 1_000_000
+	// leastKept is more days than anything waits, or looks back for what was said: longer
+	// than monthSeconds and maxHours.
+	leastKept = 32
+	mostKept  = 36_500
+)
+
+// rules are what single values must keep to, by the name of the type and of the field. A field
+// of Channel without a rule of its own has that of Response. The items of a list have the rule
+// of the list.
+var rules = map[string]rule{
+	"Slack.APIURL":             text(webURL),
+	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
+	"Slack.Command":            matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`, "must be a slash and up to 31 lower-case letters, digits and any of - _"),
+	"Slack.Operators":          matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
+	"Slack.EveryoneMay":        oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget),
+	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, as shushing_face, or empty"),
+
+	"Server.Address": text(address),
+	"Database.URL":   text(databaseURL),
+
+	"Worker.Address":             optional(address),
+	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with one, the SDK's pollers deadlock
+	"Worker.ModelCallsPerSecond": number(0, 10_000),
+	"Worker.Deployment":          deploymentName,
+	"Worker.BuildID":             deploymentName,
+
+	"Log.Format": oneOf("json", "text"),
+	"Log.Level":  oneOf("debug", "info", "warn", "error"),
+
+	"Gemini.Endpoint": optional(webURL),
+	"OpenAI.BaseURL":  optional(webURL),
+	"Price.Input":     number(0, maxPrice),
+	"Price.Output":    number(0, maxPrice),
+
+	"Agent.Provider":        oneOf(ProviderGemini, ProviderOpenAI, ProviderDemo),
+	"Agent.MaxOutputTokens": whole(1, maxTokens),
+	"Agent.Temperature":     number(0, 2),
+
+	"Persona.Name":        text(personaName),
+	"Config.Language":     oneOf(English, Japanese),
+	"Config.TimeZone":     text(timeZone),
+	"Config.TemplatesDir": optional(directory),
+
+	"Response.MinWaitSeconds":       whole(0, daySeconds),
+	"Response.JitterRatio":          number(0, 1),
+	"Response.MaxWaitSeconds":       whole(0, weekSeconds),
+	"Response.MaxDelaySeconds":      whole(0, daySeconds),
+	"Response.FollowUpWaitSeconds":  whole(0, daySeconds),
+	"Response.MaxMessageAgeSeconds": whole(1, monthSeconds),
+	"Response.DailyCalls":           whole(0, 1_000_000),
+	"Response.DailyTokens":          whole(0, 1_000_000_000),
+	"Response.QuietHours":           text(quietHours),
+	"Response.ChannelMessagesLimit": whole(1, 1000),
+	"Response.ActiveChannelDays":    whole(1, maxDays),
+	"Response.ThreadMemoryDays":     whole(1, maxDays),
+	"Response.IdleCloseHours":       whole(1, maxHours),
+
+	"Channel.Mode":     oneOf(ModeJudge, ModeMention, ModeAll, ModeOff),
+	"Channel.Bots":     oneOf(BotsIgnore, BotsJudge),
+	"Channel.Model":    text(line),
+	"Channel.TimeZone": text(timeZone),
+
+	"Memory.IntervalSeconds":           whole(1, weekSeconds),
+	"Memory.ShortTermWindowHours":      whole(1, maxHours),
+	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
+	"Memory.ShortTermSummaryMaxTokens": whole(1, maxTokens),
+
+	"Retention.LedgerDays":         daysOrForever(leastKept),
+	"Retention.MessagesDays":       daysOrForever(leastKept),
+	"Retention.MemoryVersionsDays": daysOrForever(1),
+}
+
+// check applies the rules to every value of a section; key is the section's.
+func check(f *faults, section reflect.Value, key string) {
+	for field, v := range section.Fields() {
+		name, ok := keyOf(field)
+		inherits := section.Type() == reflect.TypeFor[Channel]() && v.IsZero()
+		if !ok || inherits {
+			continue
+		}
+		at, rule := join(key, name), ruleOf(section.Type(), field)
+		switch v = reflect.Indirect(v); {
+		case v.Kind() == reflect.Struct:
+			check(f, v, at)
+		case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+			for item, v := range v.Seq2() {
+				check(f, v, join(at, item.String()))
+			}
+		case rule == nil || !v.IsValid():
+		case v.Kind() == reflect.Slice:
+			for i, v := range v.Seq2() {
+				rule(f, fmt.Sprintf("%s[%d]", at, i.Int()), v)
+			}
+		default:
+			rule(f, at, v)
+		}
+	}
+}
+
+func ruleOf(section reflect.Type, field reflect.StructField) rule {
+	if own, ok := rules[section.Name()+"."+field.Name]; ok || section != reflect.TypeFor[Channel]() {
+		return own
+	}
+	return rules["Response."+field.Name]
+}
+
+// A rule adds a fault if the value of a key breaks it.
+type rule func(f *faults, key string, v reflect.Value)
+
+func whole(low, high int64) rule {
+	return func(f *faults, key string, v reflect.Value) {
+		if v.Int() < low || v.Int() > high {
+			f.add(key, v.Int(), "must be a whole number from %d to %d", low, high)
+		}
+	}
+}
+
+func number(low, high float64) rule {
+	return func(f *faults, key string, v reflect.Value) {
+		if x := v.Float(); math.IsNaN(x) || x < low || x > high {
+			f.add(key, x, "must be a number from %.f to %.f", low, high)
+		}
+	}
+}
+
+func daysOrForever(least int64) rule {
+	return func(f *faults, key string, v reflect.Value) {
+		if days := v.Int(); days != 0 && (days < least || days > mostKept) {
+			f.add(key, days, "must be a whole number from %d to %d, or 0 for ever", least, mostKept)
+		}
+	}
+}
+
+func oneOf[T ~string](allowed ...T) rule {
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	return text(func(f *faults, key, v string) {
+		if !slices.Contains(names, v) {
+			f.add(key, v, "must be one of %s", strings.Join(names, ", "))
+		}
+	})
+}
+
+func matches(pattern, message string) rule {
+	form := regexp.MustCompile(pattern)
+	return text(func(f *faults, key, v string) {
+		if !form.MatchString(v) {
+			f.add(key, v, "%s", message)
+		}
+	})
+}
+
+func text(check func(f *faults, key, v string)) rule {
+	return func(f *faults, key string, v reflect.Value) { check(f, key, v.String()) }
+}
+
+// optional allows an empty text.
+func optional(check func(f *faults, key, v string)) rule {
+	return text(func(f *faults, key, v string) {
+		if v != "" {
+			check(f, key, v)
+		}
+	})
+}
+
+// deploymentName leaves out what separates the name of a deployment from its
+// build id in Temporal: a dot and a colon.
+var deploymentName = matches(`^[A-Za-z0-9_+@-]{0,128}$`, "must be empty, or up to 128 letters, digits and any of - _ + @")
+
+func timeZone(f *faults, key, v string) {
+	if _, err := time.LoadLocation(v); err != nil || v == "" || v == "Local" {
+		f.add(key, v, "must be the IANA name of a time zone, as UTC or Asia/Tokyo")
+	}
+}
+
+func quietHours(f *faults, key, v string) {
+	if _, err := ParseQuietHours(v); err != nil {
+		f.add(key, v, "must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty")
+	}
+}
+
+func line(f *faults, key, v string) {
+	if v != oneLine(v) {
+		f.add(key, v, "must be one line")
+	}
+}
+
+func personaName(f *faults, key, v string) {
+	const most = 80
+	if v == "" || len([]rune(v)) > most || v != oneLine(v) {
+		f.add(key, v, "must be one line of 1 to %d characters", most)
+	}
+}
+
+func directory(f *faults, key, v string) {
+	if info, err := os.Stat(v); err != nil || !info.IsDir() {
+		f.add(key, v, "must be a directory that exists, or empty")
+	}
+}
+
+func webURL(f *faults, key, v string) {
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		f.add(key, redactURL(v), "must be an http:// or https:// address")
+	}
+}
+
+func address(f *faults, key, v string) {
+	_, port, err := net.SplitHostPort(v)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || portErr != nil || n < 0 || n > math.MaxUint16 {
+		f.add(key, v, "must be HOST:PORT or :PORT with a port from 0 to 65535")
+	}
+}
