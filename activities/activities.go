@@ -99,7 +99,7 @@ func (a *Activities) look(ctx context.Context, t Task, matter store.Matter) (kno
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
 	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decision(), t.reply()
-	matter.Since = budgeted(a.Mind.Channel(channel, ""), k.now)
+	matter.Since = budgeted(a.Mind.Channel(config.ChannelFacts{ID: channel}), k.now)
 	var err error
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
 		return knowledge{}, err
@@ -109,7 +109,7 @@ func (a *Activities) look(ctx context.Context, t Task, matter store.Matter) (kno
 			return knowledge{}, err
 		}
 	}
-	k.settings = a.Mind.Channel(channel, k.ChannelName)
+	k.settings = a.Mind.Channel(config.ChannelFacts{ID: channel, Name: k.ChannelName})
 	if since := budgeted(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
 		k.Calls, k.Tokens, err = a.Store.Spent(ctx, team, channel, since)
 	}

@@ -108,7 +108,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 		o.url = sqliteURL(t)
 	}
 	discard := slog.New(slog.DiscardHandler)
-	b := &bench{t: t, settings: config.Config{Response: config.Default().Response}.Channel("", "")}
+	b := &bench{t: t, settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{})}
 	b.workspace = sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
 	t.Cleanup(b.workspace.Close)
 	b.api = httptest.NewServer(o.wrap(b.workspace.Handler()))
@@ -150,7 +150,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
-			Memory: config.Default().Memory, Channel: func(string, string) config.ChannelSettings { return b.settings },
+			Memory: config.Default().Memory, Channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings },
 			Clock: time.Now, Logger: discard,
 		},
 		Missed: &catchup.Reader{

@@ -150,9 +150,9 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 		b := newBench(t, url, answers(llmtest.Script(llmtest.No("nothing to add"))))
 		b.noon(0)
 		b.sync()
-		b.Mind.Channel = func(_, name string) config.ChannelSettings {
+		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
-			switch name {
+			switch f.Name {
 			case "":
 				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600) // midnight has passed an hour ago
 			case "general":
@@ -171,9 +171,9 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 		b.silent("the judgment", task, conversation.RuleOverBudget, 0)
 		elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
 		b.sync()
-		b.Mind.Channel = func(_, name string) config.ChannelSettings {
+		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
-			if name == "" {
+			if f.Name == "" {
 				s.DailyCalls = 1 // which is not that of the channel
 			}
 			return s
@@ -394,8 +394,8 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 		off := b.settings
 		off.Mode = config.ModeOff
 		b.NamesChannels = true
-		b.Mind.Channel = func(_, name string) config.ChannelSettings {
-			if name == "general" {
+		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
+			if f.Name == "general" {
 				return off
 			}
 			return b.settings

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 )
 
@@ -68,7 +69,7 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 		return SurveyOutput{}, err
 	}
 	for _, s := range changed {
-		if a.Mind.Channel(s.Channel, known[s.Channel].Name).Mode != conversation.ModeOff {
+		if a.Mind.Channel(config.ChannelFacts{ID: s.Channel, Name: known[s.Channel].Name}).Mode != conversation.ModeOff {
 			out.Scopes = append(out.Scopes, s)
 		}
 	}

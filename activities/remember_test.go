@@ -100,12 +100,12 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
 	}
 	b.sync()
-	b.Mind.Channel = func(id, name string) config.ChannelSettings {
+	b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
 		s := b.settings
-		if names[id] != name {
-			t.Errorf("asked for the settings of %s as %q", id, name)
+		if names[f.ID] != f.Name {
+			t.Errorf("asked for the settings of %s as %q", f.ID, f.Name)
 		}
-		s.Mode = map[string]config.Mode{"off": config.ModeOff, "mention": config.ModeMention}[name]
+		s.Mode = map[string]config.Mode{"off": config.ModeOff, "mention": config.ModeMention}[f.Name]
 		return s
 	}
 	at := time.Now()

@@ -124,7 +124,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 		return channelReport{}, err
 	}
 	report, err := r.report(ctx, c, known)
-	report.File, report.Settings = r.config.File.Path, r.config.Explain(c.ID, c.Name)
+	report.File, report.Settings = r.config.File.Path, r.config.Explain(config.ChannelFacts{ID: c.ID, Name: c.Name})
 	return report, err
 }
 
@@ -133,7 +133,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 func (r channelReader) find(ctx context.Context, named string) (c store.Channel, known bool, err error) {
 	id, err := channelID(ctx, r.store, r.team, named)
 	if err != nil {
-		if r.config.Named(named, named) != "" {
+		if r.config.Named(config.ChannelFacts{ID: named, Name: named}) != "" {
 			return store.Channel{ID: named, Name: named}, false, nil
 		}
 		return store.Channel{}, false, err
@@ -143,7 +143,7 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 }
 
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
-	s := r.config.Channel(c.ID, c.Name)
+	s := r.config.Channel(config.ChannelFacts{ID: c.ID, Name: c.Name})
 	report := channelReport{
 		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
 		Mode: s.Mode, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,

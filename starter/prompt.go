@@ -105,7 +105,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	if err != nil {
 		return nil, err
 	}
-	settings := of.Channel(where.Channel, known[where.Channel].Name)
+	settings := of.Channel(config.ChannelFacts{ID: where.Channel, Name: known[where.Channel].Name})
 	switch c.For {
 	case "response":
 		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/ingest"
 	"myao/internal/launch"
@@ -201,7 +202,7 @@ func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversatio
 			}
 			name = known[c.Channel].Name
 		}
-		settings := s.Config.Channel(c.Channel, name)
+		settings := s.Config.Channel(config.ChannelFacts{ID: c.Channel, Name: name})
 		return conversation.Policy{
 			MinWait: whole(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: whole(settings.MaxWait),
 			MaxDelay: whole(settings.MaxDelay), FollowUpWait: whole(settings.FollowUpWait),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"
@@ -67,7 +68,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	}
 	o := ledger.Options{
 		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
-		Settings: p.Config.Channel(in.Channel, known[in.Channel].Name),
+		Settings: p.Config.Channel(config.ChannelFacts{ID: in.Channel, Name: known[in.Channel].Name}),
 	}
 	if c.Since != "" {
 		if o.Since, err = c.Since.time(time.Now(), p.Config.Location()); err != nil {

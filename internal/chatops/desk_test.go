@@ -61,7 +61,7 @@ type bench struct {
 func setup(t *testing.T) *bench {
 	t.Helper()
 	db := storetest.Open(t)
-	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel("C1", "")}}
+	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel(config.ChannelFacts{ID: "C1"})}}
 	b.Desk = &Desk{
 		Config: config.Default(), Store: db, Operator: b.crew, Channels: b.rooms, Clock: func() time.Time { return noon },
 		Reach: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),

@@ -99,10 +99,16 @@ func (s ChannelSettings) Day(now time.Time) time.Time {
 // Quiet reports whether a moment lies in the channel's quiet hours.
 func (s ChannelSettings) Quiet(now time.Time) bool { return s.QuietHours.Contains(now.In(s.Zone)) }
 
-// Channel returns what holds in the channel with the id, whose name may be
-// empty when it is not known. Settings under the id win over those under the name.
-func (c Config) Channel(id, name string) ChannelSettings {
-	_, own := c.channel(id, name)
+// ChannelFacts is what the settings of a channel depend on.
+type ChannelFacts struct {
+	ID string
+	// Name is without the "#"; empty where it is not known.
+	Name string
+}
+
+// Channel returns the settings of a channel. Those under its ID win over those under its name.
+func (c Config) Channel(f ChannelFacts) ChannelSettings {
+	_, own := c.channel(f)
 	s := c.Response.with(own)
 	s.Model = cmp.Or(own.Model, c.Agents.Response.Model)
 	s.Zone = c.zone(cmp.Or(own.TimeZone, c.TimeZone))
@@ -110,8 +116,8 @@ func (c Config) Channel(id, name string) ChannelSettings {
 }
 
 // channel is what the file says of a channel, and the key in Channels under which it does.
-func (c Config) channel(id, name string) (key string, own Channel) {
-	for _, key := range []string{id, normalChannel(id), normalChannel(name)} {
+func (c Config) channel(f ChannelFacts) (key string, own Channel) {
+	for _, key := range []string{f.ID, normalChannel(f.ID), normalChannel(f.Name)} {
 		if ch, ok := c.Channels[key]; ok && key != "" {
 			return key, ch
 		}
@@ -128,7 +134,7 @@ func (c Config) Lost(before, now string) bool {
 }
 
 // NamesChannels reports whether the settings of any channel stand under a name,
-// so that Channel needs to be told names.
+// so that Channel depends on names.
 func (c Config) NamesChannels() bool {
 	for key := range c.Channels {
 		if !channelID.MatchString(key) {

@@ -12,11 +12,11 @@ import (
 func TestZonesAreReadOnce(t *testing.T) {
 	c := parse(t, least+"\ntime_zone: Europe/Berlin\nchannels: {C1: {time_zone: Asia/Tokyo}}\n", nil)
 	for id, want := range map[string]string{"C1": "Asia/Tokyo", "C2": "Europe/Berlin"} {
-		zone := c.Channel(id, "").Zone
+		zone := c.Channel(config.ChannelFacts{ID: id}).Zone
 		if zone.String() != want {
 			t.Errorf("the zone of %s is %s, want %s", id, zone, want)
 		}
-		if again := c.Channel(id, "").Zone; again != zone {
+		if again := c.Channel(config.ChannelFacts{ID: id}).Zone; again != zone {
 			t.Errorf("the zone of %s is read again", id)
 		}
 	}
@@ -24,7 +24,7 @@ func TestZonesAreReadOnce(t *testing.T) {
 		t.Errorf("the zone is %s", got)
 	}
 	c.TimeZone = "Asia/Kolkata"
-	if got := c.Channel("C2", "").Zone.String(); got != c.TimeZone {
+	if got := c.Channel(config.ChannelFacts{ID: "C2"}).Zone.String(); got != c.TimeZone {
 		t.Errorf("changed, the zone is %s", got)
 	}
 }
@@ -73,7 +73,7 @@ channels:
 		{"said to be like the rest", "C0000003", "general", inherited},
 		{"no id", "", "", inherited},
 	} {
-		if got := c.Channel(tc.id, tc.name); !reflect.DeepEqual(got, tc.want) {
+		if got := c.Channel(config.ChannelFacts{ID: tc.id, Name: tc.name}); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %+v, want %+v", tc.why, got, tc.want)
 		}
 	}
@@ -82,7 +82,7 @@ channels:
 func TestAZoneOfTheChannelsOwn(t *testing.T) {
 	c := parse(t, over("time_zone: Asia/Tokyo\nchannels: {berlin: {time_zone: Europe/Berlin}}"), nil)
 	for name, want := range map[string]string{"berlin": "Europe/Berlin", "general": "Asia/Tokyo"} {
-		if got := c.Channel("C1", name).Zone.String(); got != want {
+		if got := c.Channel(config.ChannelFacts{ID: "C1", Name: name}).Zone.String(); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 
 func TestShortIdsAreFoundToo(t *testing.T) {
 	c := parse(t, over("channels: {C1: {mode: off}}"), nil)
-	if got := c.Channel("C1", "general").Mode; got != config.ModeOff {
+	if got := c.Channel(config.ChannelFacts{ID: "C1", Name: "general"}).Mode; got != config.ModeOff {
 		t.Errorf("got %s", got)
 	}
 }

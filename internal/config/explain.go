@@ -48,16 +48,16 @@ const fromDefault = "default"
 
 // Named is the key of Channels, as the file has it, under which something is said of a
 // channel; empty if nothing is.
-func (c Config) Named(id, name string) string {
-	key, _ := c.channel(id, name)
+func (c Config) Named(f ChannelFacts) string {
+	key, _ := c.channel(f)
 	return cmp.Or(c.File.written[key], key)
 }
 
 // Explain returns every setting of a channel in the order of Channel's fields, as
 // Channel resolves them, with where each comes from.
-func (c Config) Explain(id, name string) []Setting {
-	_, own := c.channel(id, name)
-	key := c.Named(id, name)
+func (c Config) Explain(f ChannelFacts) []Setting {
+	_, own := c.channel(f)
+	key := c.Named(f)
 	var all []Setting
 	for field, value := range reflect.ValueOf(own).Fields() {
 		setting, _ := keyOf(field)

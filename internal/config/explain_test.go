@@ -11,7 +11,7 @@ import (
 // explained is what Explain says of some of a channel's keys.
 func explained(c config.Config, id, name string, keys ...string) []config.Setting {
 	var some []config.Setting
-	all := c.Explain(id, name)
+	all := c.Explain(config.ChannelFacts{ID: id, Name: name})
 	for _, key := range keys {
 		for _, s := range all {
 			if s.Key == key {
@@ -103,7 +103,7 @@ func TestExplainKnowsEveryKeyOfAChannel(t *testing.T) {
 	}
 	for name, c := range map[string]config.Config{"of a file": parse(t, least, nil), "of none": config.Default()} {
 		var got []string
-		for _, s := range c.Explain("C0000001", "") {
+		for _, s := range c.Explain(config.ChannelFacts{ID: "C0000001"}) {
 			got = append(got, s.Key)
 			if s.From != "default" || s.Line != 0 {
 				t.Errorf("%s: %+v, want the default", name, s)

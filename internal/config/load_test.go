@@ -193,11 +193,11 @@ response: {min_wait_seconds: 3, max_wait_seconds: 4, max_delay_seconds: 5, follo
   max_message_age_seconds: 7, active_channel_days: 8, thread_memory_days: 9, idle_close_hours: 10}
 memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	for name, pair := range map[string][2]time.Duration{
-		"MinWait":         {c.Channel("", "").MinWait, 3 * time.Second},
-		"MaxWait":         {c.Channel("", "").MaxWait, 4 * time.Second},
-		"MaxDelay":        {c.Channel("", "").MaxDelay, 5 * time.Second},
-		"FollowUpWait":    {c.Channel("", "").FollowUpWait, 6 * time.Second},
-		"MaxMessageAge":   {c.Channel("", "").MaxMessageAge, 7 * time.Second},
+		"MinWait":         {c.Channel(config.ChannelFacts{}).MinWait, 3 * time.Second},
+		"MaxWait":         {c.Channel(config.ChannelFacts{}).MaxWait, 4 * time.Second},
+		"MaxDelay":        {c.Channel(config.ChannelFacts{}).MaxDelay, 5 * time.Second},
+		"FollowUpWait":    {c.Channel(config.ChannelFacts{}).FollowUpWait, 6 * time.Second},
+		"MaxMessageAge":   {c.Channel(config.ChannelFacts{}).MaxMessageAge, 7 * time.Second},
 		"ActiveChannel":   {c.Response.ActiveChannel(), 8 * 24 * time.Hour},
 		"ThreadMemory":    {c.Response.ThreadMemory(), 9 * 24 * time.Hour},
 		"IdleClose":       {c.Response.IdleClose(), 10 * time.Hour},
@@ -331,7 +331,7 @@ func TestAWholeNumberMayBeWrittenWithAnExponent(t *testing.T) {
 
 func TestYAMLsOwnWordsAreText(t *testing.T) {
 	c := parse(t, least+"channels: {C0000001: {mode: off}}\npersona: {name: 2024-03-01}", nil)
-	if got := c.Channel("C0000001", "").Mode; got != config.ModeOff {
+	if got := c.Channel(config.ChannelFacts{ID: "C0000001"}).Mode; got != config.ModeOff {
 		t.Errorf("mode is %q", got)
 	}
 	if c.Persona.Name != "2024-03-01" {
@@ -345,10 +345,10 @@ channels:
   C0000001: &calm {min_wait_seconds: 900, mode: mention}
   C0000002: *calm
   C0000003: {<<: *calm, mode: all}`, nil)
-	if got := c.Channel("C0000002", ""); got.MinWait != 900*time.Second || got.Mode != config.ModeMention {
+	if got := c.Channel(config.ChannelFacts{ID: "C0000002"}); got.MinWait != 900*time.Second || got.Mode != config.ModeMention {
 		t.Errorf("an alias gave %+v", got)
 	}
-	if got := c.Channel("C0000003", ""); got.MinWait != 900*time.Second || got.Mode != config.ModeAll {
+	if got := c.Channel(config.ChannelFacts{ID: "C0000003"}); got.MinWait != 900*time.Second || got.Mode != config.ModeAll {
 		t.Errorf("a merge gave %+v", got)
 	}
 }
@@ -472,8 +472,8 @@ func FuzzParseNeverPanics(f *testing.F) {
 		var faulty *config.Error
 		switch {
 		case err == nil:
-			c.Channel("C0000001", "general")
-			for _, s := range c.Explain("C0000001", "general") {
+			c.Channel(config.ChannelFacts{ID: "C0000001", Name: "general"})
+			for _, s := range c.Explain(config.ChannelFacts{ID: "C0000001", Name: "general"}) {
 				if lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 1; s.Line < 0 || s.Line > lines {
 					t.Errorf("%+v in a file of %d lines", s, lines)
 				}

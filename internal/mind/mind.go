@@ -30,8 +30,8 @@ type Mind struct {
 	Prompts *prompt.Renderer
 	Agents  Agents
 	Memory  config.Memory
-	// Channel is the settings of a channel, by id and name.
-	Channel func(id, name string) config.ChannelSettings
+	// Channel returns the settings of a channel.
+	Channel func(config.ChannelFacts) config.ChannelSettings
 	Clock   func() time.Time
 	Logger  *slog.Logger
 
@@ -45,13 +45,13 @@ func (m *Mind) Settings(ctx context.Context, team, channel string) (config.Chann
 	if err != nil {
 		return config.ChannelSettings{}, err
 	}
-	return m.Channel(channel, known[channel].Name), nil
+	return m.Channel(config.ChannelFacts{ID: channel, Name: known[channel].Name}), nil
 }
 
 // recall reads what there is to know for one conversation, with its channel's persona.
 func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
 	r, err := m.Recall.Build(ctx, c, addressed)
-	settings := m.Channel(c.Channel, r.Conversation.ChannelName)
+	settings := m.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
 	if settings.Persona != "" {
 		r.Persona.SystemPrompt = strings.TrimSpace(r.Persona.SystemPrompt) + "\n\n" + strings.TrimSpace(settings.Persona)
 	}

@@ -144,7 +144,7 @@ func setup(t *testing.T, url string) *bundle {
 			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: discard,
 		},
 		Prompts: prompts, Memory: config.Default().Memory, Clock: clock, Logger: discard,
-		Channel: func(id, name string) config.ChannelSettings { return b.config.Channel(id, name) },
+		Channel: func(f config.ChannelFacts) config.ChannelSettings { return b.config.Channel(f) },
 	}
 	b.use(config.ProviderOpenAI)
 	return b

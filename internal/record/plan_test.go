@@ -332,7 +332,7 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 	}
 	read := e.Message
 	read.Revision = ""
-	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel("C1", ""), "UBOT")
+	entry := plan(e, store.Known{Message: &read}, config.Config{}.Channel(config.ChannelFacts{ID: "C1"}), "UBOT")
 	if len(entry.Changes) != 2 || entry.Changes[0].Kind != conversation.Addressed || entry.Message == nil || entry.Message.Revision != e.Message.Revision {
 		t.Errorf("got %+v, want the mention to be relayed", entry)
 	}

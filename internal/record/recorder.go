@@ -48,18 +48,18 @@ func (r *Recorder) Record(ctx context.Context, e slack.Event, own slack.Identity
 // configuration names channels; a name that is not known yet is asked of Slack.
 func (r *Recorder) Settings(ctx context.Context, team, channel string) config.ChannelSettings {
 	if !r.Config.NamesChannels() {
-		return r.Config.Channel(channel, "")
+		return r.Config.Channel(config.ChannelFacts{ID: channel})
 	}
 	known, err := r.Store.Channels(ctx, team, []string{channel})
 	if err != nil {
 		r.Logger.WarnContext(ctx, "name of channel not read", "channel", channel, "error", err)
 	}
 	if c, ok := known[channel]; ok && !c.Refreshed.IsZero() {
-		return r.Config.Channel(channel, c.Name)
+		return r.Config.Channel(config.ChannelFacts{ID: channel, Name: c.Name})
 	}
 	ask := channels.Asker{Store: r.Store, Source: r.Directory, Clock: r.Clock, Logger: r.Logger}
 	described, _ := ask.Ask(ctx, team, channel, askFor)
-	return r.Config.Channel(channel, described.Name)
+	return r.Config.Channel(config.ChannelFacts{ID: channel, Name: described.Name})
 }
 
 // Absent reports whether the bot is not a member of a channel. It asks Slack, and falls back

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
 	"myao/internal/operator"
@@ -200,7 +201,7 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 	}
 	story, err := ledger.Tell(ctx, db, l.c, ledger.Options{
 		Limit: storyOf, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
-		Settings: l.w.Config.Channel(channel, known[channel].Name),
+		Settings: l.w.Config.Channel(config.ChannelFacts{ID: channel, Name: known[channel].Name}),
 	})
 	if err != nil {
 		return err
