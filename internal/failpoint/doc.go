@@ -1,11 +1,11 @@
-// Package failpoint lets a test end a program at a chosen step, as a power cut
-// would. Only what is built with the tag failpoint has the points; in every other
-// build they are empty calls that the compiler takes out.
+// Package failpoint lets a test kill a program at a chosen step, as a power cut would.
+// Only builds with the tag failpoint contain the points. In all other builds the compiler
+// removes the empty calls.
 //
-// A point stands between two steps of which the second relies on the first: what
-// was stored and not yet relayed, what was posted and not yet written down.
+// A point is between two steps where the second relies on the first: an event was stored
+// but not yet relayed, or a reply was posted but not yet recorded.
 package failpoint
 
-// Variable is the environment variable that names the point at which a program
-// that was built with the tag kills itself.
+// Variable is the environment variable that names the point at which a program kills
+// itself.
 const Variable = "MYAO_FAILPOINT"

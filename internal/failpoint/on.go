@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// Here ends the program, as kill -9 does, if this is the point that Variable names.
+// Here kills the program with SIGKILL if Variable names this point.
 func Here(name string) {
 	if os.Getenv(Variable) != name {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "failpoint:", name)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // nothing after this point, though the signal may take a moment
+	select {} // the signal may take a moment; nothing after this point must run
 }

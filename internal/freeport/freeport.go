@@ -1,4 +1,4 @@
-// Package freeport finds ports of this machine for servers that are started later.
+// Package freeport finds free ports of this machine for servers that start later.
 package freeport
 
 import (
@@ -11,27 +11,26 @@ import (
 	"syscall"
 )
 
-// The ports lie below those that the kernel gives to outgoing connections (from 32768 on,
-// net.ipv4.ip_local_port_range): one of those may be taken between the choice and its
-// use, and while a server that is to come back is down.
+// The ports are below those that the kernel gives to outgoing connections (from 32768 on,
+// net.ipv4.ip_local_port_range). The kernel could assign one of those between Pick and its
+// use, or while a server restarts.
 const (
 	first  = 20_000
 	blocks = 127
 	size   = 100
 )
 
-// claimed are the blocks of ports that this process has to itself, of which it picks from
-// the last. A process has a block while it listens on the first of its ports, which ends
-// with the process whatever ends it: so no two that pick at one time get the same port.
+// claimed are the blocks of ports that this process owns; it picks from the last one. A
+// process owns a block while it listens on the block's first port. It stops listening when
+// it dies, however it dies. So two processes never pick the same port at the same time.
 var claimed struct {
 	sync.Mutex
 	listeners []net.Listener
 	next, end int
 }
 
-// Pick is a port of 127.0.0.1 on which nobody listens at this moment, which it has not
-// picked before, and which it picks in no other process while this one runs. The error
-// says that none is free.
+// Pick returns a port of 127.0.0.1 on which nobody listens at this moment. It returns no
+// port twice, and no other process picks it while this one runs. It fails if none is free.
 func Pick() (int, error) {
 	claimed.Lock()
 	defer claimed.Unlock()
@@ -50,14 +49,14 @@ func Pick() (int, error) {
 }
 
 func free(port int) bool {
-	// A process that is forked meanwhile would hold the socket until it runs its program.
+	// A child forked meanwhile would inherit the socket until it execs.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	l, err := listen(port)
 	return err == nil && l.Close() == nil
 }
 
-// claim begins a block that no process has.
+// claim takes a block that no process owns.
 func claim() error {
 	for _, block := range rand.Perm(blocks) {
 		start := first + block*size

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// picks is the environment variable by which this test's binary, run once more, picks and
-// prints as many ports, and then lives on until its standard input ends.
+// picks is an environment variable. If it is set, this test binary picks and prints that
+// many ports and then runs until its standard input ends.
 const picks = "MYAO_TEST_PICKS"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func TestPick(t *testing.T) {
+func TestPickReturnsDistinctFreePorts(t *testing.T) {
 	t.Parallel()
 	seen := map[int]bool{}
 	for range 20 {
@@ -44,17 +44,17 @@ func TestPick(t *testing.T) {
 		}
 		defer func() { _ = l.Close() }()
 		if seen[port] || port < 1024 || port >= 32768 {
-			t.Errorf("%d came before, or is one that outgoing connections get", port)
+			t.Errorf("%d was picked before, or belongs to outgoing connections", port)
 		}
 		seen[port] = true
 	}
 }
 
-// TestPickInManyProcesses picks in several processes, of which none listens on any port
-// before the others have chosen theirs.
-func TestPickInManyProcesses(t *testing.T) {
+// TestProcessesPickDifferentPorts picks in several processes. No process listens on a
+// picked port before the others have picked theirs.
+func TestProcessesPickDifferentPorts(t *testing.T) {
 	t.Parallel()
-	const processes, each = 4, 2 * size // more than one block holds
+	const processes, each = 4, 2 * size // more than one block
 	seen := map[string]int{}
 	for process := range processes {
 		cmd := exec.Command(os.Args[0])
@@ -85,7 +85,7 @@ func TestPickInManyProcesses(t *testing.T) {
 				t.Fatalf("process %d ended early: %v", process, lines.Err())
 			}
 			if other, taken := seen[lines.Text()]; taken {
-				t.Fatalf("processes %d and %d picked %s", other, process, lines.Text())
+				t.Fatalf("processes %d and %d both picked %s", other, process, lines.Text())
 			}
 			seen[lines.Text()] = process
 		}

@@ -36,14 +36,14 @@ func shareCluster(sync string) (string, error) {
 type cluster struct {
 	dir     string
 	bin     programs
-	account *syscall.Credential // to run as; nil: as ourselves
+	account *syscall.Credential // to run as; nil: our own account
 	sync    string              // "on" or "off"
-	more    []string            // settings, as in "work_mem=8MB"
+	more    []string            // settings such as "work_mem=8MB"
 	port    int
 	process *process // nil while it is down
 }
 
-// newCluster makes a cluster and returns when it answers.
+// newCluster makes a cluster and returns once it answers.
 func newCluster(sync string, settings ...string) (*cluster, error) {
 	dir := os.TempDir()
 	removeStale(dir)
@@ -100,7 +100,7 @@ func (c *cluster) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start returns when the server answers.
+// start returns once the server answers.
 func (c *cluster) start() error {
 	args := []string{"-D", c.data()}
 	for _, setting := range append([]string{
@@ -115,7 +115,7 @@ func (c *cluster) start() error {
 	}, c.more...) {
 		args = append(args, "-c", setting)
 	}
-	// SIGQUIT ends Postgres at once, but lets it give its shared memory back.
+	// SIGQUIT ends Postgres at once, but still lets it release its shared memory.
 	p, err := start(c.command(c.bin.postgres, args...), syscall.SIGQUIT)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *cluster) start() error {
 	return nil
 }
 
-// stop returns when the server has ended.
+// stop returns once the server has ended.
 func (c *cluster) stop(signal syscall.Signal) {
 	if c.process != nil {
 		c.process.stop(signal)
@@ -152,11 +152,10 @@ func postgresReady(ctx context.Context, server string) error {
 	return db.PingContext(ctx)
 }
 
-// programs are the paths of Postgres's own.
+// programs are the paths of Postgres's programs.
 type programs struct{ initdb, postgres string }
 
-// postgresPrograms looks at PATH, and where Debian keeps what it does not put
-// on PATH: the newest version there.
+// postgresPrograms searches PATH, then Debian's directories outside PATH for the newest version.
 func postgresPrograms() (programs, error) {
 	initdb, err1 := exec.LookPath("initdb")
 	postgres, err2 := exec.LookPath("postgres")
@@ -180,8 +179,8 @@ func postgresPrograms() (programs, error) {
 	return best, nil
 }
 
-// unprivileged returns the account to run Postgres as, which refuses to run as
-// root; nil when we are not root ourselves.
+// unprivileged returns the account to run Postgres as, or nil when we are not root.
+// Postgres refuses to run as root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -200,8 +199,8 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("start Postgres: it refuses to run as root, and there is no user postgres or nobody")
 }
 
-// removeStale removes the clusters of test binaries that were killed before
-// they could do so; their servers are gone.
+// removeStale removes the directories of clusters whose test binary was killed. Their
+// servers are gone.
 func removeStale(parent string) {
 	dirs, _ := filepath.Glob(filepath.Join(parent, clusterPrefix+"*"))
 	for _, dir := range dirs {

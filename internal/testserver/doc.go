@@ -1,21 +1,17 @@
-// Package testserver gives tests the real servers that myao runs on: Temporal, a
-// dev server or one on Postgres, and Postgres databases; and our own programs as
-// processes.
+// Package testserver gives tests the real servers that myao runs on: Temporal (a dev
+// server, or one on Postgres), Postgres databases, and our own programs as processes.
 //
-// The first test that asks Temporal or Postgres starts a server; all tests of the
-// binary share it. What the functions called Start… start is the test's own, to be
-// stopped, killed and frozen.
-// A server that cannot be had fails the test and says what to install: nothing
-// is skipped. A package that uses it says so in its TestMain, which stops what
-// was started:
+// Temporal and Postgres start a server at the first call; all tests of the binary share
+// it. The functions named Start… start a server for one test, which may stop, kill and
+// freeze it. If a server cannot be started, the test fails and says what to install;
+// nothing is skipped. A package that uses testserver stops the servers in TestMain:
 //
 //	func TestMain(m *testing.M) { testserver.Main(m) }
 //
-// The servers die with the test binary, too, however it dies: on Linux the
-// kernel sees to it.
+// On Linux the kernel also ends the servers when the test binary dies.
 //
-// A machine that many share may stand still for seconds. MeasureRunning measures what shall take no
-// longer than a time; a wait by which nothing is measured is a long one.
+// A shared machine may stall for seconds. Tests of an upper time limit therefore measure
+// with MeasureRunning. Waits that measure nothing have generous timeouts.
 package testserver
 
 import (
@@ -31,8 +27,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Stop stops the servers that the tests of this binary share. It is for a
-// TestMain that has more to do than Main; no test may ask for a server after it.
+// Stop stops the servers that the tests of this binary share. A TestMain that does more
+// than Main calls it. No test may ask for a server afterwards.
 func Stop() {
 	stopping.Lock()
 	defer stopping.Unlock()
@@ -42,7 +38,7 @@ func Stop() {
 	atEnd = nil
 }
 
-// What Stop has to stop.
+// The functions that Stop calls.
 var (
 	stopping sync.Mutex
 	atEnd    []func()

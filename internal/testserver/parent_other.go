@@ -4,6 +4,6 @@ package testserver
 
 import "syscall"
 
-// dieWithUs does nothing here: only Linux tells a process that its parent died.
-// A test binary that is killed leaves its servers behind.
-func dieWithUs(*syscall.SysProcAttr, syscall.Signal) {}
+// signalOnParentDeath does nothing: only Linux can signal a process when its parent dies.
+// A killed test binary leaves its servers running.
+func signalOnParentDeath(*syscall.SysProcAttr, syscall.Signal) {}

@@ -17,18 +17,17 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// Postgres returns the URL of a database that is new, empty and the test's own;
-// it is dropped at the test's end. It lies in a throw-away cluster which all
-// tests of the binary share and which does not sync to disk, or on the server
-// that TEST_DATABASE_URL names: in a database of its own there, or where the
-// role may not create one, in a schema.
+// Postgres returns the URL of a new, empty database for one test, which is dropped when
+// the test ends. All tests of the binary share its throw-away cluster, which does not sync
+// to disk. With TEST_DATABASE_URL the database is on that server instead. If the role
+// may not create a database there, the test gets a schema.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return database(t, fastCluster)
 }
 
-// DurablePostgres is Postgres on a cluster that syncs every commit to disk, for
-// tests that kill it or measure it. TEST_DATABASE_URL's server is as it is.
+// DurablePostgres is Postgres on a cluster that syncs every commit to disk, for tests that
+// kill or measure it. It does not change the settings of TEST_DATABASE_URL's server.
 func DurablePostgres(t testing.TB) string {
 	t.Helper()
 	return database(t, durableCluster)
@@ -55,11 +54,11 @@ func database(t testing.TB, cluster func() (string, error)) string {
 	return db
 }
 
-// createDatabase returns the new database's URL and what drops it again.
+// createDatabase returns the new database's URL and a function that drops it.
 func createDatabase(server string) (string, func() error, error) {
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", nil, errors.New("TEST_DATABASE_URL is not a URL") // the error would tell the password
+		return "", nil, errors.New("TEST_DATABASE_URL is not a URL") // err would show the password
 	}
 	name := "test_" + strings.ToLower(rand.Text())
 	err = execute(server, "CREATE DATABASE "+name)

@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// PostgresServer is a cluster of one test, which may stop, kill, freeze and
-// restart it. It syncs every commit to disk.
+// PostgresServer is the cluster of one test, which may stop, kill, freeze and restart it.
+// It syncs every commit to disk.
 type PostgresServer struct {
-	// URL is of a database in it that is new and empty; the same after a restart.
+	// URL names a new, empty database in the cluster. It stays the same after a restart.
 	URL string
 
 	t       testing.TB
 	cluster *cluster
-	frozen  []int // process ids; none while it is not frozen
+	frozen  []int // process ids; empty while it runs
 }
 
-// StartPostgres starts a server of the test's own, whatever TEST_DATABASE_URL
-// says. It ends with the test. Settings, such as
-// "shared_preload_libraries=pg_stat_statements", are Postgres's own. The methods are
-// for one goroutine at a time.
+// StartPostgres starts a server for one test, regardless of TEST_DATABASE_URL. The server
+// ends with the test. settings are Postgres's, such as
+// "shared_preload_libraries=pg_stat_statements". Only one goroutine at a time may call the
+// methods.
 func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	c, err := newCluster("on", settings...)
@@ -38,7 +38,7 @@ func StartPostgres(t testing.TB, settings ...string) *PostgresServer {
 	return s
 }
 
-// Database makes another database, which is empty, and returns its URL.
+// Database makes another empty database and returns its URL.
 func (s *PostgresServer) Database() string {
 	s.t.Helper()
 	db, _, err := createDatabase(s.cluster.url())
@@ -48,10 +48,10 @@ func (s *PostgresServer) Database() string {
 	return db
 }
 
-// Stop ends the server in order: connections are cut, transactions rolled back.
+// Stop shuts the server down: it closes connections and rolls transactions back.
 func (s *PostgresServer) Stop() { s.end(syscall.SIGINT) }
 
-// Kill ends the server at once, as a crash would: what was committed is in its log.
+// Kill ends the server at once, as a crash would. Committed data is in its log.
 func (s *PostgresServer) Kill() { s.end(syscall.SIGQUIT) }
 
 func (s *PostgresServer) end(signal syscall.Signal) {
@@ -59,8 +59,8 @@ func (s *PostgresServer) end(signal syscall.Signal) {
 	s.cluster.stop(signal)
 }
 
-// Restart starts the server again with what it kept, having stopped it first if
-// it runs, and returns when it answers.
+// Restart starts the server again with its data and returns once it answers. A running
+// server is stopped first.
 func (s *PostgresServer) Restart() {
 	s.t.Helper()
 	s.Stop()
@@ -69,8 +69,8 @@ func (s *PostgresServer) Restart() {
 	}
 }
 
-// Freeze stops all of the server's processes where they stand: connections stay
-// open, and nothing answers. One that is frozen, or down, stays as it is.
+// Freeze suspends all of the server's processes: connections stay open, and nothing
+// answers. It does nothing to a server that is frozen or down.
 func (s *PostgresServer) Freeze() {
 	s.t.Helper()
 	if s.cluster.process == nil || s.frozen != nil {
@@ -82,17 +82,16 @@ func (s *PostgresServer) Freeze() {
 	}
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *PostgresServer) Thaw() {
 	for _, pid := range s.frozen {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // one that has ended needs none
+		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the process has ended
 	}
 	s.frozen = nil
 }
 
-// freeze stops the server's first process, which starts all others, then those.
-// They are in sessions of their own, so that no signal reaches all of them: the
-// server itself tells which they are.
+// freeze suspends the server's first process, which starts all others, and then those.
+// Each has its own session, so no signal reaches them all; pg_stat_activity lists them.
 func (s *PostgresServer) freeze() error {
 	db, err := sql.Open("pgx", s.cluster.url())
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *PostgresServer) freeze() error {
 	}
 	defer func() { _ = db.Close() }()
 	ctx := s.t.Context()
-	conn, err := db.Conn(ctx) // before nobody is let in any more
+	conn, err := db.Conn(ctx) // once the first process is suspended, no connection is accepted
 	if err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (s *PostgresServer) freeze() error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, pid := range pids { // our own connection's last
+	for _, pid := range pids { // our own connection's process is last
 		if err := stop(pid); err != nil {
 			return err
 		}

@@ -2,13 +2,14 @@ package testserver_test
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
 
 	"myao/internal/testserver"
 )
 
-func TestAPostgresServerKeepsWhatWasCommitted(t *testing.T) {
+func TestPostgresServerKeepsCommittedDataAcrossRestarts(t *testing.T) {
 	s := testserver.StartPostgres(t)
 	url := s.URL
 	db := open(t, url)
@@ -18,7 +19,8 @@ func TestAPostgresServerKeepsWhatWasCommitted(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE kept (n int)"); err != nil {
 		t.Fatal(err)
 	}
-	for i, end := range []func(){s.Kill, s.Stop, func() {}} {
+	keepRunning := func() {}
+	for i, end := range []func(){s.Kill, s.Stop, keepRunning} {
 		if _, err := db.ExecContext(t.Context(), "INSERT INTO kept VALUES ($1)", i); err != nil {
 			t.Fatal(err)
 		}
@@ -28,25 +30,25 @@ func TestAPostgresServerKeepsWhatWasCommitted(t *testing.T) {
 		}
 		s.Restart()
 		if s.URL != url {
-			t.Fatalf("the address moved from %s to %s", url, s.URL)
+			t.Fatalf("the URL changed from %s to %s", url, s.URL)
 		}
-		db = open(t, url) // a pool need not know yet that its connections are gone
+		db = open(t, url) // the old pool may not have noticed that its connections are gone
 	}
 	if got := scan(t, db, "SELECT count(*)::text FROM kept"); got != "3" {
 		t.Errorf("%s rows of 3 are left", got)
 	}
 	if other := s.Database(); other == url || scan(t, open(t, other), "SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'") != "0" {
-		t.Errorf("%s is not a database of its own", other)
+		t.Errorf("%s is not a separate, empty database", other)
 	}
 }
 
-func TestAFrozenPostgresServerAnswersNobodyAndGoesOn(t *testing.T) {
+func TestFrozenPostgresServerAnswersOnlyOnceThawed(t *testing.T) {
 	s := testserver.StartPostgres(t)
 	db := open(t, s.URL)
-	scan(t, db, "SELECT '1'") // a connection that was there before
+	scan(t, db, "SELECT '1'") // opens a connection before the freeze
 	s.Freeze()
 	s.Freeze()
-	for name, db := range map[string]interface{ PingContext(context.Context) error }{"an old": db, "a new": open(t, s.URL)} {
+	for name, db := range map[string]*sql.DB{"an old": db, "a new": open(t, s.URL)} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		if err := db.PingContext(ctx); err == nil {
 			t.Errorf("%s connection was answered", name)
@@ -56,7 +58,7 @@ func TestAFrozenPostgresServerAnswersNobodyAndGoesOn(t *testing.T) {
 	s.Thaw()
 	scan(t, db, "SELECT '2'")
 	s.Freeze()
-	s.Kill() // which it would not hear of
+	s.Kill() // must reach a frozen server, too
 	s.Restart()
 	scan(t, open(t, s.URL), "SELECT '3'")
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -23,35 +24,34 @@ const (
 	pollEvery    = 25 * time.Millisecond
 )
 
-// process is a running server.
+// process is a running server or program.
 type process struct {
 	cmd    *exec.Cmd
 	output *tail
-	done   chan struct{} // closed when it has ended
-	err    error         // how it has ended
+	done   chan struct{} // closed once it has ended
+	err    error         // valid once done is closed
 }
 
-// start runs the command until it is told to stop, and no longer than this
-// process lives: onOurDeath is what the kernel then sends it, where it can. What
-// it says is kept, unless the command tells where it goes.
+// start runs the command until it is stopped. When this process dies, the kernel sends it
+// onOurDeath, where the platform can. Its output is kept if the command does not redirect it.
 func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	p := &process{cmd: cmd, output: &tail{}, done: make(chan struct{})}
 	if cmd.Stdout == nil {
 		cmd.Stdout, cmd.Stderr = p.output, p.output
 	}
-	// Its own children may outlive it a moment, and hold the output open.
+	// Its children may outlive it for a moment and hold the output open.
 	cmd.WaitDelay = time.Second
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// A ^C at the terminal is for the test binary, which stops its servers in order.
+	// Ctrl-C at the terminal must reach only the test binary, which stops its servers itself.
 	cmd.SysProcAttr.Setpgid = true
-	dieWithUs(cmd.SysProcAttr, onOurDeath)
+	signalOnParentDeath(cmd.SysProcAttr, onOurDeath)
 
 	started := make(chan error)
 	go func() {
-		// The kernel takes the death of the thread that started a process for
-		// the death of its parent, so this thread must live as long as the process.
+		// To the kernel the parent is the thread that started the process, so this thread
+		// must live as long as the process.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -66,11 +66,11 @@ func start(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// stop sends the signal and waits for the end; what does not end is killed.
+// stop sends the signal and waits for the process to end. After stopTimeout it kills it.
 func (p *process) stop(signal syscall.Signal) { _ = p.end(signal, stopTimeout) }
 
-// end is stop with a time of the caller's. It returns how the process ended, and
-// ErrStopTimeout for one that had to be killed.
+// end is stop with a timeout. It returns the process's exit error, or ErrStopTimeout if it
+// had to be killed.
 func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	_ = p.cmd.Process.Signal(signal)
 	select {
@@ -83,8 +83,8 @@ func (p *process) end(signal syscall.Signal, within time.Duration) error {
 	}
 }
 
-// await polls ready until it succeeds. It gives up when the process has ended
-// or the time is over, and then tells what the process last said.
+// await polls ready until it succeeds. It fails when the process ends or startTimeout
+// passes; the error then holds the end of the process's output.
 func (p *process) await(ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -107,8 +107,8 @@ func (p *process) await(ready func(context.Context) error) error {
 
 var errEnded = errors.New("ended before it was ready")
 
-// withFreePort calls start with a port that was free a moment ago, and again with
-// others when the server ended, since a program that is not ours may have been quicker.
+// withFreePort calls start with a port that was free a moment ago. If the server ends,
+// another program may have taken the port, so it tries up to three ports.
 func withFreePort(start func(port int) error) error {
 	var err error
 	for range 3 {
@@ -133,19 +133,19 @@ func FreeAddress(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// without returns this process's environment less the variables with a prefix,
-// which are meant for clients of other servers.
+// without returns this process's environment minus the variables with a prefix, which are
+// meant for clients of other servers.
 func without(prefix string) []string {
 	var env []string
 	for _, v := range os.Environ() {
-		if len(v) < len(prefix) || v[:len(prefix)] != prefix {
+		if !strings.HasPrefix(v, prefix) {
 			env = append(env, v)
 		}
 	}
 	return env
 }
 
-// tail keeps the end of what a process says.
+// tail keeps the end of a process's output.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

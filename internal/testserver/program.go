@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Build builds programs of this module, named by their packages, into a directory, without
-// what only a debugger needs.
+// Build builds programs of this module, named by their packages, into a directory. It
+// leaves out debugging information.
 func Build(dir string, flags []string, packages ...string) error {
 	args := append([]string{"build", "-ldflags=-w", "-o", dir + string(filepath.Separator)}, flags...)
 	if said, err := exec.Command("go", append(args, packages...)...).CombinedOutput(); err != nil {
@@ -23,8 +23,8 @@ func Build(dir string, flags []string, packages ...string) error {
 	return nil
 }
 
-// Programs builds the worker and the starter, as they are shipped, when a test of the
-// binary first asks for them, and returns the directory where they are.
+// Programs builds the worker and the starter as they are shipped, once in a test binary,
+// and returns their directory.
 var Programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "myao-programs-")
 	if err != nil {
@@ -34,10 +34,10 @@ var Programs = sync.OnceValues(func() (string, error) {
 	return dir, Build(dir, nil, "myao/worker", "myao/starter")
 })
 
-// Program is a program as a process, which a test starts, stops, kills and
-// freezes, again and again. Its methods are for one goroutine at a time.
+// Program is a program that a test can repeatedly start, stop, kill and freeze. Only one
+// goroutine at a time may call its methods.
 type Program struct {
-	// Env is added to the test's own environment at the next start.
+	// Env is added to the test's environment at the next start.
 	Env []string
 
 	t       testing.TB
@@ -51,8 +51,8 @@ type Program struct {
 // ErrStopTimeout is what Stop returns for a program that had to be killed.
 var ErrStopTimeout = errors.New("did not stop within 30 s")
 
-// NewProgram is a program that has not been started. It writes what it says to
-// output, and is killed at the test's end.
+// NewProgram returns a program that has not been started. It writes to output and is killed
+// when the test ends.
 func NewProgram(t testing.TB, output io.Writer, path string, args ...string) *Program {
 	p := &Program{t: t, path: path, args: args, output: output}
 	t.Cleanup(p.Kill)
@@ -74,8 +74,8 @@ func (p *Program) Start() {
 // Kill ends the process as kill -9 does.
 func (p *Program) Kill() { _ = p.end(syscall.SIGKILL, stopTimeout) }
 
-// Stop ends the process as an operator does, and returns how it ended. What has
-// not ended within 30 s is killed: ErrStopTimeout.
+// Stop sends SIGTERM and returns the process's exit error. After 30 s it kills the process
+// and returns ErrStopTimeout.
 func (p *Program) Stop() error { return p.end(syscall.SIGTERM, 30*time.Second) }
 
 func (p *Program) end(signal syscall.Signal, within time.Duration) error {
@@ -87,11 +87,10 @@ func (p *Program) end(signal syscall.Signal, within time.Duration) error {
 	return ending.end(signal, within)
 }
 
-// Freeze stops the process where it stands: it keeps its connections and answers
-// nothing. Thaw lets it go on.
+// Freeze suspends the process: it keeps its connections and answers nothing until Thaw.
 func (p *Program) Freeze() { p.freeze(syscall.SIGSTOP, true) }
 
-// Thaw lets a frozen process go on.
+// Thaw resumes a frozen process.
 func (p *Program) Thaw() { p.freeze(syscall.SIGCONT, false) }
 
 func (p *Program) freeze(signal syscall.Signal, on bool) {
@@ -101,8 +100,8 @@ func (p *Program) freeze(signal syscall.Signal, on bool) {
 	}
 }
 
-// Ended is closed when the process has ended, whoever ended it; nil while the
-// program is down by our hand.
+// Ended returns a channel that is closed once the process has ended for any reason. It
+// returns nil before Start and after Kill or Stop.
 func (p *Program) Ended() <-chan struct{} {
 	if p.process == nil {
 		return nil
@@ -110,7 +109,7 @@ func (p *Program) Ended() <-chan struct{} {
 	return p.process.done
 }
 
-// PID is the process id; 0 while the program is down.
+// PID returns the process id, or 0 while the program is down.
 func (p *Program) PID() int {
 	if p.process == nil {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"myao/internal/testserver"
 )
 
-func TestAProgram(t *testing.T) {
+func TestProgramStartsFreezesStopsAndDies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "said")
 	said, err := os.Create(path)
@@ -29,7 +29,7 @@ func TestAProgram(t *testing.T) {
 		}
 		return strings.Count(string(all), "tick")
 	}
-	goesOn := func() bool {
+	ticksOn := func() bool {
 		t.Helper()
 		before := ticks()
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -40,21 +40,21 @@ func TestAProgram(t *testing.T) {
 		return false
 	}
 	if p.PID() != 0 || p.Ended() != nil {
-		t.Error("it runs before it was started")
+		t.Error("it runs before Start")
 	}
 	p.Start()
-	if !goesOn() {
+	if !ticksOn() {
 		t.Fatal("it does not run")
 	}
 	p.Freeze()
-	time.Sleep(200 * time.Millisecond) // what was under way
+	time.Sleep(200 * time.Millisecond) // for output under way
 	before := ticks()
 	time.Sleep(300 * time.Millisecond)
 	if ticks() != before {
 		t.Error("it runs while it is frozen")
 	}
 	p.Thaw()
-	if !goesOn() {
+	if !ticksOn() {
 		t.Error("it does not go on")
 	}
 	if err := p.Stop(); err == nil || errors.Is(err, testserver.ErrStopTimeout) {
@@ -67,9 +67,9 @@ func TestAProgram(t *testing.T) {
 	select {
 	case <-ended:
 	default:
-		t.Error("it outlives its kill")
+		t.Error("it still runs after Kill")
 	}
 	if p.PID() != 0 || p.Stop() != nil {
-		t.Error("a program that is down is not")
+		t.Error("a killed program is not reported as down")
 	}
 }

@@ -7,40 +7,41 @@ import (
 	"testing"
 )
 
-// Proxy stands between a client and a Postgres, and can fail as a network does.
+// Proxy forwards connections to Postgres and can fail as a network does.
 type Proxy struct {
-	// URL is the Postgres as it is reached through the proxy.
+	// URL reaches Postgres through the proxy.
 	URL string
 
-	mu    sync.Mutex
-	turn  *sync.Cond // the state has changed
-	state ProxyMode
-	conns []net.Conn
+	mu      sync.Mutex
+	changed *sync.Cond // signals a new mode
+	mode    ProxyMode
+	conns   []net.Conn
 }
 
-// ProxyMode is what becomes of what is sent.
+// ProxyMode says what happens to the bytes that either side sends.
 type ProxyMode string
 
 const (
-	// Passing: it arrives.
-	ProxyForward ProxyMode = "passing"
-	// Silent: it is lost, as on a machine that is cut off: no answer, and no word that there will be none.
-	ProxyBlackhole ProxyMode = "silent"
-	// Mute: the server hears it, and its answers wait until the state is another.
-	ProxyHoldAnswers ProxyMode = "mute"
-	// Gone: connections are closed, those that are made as well.
-	ProxyClose ProxyMode = "gone"
+	// ProxyForward delivers them.
+	ProxyForward ProxyMode = "forward"
+	// ProxyBlackhole loses them without an error, as a cut network does.
+	ProxyBlackhole ProxyMode = "blackhole"
+	// ProxyHoldAnswers delivers requests and holds answers back until the mode changes.
+	ProxyHoldAnswers ProxyMode = "hold answers"
+	// ProxyClose closes open and new connections.
+	ProxyClose ProxyMode = "close"
 )
 
-// NewProxy stands before the Postgres at an address, and passes everything. It ends with the test.
+// NewProxy starts a proxy for the Postgres at a URL in the mode ProxyForward. It ends with
+// the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	p := &Proxy{state: ProxyForward}
-	p.turn = sync.NewCond(&p.mu)
+	p := &Proxy{mode: ProxyForward}
+	p.changed = sync.NewCond(&p.mu)
 	p.URL = Intercept(t, target, func(client, server net.Conn) {
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
-		if p.state == ProxyClose {
+		if p.mode == ProxyClose {
 			_, _ = client.Close(), server.Close()
 		}
 		p.mu.Unlock()
@@ -51,9 +52,9 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Intercept stands before the Postgres at an address until the test ends, and returns the
-// address by which that is reached through it. Of each connection of a client it makes one
-// to the server; to carry what is sent from one to the other, and to close both, is carry's.
+// Intercept listens in front of the Postgres at a URL until the test ends, and returns the
+// URL to use instead. For each client connection it dials the server and calls carry, which
+// must copy the bytes in both directions and close both connections.
 func Intercept(t testing.TB, target string, carry func(client, server net.Conn)) string {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -92,15 +93,15 @@ func (p *Proxy) copy(to, from net.Conn, answers bool) {
 	for {
 		n, err := from.Read(buf)
 		p.mu.Lock()
-		for answers && p.state == ProxyHoldAnswers {
-			p.turn.Wait()
+		for answers && p.mode == ProxyHoldAnswers {
+			p.changed.Wait()
 		}
-		silent := p.state == ProxyBlackhole
+		lose := p.mode == ProxyBlackhole
 		p.mu.Unlock()
 		if err != nil {
 			return
 		}
-		if silent {
+		if lose {
 			continue
 		}
 		if _, err := to.Write(buf[:n]); err != nil {
@@ -109,13 +110,13 @@ func (p *Proxy) copy(to, from net.Conn, answers bool) {
 	}
 }
 
-// SetMode changes the state, for what is under way as well.
-func (p *Proxy) SetMode(state ProxyMode) {
+// SetMode changes the mode, for open connections as well.
+func (p *Proxy) SetMode(mode ProxyMode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state = state
-	p.turn.Broadcast()
-	if state == ProxyClose {
+	p.mode = mode
+	p.changed.Broadcast()
+	if mode == ProxyClose {
 		for _, c := range p.conns {
 			_ = c.Close()
 		}

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// MeasureRunning begins to measure for how long this process runs, which is less than what passes
-// where the machine stands still meanwhile, as one that is shared may do for seconds. It is
-// for what shall take no longer than a time; what shall take no less passes by any clock.
+// MeasureRunning starts to measure how long this process runs. Time in which the machine
+// stalls does not count. Use it for upper time limits; for lower limits any clock will do.
 func MeasureRunning() (ran func() time.Duration) {
-	total := awake()
+	total := running()
 	began := total.Load()
 	return func() time.Duration { return time.Duration(total.Load() - began) }
 }
 
-// MeasureStalls begins to measure for how long this process does not run, be it that the machine
-// stands still or has no processor for it.
-func MeasureStalls() (stood func() time.Duration) {
+// MeasureStalls starts to measure how long this process does not run, because the machine
+// stalls or has no processor for it.
+func MeasureStalls() (stalled func() time.Duration) {
 	began, ran := time.Now(), MeasureRunning()
 	return func() time.Duration { return time.Since(began) - ran() }
 }
 
-// awake is for how long the process has run since it was first asked, nanoseconds.
-var awake = sync.OnceValue(func() *atomic.Int64 {
+// running counts the nanoseconds that the process has run since the first call.
+var running = sync.OnceValue(func() *atomic.Int64 {
 	const tick = 10 * time.Millisecond
 	var total atomic.Int64
 	go func() {

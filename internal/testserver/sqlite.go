@@ -7,8 +7,8 @@ import (
 	_ "github.com/ncruces/go-sqlite3/driver" // SQLite
 )
 
-// LockSQLite holds the write lock of a database, as another program does that is slow,
-// until unlock is called or the test ends.
+// LockSQLite holds the write lock of a database until unlock is called or the test ends, as
+// another slow program would.
 func LockSQLite(t testing.TB, path string) (unlock func() error) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)")

@@ -18,10 +18,9 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Temporal returns the host:port of a real Temporal dev server, which all tests
-// of the binary share: keep workflow ids and task queues apart. It holds
-// everything in memory and has the namespace "default". TEST_TEMPORAL_ADDRESS
-// names another server to use instead.
+// Temporal returns the host:port of a real Temporal dev server that all tests of the binary
+// share, so workflow ids and task queues must be unique. It keeps its state in memory and
+// has the namespace "default". TEST_TEMPORAL_ADDRESS names another server to use instead.
 func Temporal(t testing.TB) string {
 	t.Helper()
 	if address := os.Getenv("TEST_TEMPORAL_ADDRESS"); address != "" {
@@ -43,28 +42,27 @@ var sharedTemporal = sync.OnceValues(func() (string, error) {
 		return s.start()
 	})
 	if err == nil {
-		// It holds nothing that would need to be written.
-		stopAtEnd(s.Kill)
+		stopAtEnd(s.Kill) // its state is in memory, so there is nothing to save
 	}
 	return s.Address, err
 })
 
-// TemporalServer is a server of one test, which may stop, kill and restart it.
+// TemporalServer is the server of one test, which may stop, kill and restart it.
 type TemporalServer struct {
-	// Address is host:port, the same after a restart.
+	// Address is host:port and stays the same after a restart.
 	Address string
 
 	t       testing.TB
 	command func() *exec.Cmd
-	// found, where there is one, is what a server needs that was just set up.
-	found   func(context.Context) error
+	// prepare, if not nil, sets up a new server. It must be idempotent.
+	prepare func(context.Context) error
 	process *process // nil while it is down
 }
 
-// StartTemporal starts a dev server that keeps its state in dbFile, listening on
-// the port, or on a free one when port is 0. It is killed at the test's end.
-// flags are passed on to `temporal server start-dev`, as for its dynamic configuration.
-// The methods are for one goroutine at a time.
+// StartTemporal starts a dev server that keeps its state in dbFile. It listens on the port,
+// or on a free one if port is 0, and is killed when the test ends. flags go to
+// `temporal server start-dev`, for its dynamic configuration for example. Only one
+// goroutine at a time may call the methods.
 func StartTemporal(t testing.TB, dbFile string, port int, flags ...string) *TemporalServer {
 	t.Helper()
 	s := &TemporalServer{t: t}
@@ -87,7 +85,7 @@ func StartTemporal(t testing.TB, dbFile string, port int, flags ...string) *Temp
 	return s
 }
 
-// dev makes it a dev server, which holds its state in memory if dbFile is "".
+// dev makes it a dev server, which keeps its state in memory if dbFile is empty.
 func (s *TemporalServer) dev(dbFile string, port int, flags ...string) error {
 	binary, err := tool("temporal", "temporal")
 	if err != nil {
@@ -104,20 +102,20 @@ func (s *TemporalServer) dev(dbFile string, port int, flags ...string) error {
 	s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.command = func() *exec.Cmd {
 		cmd := exec.Command(binary, args...)
-		cmd.Env = append(without("TEMPORAL_"), "GOGC=400") // a seventh of its processor time
+		cmd.Env = append(without("TEMPORAL_"), "GOGC=400") // saves a seventh of its processor time
 		return cmd
 	}
 	return nil
 }
 
-// Stop ends the server in order, and returns when it has ended.
+// Stop sends SIGTERM and returns once the server has ended.
 func (s *TemporalServer) Stop() { s.end(syscall.SIGTERM) }
 
 // Kill ends the server at once, as a power cut would.
 func (s *TemporalServer) Kill() { s.end(syscall.SIGKILL) }
 
-// Restart starts the server again with what it kept, having stopped it first if
-// it runs, and returns when it is ready.
+// Restart starts the server again with its state and returns once it is ready. A running
+// server is stopped first.
 func (s *TemporalServer) Restart() {
 	s.t.Helper()
 	s.Stop()
@@ -133,7 +131,7 @@ func (s *TemporalServer) end(signal syscall.Signal) {
 	}
 }
 
-// start returns when the server is ready.
+// start returns once the server is ready.
 func (s *TemporalServer) start() error {
 	p, err := start(s.command(), syscall.SIGKILL)
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *TemporalServer) start() error {
 func (s *TemporalServer) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	// A connection that waited for a server would also wait long between its tries.
+	// Dial first: a gRPC connection that waits for its server backs off for long.
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		return err
@@ -165,8 +163,8 @@ func (s *TemporalServer) ready(ctx context.Context) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return err
 	}
-	if s.found != nil {
-		if err := s.found(ctx); err != nil {
+	if s.prepare != nil {
+		if err := s.prepare(ctx); err != nil {
 			return err
 		}
 	}
@@ -174,7 +172,7 @@ func (s *TemporalServer) ready(ctx context.Context) error {
 	return err
 }
 
-// tool finds a program that a target of make provides.
+// tool finds a program in PATH or .bin. target is the make target that installs it.
 func tool(name, target string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -189,7 +187,7 @@ func tool(name, target string) (string, error) {
 	return "", fmt.Errorf("this test needs %s: run `make %s` once", name, target)
 }
 
-// repositoryRoot is where go.mod is: tests run in their package's directory.
+// repositoryRoot returns the directory of go.mod, at or above the working directory.
 func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

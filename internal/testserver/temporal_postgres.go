@@ -23,21 +23,20 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// TemporalGCEnv is how StartTemporalOnPostgres has the server collect its garbage, as in
-// docker-compose.yml: by itself a busy one does so every few seconds, each time with both of two
-// processors for up to a quarter of a second.
+// TemporalGCEnv makes the server of StartTemporalOnPostgres collect garbage less often, as
+// docker-compose.yml does. With Go's defaults a busy server collects every few seconds and
+// takes two processors for up to a quarter of a second each time.
 var TemporalGCEnv = []string{"GOGC=800", "GOMEMLIMIT=1600MiB"}
 
-// StartTemporalOnPostgres starts a Temporal server, all of its services in one
-// process, that keeps its state in two databases of a Postgres server. It has the
-// namespace "default". Dynamic configuration, such as
-// {"matching.enableFairness": true}, is Temporal's own. It writes for one workflow at a
-// time in each of its shards. The server is killed at the test's end; the methods are for
-// one goroutine at a time.
+// StartTemporalOnPostgres starts a Temporal server with all its services in one process. It
+// keeps its state in two databases of a Postgres server and has the namespace "default".
+// dynamic is Temporal's dynamic configuration, such as {"matching.enableFairness": true}.
+// Each shard writes for one workflow at a time. The server is killed when the test ends.
+// Only one goroutine at a time may call the methods.
 func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int, dynamic map[string]any) *TemporalServer {
 	t.Helper()
 	s := &TemporalServer{t: t}
-	c := clusterOfTemporal{
+	c := temporalConfig{
 		dir: t.TempDir(), shards: shards,
 		state: temporalDatabase(t, postgres, "temporal"), visibility: temporalDatabase(t, postgres, "visibility"),
 	}
@@ -56,7 +55,7 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 			cmd.Env = append(without("TEMPORAL_"), TemporalGCEnv...)
 			return cmd
 		}
-		s.found = s.register
+		s.prepare = s.register
 		return s.start()
 	})
 	if err != nil {
@@ -66,7 +65,7 @@ func StartTemporalOnPostgres(t testing.TB, postgres *PostgresServer, shards int,
 	return s
 }
 
-// temporalDatabase makes a database with the newest schema of Temporal's.
+// temporalDatabase makes a database with Temporal's newest schema.
 func temporalDatabase(t testing.TB, postgres *PostgresServer, schema string) *url.URL {
 	t.Helper()
 	program, err := tool("temporal-sql-tool", "temporal-server")
@@ -92,15 +91,15 @@ func temporalDatabase(t testing.TB, postgres *PostgresServer, schema string) *ur
 	return u
 }
 
-// clusterOfTemporal is where a server keeps what it knows.
-type clusterOfTemporal struct {
+// temporalConfig is what goes into a server's configuration.
+type temporalConfig struct {
 	dir               string
 	shards            int
 	state, visibility *url.URL
 }
 
 // configure writes the server's configuration and returns its path.
-func (c clusterOfTemporal) configure(port int, dynamic map[string]any) (string, error) {
+func (c temporalConfig) configure(port int, dynamic map[string]any) (string, error) {
 	settings := filepath.Join(c.dir, "dynamic.yaml")
 	var b strings.Builder
 	for name, value := range dynamic {
@@ -109,7 +108,7 @@ func (c clusterOfTemporal) configure(port int, dynamic map[string]any) (string, 
 	if err := os.WriteFile(settings, []byte(b.String()), 0o600); err != nil {
 		return "", err
 	}
-	ports := make([]int, 7) // of the services other than the frontend's, and of their gossip
+	ports := make([]int, 7) // all but the frontend's gRPC port
 	for i := range ports {
 		var err error
 		if ports[i], err = freeport.Pick(); err != nil {
@@ -150,8 +149,7 @@ dynamicConfigClient: {filepath: %q, pollInterval: 10s}
 `, c.shards, store(c.state, 20), store(c.visibility, 5), port, ports[0], ports[1], ports[2], ports[3], ports[4], ports[5], ports[6], port, settings), 0o600)
 }
 
-// register makes the namespace that clients use unless they are told another, and
-// reports an error until the services know it.
+// register makes the default namespace. It returns an error until the services know it.
 func (s *TemporalServer) register(ctx context.Context) error {
 	c, err := client.NewLazyClient(client.Options{HostPort: s.Address, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

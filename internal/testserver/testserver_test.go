@@ -41,14 +41,14 @@ func TestTemporalIsHealthyAndShared(t *testing.T) {
 	}
 }
 
-func TestTemporalTakesAnotherServersAddress(t *testing.T) {
+func TestTemporalUsesTheServerOfTheEnvironment(t *testing.T) {
 	t.Setenv("TEST_TEMPORAL_ADDRESS", "temporal.test:7233")
 	if got := testserver.Temporal(t); got != "temporal.test:7233" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestATemporalServerKeepsItsStateWhenKilled(t *testing.T) {
+func TestTemporalServerKeepsItsStateAcrossRestarts(t *testing.T) {
 	s := testserver.StartTemporal(t, filepath.Join(t.TempDir(), "temporal.db"), 0)
 	address := s.Address
 	run, err := dial(t, address).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "none"}, "Kept")
@@ -62,7 +62,7 @@ func TestATemporalServerKeepsItsStateWhenKilled(t *testing.T) {
 		}
 		s.Restart()
 		if s.Address != address {
-			t.Fatalf("the address moved from %s to %s", address, s.Address)
+			t.Fatalf("the address changed from %s to %s", address, s.Address)
 		}
 		got, err := dial(t, address).DescribeWorkflowExecution(t.Context(), "kept", "")
 		if err != nil {
@@ -106,7 +106,7 @@ func scan(t *testing.T, db *sql.DB, query string) string {
 	return got
 }
 
-func TestPostgresDatabasesAreEmptyAndApart(t *testing.T) {
+func TestPostgresDatabasesAreEmptyAndSeparate(t *testing.T) {
 	var urls []string
 	for range 2 {
 		u := testserver.Postgres(t)
@@ -127,7 +127,7 @@ func TestPostgresDatabasesAreEmptyAndApart(t *testing.T) {
 	}
 }
 
-func TestAPostgresDatabaseGoesWithItsTestEvenWhileItIsInUse(t *testing.T) {
+func TestPostgresDatabaseIsDroppedWithItsTestEvenIfInUse(t *testing.T) {
 	var u string
 	t.Run("uses it", func(t *testing.T) {
 		u = testserver.Postgres(t)
@@ -138,7 +138,7 @@ func TestAPostgresDatabaseGoesWithItsTestEvenWhileItIsInUse(t *testing.T) {
 		if err := pool.Ping(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// Nobody closes the pool: a test that forgets to must not break the next one.
+		// Do not close the pool: a test that forgets to must not break the next one.
 	})
 	if err := open(t, u).PingContext(t.Context()); err == nil {
 		t.Error("the database is still there")
@@ -147,7 +147,7 @@ func TestAPostgresDatabaseGoesWithItsTestEvenWhileItIsInUse(t *testing.T) {
 
 func TestOnlyDurablePostgresSyncs(t *testing.T) {
 	if os.Getenv("TEST_DATABASE_URL") != "" {
-		t.Log("the server of TEST_DATABASE_URL is as it is")
+		t.Log("the server of TEST_DATABASE_URL has its own settings")
 		return
 	}
 	for url, want := range map[string]string{testserver.Postgres(t): "off", testserver.DurablePostgres(t): "on"} {
@@ -157,7 +157,7 @@ func TestOnlyDurablePostgresSyncs(t *testing.T) {
 	}
 }
 
-func TestPostgresTakesAnotherServer(t *testing.T) {
+func TestPostgresUsesTheServerOfTheEnvironment(t *testing.T) {
 	server := testserver.Postgres(t)
 	if _, err := open(t, server).ExecContext(t.Context(), "CREATE TABLE theirs (x int)"); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestPostgresTakesAnotherServer(t *testing.T) {
 	t.Run("as its owner", func(t *testing.T) {
 		u = testserver.Postgres(t)
 		if u == server || scan(t, open(t, u), "SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'") != "0" {
-			t.Errorf("%s is not a database of its own", u)
+			t.Errorf("%s is not a separate, empty database", u)
 		}
 	})
 	if err := open(t, u).PingContext(t.Context()); err == nil {
@@ -175,7 +175,7 @@ func TestPostgresTakesAnotherServer(t *testing.T) {
 	}
 }
 
-func TestPostgresTakesASchemaWhereItMayCreateNoDatabase(t *testing.T) {
+func TestPostgresUsesASchemaIfItMayNotCreateADatabase(t *testing.T) {
 	server := testserver.Postgres(t)
 	db := open(t, server)
 	guest := fmt.Sprintf("guest_%d", time.Now().UnixNano())
@@ -206,8 +206,8 @@ func TestPostgresTakesASchemaWhereItMayCreateNoDatabase(t *testing.T) {
 	}
 }
 
-// TestServersDieWithAKilledTestBinary runs this binary again, has it start both
-// servers, and kills it.
+// TestServersDieWithAKilledTestBinary runs this binary again, waits until it has started
+// both servers, and kills it.
 func TestServersDieWithAKilledTestBinary(t *testing.T) {
 	if os.Getenv("TESTSERVER_VICTIM") != "" {
 		fmt.Println(testserver.Temporal(t))
@@ -219,11 +219,11 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 		select {}
 	}
 	if os.Getenv("TEST_TEMPORAL_ADDRESS") != "" || os.Getenv("TEST_DATABASE_URL") != "" {
-		t.Log("servers that were not started here do not die")
+		t.Log("this test needs servers that the test binary has started")
 		return
 	}
 	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServersDieWithAKilledTestBinary$", "-test.v=false")
-	// What the victim leaves behind goes with this test; Postgres's account must get in.
+	// The test removes what the victim leaves behind. Postgres's account needs access.
 	dir, err := os.MkdirTemp("", "myao-victim-")
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestServersDieWithAKilledTestBinary(t *testing.T) {
 	for _, address := range addresses {
 		for portOpen(address) {
 			if time.Now().After(deadline) {
-				t.Fatalf("the server on %s outlives its test binary", address)
+				t.Fatalf("the server on %s still runs after its test binary died", address)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
