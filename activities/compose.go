@@ -65,7 +65,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if err != nil {
 		return "", "", err
 	}
-	if facts.Lapsed, err = a.lapsed(ctx, in.Task); err != nil {
+	if facts.UnknownOutcome, err = a.lapsed(ctx, in.Task); err != nil {
 		return "", "", err
 	}
 	d := in.row("operator")
@@ -123,12 +123,12 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 // order goes before quiet hours and a silence that is over, but is not worth more than the budget.
 func (in ComposeInput) silence(facts conversation.Facts) conversation.Rule {
 	if in.Addressed || in.Notice {
-		return facts.Silence()
+		return facts.AddressedRule()
 	}
 	if in.Ordered {
 		facts.Quiet, facts.Silenced = false, false
 	}
-	return facts.Unasked()
+	return facts.UnsolicitedRule()
 }
 
 // write has the model write the reply.

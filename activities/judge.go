@@ -53,7 +53,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if err != nil {
 		return JudgeOutput{}, err
 	}
-	if rule := facts.Rule(); rule != conversation.NoRule {
+	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
 		d := in.row("rule")
 		d.Rule, d.Reason, d.Outcome = string(rule), rule.Reason(), conversation.Silent
 		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}

@@ -46,7 +46,7 @@ func TestRulesSpareTheModel(t *testing.T) {
 		}},
 		{conversation.RuleSilenced, func(b *bench) Task {
 			task := atTopLevel(b.say("hello?"))
-			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(conversation.Mute))); err != nil {
+			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
 				b.t.Fatal(err)
 			}
 			return task

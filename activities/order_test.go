@@ -26,12 +26,12 @@ func TestOrder(t *testing.T) {
 		refused  string
 	}{
 		{id: "1", kind: conversation.UpdateSnooze, until: at.Add(time.Hour), want: at.Add(time.Hour)},
-		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.Mute), want: at.Add(conversation.Mute)},
-		{id: "3", kind: conversation.UpdateDrop, want: at.Add(conversation.Mute)},
-		{id: "4", kind: conversation.UpdateAnswerNow, want: at.Add(conversation.Mute)},
+		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration), want: at.Add(conversation.MuteDuration)},
+		{id: "3", kind: conversation.UpdateDrop, want: at.Add(conversation.MuteDuration)},
+		{id: "4", kind: conversation.UpdateAnswerNow, want: at.Add(conversation.MuteDuration)},
 		{id: "5", kind: conversation.UpdateUnmute},
-		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.Mute)}, // again, after it was undone
-		{id: "3", kind: conversation.UpdateMute, until: at.Add(conversation.Mute), refused: "another order has this id"},
+		{id: "2", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration)}, // again, after it was undone
+		{id: "3", kind: conversation.UpdateMute, until: at.Add(conversation.MuteDuration), refused: "another order has this id"},
 		{id: "6", kind: conversation.UpdateSnooze, until: at.Add(time.Minute), want: at.Add(time.Minute)},
 	} {
 		_, err := attempt[any](b.Order, OrderInput{Conversation: c, ID: step.id, Kind: step.kind, By: "cli:carol", At: at, Until: step.until})

@@ -320,8 +320,8 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if facts, err := b.facts(t.Context(), known); err != nil || facts.Silence() != want {
-				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.Silence(), task.Conversation.ID(), err, want)
+			if facts, err := b.facts(t.Context(), known); err != nil || facts.AddressedRule() != want {
+				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.AddressedRule(), task.Conversation.ID(), err, want)
 			}
 		}
 	}

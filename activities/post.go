@@ -213,7 +213,7 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (res
 func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool) error {
 	failpoint.Here("post: begun")
 	began := a.Clock()
-	attempt, span := telemetry.Span(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+	attempt, span := telemetry.StartSpan(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
 		attribute.String("myao.key_hash", keyHash(p.Key)))
 	ts, err := a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 	if err != nil {

@@ -69,7 +69,7 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	if err != nil {
 		return err
 	}
-	local := codec.Loopback(host)
+	local := codec.IsLoopback(host)
 	switch {
 	case token == "" && !local:
 		return fmt.Errorf("--address %s can be reached from elsewhere, and so could everything that is encrypted: set %s", c.Address, tokenVariable)

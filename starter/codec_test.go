@@ -124,7 +124,7 @@ func TestCodecServes(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-w.stopped; err != nil || time.Since(begun) > web.StopFor {
+			if err := <-w.stopped; err != nil || time.Since(begun) > web.ShutdownTimeout {
 				t.Errorf("ended with %v after %s", err, time.Since(begun))
 			}
 			if files, err := filepath.Glob(cmd.Dir + "/*"); err != nil || len(files) > 0 {

@@ -102,7 +102,7 @@ func silent(until time.Time, zone *time.Location, now time.Time) string {
 	switch {
 	case !now.Before(until):
 		return "–"
-	case until.Sub(now) > conversation.LongestSnooze:
+	case until.Sub(now) > conversation.MaxSnooze:
 		return "it is unmuted"
 	}
 	return clock(until, zone)

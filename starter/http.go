@@ -13,5 +13,5 @@ func (s *starter) server(l web.Limits) *http.Server { return web.NewServer(s.rou
 // listen opens the door until the context ends.
 func (s *starter) listen(ctx context.Context, listener net.Listener) error {
 	s.Logger.Info("starter listens", "address", listener.Addr().String())
-	return web.Serve(ctx, s.server(web.Usual()), listener)
+	return web.Serve(ctx, s.server(web.DefaultLimits()), listener)
 }

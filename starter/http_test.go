@@ -38,7 +38,7 @@ const drip = 20 * time.Millisecond
 
 type nobody struct{}
 
-func (nobody) Kick(...store.Target) {}
+func (nobody) Notify(...store.Target) {}
 
 // front is a starter's HTTP server with a real door behind it.
 type front struct {
@@ -278,7 +278,7 @@ func TestIdleConnections(t *testing.T) {
 func TestUsualLimits(t *testing.T) {
 	t.Parallel()
 	s := &starter{Program: launch.Program{Logger: slog.New(slog.DiscardHandler)}, metrics: prometheus.NewRegistry()}
-	server := s.server(web.Usual())
+	server := s.server(web.DefaultLimits())
 	for name, limit := range map[string]time.Duration{
 		"header": server.ReadHeaderTimeout, "read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
 	} {

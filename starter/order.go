@@ -182,7 +182,7 @@ func (l length) duration() (time.Duration, error) {
 		return d, nil
 	}
 	d, err := time.ParseDuration(string(l))
-	if err != nil || d < time.Second || d > conversation.LongestSnooze || d%time.Second != 0 {
+	if err != nil || d < time.Second || d > conversation.MaxSnooze || d%time.Second != 0 {
 		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d12h, from a second to a year", string(l))
 	}
 	return d, nil

@@ -55,7 +55,7 @@ type starter struct {
 
 // serve runs until the context ends.
 func serve(ctx context.Context, p launch.Program) error {
-	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.ConfigureClient)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *starter) work(ctx context.Context) error {
 		known, err := db.Channels(ctx, team, []string{channel})
 		return known[channel].Name, err
 	}, time.Now)
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, Forgotten: s.forget, Name: names.Name}, s.policy(db),
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.forget, Name: names.Name}, s.policy(db),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
 	recorder := record.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}

@@ -50,8 +50,8 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.Probes(mux, h.Telemetry.Registry, h.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
-	return web.Serve(ctx, web.NewServer(mux, web.Usual(), h.Logger), listener)
+	web.RegisterProbes(mux, h.Telemetry.Registry, h.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
+	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 
 func (h *health) hasTemporal(ctx context.Context) error {

@@ -34,7 +34,7 @@ func serve(ctx context.Context, p launch.Program) error {
 		return err
 	}
 	worker.SetBinaryChecksum(name)
-	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.Client)
+	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.ConfigureClient)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (t *talk) live() error {
 		heard := t.hear()
 		t.finish()
 		t.apply(conversation.Tick{})
-		closing := t.calledOff() || t.state.Closing(t.now())
+		closing := t.calledOff() || t.state.ShouldClose(t.now())
 		handing := t.run.Err() == nil && (t.left || outgrown(t.ctx))
 		t.show()
 		if !t.resting() || !closing && !handing {
@@ -151,7 +151,7 @@ func (t *talk) carryOut(effect conversation.Effect) {
 
 // takeUp begins what the state waits for, and nobody has begun.
 func (t *talk) takeUp() {
-	for _, effect := range t.state.UnderWay() {
+	for _, effect := range t.state.InFlight() {
 		t.carryOut(effect)
 	}
 }
@@ -212,8 +212,8 @@ func (t *talk) resting() bool {
 // early, so that a message costs no timer of its own.
 func (t *talk) rest() error {
 	// A run that is to close is kept by something, and woken by its end: a timer would only spin.
-	if !t.state.Closing(t.now()) {
-		t.timer.set(t.ctx, t.state.Wake(), timerSummary(t.state.Phase))
+	if !t.state.ShouldClose(t.now()) {
+		t.timer.set(t.ctx, t.state.NextTick(), timerSummary(t.state.Phase))
 	}
 	orders, cancelled := t.orders, t.run.Err()
 	return workflow.Await(t.ctx, func() bool {

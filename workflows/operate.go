@@ -36,7 +36,7 @@ func (t *talk) serve() error {
 			return t.silence(ctx, o, t.now().Add(time.Duration(o.Seconds)*time.Second))
 		}),
 		t.accept(conversation.UpdateMute, "be silent here until unmuted", nil, func(ctx workflow.Context, o order) error {
-			return t.silence(ctx, o, t.now().Add(conversation.Mute))
+			return t.silence(ctx, o, t.now().Add(conversation.MuteDuration))
 		}),
 		t.accept(conversation.UpdateUnmute, "end a mute or a snooze", nil, func(ctx workflow.Context, o order) error {
 			return t.silence(ctx, o, time.Time{})
@@ -77,7 +77,7 @@ func refuse(format string, args ...any) error {
 }
 
 func (t *talk) answerable(conversation.Order) error {
-	if !t.state.Waits() {
+	if !t.state.Answerable() {
 		return refuse("nothing waits here: the conversation is %s", t.state.Phase)
 	}
 	return nil
@@ -92,7 +92,7 @@ func (t *talk) droppable(o conversation.Order) error {
 }
 
 func snoozable(o conversation.Order) error {
-	const most = int(conversation.LongestSnooze / time.Second)
+	const most = int(conversation.MaxSnooze / time.Second)
 	if o.Seconds < 1 || o.Seconds > most {
 		return refuse("snooze: seconds is %d: from 1 to %d", o.Seconds, most)
 	}

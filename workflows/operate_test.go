@@ -126,7 +126,7 @@ func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
 	s.order(5*minute, conversation.UpdateUnmute, conversation.Order{})
 	s.order(6*minute, conversation.UpdateSnooze, conversation.Order{Seconds: 5})
 	s.order(7*minute, conversation.UpdateSnooze, carol)
-	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: int(conversation.LongestSnooze/time.Second) + 1})
+	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: int(conversation.MaxSnooze/time.Second) + 1})
 	s.order(9*minute, conversation.UpdateDrop, conversation.Order{})
 	s.order(10*minute, conversation.UpdateAnswerNow, conversation.Order{})
 	s.run()

@@ -195,7 +195,7 @@ func hasty(minWait *int) func(workflow.Context, conversation.Input) error {
 			}
 			t.finish()
 			t.apply(conversation.Tick{})
-			if t.resting() && t.state.Closing(t.now()) {
+			if t.resting() && t.state.ShouldClose(t.now()) {
 				return nil
 			}
 			if err := t.rest(); err != nil {

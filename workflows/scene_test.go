@@ -264,7 +264,7 @@ func (s *scene) until(in activities.OrderInput) string {
 	switch {
 	case in.Until.IsZero():
 		return ""
-	case in.Until.Sub(in.At) == conversation.Mute:
+	case in.Until.Sub(in.At) == conversation.MuteDuration:
 		return ", for ever"
 	}
 	return ", for " + in.Until.Sub(in.At).String()

@@ -146,7 +146,7 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 		t.Fatalf("search attributes registered: %v, %v", known, err)
 	}
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, Forgotten: func() {}}
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, AttributesLost: func() {}}
 	var err error
 	s.await("the attributes to be usable", func() bool {
 		err = sender.Send(t.Context(), topLevel, conversation.Signal{Policy: p, Changes: []conversation.Change{said(5)}}, "request")
@@ -196,7 +196,7 @@ func TestThePhaseIsShownWhereItLasts(t *testing.T) {
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
 	open := p
 	open.IdleClose = 4
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, Forgotten: func() {}}
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return true }, AttributesLost: func() {}}
 	send := func(c chat.Conversation, p conversation.Policy, change conversation.Change) {
 		t.Helper()
 		var err error
@@ -352,7 +352,7 @@ func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 		}
 		return activities.ReplyOutput{Result: conversation.Done}, nil
 	}
-	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return false }, Forgotten: func() {}}
+	sender := temporal.Sender{Client: s.client, Attributes: func() bool { return false }, AttributesLost: func() {}}
 	p := conversation.Policy{MaxWait: 60, IdleClose: 1}
 	send := func(n int) {
 		t.Helper()

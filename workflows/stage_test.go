@@ -245,7 +245,7 @@ func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...con
 	signal, in := conversation.Signal{Policy: p, Changes: changes}, s.with
 	in.Conversation = c
 	if in.Attributes {
-		in.Phase = signal.Begins(c)
+		in.Phase = signal.InitialPhase(c)
 	}
 	_, err := s.client.SignalWithStartWorkflow(s.t.Context(), c.ID(), conversation.SignalName, signal,
 		client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue}, conversation.WorkflowType, in)

@@ -16,7 +16,7 @@ func TestRecordedHistoriesReplayTraced(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	journey, err := telemetry.NewJourney(provider.Tracer("test"))
+	journey, err := telemetry.NewMessageTracing(provider.Tracer("test"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,5 +92,5 @@ func Span(s string) (time.Duration, bool) {
 		n, _ := strconv.Atoi(parts[i+1]) // a few digits, or nothing, which is 0
 		length += time.Duration(n) * unit
 	}
-	return length, length >= shortest && length <= conversation.LongestSnooze
+	return length, length >= shortest && length <= conversation.MaxSnooze
 }

@@ -68,7 +68,7 @@ func (d *Desk) silence(until, now time.Time, zone *time.Location) string {
 	switch {
 	case !until.After(now):
 		return ""
-	case until.Sub(now) > conversation.LongestSnooze:
+	case until.Sub(now) > conversation.MaxSnooze:
 		return d.say("I am muted here until somebody says `unmute`.")
 	}
 	return d.say("I am silent here until %s.", moment(until, zone))

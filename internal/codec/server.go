@@ -102,11 +102,11 @@ func local(host string) bool {
 	if err != nil {
 		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	}
-	return Loopback(name)
+	return IsLoopback(name)
 }
 
-// Loopback reports whether a host, without a port, is this machine to itself.
-func Loopback(host string) bool {
+// IsLoopback reports whether a host, without a port, is this machine to itself.
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

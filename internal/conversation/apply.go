@@ -27,11 +27,11 @@ func (s *State) Apply(e Event, now time.Time) []Effect {
 			return s.posted(e.Result, now)
 		}
 	case AnswerNow:
-		if s.Waits() {
+		if s.Answerable() {
 			return s.answerNow(e.By, now)
 		}
 	case Drop:
-		if s.Waits() || (s.Phase == Replying && !s.Posting) {
+		if s.Answerable() || (s.Phase == Replying && !s.Posting) {
 			effects := s.callBack(Dropped, e.By)
 			return append(effects, s.next(now)...)
 		}
@@ -55,8 +55,8 @@ func (s *State) obey(now time.Time) Effect {
 	return s.compose(now)
 }
 
-// Waits reports whether something waits that could be answered or dropped.
-func (s *State) Waits() bool {
+// Answerable reports whether something waits that could be answered or dropped.
+func (s *State) Answerable() bool {
 	return s.Phase == Waiting || s.Phase == Judging || s.Phase == Delaying
 }
 

@@ -31,7 +31,7 @@ func BenchmarkMessage(b *testing.B) {
 		n := i % len(messages)
 		at := second(3600 * n)
 		s.Apply(messages[n], at)
-		s.Apply(Tick{}, s.Wake())
+		s.Apply(Tick{}, s.NextTick())
 		s.Apply(no(s.Epoch), at)
 		if s.Phase != Idle {
 			b.Fatalf("stands at %s", s.stands())
@@ -77,9 +77,9 @@ func BenchmarkLife(b *testing.B) {
 		n := i % len(messages)
 		at := second(3600 * n)
 		s.Apply(messages[n], at)
-		s.Apply(Tick{}, s.Wake())
+		s.Apply(Tick{}, s.NextTick())
 		s.Apply(yes(s.Epoch, 60), at)
-		s.Apply(Tick{}, s.Wake())
+		s.Apply(Tick{}, s.NextTick())
 		s.Apply(composed(s.Epoch, Done), at)
 		s.Apply(posted(s.Epoch, Done), at)
 		if s.Phase != Idle || s.Verdict == nil {

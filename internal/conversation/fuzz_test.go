@@ -161,10 +161,10 @@ func (d *driver) do(op, arg byte) {
 	case opLater:
 		d.now = d.now.Add(time.Duration(arg) * 10 * time.Second)
 	case opTick, opWake:
-		if w := d.s.Wake(); op == opWake && d.now.Before(w) {
+		if w := d.s.NextTick(); op == opWake && d.now.Before(w) {
 			d.now = w
 		}
-		if due := !d.s.Wake().IsZero() && !d.now.Before(d.s.Wake()); due {
+		if due := !d.s.NextTick().IsZero() && !d.now.Before(d.s.NextTick()); due {
 			late := !d.now.Before(limitOf(d.s))
 			d.apply(Tick{}, func() { d.m.tick(late) })
 		} else {
@@ -505,15 +505,15 @@ func (d *driver) check() {
 	if want != nil && d.m.stage != mPosts && d.hushed[trigger.TS] {
 		d.fail("%T for a message that nobody wants answered", d.work)
 	}
-	if s.Wake().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
-		d.fail("not one thing to wait for: wake at %v with %T under way", s.Wake(), d.work)
+	if s.NextTick().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
+		d.fail("not one thing to wait for: wake at %v with %T under way", s.NextTick(), d.work)
 	}
 	var left Effect // to a run that takes over
-	if under := s.UnderWay(); len(under) > 0 {
+	if under := s.InFlight(); len(under) > 0 {
 		left = under[0]
 	}
-	if left != d.work || len(s.UnderWay()) > 1 {
-		d.fail("a run that takes over would begin %s, under way is %T%+v", show(s.UnderWay()), d.work, d.work)
+	if left != d.work || len(s.InFlight()) > 1 {
+		d.fail("a run that takes over would begin %s, under way is %T%+v", show(s.InFlight()), d.work, d.work)
 	}
 	for _, items := range [][]Item{s.Pending, s.Answering, s.Served, s.Later} {
 		for i, it := range items {
@@ -615,7 +615,7 @@ func (d *driver) end() {
 			d.do(opWake, 0)
 		}
 	}
-	if !d.s.Closing(d.now.Add(seconds(d.s.Policy.IdleClose))) {
+	if !d.s.ShouldClose(d.now.Add(seconds(d.s.Policy.IdleClose))) {
 		d.fail("never closing")
 	}
 }

@@ -33,7 +33,7 @@ const (
 	RuleNothingLeft    Rule = "nothing_left"
 	RuleQuietHours     Rule = "quiet_hours"
 	RuleOverBudget     Rule = "over_budget"
-	RuleLapsed         Rule = "lapsed"
+	RuleUnknownOutcome Rule = "lapsed"
 )
 
 var reasons = map[Rule]string{
@@ -47,7 +47,7 @@ var reasons = map[Rule]string{
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
 	RuleOverBudget:     "the channel's budget of today is used up",
-	RuleLapsed:         "it was heard of before what the ledger keeps, and may have been answered",
+	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
 }
 
 // Rules are all there are.
@@ -80,8 +80,8 @@ type Facts struct {
 	Quiet bool
 	// OverBudget is set when the channel's budget of the day is used up.
 	OverBudget bool
-	// Lapsed is set when nobody knows any more whether the message was answered.
-	Lapsed bool
+	// UnknownOutcome is set when nobody knows any more whether the message was answered.
+	UnknownOutcome bool
 	// Tail are the newest messages of the conversation, in order of time.
 	Tail []chat.Message
 	// Trigger is the message in question; the zero Message where it is no longer there.
@@ -91,23 +91,23 @@ type Facts struct {
 	Saw time.Time
 }
 
-// Silence is the rule that keeps even an addressed message without an answer.
-func (f Facts) Silence() Rule {
+// AddressedRule is the rule that keeps even an addressed message without an answer.
+func (f Facts) AddressedRule() Rule {
 	switch {
 	case f.Mode == ModeOff:
 		return RuleModeOff
 	case f.Now.Before(f.SilencedUntil):
 		return RuleSilenced
-	case f.Lapsed:
-		return RuleLapsed
+	case f.UnknownOutcome:
+		return RuleUnknownOutcome
 	}
 	return NoRule
 }
 
-// Unasked is the rule that keeps a reply that nobody asked for from being written,
+// UnsolicitedRule is the rule that keeps a reply that nobody asked for from being written,
 // though a judgment was for it.
-func (f Facts) Unasked() Rule {
-	switch r := f.Silence(); {
+func (f Facts) UnsolicitedRule() Rule {
+	switch r := f.AddressedRule(); {
 	case r != NoRule:
 		return r
 	case f.Silenced:
@@ -120,9 +120,9 @@ func (f Facts) Unasked() Rule {
 	return NoRule
 }
 
-// Rule is the first rule that spares the judgment of a conversation.
-func (f Facts) Rule() Rule {
-	if r := f.Silence(); r != NoRule {
+// JudgmentRule is the first rule that spares the judgment of a conversation.
+func (f Facts) JudgmentRule() Rule {
+	if r := f.AddressedRule(); r != NoRule {
 		return r
 	}
 	if len(f.Tail) == 0 || f.Trigger.TS == "" {
@@ -142,7 +142,7 @@ func (f Facts) Rule() Rule {
 	case f.repliesToBots() >= botReplies:
 		return RuleBotBudget
 	}
-	return f.Unasked()
+	return f.UnsolicitedRule()
 }
 
 // sawUntil is up to when the author of the bot's newest message had read: a

@@ -62,7 +62,7 @@ func TestRule(t *testing.T) {
 		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
 		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, silence: RuleModeOff, unasked: RuleModeOff},
 		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unasked: RuleOverBudget},
-		{name: "lapsed", f: Facts{Mode: ModeAll, Lapsed: true, Tail: tail(person(0, "hello"))}, want: RuleLapsed, silence: RuleLapsed},
+		{name: "lapsed", f: Facts{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, silence: RuleUnknownOutcome},
 		{name: "bots without this one", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,16 +71,16 @@ func TestRule(t *testing.T) {
 			if n := len(tt.f.Tail); n > 0 && tt.f.Trigger.TS == "" && tt.want != RuleNothingLeft {
 				tt.f.Trigger = tt.f.Tail[n-1]
 			}
-			if got := tt.f.Rule(); got != tt.want {
+			if got := tt.f.JudgmentRule(); got != tt.want {
 				t.Errorf("Rule = %q, want %q", got, tt.want)
 			}
-			if got := tt.f.Silence(); got != tt.silence {
+			if got := tt.f.AddressedRule(); got != tt.silence {
 				t.Errorf("Silence = %q, want %q", got, tt.silence)
 			}
 			if tt.unasked == NoRule {
 				tt.unasked = tt.silence
 			}
-			if got := tt.f.Unasked(); got != tt.unasked {
+			if got := tt.f.UnsolicitedRule(); got != tt.unasked {
 				t.Errorf("Unasked = %q, want %q", got, tt.unasked)
 			}
 			if (tt.want != NoRule) != (tt.want.Reason() != "") {
@@ -138,7 +138,7 @@ func TestASignalBeginsAPhase(t *testing.T) {
 		for _, kind := range test.kinds {
 			s.Changes = append(s.Changes, Change{TS: "1.000001", Kind: kind})
 		}
-		if got := s.Begins(test.in); got != test.want {
+		if got := s.InitialPhase(test.in); got != test.want {
 			t.Errorf("%s, %v: %s, want %s", test.in.ID(), test.kinds, got, test.want)
 		}
 	}

@@ -97,10 +97,10 @@ func carried(t *testing.T, s *State) *State {
 
 // stands is the phase and, but for an idle conversation, the second of Wake.
 func (s *State) stands() string {
-	if s.Phase == Idle || s.Wake().IsZero() {
+	if s.Phase == Idle || s.NextTick().IsZero() {
 		return string(s.Phase)
 	}
-	return fmt.Sprintf("%s until %d", s.Phase, s.Wake().Sub(start)/time.Second)
+	return fmt.Sprintf("%s until %d", s.Phase, s.NextTick().Sub(start)/time.Second)
 }
 
 func (s *State) holds() string {

@@ -62,9 +62,9 @@ type Input struct {
 	State *State `json:"state,omitempty"`
 }
 
-// Begins is the phase in which a conversation most likely is once it has heard the
+// InitialPhase is the phase in which a conversation most likely is once it has heard the
 // signal, if it was idle: a run that is started in it has no need to say so.
-func (s Signal) Begins(c chat.Conversation) Phase {
+func (s Signal) InitialPhase(c chat.Conversation) Phase {
 	phase := Idle
 	for _, change := range s.Changes {
 		switch {
@@ -77,11 +77,11 @@ func (s Signal) Begins(c chat.Conversation) Phase {
 	return phase
 }
 
-// Mute is how long a conversation is silenced when no end is named: a century.
-const Mute = 100 * 365 * 24 * time.Hour
+// MuteDuration is how long a conversation is silenced when no end is named: a century.
+const MuteDuration = 100 * 365 * 24 * time.Hour
 
-// LongestSnooze is how long a snooze may last: what is longer is a mute.
-const LongestSnooze = 366 * 24 * time.Hour
+// MaxSnooze is how long a snooze may last: what is longer is a mute.
+const MaxSnooze = 366 * 24 * time.Hour
 
 // Order is what an operator asks for.
 type Order struct {

@@ -75,9 +75,9 @@ func New(c chat.Conversation) *State {
 	return &State{Conversation: c, Phase: Idle}
 }
 
-// Wake is when the next Tick is wanted; the zero time while work is under way.
+// NextTick is when the next Tick is wanted; the zero time while work is under way.
 // For an idle conversation it is the time to close.
-func (s *State) Wake() time.Time {
+func (s *State) NextTick() time.Time {
 	switch s.Phase {
 	case Waiting, Delaying:
 		return s.DueAt
@@ -88,8 +88,8 @@ func (s *State) Wake() time.Time {
 	}
 }
 
-// Closing reports whether the conversation has been idle for long enough to end.
-func (s *State) Closing(now time.Time) bool { return s.Phase == Idle && !now.Before(s.Wake()) }
+// ShouldClose reports whether the conversation has been idle for long enough to end.
+func (s *State) ShouldClose(now time.Time) bool { return s.Phase == Idle && !now.Before(s.NextTick()) }
 
 // seen remembers a change and reports whether it was known.
 func (s *State) seen(id string) bool {

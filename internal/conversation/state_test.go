@@ -18,7 +18,7 @@ func TestJitter(t *testing.T) {
 		s := New(c)
 		s.Policy = Policy{MinWait: base, Jitter: ratio, MaxWait: 1800}
 		s.Apply(Changes{{TS: ts(i), Kind: Said}}, start)
-		return s.Wake().Sub(start).Seconds()
+		return s.NextTick().Sub(start).Seconds()
 	}
 	var sum float64
 	var tenths [10]int
@@ -50,30 +50,30 @@ func TestJitter(t *testing.T) {
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	s := New(inThread)
-	if !s.Closing(start) {
+	if !s.ShouldClose(start) {
 		t.Error("a conversation of which nothing was heard must close at once")
 	}
 	s.Policy = steady
-	if !s.Closing(start) {
+	if !s.ShouldClose(start) {
 		t.Error("a conversation of which nothing of consequence was heard must close at once")
 	}
 	s.Apply(said(10), second(10))
 	for _, st := range []step{
 		at(310, Tick{}, "", ""), at(320, yes(1, 60), "", ""), at(380, Tick{}, "", ""), at(390, composed(1, Done), "", ""),
 	} {
-		if s.Closing(second(1_000_000)) {
+		if s.ShouldClose(second(1_000_000)) {
 			t.Fatalf("closing while %s", s.Phase)
 		}
 		s.Apply(st.event, second(st.at))
 	}
-	if s.Closing(second(1_000_000)) {
+	if s.ShouldClose(second(1_000_000)) {
 		t.Fatalf("closing while %s", s.Phase)
 	}
 	s.Apply(posted(1, Done), second(400))
-	if s.Closing(second(400+86399)) || !s.Closing(second(400+86400)) {
+	if s.ShouldClose(second(400+86399)) || !s.ShouldClose(second(400+86400)) {
 		t.Error("IdleClose must count from the end of the reply")
 	}
-	if got := s.Wake(); !got.Equal(second(400 + 86400)) {
+	if got := s.NextTick(); !got.Equal(second(400 + 86400)) {
 		t.Errorf("Wake = %v, want the time to close", got)
 	}
 	s.Apply(Tick{}, second(400+86400))
@@ -85,7 +85,7 @@ func TestClosing(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	for phase, want := range map[Phase]bool{Idle: false, Waiting: true, Judging: true, Delaying: true, Replying: false} {
-		if got := (&State{Phase: phase}).Waits(); got != want {
+		if got := (&State{Phase: phase}).Answerable(); got != want {
 			t.Errorf("%s: Waits = %v, want %v", phase, got, want)
 		}
 	}
@@ -194,8 +194,8 @@ func TestJitterIsNotNegative(t *testing.T) {
 		s := New(inThread)
 		s.Policy = Policy{MinWait: 300, Jitter: 1, MaxWait: 1800}
 		s.Apply(said(i), start)
-		if s.Wake().Before(start) || s.Wake().After(start.Add(600*time.Second)) {
-			t.Fatalf("message %d waits until %v", i, s.Wake().Sub(start))
+		if s.NextTick().Before(start) || s.NextTick().After(start.Add(600*time.Second)) {
+			t.Fatalf("message %d waits until %v", i, s.NextTick().Sub(start))
 		}
 	}
 }

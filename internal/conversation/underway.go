@@ -1,8 +1,8 @@
 package conversation
 
-// UnderWay is the effect whose end the state waits for, if it waits for any: what a
+// InFlight is the effect whose end the state waits for, if it waits for any: what a
 // run has to begin that takes the conversation over before another began it.
-func (s *State) UnderWay() []Effect {
+func (s *State) InFlight() []Effect {
 	switch {
 	case s.Phase == Judging:
 		return []Effect{Judge{Epoch: s.Epoch, Trigger: newest(s.Pending)}}

@@ -224,7 +224,7 @@ func TestChannelIDs(t *testing.T) {
 	expect(t, e.ids(t.Context()), Skip, "no tables yet")
 	migrate(s, "", nil)
 	for _, from := range []string{"G1", "G2", "G3"} {
-		if err := s.MoveChannel(t.Context(), store.Move{Team: "T1", From: from, To: "C" + from, Mute: time.Now().Add(conversation.Mute)}); err != nil {
+		if err := s.MoveChannel(t.Context(), store.Move{Team: "T1", From: from, To: "C" + from, Mute: time.Now().Add(conversation.MuteDuration)}); err != nil {
 			t.Fatal(err)
 		}
 	}

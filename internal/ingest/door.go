@@ -24,7 +24,7 @@ const acceptFor = 2500 * time.Millisecond
 
 // Relay is told of conversations that have something new.
 type Relay interface {
-	Kick(targets ...store.Target)
+	Notify(targets ...store.Target)
 }
 
 // Door takes in events, and what people ask of the bot by name. All fields are required.
@@ -125,7 +125,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", event.Message.Conversation().ID(), "kind", event.Kind,
 			"channel", event.Message.Channel, "ts", event.Message.TS, "targets", len(targets))
 	}
-	d.Relay.Kick(targets...)
+	d.Relay.Notify(targets...)
 	return nil
 }
 

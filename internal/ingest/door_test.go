@@ -84,7 +84,7 @@ type kicks struct {
 	ids []string
 }
 
-func (k *kicks) Kick(targets ...store.Target) {
+func (k *kicks) Notify(targets ...store.Target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range targets {

@@ -21,7 +21,7 @@ func (d *Door) moved(ctx context.Context, env slack.Envelope, own slack.Identity
 	move := store.Move{Team: own.TeamID, From: from, To: to}
 	lost := d.Config.Lost(from, to)
 	if lost {
-		move.Mute = d.Clock().Add(conversation.Mute)
+		move.Mute = d.Clock().Add(conversation.MuteDuration)
 	}
 	if err := d.Store.MoveChannel(ctx, move); err != nil {
 		d.Metrics.event("failed")

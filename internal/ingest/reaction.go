@@ -41,7 +41,7 @@ func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identit
 	d.Metrics.order("hush", "done")
 	d.Logger.InfoContext(ctx, "message hushed", "conversation", m.Conversation().ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
 		"outcome", outcome, "targets", len(targets))
-	d.Relay.Kick(targets...)
+	d.Relay.Notify(targets...)
 	return nil
 }
 

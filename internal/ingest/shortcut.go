@@ -53,7 +53,7 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	if err != nil {
 		return "", "", err
 	}
-	d.Relay.Kick(targets...)
+	d.Relay.Notify(targets...)
 	switch outcome {
 	case record.OwnMessage:
 		return ownMessage, "refused", nil

@@ -27,7 +27,7 @@ func about(ctx context.Context, event string) context.Context {
 		return ctx
 	}
 	trace.SpanFromContext(ctx).SetAttributes(attribute.String(telemetry.Event, event))
-	return telemetry.With(ctx, slog.String("event", event))
+	return telemetry.WithLogAttrs(ctx, slog.String("event", event))
 }
 
 // answered serves a request within a span.

@@ -20,5 +20,5 @@ func newLogger(c config.Log, w io.Writer) *slog.Logger {
 	if c.Format == "text" {
 		h = slog.NewTextHandler(w, o)
 	}
-	return slog.New(telemetry.NewHandler(h))
+	return slog.New(telemetry.NewLogHandler(h))
 }

@@ -63,7 +63,7 @@ type measured struct {
 
 // Generate asks the model once.
 func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
-	ctx, span := telemetry.Span(ctx, "chat "+r.Model, trace.SpanKindClient,
+	ctx, span := telemetry.StartSpan(ctx, "chat "+r.Model, trace.SpanKindClient,
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", wellKnown(m.provider)),
 		attribute.String("gen_ai.request.model", r.Model), attribute.String("myao.purpose", r.Purpose))
 	defer span.End()

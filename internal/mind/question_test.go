@@ -194,11 +194,11 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	b.Logger = slog.New(telemetry.NewHandler(slog.NewTextHandler(&log, nil)))
+	b.Logger = slog.New(telemetry.NewLogHandler(slog.NewTextHandler(&log, nil)))
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := q.Ask(telemetry.With(t.Context(), slog.String("trigger", m.TS)))
+	answer, err := q.Ask(telemetry.WithLogAttrs(t.Context(), slog.String("trigger", m.TS)))
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}

@@ -74,7 +74,7 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 	if err != nil {
 		return err
 	}
-	start, in := temporal.Start(c, known[c.Channel].Name, conversation.Idle, o.Attributes())
+	start, in := temporal.StartOptions(c, known[c.Channel].Name, conversation.Idle, o.Attributes())
 	start.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	for try := 1; ; try++ {
 		err := o.order(ctx, start, in, client.UpdateWorkflowOptions{

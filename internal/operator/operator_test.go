@@ -167,7 +167,7 @@ func (w *world) written() []string {
 // says has a conversation hear of a message, and waits until it is in a phase.
 func (w *world) says(c chat.Conversation, minWait int, until conversation.Phase) {
 	w.t.Helper()
-	sender := temporal.Sender{Client: w.Client, Attributes: w.Attributes, Forgotten: func() {}}
+	sender := temporal.Sender{Client: w.Client, Attributes: w.Attributes, AttributesLost: func() {}}
 	s := conversation.Signal{
 		Policy:  conversation.Policy{MinWait: minWait, MaxWait: 3600, MaxDelay: 600, IdleClose: 3600},
 		Changes: []conversation.Change{{TS: "1700000001.000100", Kind: conversation.Said}},
@@ -218,7 +218,7 @@ func TestOrder(t *testing.T) {
 	refused(conversation.UpdateSnooze, "snooze: seconds is 0: from 1 to 31622400")
 	w.closed(thread)
 	obeyed(conversation.UpdateMute, "")
-	if until, err := w.Store.SilencedUntil(ctx, thread); err != nil || time.Until(until) < conversation.Mute-time.Hour {
+	if until, err := w.Store.SilencedUntil(ctx, thread); err != nil || time.Until(until) < conversation.MuteDuration-time.Hour {
 		t.Errorf("muted until %s, %v", until, err)
 	}
 	w.closed(thread)

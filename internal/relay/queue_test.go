@@ -491,7 +491,7 @@ func TestKickLetsTheAnswerGoBefore(t *testing.T) {
 	var later []func()
 	r.queue.after = func(_ time.Duration, do func()) { later = append(later, do) }
 	waiting := func() (n int) { return r.queue.untaken([]chat.Conversation{thread, channel}) }
-	r.Kick(store.Target{Conversation: channel}, store.Target{Conversation: thread, Awaited: true})
+	r.Notify(store.Target{Conversation: channel}, store.Target{Conversation: thread, Awaited: true})
 	if got, ok := r.queue.take(t.Context()); !ok || got != thread || waiting() != 0 {
 		t.Fatalf("%v is taken first, and %d wait", got, waiting())
 	}
@@ -502,7 +502,7 @@ func TestKickLetsTheAnswerGoBefore(t *testing.T) {
 		t.Errorf("%v is taken next", got)
 	}
 	r = &Relay{queue: newQueue(time.Now)}
-	if r.Kick(store.Target{Conversation: channel}, store.Target{Conversation: thread}); waiting() != 2 {
+	if r.Notify(store.Target{Conversation: channel}, store.Target{Conversation: thread}); waiting() != 2 {
 		t.Errorf("%d wait, want both: nobody waits for an answer", waiting())
 	}
 }

@@ -91,10 +91,10 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	}
 }
 
-// Kick says that conversations have something new. One in which somebody waits for an
+// Notify says that conversations have something new. One in which somebody waits for an
 // answer goes first; the others with it, as the channel at whose top level a mention
 // stands, only have to know. Kick never blocks: what does not fit is found by the sweep.
-func (r *Relay) Kick(targets ...store.Target) {
+func (r *Relay) Notify(targets ...store.Target) {
 	all := calm
 	if slices.ContainsFunc(targets, func(t store.Target) bool { return t.Awaited }) {
 		all = urgent
@@ -282,11 +282,11 @@ func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}
-	origins := make([]telemetry.Origin, len(waiting))
+	origins := make([]telemetry.MessageTrace, len(waiting))
 	for i, w := range waiting {
-		origins[i] = telemetry.Origin{TS: w.TS, Trace: w.Trace}
+		origins[i] = telemetry.MessageTrace{TS: w.TS, Traceparent: w.Trace}
 	}
-	return telemetry.Signal(ctx, r.Tracer, c.ID(), origins)
+	return telemetry.StartSignalSpan(ctx, r.Tracer, c.ID(), origins)
 }
 
 func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {

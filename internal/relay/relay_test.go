@@ -270,8 +270,8 @@ func TestOneSignalTakesAllThatWaits(t *testing.T) {
 	if got, age := b.counted("myao_backlog_changes"), b.counted("myao_backlog_age_seconds"); got != 4 || age <= 0 || age > 60 {
 		t.Errorf("a backlog of %v, %v s old, want 4 of just now", got, age)
 	}
-	r.Kick(store.Target{Conversation: in(1)})
-	r.Kick(store.Target{Conversation: in(22)})
+	r.Notify(store.Target{Conversation: in(1)})
+	r.Notify(store.Target{Conversation: in(22)})
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(1, 4)) {
@@ -348,7 +348,7 @@ func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 	b.say(in(1), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r.Kick(store.Target{Conversation: in(1)})
+	r.Notify(store.Target{Conversation: in(1)})
 	go r.work(ctx) // no sweep runs here
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) {
@@ -399,7 +399,7 @@ func TestRefusedChangesWaitForTheSweep(t *testing.T) {
 	b.run(r)
 	for n := range 20 {
 		b.say(in(n%4), 20-n) // the newest first
-		r.Kick(store.Target{Conversation: in(n % 4)})
+		r.Notify(store.Target{Conversation: in(n % 4)})
 	}
 	b.await("refusals", func() bool { return b.counted("myao_relay_failures_total") >= 8 })
 	if got := b.backlog(); got != 20 {
@@ -564,12 +564,12 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 			b.saidIn(storm, in0)
 			for n := range storm {
 				if kicked {
-					r.Kick(store.Target{Conversation: in0(n)})
+					r.Notify(store.Target{Conversation: in0(n)})
 				}
 			}
 			b.say(in(1), 1)
 			if kicked {
-				r.Kick(store.Target{Conversation: in(1)})
+				r.Notify(store.Target{Conversation: in(1)})
 			}
 			b.run(r)
 			b.await("the other channel's word", func() bool { return len(b.taken(in(1))) == 1 })
@@ -663,7 +663,7 @@ func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 				if err != nil {
 					t.Error(err)
 				}
-				relays[n%2].Kick(store.Target{Conversation: in(c)})
+				relays[n%2].Notify(store.Target{Conversation: in(c)})
 			}
 		})
 	}
@@ -742,7 +742,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 		return nil
 	}
 	r := b.relay(b.store)
-	r.Kick(store.Target{Conversation: in(1)}) // finds it claimed
+	r.Notify(store.Target{Conversation: in(1)}) // finds it claimed
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if early.Load() {
@@ -799,7 +799,7 @@ func TestFloodOfKicksLosesNothing(t *testing.T) {
 	go func() {
 		defer close(kicked)
 		for n := range 2 * queueAtMost { // nobody listens yet
-			r.Kick(store.Target{Conversation: in(n % 500)})
+			r.Notify(store.Target{Conversation: in(n % 500)})
 		}
 	}()
 	select {
@@ -809,7 +809,7 @@ func TestFloodOfKicksLosesNothing(t *testing.T) {
 	}
 	for n := range 30 {
 		b.say(in(1000+n), 1, 2) // their kicks are dropped
-		r.Kick(store.Target{Conversation: in(1000 + n)})
+		r.Notify(store.Target{Conversation: in(1000 + n)})
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
@@ -832,7 +832,7 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.say(in(1), 2)
-	r.Kick(store.Target{Conversation: in(1)})
+	r.Notify(store.Target{Conversation: in(1)})
 	if _, err := r.drain(t.Context(), in(1)); err == nil {
 		t.Error("it went well without a database")
 	}
@@ -861,7 +861,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	r := b.relay(b.store)
 	stop := b.run(r)
 	for n := range 30 {
-		r.Kick(store.Target{Conversation: in(n)})
+		r.Notify(store.Target{Conversation: in(n)})
 	}
 	for range workers {
 		<-hanging

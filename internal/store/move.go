@@ -129,7 +129,7 @@ func (s *Store) silentIn(tx *gorm.DB, team, channel string) (map[string]time.Tim
 func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) error {
 	c := chat.Conversation{Team: m.Team, Channel: m.To, Thread: thread}
 	kind := "snooze"
-	if until.Sub(instant(s.nowMicros())) > conversation.LongestSnooze {
+	if until.Sub(instant(s.nowMicros())) > conversation.MaxSnooze {
 		kind = "mute"
 	}
 	fresh, err := s.putOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})

@@ -50,7 +50,7 @@ func (t *Telemetry) trace(ctx context.Context, o Options) error {
 		sdktrace.WithBatcher(&patient{SpanExporter: exporter, clock: o.Clock, logger: o.Logger}), sdktrace.WithResource(of))
 	t.stop = append(t.stop, provider.Shutdown)
 	t.tracer = provider.Tracer(scope)
-	journey, err := NewJourney(t.tracer)
+	journey, err := NewMessageTracing(t.tracer)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestSignalLeadsEachMessageOn(t *testing.T) {
 		return Traceparent(ctx)
 	}
 	a, b := request(), request()
-	ctx, span := Signal(t.Context(), tracer, "thread/T1/C1/1.000000", []Origin{{"1.000000", ""}, {"2.000000", a}, {"3.000000", b}, {"4.000000", a}})
+	ctx, span := StartSignalSpan(t.Context(), tracer, "thread/T1/C1/1.000000", []MessageTrace{{"1.000000", ""}, {"2.000000", a}, {"3.000000", b}, {"4.000000", a}})
 	here := Traceparent(ctx)
 	span.End()
 	stages, _ := ctx.Value(travelling{}).([]stage)
@@ -113,7 +113,7 @@ func TestSignalLeadsEachMessageOn(t *testing.T) {
 	if traceparent(relay.Parent) != a || len(relay.Links) != 1 || traceparent(relay.Links[0].SpanContext) != b {
 		t.Errorf("parent %s, want %s; links %+v, want %s", traceparent(relay.Parent), a, relay.Links, b)
 	}
-	if ctx, _ := Signal(t.Context(), noop.Tracer{}, "", []Origin{{"1.000000", ""}}); ctx.Value(travelling{}) != nil {
+	if ctx, _ := StartSignalSpan(t.Context(), noop.Tracer{}, "", []MessageTrace{{"1.000000", ""}}); ctx.Value(travelling{}) != nil {
 		t.Error("without traces something travels")
 	}
 }

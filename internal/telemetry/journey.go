@@ -24,12 +24,12 @@ const (
 	remembered = 50
 )
 
-// Origin is where a message's trace began.
-type Origin struct {
+// MessageTrace is where a message's trace began.
+type MessageTrace struct {
 	// TS is the message.
 	TS string
-	// Trace is the Traceparent of the request that brought it; empty: it has none.
-	Trace string
+	// Traceparent is the Traceparent of the request that brought it; empty: it has none.
+	Traceparent string
 }
 
 // stage is what is known of one message's trace, in a header.
@@ -40,15 +40,15 @@ type stage struct {
 
 type travelling struct{}
 
-// Signal begins the span of a signal that takes messages to a conversation. The first of
+// StartSignalSpan begins the span of a signal that takes messages to a conversation. The first of
 // them that has a trace is its parent, the others are linked: each message's activities
 // will go on in its own trace, those of the parent's below this span.
-func Signal(ctx context.Context, tracer trace.Tracer, conversation string, messages []Origin) (context.Context, trace.Span) {
+func StartSignalSpan(ctx context.Context, tracer trace.Tracer, conversation string, messages []MessageTrace) (context.Context, trace.Span) {
 	var first trace.SpanContext
 	var links []trace.Link
 	var linked []trace.TraceID
 	for _, m := range messages {
-		from := spanContext(m.Trace)
+		from := spanContext(m.Traceparent)
 		switch {
 		case !from.IsValid() || slices.Contains(linked, from.TraceID()):
 			continue
@@ -67,7 +67,7 @@ func Signal(ctx context.Context, tracer trace.Tracer, conversation string, messa
 	}
 	var stages []stage
 	for _, m := range messages[max(0, len(messages)-remembered):] {
-		at := spanContext(m.Trace)
+		at := spanContext(m.Traceparent)
 		if !at.IsValid() || at.TraceID() == here.TraceID() {
 			at = here
 		}
@@ -76,17 +76,17 @@ func Signal(ctx context.Context, tracer trace.Tracer, conversation string, messa
 	return context.WithValue(ctx, travelling{}, stages), span
 }
 
-// Journey has the SDK's calls traced by message, and not by run: what a run does for a
+// MessageTracing has the SDK's calls traced by message, and not by run: what a run does for a
 // message is a part of that message's trace, though the run began weeks ago with another
 // one. It writes headers and spans and nothing else: no command of a workflow depends on it.
-type Journey struct {
+type MessageTracing struct {
 	interceptor.InterceptorBase
 	sdk    interceptor.Interceptor
 	tracer trace.Tracer
 }
 
-// NewJourney makes one whose spans are of a tracer.
-func NewJourney(tracer trace.Tracer) (*Journey, error) {
+// NewMessageTracing makes one whose spans are of a tracer.
+func NewMessageTracing(tracer trace.Tracer) (*MessageTracing, error) {
 	sdk, err := opentelemetry.NewTracer(opentelemetry.TracerOptions{
 		Tracer: tracer, TextMapPropagator: propagation.TraceContext{}, DisableBaggage: true,
 		DisableQueryTracing: true, AllowInvalidParentSpans: true,
@@ -94,23 +94,23 @@ func NewJourney(tracer trace.Tracer) (*Journey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Journey{sdk: interceptor.NewTracingInterceptor(sdk), tracer: tracer}, nil
+	return &MessageTracing{sdk: interceptor.NewTracingInterceptor(sdk), tracer: tracer}, nil
 }
 
 // InterceptClient traces calls as the SDK does.
-func (j *Journey) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
+func (j *MessageTracing) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
 	c := &outgoing{bare: next}
 	c.Next = j.sdk.InterceptClient(next)
 	return c
 }
 
 // InterceptActivity traces attempts as the SDK does: below the span that the header names.
-func (j *Journey) InterceptActivity(ctx context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (j *MessageTracing) InterceptActivity(ctx context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	return j.sdk.InterceptActivity(ctx, next)
 }
 
 // InterceptWorkflow is told of signals and of activities.
-func (j *Journey) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (j *MessageTracing) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	r := &run{tracer: j.tracer}
 	r.Next = next
 	return r

@@ -27,7 +27,7 @@ func TestJourneyOutlivesARun(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("test")
-	journey, err := NewJourney(tracer)
+	journey, err := NewMessageTracing(tracer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"myao/internal/chat"
 )
 
-// NewHandler has each line say where it belongs: what With has put into its context, the
+// NewLogHandler has each line say where it belongs: what With has put into its context, the
 // trace and span that it was written in, and the conversation where the SDK says only
 // whose workflow it is.
-func NewHandler(next slog.Handler) slog.Handler { return &handler{next: next} }
+func NewLogHandler(next slog.Handler) slog.Handler { return &handler{next: next} }
 
 type handler struct {
 	next slog.Handler
@@ -24,9 +24,9 @@ type handler struct {
 
 type attributes struct{}
 
-// With has every line that is logged with the context say more. A line that says the
+// WithLogAttrs has every line that is logged with the context say more. A line that says the
 // same key by itself says it once.
-func With(ctx context.Context, more ...slog.Attr) context.Context {
+func WithLogAttrs(ctx context.Context, more ...slog.Attr) context.Context {
 	all, _ := ctx.Value(attributes{}).([]slog.Attr)
 	return context.WithValue(ctx, attributes{}, append(slices.Clip(all), more...))
 }
@@ -119,5 +119,5 @@ func (n *named) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActi
 	if ts := subject(in.Args); ts != "" {
 		say = append(say, slog.String("trigger", ts))
 	}
-	return n.Next.ExecuteActivity(With(ctx, say...), in)
+	return n.Next.ExecuteActivity(WithLogAttrs(ctx, say...), in)
 }

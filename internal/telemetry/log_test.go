@@ -21,16 +21,16 @@ func TestLinesSayWhereTheyBelong(t *testing.T) {
 		want map[string]string
 	}{
 		{"the context", func(ctx context.Context, l *slog.Logger) {
-			l.InfoContext(With(ctx, slog.String("event", "Ev1")), "x")
+			l.InfoContext(WithLogAttrs(ctx, slog.String("event", "Ev1")), "x")
 		}, map[string]string{"event": "Ev1"}},
 		{"the nearest", func(ctx context.Context, l *slog.Logger) {
-			l.InfoContext(With(With(ctx, slog.String("event", "Ev1")), slog.String("event", "Ev2")), "x")
+			l.InfoContext(WithLogAttrs(WithLogAttrs(ctx, slog.String("event", "Ev1")), slog.String("event", "Ev2")), "x")
 		}, map[string]string{"event": "Ev2"}},
 		{"the line itself", func(ctx context.Context, l *slog.Logger) {
-			l.InfoContext(With(ctx, slog.String("event", "Ev1")), "x", "event", "Ev2")
+			l.InfoContext(WithLogAttrs(ctx, slog.String("event", "Ev1")), "x", "event", "Ev2")
 		}, map[string]string{"event": "Ev2"}},
 		{"the logger", func(ctx context.Context, l *slog.Logger) {
-			l.With("event", "Ev2").InfoContext(With(ctx, slog.String("event", "Ev1")), "x")
+			l.With("event", "Ev2").InfoContext(WithLogAttrs(ctx, slog.String("event", "Ev1")), "x")
 		}, map[string]string{"event": "Ev2"}},
 		{"a span", func(ctx context.Context, l *slog.Logger) {
 			l.InfoContext(trace.ContextWithSpanContext(ctx, place), "x")
@@ -43,7 +43,7 @@ func TestLinesSayWhereTheyBelong(t *testing.T) {
 			map[string]string{"WorkflowID": "memory"}},
 	} {
 		var b bytes.Buffer
-		test.log(t.Context(), slog.New(NewHandler(slog.NewJSONHandler(&b, nil))))
+		test.log(t.Context(), slog.New(NewLogHandler(slog.NewJSONHandler(&b, nil))))
 		var line map[string]string
 		if err := json.Unmarshal(b.Bytes(), &line); err != nil {
 			t.Fatalf("%s: %v: %s", test.name, err, &b)

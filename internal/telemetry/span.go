@@ -16,9 +16,9 @@ const (
 	Event        = "myao.event"        // Slack's id of an event
 )
 
-// Span begins a span below the one in the context, of the same provider. Where there
+// StartSpan begins a span below the one in the context, of the same provider. Where there
 // is none, nothing is begun.
-func Span(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
+func StartSpan(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	above := trace.SpanFromContext(ctx)
 	if !above.SpanContext().IsValid() {
 		return ctx, noop.Span{}

@@ -83,8 +83,8 @@ func (t *Telemetry) Tracer() trace.Tracer {
 	return t.tracer
 }
 
-// Client has a Temporal client, and the workers that use it, tell what they do.
-func (t *Telemetry) Client(o *client.Options) {
+// ConfigureClient has a Temporal client, and the workers that use it, tell what they do.
+func (t *Telemetry) ConfigureClient(o *client.Options) {
 	if t == nil {
 		return
 	}

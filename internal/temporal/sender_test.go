@@ -22,7 +22,7 @@ func TestOnlyLostAttributesMakeAServerNew(t *testing.T) {
 			t.Parallel()
 			c := dial(t, "default", refuse("SignalWithStartWorkflowExecution", codes.InvalidArgument, says))
 			told := false
-			s := Sender{Client: c, Attributes: func() bool { return true }, Forgotten: func() { told = true }}
+			s := Sender{Client: c, Attributes: func() bool { return true }, AttributesLost: func() { told = true }}
 			err := s.Send(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, conversation.Signal{}, "request")
 			if err == nil || told != forgotten {
 				t.Errorf("%v: forgotten is %v, want %v", err, told, forgotten)

@@ -79,8 +79,8 @@ type Sender struct {
 	Client client.Client
 	// Attributes reports whether the server knows our search attributes.
 	Attributes func() bool
-	// Forgotten is told when the server knows them no more: it was set up anew.
-	Forgotten func()
+	// AttributesLost is told when the server knows them no more: it was set up anew.
+	AttributesLost func()
 	// Name is what a channel is called, for people who look at the Web UI; without it,
 	// and where it is empty, they see the channel's id.
 	Name func(ctx context.Context, team, channel string) string
@@ -99,19 +99,19 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 	if s.Name != nil {
 		name = s.Name(ctx, c.Team, c.Channel)
 	}
-	options, in := Start(c, name, signal.Begins(c), s.Attributes())
+	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes())
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
 	// A run that has had its 10,000 signals refuses more in the same way, until it continues as new.
 	if in.Attributes && errors.As(err, &invalid) && strings.Contains(strings.ToLower(invalid.Message), "search attribute") {
-		s.Forgotten()
+		s.AttributesLost()
 	}
 	return err
 }
 
-// Start is how the workflow of a conversation is started that does not run, and with
+// StartOptions is how the workflow of a conversation is started that does not run, and with
 // what; name is what its channel is called, or empty, and phase what the run begins with.
-func Start(c chat.Conversation, name string, phase conversation.Phase, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
+func StartOptions(c chat.Conversation, name string, phase conversation.Phase, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
 	options := client.StartWorkflowOptions{
 		ID:        c.ID(),
 		TaskQueue: conversation.TaskQueue,

@@ -303,7 +303,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 		return sender.Send(ctx, conv, signal("1.1"), "request")
 	})
 	t.Logf("taken at try %d, after %v", tries, time.Since(began))
-	phase := signal("1.1").Begins(conv)
+	phase := signal("1.1").InitialPhase(conv)
 	query := fmt.Sprintf("%s = 'T1' AND %s = 'C1' AND %s = '%s'",
 		conversation.AttributeTeam, conversation.AttributeChannel, conversation.AttributePhase, phase)
 	await(t, "the conversation to be found", func(ctx context.Context) error {
@@ -352,7 +352,7 @@ func TestAttributesThatCannotBeHad(t *testing.T) {
 				t.Errorf("registered %v, known %v, %v; want neither", registered, known, err)
 			}
 			conv := chat.Conversation{Team: "T1", Channel: "C1"}
-			sender := Sender{Client: c, Attributes: func() bool { return registered }, Forgotten: func() { t.Error("the server is said to have been set up anew") }}
+			sender := Sender{Client: c, Attributes: func() bool { return registered }, AttributesLost: func() { t.Error("the server is said to have been set up anew") }}
 			if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err != nil {
 				t.Error(err)
 			}
@@ -434,7 +434,7 @@ func TestAnAttributeOfAnUnknownType(t *testing.T) {
 		}
 		return err
 	})
-	sender := Sender{Client: c, Attributes: func() bool { return registered }, Forgotten: func() { refused = true }}
+	sender := Sender{Client: c, Attributes: func() bool { return registered }, AttributesLost: func() { refused = true }}
 	conv := chat.Conversation{Team: "T1", Channel: "C1"}
 	if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err == nil || !refused {
 		t.Fatalf("the signal: %v, refused over its attributes %v", err, refused)

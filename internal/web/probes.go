@@ -19,10 +19,10 @@ const readyFor = 3 * time.Second
 // are a line each.
 type Check func(context.Context) error
 
-// Probes adds to a mux what is asked of every program: GET /livez, which answers as long
+// RegisterProbes adds to a mux what is asked of every program: GET /livez, which answers as long
 // as the program runs; GET /readyz, 200 when nothing is missing, else 503 and a line for
 // each thing that is, in the order of the checks; and GET /metrics.
-func Probes(mux *http.ServeMux, metrics prometheus.Gatherer, checks ...Check) {
+func RegisterProbes(mux *http.ServeMux, metrics prometheus.Gatherer, checks ...Check) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyFor)

@@ -38,7 +38,7 @@ func TestReadyz(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			mux := http.NewServeMux()
-			Probes(mux, prometheus.NewRegistry(), c.checks...)
+			RegisterProbes(mux, prometheus.NewRegistry(), c.checks...)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			w := httptest.NewRecorder()

@@ -28,8 +28,8 @@ type Limits struct {
 	HeaderBytes int
 }
 
-// Usual is the limits outside of tests. Slack itself gives up on an answer after three seconds.
-func Usual() Limits {
+// DefaultLimits is the limits outside of tests. Slack itself gives up on an answer after three seconds.
+func DefaultLimits() Limits {
 	return Limits{Header: 5 * time.Second, Read: 10 * time.Second, Write: 15 * time.Second, Idle: time.Minute, HeaderBytes: 32 << 10}
 }
 
@@ -46,15 +46,15 @@ func NewServer(h http.Handler, l Limits, logger *slog.Logger) *http.Server {
 	}
 }
 
-// StopFor is how long requests may take to end when a program is told to stop.
-const StopFor = 10 * time.Second
+// ShutdownTimeout is how long requests may take to end when a program is told to stop.
+const ShutdownTimeout = 10 * time.Second
 
 // Serve serves until the context ends, then lets requests finish.
 func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopFor)
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTimeout)
 		defer cancel()
 		stopped <- server.Shutdown(stop)
 	}()

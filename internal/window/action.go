@@ -86,7 +86,7 @@ func (w *Window) order(ctx context.Context, in ordered) error {
 	switch in.Order {
 	case conversation.UpdateAnswerNow, conversation.UpdateDrop, conversation.UpdateMute, conversation.UpdateUnmute:
 	case conversation.UpdateSnooze:
-		if longest := int(conversation.LongestSnooze / time.Second); in.Seconds < 1 || in.Seconds > longest {
+		if longest := int(conversation.MaxSnooze / time.Second); in.Seconds < 1 || in.Seconds > longest {
 			return bad("seconds %d: want 1 to %d", in.Seconds, longest)
 		}
 		order.Seconds = in.Seconds

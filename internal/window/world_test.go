@@ -368,7 +368,7 @@ func (w *world) done(what, body string) {
 // says has a conversation hear of a message.
 func (w *world) says(c chat.Conversation, minWait int, ts string) {
 	w.t.Helper()
-	sender := temporal.Sender{Client: w.operator.Client, Attributes: w.operator.Attributes, Forgotten: func() {}}
+	sender := temporal.Sender{Client: w.operator.Client, Attributes: w.operator.Attributes, AttributesLost: func() {}}
 	s := conversation.Signal{
 		Policy:  conversation.Policy{MinWait: minWait, MaxWait: 3600, MaxDelay: 600, IdleClose: 3600},
 		Changes: []conversation.Change{{TS: ts, Kind: conversation.Said}},

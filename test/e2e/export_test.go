@@ -235,7 +235,7 @@ func (s *system) misbehave() string {
 		s.t.Fatal(err)
 	}
 	o := client.Options{HostPort: s.temporalAddr, Namespace: s.ns, Logger: quiet}
-	told.Client(&o)
+	told.ConfigureClient(&o)
 	c, err := client.NewLazyClient(o)
 	if err != nil {
 		s.t.Fatal(err)

@@ -140,7 +140,7 @@ func TestOperatingFromATerminal(t *testing.T) {
 		ChannelSilenced time.Time `json:"channel_silenced_until"`
 	}
 	s.does(&unmuted, "unmute", attic, ts)
-	if !unmuted.Silenced.IsZero() || time.Until(unmuted.ChannelSilenced) < conversation.LongestSnooze {
+	if !unmuted.Silenced.IsZero() || time.Until(unmuted.ChannelSilenced) < conversation.MaxSnooze {
 		t.Errorf("the thread of a channel that is muted, unmuted: %+v", unmuted)
 	}
 	s.does(&done, "unmute", attic)
