@@ -1,5 +1,11 @@
 package config
 
+import (
+	"net/url"
+	"reflect"
+	"strings"
+)
+
 // Secret is a value that must never reach a log, an error or a page. However it
 // is formatted, it shows only whether it is set; string(s) is its value.
 type Secret string
@@ -19,3 +25,57 @@ func (s Secret) GoString() string { return s.String() }
 
 // MarshalText is String, for JSON, YAML and slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Secrets returns every secret of the configuration: what is set of type Secret, wherever
+// it is, and the passwords within addresses, both as they are written and decoded.
+func (c Config) Secrets() []string {
+	var all []string
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.Type() == reflect.TypeFor[Secret]() && v.Len() > 0 {
+				all = append(all, v.String())
+			} else {
+				all = append(all, passwords(v.String())...)
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Struct:
+			for field, inner := range v.Fields() {
+				if field.IsExported() {
+					walk(inner)
+				}
+			}
+		case reflect.Map:
+			for _, inner := range v.Seq2() {
+				walk(inner)
+			}
+		case reflect.Slice:
+			for _, inner := range v.Seq2() {
+				walk(inner)
+			}
+		}
+	}
+	walk(reflect.ValueOf(c))
+	return all
+}
+
+// passwords are those of an address; none of any other text.
+func passwords(text string) []string {
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	var all []string
+	if password, set := u.User.Password(); set && password != "" {
+		_, written, _ := strings.Cut(u.User.String(), ":")
+		all = append(all, password)
+		if written != password {
+			all = append(all, written)
+		}
+	}
+	return all
+}

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -55,19 +54,7 @@ func line(s string, secrets []string) string {
 // secrets are those of the configuration, and the key of Temporal's environment. What is
 // shorter than six bytes is none, and would hide parts of plain words.
 func secrets(c config.Config) []string {
-	all := []string{
-		string(c.Slack.BotToken), string(c.Slack.AppToken), string(c.Slack.SigningSecret),
-		string(c.LLM.Gemini.APIKey), string(c.LLM.OpenAI.APIKey), os.Getenv("TEMPORAL_API_KEY"),
-	}
-	for _, key := range c.Encryption.Keys {
-		all = append(all, string(key))
-	}
-	for _, address := range []string{c.Database.URL, c.Slack.APIURL, c.LLM.Gemini.Endpoint, c.LLM.OpenAI.BaseURL} {
-		if u, err := url.Parse(address); err == nil {
-			password, _ := u.User.Password()
-			all = append(all, password)
-		}
-	}
+	all := append(c.Secrets(), os.Getenv("TEMPORAL_API_KEY"))
 	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < 6 })
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return all
