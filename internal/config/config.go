@@ -127,34 +127,10 @@ type Encryption struct {
 	Keys map[string]Secret `yaml:"keys"`
 }
 
-// LLM holds the access to each provider of models.
-type LLM struct {
-	Gemini Gemini `yaml:"gemini"`
-	OpenAI OpenAI `yaml:"openai"`
-	// Prices are what models cost, by their names, for the reckoning of starter usage.
-	Prices map[string]Price `yaml:"prices"`
-}
-
 // Price is what a model costs, in whatever currency, for a million tokens.
 type Price struct {
 	Input  float64 `yaml:"input"`
 	Output float64 `yaml:"output"`
-}
-
-// Gemini is the access to Google's Gemini API.
-type Gemini struct {
-	// APIKey is required when an agent uses the provider.
-	APIKey Secret `yaml:"api_key"`
-	// Endpoint replaces Google's own when set.
-	Endpoint string `yaml:"endpoint"`
-}
-
-// OpenAI is the access to any server that speaks OpenAI's protocol.
-type OpenAI struct {
-	// APIKey may be empty where BaseURL names a server that wants none.
-	APIKey Secret `yaml:"api_key"`
-	// BaseURL replaces OpenAI's own when set.
-	BaseURL string `yaml:"base_url"`
 }
 
 // Agents are the three uses of a model.
@@ -172,14 +148,13 @@ func (a Agents) All() map[string]Agent {
 	return map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
 }
 
-// uses reports whether any agent has the provider.
-func (a Agents) uses(p Provider) bool {
-	return a.Response.Provider == p || a.Judgment.Provider == p || a.Memory.Provider == p
-}
-
 // Agent is one use of a model.
 type Agent struct {
 	Provider Provider `yaml:"provider"`
+	// APIKey and BaseURL are the agent's own access to its provider; empty: that below llm
+	// holds. Read them through Config.Access.
+	APIKey  Secret `yaml:"api_key"`
+	BaseURL string `yaml:"base_url"`
 	// Model is the provider's name of the model. Only Gemini has a default.
 	Model string `yaml:"model"`
 	// MaxOutputTokens bounds one answer of the model.
@@ -189,17 +164,6 @@ type Agent struct {
 	// Temperature is 0–2, or nil: then none is sent, since newer models refuse it.
 	Temperature *float64 `yaml:"temperature"`
 }
-
-// Provider is whose model an agent uses.
-type Provider string
-
-// The providers.
-const (
-	ProviderGemini Provider = "gemini"
-	ProviderOpenAI Provider = "openai"
-	// ProviderDemo answers by rules, without a network.
-	ProviderDemo Provider = "demo"
-)
 
 // Persona is who the bot is.
 type Persona struct {

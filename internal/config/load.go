@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -113,16 +112,14 @@ func historyLimit(getenv func(string) (string, bool), f *faults) (limit int, ok 
 }
 
 // addUnset adds a fault for each value whose variables are not set, unless nothing will read it:
-// the access to a provider that no agent has, or the signing secret in Socket Mode.
+// an access that no agent uses, or the signing secret in Socket Mode.
 func (c Config) addUnset(unset map[string][]string, f *faults) {
-	used := map[Provider]bool{}
-	for _, agent := range c.Agents.All() {
-		used[cmp.Or(agent.Provider, ProviderGemini)] = true
+	unused := c.unusedAccess()
+	if c.Slack.SocketMode() {
+		unused["slack.signing_secret"] = true
 	}
 	for key, names := range unset {
-		if strings.HasPrefix(key, "llm.gemini.") && !used[ProviderGemini] ||
-			strings.HasPrefix(key, "llm.openai.") && !used[ProviderOpenAI] ||
-			key == "slack.signing_secret" && c.Slack.SocketMode() {
+		if unused[key] {
 			continue
 		}
 		delete(f.from, key)

@@ -55,11 +55,12 @@ var rules = map[string]rule{
 	"Log.Level":  oneOf("debug", "info", "warn", "error"),
 
 	"Gemini.Endpoint": optional(webURL),
-	"OpenAI.BaseURL":  optional(webURL),
+	"Access.BaseURL":  optional(webURL),
 	"Price.Input":     number(0, maxPrice),
 	"Price.Output":    number(0, maxPrice),
 
-	"Agent.Provider":        oneOf(ProviderGemini, ProviderOpenAI, ProviderDemo),
+	"Agent.Provider":        oneOf(Providers()...),
+	"Agent.BaseURL":         optional(webURL),
 	"Agent.MaxOutputTokens": whole(1, maxTokens),
 	"Agent.Temperature":     number(0, 2),
 

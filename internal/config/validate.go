@@ -53,11 +53,9 @@ func (c *Config) validate(f *faults) {
 		f.add("worker.build_id", c.Worker.BuildID, "means nothing without worker.deployment")
 	}
 	c.Encryption.validate(f)
-	c.LLM.validate(c.Agents, f)
-	for name, agent := range c.Agents.All() {
-		if agent.Provider == ProviderOpenAI && agent.Model == "" {
-			f.add("agents."+name+".model", nil, "is required, as the provider is openai")
-		}
+	c.validateAgents(f)
+	if _, ok := c.LLM.Prices[""]; ok {
+		f.add("llm.prices.", nil, "must name a model")
 	}
 	c.Response.validate(f)
 	for key, own := range c.Channels {
@@ -81,18 +79,6 @@ func (e Encryption) validate(f *faults) {
 	}
 	if _, ok := e.Keys[e.ActiveKey]; !ok && e.ActiveKey != "" {
 		f.add("encryption.active_key", e.ActiveKey, "must be one of encryption.keys")
-	}
-}
-
-func (l LLM) validate(agents Agents, f *faults) {
-	if agents.uses(ProviderGemini) && l.Gemini.APIKey == "" {
-		f.add("llm.gemini.api_key", nil, "is required, as an agent has the provider gemini (demo needs none)")
-	}
-	if agents.uses(ProviderOpenAI) && l.OpenAI.APIKey == "" && l.OpenAI.BaseURL == "" {
-		f.add("llm.openai.api_key", nil, "is required, or llm.openai.base_url, as an agent has the provider openai")
-	}
-	if _, ok := l.Prices[""]; ok {
-		f.add("llm.prices.", nil, "must name a model")
 	}
 }
 

@@ -62,8 +62,9 @@ func TestNoSecretIsTold(t *testing.T) {
 	c.Slack.BotToken, c.Slack.SigningSecret, c.LLM.Gemini.APIKey = "xoxb-secret", "signing", "xoxb-secret-longer"
 	c.Encryption.Keys = map[string]config.Secret{"k": "base64key"}
 	c.Database.URL = "postgres://u:hunter2@db/myao"
-	got := hide([]Finding{{Message: "a\nxoxb-secret-longer, xoxb-secret, signing,\x00 base64key", Mend: "hunter2\r\ntemporalkey"}}, c)
-	want := []Finding{{Message: "a (hidden), (hidden), (hidden),  (hidden)", Mend: "(hidden) (hidden)"}}
+	c.Agents.Judgment.APIKey = "judges-key"
+	got := hide([]Finding{{Message: "a\nxoxb-secret-longer, xoxb-secret, signing,\x00 base64key judges-key", Mend: "hunter2\r\ntemporalkey"}}, c)
+	want := []Finding{{Message: "a (hidden), (hidden), (hidden),  (hidden) (hidden)", Mend: "(hidden) (hidden)"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+q, want %+q", got, want)
 	}

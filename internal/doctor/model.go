@@ -25,7 +25,7 @@ import (
 func (e *examination) configuration(context.Context) Finding {
 	unpriced := map[string]bool{}
 	for _, use := range uses(e.Config) {
-		if _, priced := e.Config.LLM.Prices[use.Model]; !priced && use.Provider != config.ProviderDemo {
+		if _, priced := e.Config.LLM.Prices[use.Model]; !priced && use.Provider.Networked() {
 			unpriced[use.Model] = true
 		}
 	}
@@ -41,9 +41,12 @@ func (e *examination) source() string {
 	return cmp.Or(e.Config.File.Path, "it")
 }
 
-// use is a model, and the agents that have it.
+// use is a model at a server, and the agents that have it.
 type use struct {
 	config.Agent
+	// name is the agent's whose settings these are.
+	name   string
+	access config.Access
 	agents []string
 }
 
@@ -51,23 +54,25 @@ type use struct {
 // called: its name is not read.
 func uses(c config.Config) []use {
 	var found []use
-	add := func(name string, a config.Agent) {
+	add := func(name, user string, a config.Agent) {
+		access := c.Access(a)
 		for i := range found {
-			if found[i].Provider == a.Provider && (found[i].Model == a.Model || a.Provider == config.ProviderDemo) {
-				found[i].agents = append(found[i].agents, name)
+			same := found[i].Model == a.Model && found[i].access == access || !a.Provider.Networked()
+			if found[i].Provider == a.Provider && same {
+				found[i].agents = append(found[i].agents, user)
 				return
 			}
 		}
-		found = append(found, use{a, []string{name}})
+		found = append(found, use{a, name, access, []string{user}})
 	}
-	add("response", c.Agents.Response)
-	add("judgment", c.Agents.Judgment)
-	add("memory", c.Agents.Memory)
+	add("response", "response", c.Agents.Response)
+	add("judgment", "judgment", c.Agents.Judgment)
+	add("memory", "memory", c.Agents.Memory)
 	for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
 		if model := c.Channels[name].Model; model != "" {
 			a := c.Agents.Response
 			a.Model = model
-			add("channels."+name, a)
+			add("response", "channels."+name, a)
 		}
 	}
 	return found
@@ -76,11 +81,16 @@ func uses(c config.Config) []use {
 // models is a check for each model.
 func (e *examination) models() []check {
 	var checks []check
+	names := map[string]bool{}
 	for _, u := range uses(e.Config) {
 		c := check{name: "model " + string(u.Provider), look: func(ctx context.Context) Finding { return e.model(ctx, u) }}
-		if u.Provider != config.ProviderDemo {
+		if u.Provider.Networked() {
 			c.name += " " + u.Model
 		}
+		if names[c.name] { // at another server, or with another key
+			c.name += " of agents." + u.name
+		}
+		names[c.name] = true
 		if e.Ask {
 			c.most = askFor
 		}
@@ -91,17 +101,18 @@ func (e *examination) models() []check {
 
 func (e *examination) model(ctx context.Context, u use) Finding {
 	agents := strings.Join(u.agents, ", ")
-	if u.Provider == config.ProviderDemo {
+	if !u.Provider.Networked() {
 		return ok("for %s: rules on this machine, no model", agents)
 	}
 	if !e.Ask {
 		return ok("for %s: its access is configured; --ask tries it", agents)
 	}
+	apiKey, address := u.AccessKeys(u.name)
 	c := e.Config
 	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory = u.Agent, u.Agent, u.Agent
 	opened, closeModels, err := mind.OpenAgents(ctx, c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return fail("mend llm."+string(u.Provider)+" in the configuration", "for %s: %v", agents, err)
+		return fail("mend "+apiKey+" and "+address+" in the configuration", "for %s: %v", agents, err)
 	}
 	defer closeModels()
 	began := e.Clock()
@@ -120,7 +131,7 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case errors.Is(err, llm.ErrEmpty):
 		return warn("ask once more; if it stays so, "+e.address(u, "take another model"), "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrAuth):
-		return fail("set llm."+string(u.Provider)+".api_key to a key that may use it, from the country where this machine is", "for %s: %v", agents, err)
+		return fail("set "+apiKey+" to a key that may use it, from the country where this machine is", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrQuota):
 		return fail("pay or raise the quota at the provider; a quota of the day is there again tomorrow", "for %s: %v", agents, err)
 	case errors.Is(err, llm.ErrInvalid):
@@ -151,8 +162,9 @@ func asked(u use, judges bool) llm.Request {
 
 // address adds to a mend, where an address is configured, what that has to be.
 func (e *examination) address(u use, mend string) string {
-	if u.Provider == config.ProviderOpenAI && e.Config.LLM.OpenAI.BaseURL != "" {
-		return mend + "; and see that llm.openai.base_url is the address before chat/completions, mostly with /v1"
+	if u.Provider == config.ProviderOpenAI && u.access.BaseURL != "" {
+		_, key := u.AccessKeys(u.name)
+		return mend + "; and see that " + key + " is the address before chat/completions, mostly with /v1"
 	}
 	return mend
 }

@@ -64,6 +64,24 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// One model at two servers is two checks, and what is wrong with one names its own keys.
+func TestAModelAtTwoServers(t *testing.T) {
+	t.Parallel()
+	cloud, local := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Fail(http.StatusUnauthorized)))
+	c := config.Default()
+	c.LLM.OpenAI = config.Access{APIKey: "cloud-key", BaseURL: cloud.URL + "/v1"}
+	agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
+	c.Agents = config.Agents{Response: agent, Judgment: agent, Memory: agent}
+	c.Agents.Judgment.BaseURL = local.URL + "/v1"
+	e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
+	findings := examine(t.Context(), e.models())
+	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model openai m of agents.judgment" {
+		t.Fatalf("%+v", findings)
+	}
+	expect(t, findings[0], OK, "for response, memory: answers after")
+	expect(t, findings[1], Fail, "set agents.judgment.api_key to a key")
+}
+
 // A model for judgments is asked for a verdict, in the form in which it will be asked.
 func TestAModelThatJudges(t *testing.T) {
 	t.Parallel()

@@ -43,9 +43,9 @@ type Agents struct {
 	Response, Judgment, Memory Agent
 }
 
-// OpenAgents makes one client for each provider in use. close ends their connections.
+// OpenAgents makes one client for each server and key in use. close ends their connections.
 func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, logger *slog.Logger) (agents Agents, close func(), err error) {
-	m := models{config: c, clock: clock, logger: logger, made: map[config.Provider]llm.Model{}}
+	m := models{config: c, clock: clock, logger: logger, made: map[server]llm.Model{}}
 	for _, use := range []struct {
 		agent *Agent
 		as    config.Agent
@@ -54,7 +54,7 @@ func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, lo
 		{&agents.Judgment, c.Agents.Judgment},
 		{&agents.Memory, c.Agents.Memory},
 	} {
-		model, err := m.of(ctx, use.as.Provider)
+		model, err := m.of(ctx, use.as)
 		if err != nil {
 			m.close()
 			return Agents{}, nil, err
@@ -64,41 +64,47 @@ func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, lo
 	return agents, m.close, nil
 }
 
-// models makes one client a provider, when it is first wanted.
+// server is what needs a client of its own.
+type server struct {
+	provider config.Provider
+	access   config.Access
+}
+
+// models makes each client when it is first wanted.
 type models struct {
 	config config.Config
 	clock  func() time.Time
 	logger *slog.Logger
-	made   map[config.Provider]llm.Model
+	made   map[server]llm.Model
 	opened []io.Closer
 }
 
-func (m *models) of(ctx context.Context, p config.Provider) (llm.Model, error) {
-	if model, ok := m.made[p]; ok {
+func (m *models) of(ctx context.Context, a config.Agent) (llm.Model, error) {
+	at := server{a.Provider, m.config.Access(a)}
+	if model, ok := m.made[at]; ok {
 		return model, nil
 	}
-	bare, err := m.open(ctx, p)
+	bare, err := open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	if c, ok := bare.(io.Closer); ok {
 		m.opened = append(m.opened, c)
 	}
-	m.made[p] = llm.Logged(bare, string(p), m.logger, m.clock)
-	return m.made[p], nil
+	m.made[at] = llm.Logged(bare, string(a.Provider), m.logger, m.clock)
+	return m.made[at], nil
 }
 
-func (m *models) open(ctx context.Context, p config.Provider) (llm.Model, error) {
-	c := m.config.LLM
-	switch p {
+func open(ctx context.Context, s server) (llm.Model, error) {
+	switch s.provider {
 	case config.ProviderGemini:
-		return gemini.New(ctx, gemini.Config{APIKey: string(c.Gemini.APIKey), Endpoint: c.Gemini.Endpoint})
+		return gemini.New(ctx, gemini.Config{APIKey: string(s.access.APIKey), Endpoint: s.access.BaseURL})
 	case config.ProviderOpenAI:
-		return openai.New(openai.Config{APIKey: string(c.OpenAI.APIKey), BaseURL: c.OpenAI.BaseURL})
+		return openai.New(openai.Config{APIKey: string(s.access.APIKey), BaseURL: s.access.BaseURL})
 	case config.ProviderDemo:
 		return demo.New(), nil
 	}
-	return nil, fmt.Errorf("unknown provider %q", p)
+	return nil, fmt.Errorf("unknown provider %q", s.provider)
 }
 
 func (m *models) close() {

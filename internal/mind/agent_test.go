@@ -28,7 +28,7 @@ func TestEachProviderIsOpenedOnce(t *testing.T) {
 	server := llmtest.New(t, nil)
 	var c config.Config
 	c.LLM.Gemini = config.Gemini{APIKey: "key", Endpoint: server.URL}
-	c.LLM.OpenAI = config.OpenAI{BaseURL: server.URL + "/v1"}
+	c.LLM.OpenAI = config.Access{BaseURL: server.URL + "/v1"}
 	agents, stop, err := openAgents(t, c, config.ProviderGemini, config.ProviderOpenAI, config.ProviderGemini)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +48,49 @@ func TestEachProviderIsOpenedOnce(t *testing.T) {
 		if calls := server.Calls(); len(calls) != 1 || calls[0].Provider != use.provider || calls[0].Model != use.model {
 			t.Errorf("calls %+v, want one of %s at %s", calls, use.model, use.provider)
 		}
+	}
+}
+
+// A judge on one server, a writer on another, both of one protocol.
+func TestEachServerIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	cloud, local := llmtest.New(t, nil), llmtest.New(t, nil)
+	cloud.Key = "cloud-key"
+	c := config.Config{LLM: config.LLM{OpenAI: config.Access{APIKey: "cloud-key", BaseURL: cloud.URL + "/v1"}}}
+	writer := config.Agent{Provider: config.ProviderOpenAI, Model: "large"}
+	judge := writer
+	judge.BaseURL = local.URL + "/v1"
+	c.Agents = config.Agents{Response: writer, Judgment: judge, Memory: writer}
+	agents, stop, err := OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if agents.Response.Model != agents.Memory.Model || agents.Response.Model == agents.Judgment.Model {
+		t.Error("not one client a server")
+	}
+	for _, a := range []Agent{agents.Response, agents.Judgment} {
+		if _, err := a.ask(t.Context(), a.request(llm.Request{Prompt: "hello"})); err != nil {
+			t.Error(err)
+		}
+	}
+	if calls := cloud.Calls(); len(calls) != 1 {
+		t.Errorf("the cloud was asked %d times, want once", len(calls))
+	}
+	calls := local.Calls()
+	if len(calls) != 1 {
+		t.Fatalf("the local server was asked %d times, want once", len(calls))
+	}
+	if got := calls[0].Header.Get("Authorization"); got != "" {
+		t.Errorf("the cloud's key was sent to the local server: %s", got)
+	}
+	c.Agents.Memory.APIKey = "another"
+	if agents, stop, err = OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if agents.Response.Model == agents.Memory.Model {
+		t.Error("two keys share a client")
 	}
 }
 

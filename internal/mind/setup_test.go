@@ -154,7 +154,7 @@ func setup(t *testing.T, url string) *bundle {
 func (b *bundle) use(p config.Provider) {
 	b.t.Helper()
 	c := config.Config{LLM: config.LLM{
-		OpenAI: config.OpenAI{APIKey: "key", BaseURL: b.model.URL + "/v1"},
+		OpenAI: config.Access{APIKey: "key", BaseURL: b.model.URL + "/v1"},
 		Gemini: config.Gemini{APIKey: "key", Endpoint: b.model.URL},
 	}}
 	for agent, model := range map[*config.Agent]string{&c.Agents.Response: "large", &c.Agents.Judgment: "small", &c.Agents.Memory: "keeper"} {
