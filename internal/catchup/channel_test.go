@@ -166,7 +166,7 @@ func TestMissedEdits(t *testing.T) {
 		for _, ts := range []string{old, same, heard, deleted} {
 			b.hear(b.standing(ts))
 		}
-		if _, err := b.record(slack.Event{Kind: slack.Deleted, Message: b.standing(deleted)}); err != nil {
+		if _, err := b.record(slack.MessageEvent{Kind: slack.Deleted, Message: b.standing(deleted)}); err != nil {
 			t.Fatal(err)
 		}
 		for ts, text := range map[string]string{
@@ -187,7 +187,7 @@ func TestMissedEdits(t *testing.T) {
 		// The events of edits that were taken come late.
 		for _, ts := range []string{heard, missed} {
 			m := b.standing(ts)
-			targets, err := b.record(slack.Event{Kind: slack.Edited, Message: m, Mention: true, HasPrevious: true, Previous: "before"})
+			targets, err := b.record(slack.MessageEvent{Kind: slack.Edited, Message: m, Mention: true, HasPrevious: true, Previous: "before"})
 			if err != nil || len(targets) != 0 {
 				t.Errorf("late event of the edit of %q: %v, %v", m.Text, targets, err)
 			}

@@ -26,7 +26,7 @@ type Slack interface {
 
 // Recorder is who commits events, and knows the settings of a channel.
 type Recorder interface {
-	Record(ctx context.Context, e slack.Event, own slack.Identity) ([]store.Target, error)
+	Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error)
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 

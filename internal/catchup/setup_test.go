@@ -51,7 +51,7 @@ type recorder struct {
 	fail  func(n int) error // before the event number n, from 0
 }
 
-func (r *recorder) Record(ctx context.Context, e slack.Event, own slack.Identity) ([]store.Target, error) {
+func (r *recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
 	r.mu.Lock()
 	n, fail := len(r.texts), r.fail
 	r.mu.Unlock()
@@ -205,7 +205,7 @@ func (b *bundle) standing(ts string) chat.Message {
 // conversations heard something new.
 func (b *bundle) hear(m chat.Message) int {
 	b.Helper()
-	targets, err := b.record(slack.Event{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.w.Bot().UserID)})
+	targets, err := b.record(slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.w.Bot().UserID)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func (b *bundle) hear(m chat.Message) int {
 }
 
 // record takes in an event as the door does.
-func (b *bundle) record(e slack.Event) ([]store.Target, error) {
+func (b *bundle) record(e slack.MessageEvent) ([]store.Target, error) {
 	return b.recorder.Recorder.Record(b.Context(), e, slack.Identity{TeamID: "T1", UserID: b.w.Bot().UserID})
 }
 

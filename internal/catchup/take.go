@@ -31,7 +31,7 @@ func (p *pass) take(ctx context.Context) error {
 				return err
 			}
 		}
-		return p.record(ctx, slack.Event{Kind: slack.Posted, Message: m, At: m.Time()})
+		return p.record(ctx, slack.MessageEvent{Kind: slack.Posted, Message: m, At: m.Time()})
 	})
 	for err == nil && len(p.edits) > 0 {
 		err = p.takeEdit(ctx)
@@ -76,14 +76,14 @@ func (p *pass) takeEdit(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-	} else if err := p.record(ctx, slack.Event{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
+	} else if err := p.record(ctx, slack.MessageEvent{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
 		return err
 	}
 	p.edits = p.edits[1:]
 	return nil
 }
 
-func (p *pass) record(ctx context.Context, e slack.Event) error {
+func (p *pass) record(ctx context.Context, e slack.MessageEvent) error {
 	e.Mention = chat.Mentions(e.Message.Text, p.own.UserID)
 	targets, err := p.Recorder.Record(ctx, e, p.own)
 	if err == nil && len(targets) > 0 {

@@ -13,7 +13,7 @@ import (
 // plan decides what to store of an event, and which conversations to tell. bot is the bot's
 // own user id. plan is pure: Store.Record calls it again when another event of the same
 // message is committed first.
-func plan(e slack.Event, known store.Known, settings config.ChannelSettings, bot string) store.Entry {
+func plan(e slack.MessageEvent, known store.Known, settings config.ChannelSettings, bot string) store.Entry {
 	p := planner{event: e, known: known, settings: settings, bot: bot}
 	switch e.Kind {
 	case slack.Posted:
@@ -26,7 +26,7 @@ func plan(e slack.Event, known store.Known, settings config.ChannelSettings, bot
 }
 
 type planner struct {
-	event    slack.Event
+	event    slack.MessageEvent
 	known    store.Known
 	settings config.ChannelSettings
 	bot      string

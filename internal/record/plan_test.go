@@ -44,34 +44,34 @@ func at(revision string) func(*chat.Message) {
 func text(s string) func(*chat.Message) { return func(m *chat.Message) { m.Text = s } }
 
 // posted, edited and removed are events as Normalise makes them.
-func posted(change ...func(*chat.Message)) slack.Event {
+func posted(change ...func(*chat.Message)) slack.MessageEvent {
 	m := top(change...)
-	return slack.Event{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, "UBOT")}
+	return slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, "UBOT")}
 }
 
-func edited(before string, change ...func(*chat.Message)) slack.Event {
+func edited(before string, change ...func(*chat.Message)) slack.MessageEvent {
 	m := top(append([]func(*chat.Message){at(rev), text("changed")}, change...)...)
-	return slack.Event{
+	return slack.MessageEvent{
 		Kind: slack.Edited, Message: m, Mention: chat.Mentions(m.Text, "UBOT"),
 		Previous: before, HasPrevious: true, PreviousMention: chat.Mentions(before, "UBOT"),
 	}
 }
 
 // blind is an event that does not tell what the text was before.
-func blind(e slack.Event) slack.Event {
+func blind(e slack.MessageEvent) slack.MessageEvent {
 	e.Previous, e.HasPrevious, e.PreviousMention = "", false, false
 	return e
 }
 
 // partial is an app_mention: it does not speak of files.
-func partial(e slack.Event) slack.Event {
+func partial(e slack.MessageEvent) slack.MessageEvent {
 	e.Partial, e.Message.Files = true, nil
 	return e
 }
 
-func removed(before string, change ...func(*chat.Message)) slack.Event {
+func removed(before string, change ...func(*chat.Message)) slack.MessageEvent {
 	m := top(append(change, deletedM)...)
-	return slack.Event{Kind: slack.Deleted, Message: m, Previous: before, HasPrevious: before != "", PreviousMention: chat.Mentions(before, "UBOT")}
+	return slack.MessageEvent{Kind: slack.Deleted, Message: m, Previous: before, HasPrevious: before != "", PreviousMention: chat.Mentions(before, "UBOT")}
 }
 
 // stored is a message read from Slack's history, heard one whose event was
@@ -124,7 +124,7 @@ func TestPlan(t *testing.T) {
 	keep := func(change ...func(*chat.Message)) *chat.Message { m := top(change...); return &m }
 	for _, test := range []struct {
 		name     string
-		event    slack.Event
+		event    slack.MessageEvent
 		known    store.Known
 		settings config.ChannelSettings
 		message  *chat.Message // what is kept; nil: it is left as it is
@@ -326,7 +326,7 @@ func notHeard(k store.Known) store.Known {
 func TestAnEditThatHistoryKnewOf(t *testing.T) {
 	t.Parallel()
 	text := "<@UBOT> can you help?"
-	e := slack.Event{
+	e := slack.MessageEvent{
 		Kind: slack.Edited, Mention: true, HasPrevious: true, Previous: "can you help?",
 		Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: text, Revision: "1700000009.000000"},
 	}
@@ -343,7 +343,7 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 func TestPlanKeepsAnUnknownMessageWhateverStoodBefore(t *testing.T) {
 	t.Parallel()
 	before := store.Known{Hushed: "slack:U2", Before: []chat.Message{{UserID: "U1"}, {UserID: "UBOT", Own: true}}, Answered: "U1"}
-	for _, e := range []slack.Event{
+	for _, e := range []slack.MessageEvent{
 		posted(), posted(inThread), posted(mentioning), posted(inDM), posted(byOwn), posted(byBot), posted(withFile), partial(posted(mentioning)),
 		edited("hello"), edited("hello", mentioning), blind(edited("", inThread)), removed("hello"), removed("", inThread), removed("<@UBOT> hello"),
 	} {

@@ -35,7 +35,7 @@ type Recorder struct {
 
 // Record commits an event and returns the conversations that have something new to be
 // relayed. Recording the same event again changes nothing. own is the bot's identity.
-func (r *Recorder) Record(ctx context.Context, e slack.Event, own slack.Identity) ([]store.Target, error) {
+func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
 	settings := r.Settings(ctx, e.Message.Team, e.Message.Channel)
 	return r.Store.Record(ctx, e.Message, func(known store.Known) store.Entry {
 		entry := plan(e, known, settings, own.UserID)

@@ -40,8 +40,8 @@ const (
 	Deleted Kind = "deleted"
 )
 
-// Event is something that happened to one message.
-type Event struct {
+// MessageEvent is something that happened to one message.
+type MessageEvent struct {
 	// ID is the event_id; empty if Slack told none.
 	ID   string
 	Kind Kind
@@ -70,15 +70,15 @@ type Event struct {
 // Normalise turns an envelope into an event. It is pure and serves HTTP and Socket
 // Mode alike. Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
 // Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
-func Normalise(env Envelope, id Identity) (Event, error) {
+func Normalise(env Envelope, id Identity) (MessageEvent, error) {
 	channel, err := ours(env, id)
 	if err != nil {
-		return Event{}, err
+		return MessageEvent{}, err
 	}
 	o := env.event
 	event, err := reader{id: id, channel: channel}.event(env.Subtype, o)
 	if err != nil {
-		return Event{}, err
+		return MessageEvent{}, err
 	}
 
 	if slackevents.EventsAPIType(env.EventType) == slackevents.AppMention {
@@ -159,7 +159,7 @@ func closes(env Envelope, channel string) bool {
 
 // Private reports whether the event tells that not everybody may read its channel. One
 // that does not tell says nothing of it.
-func (e Event) Private() bool { return private(e.ChannelType) }
+func (e MessageEvent) Private() bool { return private(e.ChannelType) }
 
 func private(channelType string) bool {
 	switch channelType {
@@ -169,7 +169,7 @@ func private(channelType string) bool {
 	return false
 }
 
-func (r reader) event(subtype string, o object) (Event, error) {
+func (r reader) event(subtype string, o object) (MessageEvent, error) {
 	switch subtype {
 	case slackapi.MsgSubTypeMessageChanged:
 		return r.changed(o)
@@ -179,32 +179,32 @@ func (r reader) event(subtype string, o object) (Event, error) {
 	return r.posted(o)
 }
 
-func (r reader) posted(o object) (Event, error) {
+func (r reader) posted(o object) (MessageEvent, error) {
 	subtype := o.text("subtype")
 	if !stored(subtype) {
-		return Event{}, ignored("message of subtype %s", name(subtype))
+		return MessageEvent{}, ignored("message of subtype %s", name(subtype))
 	}
 	if _, nested := o.object("message"); nested && o["user"] == nil && o["bot_id"] == nil {
 		// message_replied comes without its subtype over the Events API
 		// (docs.slack.dev/reference/events/message/message_replied).
-		return Event{}, ignored("message of subtype %s", slackapi.MsgSubTypeMessageReplied)
+		return MessageEvent{}, ignored("message of subtype %s", slackapi.MsgSubTypeMessageReplied)
 	}
 	if o.flag("hidden") || o.flag("is_ephemeral") {
-		return Event{}, ignored("hidden message")
+		return MessageEvent{}, ignored("hidden message")
 	}
 	m, err := r.message(o, nil)
 	if err != nil {
-		return Event{}, err
+		return MessageEvent{}, err
 	}
-	return Event{Kind: Posted, Message: m}, nil
+	return MessageEvent{Kind: Posted, Message: m}, nil
 }
 
 // changed reads docs.slack.dev/reference/events/message/message_changed. Slack sends
 // it for much that is no edit: unfurled links, reply counts, a detected language.
-func (r reader) changed(o object) (Event, error) {
+func (r reader) changed(o object) (MessageEvent, error) {
 	inner, ok := o.object("message")
 	if !ok {
-		return Event{}, unusable("message_changed without a message")
+		return MessageEvent{}, unusable("message_changed without a message")
 	}
 	before, known := o.object("previous_message")
 	subtype := inner.text("subtype")
@@ -212,18 +212,18 @@ func (r reader) changed(o object) (Event, error) {
 		return r.removed(inner, "ts", before)
 	}
 	if !stored(subtype) {
-		return Event{}, ignored("change of a message of subtype %s", name(subtype))
+		return MessageEvent{}, ignored("change of a message of subtype %s", name(subtype))
 	}
 	m, err := r.message(inner, before)
 	if err != nil {
-		return Event{}, err
+		return MessageEvent{}, err
 	}
-	event := Event{Kind: Edited}
+	event := MessageEvent{Kind: Edited}
 	if known {
 		content := r.content(before, m)
 		same := content.Text == m.Text && slices.Equal(content.Files, m.Files)
 		if same && (m.Revision == "" || m.Revision == content.Revision) {
-			return Event{}, ignored("no change of text")
+			return MessageEvent{}, ignored("no change of text")
 		}
 		if m.Revision == content.Revision {
 			m.Revision = "" // not the edit that this event tells of
@@ -232,7 +232,7 @@ func (r reader) changed(o object) (Event, error) {
 	}
 	if m.Revision == "" {
 		if m.Revision = firstTS(o, "event_ts", "ts"); m.Revision == "" {
-			return Event{}, unusable("message_changed without a time of the change")
+			return MessageEvent{}, unusable("message_changed without a time of the change")
 		}
 	}
 	event.Message = m
@@ -240,7 +240,7 @@ func (r reader) changed(o object) (Event, error) {
 }
 
 // deleted reads docs.slack.dev/reference/events/message/message_deleted.
-func (r reader) deleted(o object) (Event, error) {
+func (r reader) deleted(o object) (MessageEvent, error) {
 	before, _ := o.object("previous_message")
 	if _, told := o["deleted_ts"]; !told {
 		return r.removed(before, "ts", before)
@@ -249,13 +249,13 @@ func (r reader) deleted(o object) (Event, error) {
 }
 
 // removed is the deletion of the message named by the field key of o.
-func (r reader) removed(o object, key string, before object) (Event, error) {
+func (r reader) removed(o object, key string, before object) (MessageEvent, error) {
 	ts, err := o.ts(key)
 	if err != nil || ts == "" {
-		return Event{}, unusable("deletion without the ts of a message")
+		return MessageEvent{}, unusable("deletion without the ts of a message")
 	}
 	if subtype := before.text("subtype"); !stored(subtype) {
-		return Event{}, ignored("deletion of a message of subtype %s", name(subtype))
+		return MessageEvent{}, ignored("deletion of a message of subtype %s", name(subtype))
 	}
 	m := chat.Message{Team: r.id.TeamID, Channel: r.channel, TS: ts, Deleted: true}
 	if m.ThreadTS = firstTS(before, "thread_ts"); m.ThreadTS == "" {
@@ -264,7 +264,7 @@ func (r reader) removed(o object, key string, before object) (Event, error) {
 	if m.ThreadTS == ts {
 		m.ThreadTS = ""
 	}
-	event := Event{Kind: Deleted}
+	event := MessageEvent{Kind: Deleted}
 	if before != nil {
 		if a, err := r.author(before, nil); err == nil {
 			m.UserID, m.BotID, m.Own, m.Name = a.UserID, a.BotID, a.Own, a.Name

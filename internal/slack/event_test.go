@@ -20,7 +20,7 @@ func envelope(event string) string {
 		"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + event + `}`
 }
 
-func normalise(t *testing.T, body string) (Event, error) {
+func normalise(t *testing.T, body string) (MessageEvent, error) {
 	t.Helper()
 	env, err := ParseEnvelope([]byte(body))
 	if err != nil {
@@ -65,93 +65,93 @@ func TestNormalise(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		event string
-		want  Event
+		want  MessageEvent
 	}{
 		{"plain", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","event_ts":"1700000000.000100","channel_type":"channel","team":"T1","blocks":[{"type":"rich_text"}]}`,
-			Event{Kind: Posted, ChannelType: "channel", Message: message(nil)}},
+			MessageEvent{Kind: Posted, ChannelType: "channel", Message: message(nil)}},
 		{"private channel", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"group"}`,
-			Event{Kind: Posted, ChannelType: "group", Message: message(nil)}},
+			MessageEvent{Kind: Posted, ChannelType: "group", Message: message(nil)}},
 		{"reply", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","parent_user_id":"U2"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
 		{"parent of a thread", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"mention, as message", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
 		{"mention, as app_mention", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
+			MessageEvent{Kind: Posted, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> hi" })}},
 		{"app_mention with files", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}]}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text, m.Files = "<@UBOT>", cat })}},
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text, m.Files = "<@UBOT>", cat })}},
 		{"app_mention of an edit", `{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT> hi","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000005.000000"}}`,
-			Event{Kind: Edited, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text, m.Revision = "<@UBOT> hi", "1700000005.000000" })}},
+			MessageEvent{Kind: Edited, Mention: true, Partial: true, Message: message(func(m *chat.Message) { m.Text, m.Revision = "<@UBOT> hi", "1700000005.000000" })}},
 		{"mention with a label", `{"type":"message","channel":"C1","user":"U1","text":"hey <@UBOT|myao>","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "hey <@UBOT|myao>" })}},
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "hey <@UBOT|myao>" })}},
 		{"mention of somebody else", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT2>","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "<@UBOT2>" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "<@UBOT2>" })}},
 		{"file_share", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"","upload":false,"ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png","size":12},{"id":"F2","mode":"tombstone"},null,{"id":"F3","file_access":"check_file_info"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text, m.Files = "", append(cat[:1:1], chat.File{ID: "F3", Name: "F3"})
 			})}},
 		{"thread_broadcast", `{"type":"message","subtype":"thread_broadcast","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100","root":{"user":"UBOT","text":"<@UBOT>","ts":"1699999999.000100"}}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.ThreadTS = "1699999999.000100" })}},
 		{"me_message", `{"type":"message","subtype":"me_message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"bot_message", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","username":"deploy\nbot","icons":{"emoji":":rocket:"},"text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B9", "deploy bot" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Name = "", "B9", "deploy bot" })}},
 		{"bot_message with a user only", `{"type":"message","subtype":"bot_message","channel":"C1","user":"U1","username":"x","text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.BotID, m.Name = "U1", "x" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.BotID, m.Name = "U1", "x" })}},
 		{"bot with a user", `{"type":"message","channel":"C1","user":"U9","bot_id":"B9","app_id":"A9","bot_profile":{"name":"deploy"},"text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "U9", "B9" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "U9", "B9" })}},
 		{"own by user", `{"type":"message","channel":"C1","user":"UBOT","text":"<@UBOT>","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
 				m.Text, m.UserID, m.BotID, m.Own = "<@UBOT>", "UBOT", "BBOT", true
 			})}},
 		{"own by bot", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own = "UBOT", "BBOT", true })}},
 		{"slackbot", `{"type":"message","channel":"C1","user":"USLACKBOT","text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "USLACKBOT", "USLACKBOT" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID = "USLACKBOT", "USLACKBOT" })}},
 		{"Slack itself", `{"type":"message","user":"USLACK","channel":"D1","channel_type":"im","text":"<@U1> archived the channel <#C1>","ts":"1700000000.000100","event_ts":"1700000000.000100"}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
 				m.Channel, m.UserID, m.BotID, m.Text = "D1", "USLACK", "USLACK", "<@U1> archived the channel <#C1>"
 			})}},
 		{"direct message", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"im"}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
 		{"direct message, type not told", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
 		{"Slack Connect", `{"type":"message","channel":"C1","user":"W7","user_team":"T7","source_team":"T7","team":"T7","user_profile":{"team":"T7"},"text":"hello","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID = "W7" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID = "W7" })}},
 		{"no text", `{"type":"message","channel":"C1","user":"U1","text":null,"ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
 		{"odd unused fields", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","team":7,"blocks":{"x":1},"attachments":[7],"files":"none","edited":"yes","event_ts":9.5,"reactions":0,"message":4}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"a person's attachments are no text", `{"type":"message","channel":"C1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"text":"<@UBOT>"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "" })}},
 		{"a preview of a message is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob","text":"the DB is down"}]}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"forward without a word", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"from_url":"https://example.slack.com/archives/C2/p1","author_name":"Bob\n<3","text":"the DB is down\nsince noon","fallback":"[March 1st] Bob: the DB"}]}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) {
 				m.Channel, m.Text = "D1", "[forwarded message by Bob &lt;3]\nthe DB is down\nsince noon"
 			})}},
 		{"forward with a mention", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> what do you say?","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"the DB is down"},{"title":"a preview"},{"is_share":true,"text":"and up again"}]}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
 				m.Text = "<@UBOT> what do you say?\n[forwarded message by Bob]\nthe DB is down\n[forwarded message]\nand up again"
 			})}},
 		{"forward of a mention is none", `{"type":"message","channel":"C1","user":"U1","text":"look","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"<@UBOT>","text":"<@UBOT> or <@UBOT|old>, ask <@U2>"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "look\n[forwarded message by &lt;@UBOT&gt;]\n@myao or @myao, ask <@U2>"
 			})}},
 		{"forward of blocks", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"","fallback":"f","message_blocks":[7,{},
 			{"team":"T1","channel":"C2","ts":"1699999999.000100","message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" a < b"}]}]}]}}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by Bob]\n@myao a &lt; b" })}},
 		{"forward of a file", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"is_msg_unfurl":true,"is_share":true,"author_name":"Bob","text":"","fallback":"[no preview available]",
 			"files":[{"id":"F1","mode":"hosted","name":"cat.png","mimetype":"image/png"},{"id":"F2","mode":"tombstone"}]}]}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text, m.Files = "D1", "[forwarded message by Bob]", cat })}},
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text, m.Files = "D1", "[forwarded message by Bob]", cat })}},
 		{"forward of a file with one beside it", `{"type":"message","subtype":"file_share","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png","mimetype":"image/png"}],"attachments":[
 			{"is_share":true,"text":"logs","files":[{"id":"F3","name":"db-7.log","mimetype":"text/plain"}]},{"is_msg_unfurl":true,"from_url":"https://e.org","files":[{"id":"F4","name":"preview.png"}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text, m.Files = "hello\n[forwarded message]\nlogs", append(cat[:1:1], chat.File{ID: "F3", Name: "db-7.log", MIME: "text/plain"})
 			})}},
 		{"forward of something else", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"is_share":true,"fallback":"[March 1st] Bob: cat.png"},{"is_share":true,"fallback":"[no preview available]"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.Text = "hello\n[forwarded message]\n[March 1st] Bob: cat.png\n[forwarded message]"
 			})}},
 		{"table that somebody pastes", `{"type":"message","channel":"C1","user":"U1","text":"<@UBOT> which is down?","ts":"1700000000.000100","attachments":[{"id":1,"fallback":"[no preview available]","blocks":[
@@ -160,40 +160,40 @@ func TestNormalise(t *testing.T) {
 			[{"type":"raw_text","text":"db-7 <@UBOT>"},{"type":"raw_number","value":1200,"text":"1,200"},{"type":"raw_number","value":3.5}],
 			[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" "},{"type":"link","url":"https://e.org","text":"e"}]}]},null,{"type":"raw_text","text":"down"}],
 			[{"type":"raw_text","text":" "},7],7,[]]},{"type":"table","rows":7}]}]}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) {
 				m.Text = "<@UBOT> which is down?\n| a &lt; b | two lines\ndb-7 &lt;@UBOT&gt; | 1,200 | 3.5\n@myao <https://e.org|e> |  | down"
 			})}},
 		{"table and nothing else", `{"type":"message","channel":"D1","user":"U1","text":"","ts":"1700000000.000100","attachments":[{"blocks":[
 			{"type":"data_table","caption":"Load & co","rows":[[{"type":"raw_text","text":"host"}],[{"type":"raw_text","text":"db-7"}]]}]}]}`,
-			Event{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text = "D1", "Load &amp; co\nhost\ndb-7" })}},
+			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel, m.Text = "D1", "Load &amp; co\nhost\ndb-7" })}},
 		{"table beside the words", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hello"}]}]},
 			{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\na | b" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\na | b" })}},
 		{"table of a preview is no text", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
 			{"from_url":"https://e.org","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"}]]}]},{"is_app_unfurl":true,"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"b"}]]}]}]}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"bot with a text and a table", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","blocks":[{"type":"header","text":{"type":"plain_text","text":"Load of today"}},
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
 		{"own table, which the text has", `{"type":"message","channel":"C1","user":"UBOT","bot_id":"BBOT","text":"| a | b |","ts":"1700000000.000100","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own, m.Text = "UBOT", "BBOT", true, "| a | b |" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Own, m.Text = "UBOT", "BBOT", true, "| a | b |" })}},
 		{"NUL in the text", `{"type":"message","channel":"C1","user":"U1","text":"he\u0000llo","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(nil)}},
+			MessageEvent{Kind: Posted, Message: message(nil)}},
 		{"bot with attachments only", `{"type":"message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[{"fallback":"f","pretext":"Build","title":"failed","text":"on main"},{"fallback":"only this"},7]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Build\nfailed\non main\nonly this"
 			})}},
 		{"bot with fields", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"","ts":"1700000000.000100","attachments":[
 			{"title":"Alert","fields":[{"title":"Summary","value":"disk full on <https://e.org|db-7>","short":true},{"title":"","value":"since noon"},{"title":"Who?","value":" "},{"title":7},8],"fallback":"[FIRING] disk full on db-7"},
 			{"fields":[{"title":"Load","value":"42"}],"fallback":"f"},{"fallback":"[no preview available]"},{"fields":[],"fallback":"only this"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nSummary: disk full on <https://e.org|db-7>\nsince noon\nWho?\nLoad: 42\nonly this"
 			})}},
 		{"bot with dates and groups", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[
 			{"type":"broadcast","range":"here"},{"type":"text","text":" "},{"type":"usergroup","usergroup_id":"S1"},{"type":"text","text":": until "},
 			{"type":"date","timestamp":1720710212,"format":"{date_num} | {time}","fallback":"July\n<11"},{"type":"text","text":", "},
 			{"type":"date","timestamp":1720710212,"format":"{date}"},{"type":"text","text":", "},{"type":"date","timestamp":"soon","format":"{date}","fallback":"soon"}]}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID = "", "B9"
 				m.Text = "<!here> <!subteam^S1>: until <!date^1720710212^{date_num} {time}|July &lt;11>, <!date^1720710212^{date}|>, soon"
 			})}},
@@ -201,16 +201,16 @@ func TestNormalise(t *testing.T) {
 			{"type":"image","image_url":"https://e.org/1.png","alt_text":"CPU <90%","title":{"type":"plain_text","text":"db-7 & co"}},
 			{"type":"context","elements":[{"type":"image","image_url":"https://e.org/2.png","alt_text":"red"},{"type":"mrkdwn","text":"*down*"}]}],
 			"attachments":[{"fallback":"[no preview available]","blocks":[{"type":"image","image_url":"https://e.org/3.png","alt_text":"memory"}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "db-7 &amp; co\nCPU &lt;90%\nred\n*down*\nmemory"
 			})}},
 		{"bot with a table attached", `{"type":"message","channel":"C1","bot_id":"B9","text":"Load","ts":"1700000000.000100","attachments":[{"fallback":"[no preview available]","blocks":[
 			{"type":"table","rows":[[{"type":"raw_text","text":"db-7"},{"type":"raw_number","text":"42"}]]}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "", "B9", "Load\ndb-7 | 42" })}},
 		{"bot with text and attachments", `{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"B9","text":"Alert\nCPU","ts":"1700000000.000100","attachments":[
 			{"fallback":"Alert","title":"CPU","text":"the DB is down"},{"fallback":"Alert"},{"from_url":"https://e.org","title":"E"},{"original_url":"https://e.org","title":"E"},{"is_msg_unfurl":true,"text":"x"},
 			{"is_share":true,"author_name":"Bob","text":"Alert"},{"text":"<@UBOT>"}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Text = "", "B9", "Alert\nCPU\nthe DB is down\n[forwarded message by Bob]\nAlert\n@myao"
 			})}},
 		{"bot with blocks only", `{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","blocks":[
@@ -219,90 +219,90 @@ func TestNormalise(t *testing.T) {
 			{"type":"markdown","text":"**m**"},{"type":"never_seen","elements":[{"type":"mrkdwn","text":"z"}]},
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"hi "},{"type":"user","user_id":"U2"},{"type":"emoji","name":"tada"}]},
 			{"type":"rich_text_list","elements":[{"type":"rich_text_section","elements":[{"type":"link","url":"https://e.org","text":"e"}]},{"type":"rich_text_section","elements":[{"type":"channel","channel_id":"C2"}]}]}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID = "", "B9"
 				m.Text = "A &amp; B\n*x*\ny\n**m**\nz\nhi <@U2>:tada:\n<https://e.org|e>\n<#C2>"
 			})}},
 		{"bot whose text Slack has filled in", `{"bot_id":"B9","type":"message","channel":"C1","text":"This content can't be displayed.","user":"U9","ts":"1700000000.000100","team":"T1","blocks":[
 			{"type":"section","block_id":"b1","text":{"type":"mrkdwn","text":"*db-7* is down","verbatim":false}},{"type":"divider","block_id":"b2"},
 			{"type":"context","block_id":"b3","elements":[{"type":"mrkdwn","text":"since noon"}]}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "*db-7* is down\nsince noon" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "*db-7* is down\nsince noon" })}},
 		{"bot that has yet to say something", `{"bot_id":"B9","type":"message","channel":"C1","text":"This message contains interactive elements.","user":"U9","ts":"1700000000.000100","streaming_state":"in_progress"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID, m.BotID, m.Text = "U9", "B9", "" })}},
 		{"person whose text Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"This message contains interactive elements.","ts":"1700000000.000100","blocks":[
 			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},{"type":"text","text":" whose cat?"}]}]},{"type":"image","image_url":"https://e.org/1.gif","alt_text":"a cat"}]}`,
-			Event{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> whose cat?\na cat" })}},
+			MessageEvent{Kind: Posted, Mention: true, Message: message(func(m *chat.Message) { m.Text = "<@UBOT> whose cat?\na cat" })}},
 		{"person who writes as Slack does", `{"type":"message","channel":"C1","user":"U1","text":"This content can't be displayed.","ts":"1700000000.000100"}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "This content can't be displayed." })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "This content can't be displayed." })}},
 		{"forward of what Slack has filled in", `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","attachments":[
 			{"is_share":true,"author_name":"deploy","text":"This content can't be displayed.","message_blocks":[{"message":{"blocks":[{"type":"section","text":{"type":"mrkdwn","text":"failed"}}]}}]},
 			{"is_share":true,"text":"","fallback":"This message contains interactive elements."}]}`,
-			Event{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by deploy]\nfailed\n[forwarded message]" })}},
+			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.Text = "hello\n[forwarded message by deploy]\nfailed\n[forwarded message]" })}},
 
 		{"edit", `{"type":"message","subtype":"message_changed","hidden":true,"channel":"C1","ts":"1700000009.000200","event_ts":"1700000009.000200","channel_type":"channel",
 			"message":{"type":"message","user":"U1","text":"hello","ts":"1700000000.000100","edited":{"user":"U1","ts":"1700000009.000000"}},
 			"previous_message":{"type":"message","user":"U1","text":"<@UBOT> helo","ts":"1700000000.000100"}}`,
-			Event{Kind: Edited, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> helo", PreviousMention: true,
+			MessageEvent{Kind: Edited, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> helo", PreviousMention: true,
 				Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
 		{"edit that adds a mention", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000009.000000"}},
 			"previous_message":{"user":"U1","text":"","ts":"1700000000.000100"}}`,
-			Event{Kind: Edited, HasPrevious: true, Mention: true,
+			MessageEvent{Kind: Edited, HasPrevious: true, Mention: true,
 				Message: message(func(m *chat.Message) {
 					m.Text, m.Revision, m.ThreadTS = "<@UBOT>", "1700000009.000000", "1699999999.000100"
 				})}},
 		{"second edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"}},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000000" })}},
 		{"edit without edited", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200","ts":"1700000009.000100",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100"}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
 		{"a change of an older edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}},
 			"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
 		{"edit, previous not told", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100","message":{"user":"U1","text":"hello","ts":"1700000000.000100"}}`,
-			Event{Kind: Edited, Message: message(func(m *chat.Message) { m.Revision = "1700000009.000100" })}},
+			MessageEvent{Kind: Edited, Message: message(func(m *chat.Message) { m.Revision = "1700000009.000100" })}},
 		{"edit, author only in the previous", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100",
 			"message":{"text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1699999999.000100"}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Revision, m.ThreadTS = "1700000009.000100", "1699999999.000100" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Revision, m.ThreadTS = "1700000009.000100", "1699999999.000100" })}},
 		{"a file taken away", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","mode":"tombstone"}]},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","files":[{"id":"F1","name":"cat.png"}]}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
 		{"own edit", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"subtype":"bot_message","bot_id":"BBOT","text":"hello","ts":"1700000000.000100","edited":{"user":"BBOT","ts":"1700000009.000000"}},
 			"previous_message":{"bot_id":"BBOT","text":"x","ts":"1700000000.000100"}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) {
 				m.UserID, m.BotID, m.Own, m.Revision = "UBOT", "BBOT", true, "1700000009.000000"
 			})}},
 		{"edit of a table alone", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"up"}]]}]}]},
 			"previous_message":{"user":"U1","text":"hello","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"down"}]]}]}]}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "hello\ndown", Message: message(func(m *chat.Message) { m.Text, m.Revision = "hello\nup", "1700000009.000000" })}},
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hello\ndown", Message: message(func(m *chat.Message) { m.Text, m.Revision = "hello\nup", "1700000009.000000" })}},
 		{"edit of what is said to a forward", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000200",
 			"message":{"user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000009.000000"},"attachments":[{"is_share":true,"text":"ask <@UBOT>"}]},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"text":"ask <@UBOT>"}]}}`,
-			Event{Kind: Edited, HasPrevious: true, Previous: "x\n[forwarded message]\nask @myao", Mention: true,
+			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "x\n[forwarded message]\nask @myao", Mention: true,
 				Message: message(func(m *chat.Message) {
 					m.Text, m.Revision = "<@UBOT>\n[forwarded message]\nask @myao", "1700000009.000000"
 				})}},
 
 		{"deletion", `{"type":"message","subtype":"message_deleted","hidden":true,"channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100","channel_type":"channel",
 			"previous_message":{"user":"U1","text":"<@UBOT> x","ts":"1700000000.000100","thread_ts":"1699999999.000100","edited":{"ts":"1700000005.000000"}}}`,
-			Event{Kind: Deleted, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> x", PreviousMention: true,
+			MessageEvent{Kind: Deleted, ChannelType: "channel", HasPrevious: true, Previous: "<@UBOT> x", PreviousMention: true,
 				Message: message(func(m *chat.Message) {
 					m.Text, m.Deleted, m.ThreadTS, m.Revision = "", true, "1699999999.000100", "1700000005.000000"
 				})}},
 		{"deletion, previous not told", `{"type":"message","subtype":"message_deleted","channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100"}`,
-			Event{Kind: Deleted, Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", Deleted: true}}},
+			MessageEvent{Kind: Deleted, Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", Deleted: true}}},
 		{"deletion, ts only in the previous", `{"type":"message","subtype":"message_deleted","channel":"C1","previous_message":{"user":"U1","text":"x","ts":"1700000000.000100"}}`,
-			Event{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
+			MessageEvent{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
 		{"tombstone", `{"type":"message","subtype":"message_changed","channel":"C1","event_ts":"1700000009.000200",
 			"message":{"subtype":"tombstone","user":"USLACKBOT","text":"This message was deleted.","ts":"1700000000.000100","thread_ts":"1700000000.000100"},
 			"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1700000000.000100"}}`,
-			Event{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
+			MessageEvent{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -438,7 +438,7 @@ func TestNormaliseRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.reason) {
 				t.Errorf("reason %q does not name %q", err, tc.reason)
 			}
-			if !reflect.DeepEqual(got, Event{}) {
+			if !reflect.DeepEqual(got, MessageEvent{}) {
 				t.Errorf("an event beside the error: %+v", got)
 			}
 		})
