@@ -84,6 +84,12 @@ func (t Task) row(source string) store.Decision {
 	}
 }
 
+// charge writes into a decision which model was asked for it, and what that took.
+func charge(d *store.Decision, answer mind.Answer) {
+	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
+	d.LatencyUS = answer.Latency.Microseconds()
+}
+
 // knowledge is what the database knows of a task at a moment.
 type knowledge struct {
 	store.Facts

@@ -53,6 +53,19 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(); <-done }
 }
 
+// attemptOf says to mind for which decision, and in which attempt, an activity asks a model.
+func attemptOf(ctx context.Context, t Task) mind.Attempt {
+	return mind.Attempt{Decision: t.decision(), Number: attemptNumber(ctx)}
+}
+
+// attemptNumber is 1 for the first attempt, and outside an activity.
+func attemptNumber(ctx context.Context) int {
+	if !activity.IsActivity(ctx) {
+		return 1
+	}
+	return int(activity.GetInfo(ctx).Attempt)
+}
+
 // finalError marks an error of our own that no further attempt would mend.
 type finalError struct{ error }
 
@@ -94,7 +107,7 @@ func classify(err error) error {
 	var (
 		own finalError
 		due queuedError
-		bad *mind.Unaskable
+		bad *mind.FinalError
 		l   *llm.Error
 		s   *slack.Error
 	)

@@ -137,10 +137,8 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	began := a.Clock()
-	answer, err := a.ask(ctx, in.Task, q.Question)
-	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
-	d.LatencyUS = a.Clock().Sub(began).Microseconds()
+	answer, err := a.Mind.Ask(ctx, q.Question, attemptOf(ctx, in.Task))
+	charge(d, answer)
 	text = answer.Text
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.

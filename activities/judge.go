@@ -2,14 +2,11 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
-	"myao/internal/llm"
 	"myao/internal/store"
 )
 
@@ -19,18 +16,17 @@ type JudgeInput struct {
 	MaxDelay int `json:"max_delay"` // seconds
 }
 
-// JudgeOutput is a verdict; the rule that made it, where no model was asked. Gone is set
-// where that rule was that the message is no longer there: it says nothing of what else waits.
-// It is not left to be seen by the rule, which stands in histories of before that went on otherwise.
+// JudgeOutput is a verdict and, where no model was asked, the rule that made it. Gone is set
+// where the rule was that the message is no longer there, which says nothing about what else
+// waits. A separate field, because older recorded histories carry the rule but continued differently.
 type JudgeOutput struct {
 	Verdict chat.Verdict      `json:"verdict"`
 	Rule    conversation.Rule `json:"rule,omitempty"`
 	Gone    bool              `json:"gone,omitempty"`
 }
 
-// Judge says whether to speak: by rules first, then by the model. The decision
-// goes into the ledger. An answer that cannot be read is asked for once more
-// with the fault told; a second one is a final error.
+// Judge says whether to speak: by rules first, then by the model (mind.Judge). The decision
+// goes into the ledger.
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -64,10 +60,16 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return ruled(v, rule), nil
 	}
 	d := in.row("judgment")
-	v, err := a.verdict(ctx, in, &d)
+	d.ReadUS = a.Clock().UnixMicro()
+	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
 	if err != nil {
 		return JudgeOutput{}, err
 	}
+	v, answer, err := a.Mind.Judge(ctx, judgment, attemptOf(ctx, in.Task))
+	if err != nil {
+		return JudgeOutput{}, err
+	}
+	charge(&d, answer)
 	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
 	d.Outcome = conversation.Silent
 	if v.ShouldRespond {
@@ -98,45 +100,3 @@ func decided(d store.Decision) JudgeOutput {
 func ruled(v chat.Verdict, rule conversation.Rule) JudgeOutput {
 	return JudgeOutput{Verdict: v, Rule: rule, Gone: rule == conversation.RuleNothingLeft}
 }
-
-// verdict asks the model, and writes into d what that cost.
-func (a *Activities) verdict(ctx context.Context, in JudgeInput, d *store.Decision) (chat.Verdict, error) {
-	d.ReadUS = a.Clock().UnixMicro()
-	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
-	if err != nil {
-		return chat.Verdict{}, err
-	}
-	began, fault, cut := a.Clock(), "", false
-	for _, most := range []int{in.MaxDelay, anyDelay} {
-		q, err := judgment.Question(fault)
-		if err != nil {
-			return chat.Verdict{}, err
-		}
-		if cut {
-			q = q.WithRoom()
-		}
-		answer, err := a.ask(ctx, in.Task, q)
-		d.TokensIn += answer.Usage.Input
-		d.TokensOut += answer.Usage.Output
-		d.Model, d.LatencyUS = answer.Model, a.Clock().Sub(began).Microseconds()
-		cut = errors.Is(err, llm.ErrCut)
-		if err != nil && !cut {
-			return chat.Verdict{}, err
-		}
-		v, err := chat.ParseVerdict(answer.Text, most)
-		if err == nil {
-			if v.DelaySeconds != nil {
-				*v.DelaySeconds = min(*v.DelaySeconds, in.MaxDelay)
-			}
-			return v, nil
-		}
-		if fault = err.Error(); cut {
-			fault = "it was cut at max_output_tokens, before its end; one short line of reason is enough"
-		}
-	}
-	return chat.Verdict{}, final(fmt.Errorf("the model's verdict cannot be read: %s", fault))
-}
-
-// anyDelay takes what a model insists on, when it is asked again, for the longest
-// delay that is allowed: that it wants to speak is clear enough.
-const anyDelay = math.MaxInt32

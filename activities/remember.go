@@ -99,10 +99,10 @@ func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOu
 	if put, err := a.putOff(ctx, in.Scope); put || err != nil {
 		return RememberOutput{}, classify(err)
 	}
-	made, err := a.Mind.Remember(ctx, in.Scope, in.At)
+	made, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
 	a.Metrics.remembered(made.Changed, err)
 	if err != nil {
-		return RememberOutput{}, classify(tired(ctx, err))
+		return RememberOutput{}, classify(err)
 	}
 	if made.Changed {
 		a.Logger.InfoContext(ctx, "remembered", "scope", in.Scope.String(), "calls", made.Calls)

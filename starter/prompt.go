@@ -71,7 +71,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	}
 	var asked []asked
 	for _, q := range questions {
-		a, err := c.ask(ctx, q)
+		a, err := c.ask(ctx, m, q)
 		if err != nil {
 			return err
 		}
@@ -171,12 +171,12 @@ type written struct {
 	Text      string `json:"text"`
 }
 
-func (c *promptCommand) ask(ctx context.Context, q titled) (asked, error) {
+func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titled) (asked, error) {
 	a := asked{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
 	if !c.Ask {
 		return a, nil
 	}
-	got, err := q.Ask(ctx)
+	got, err := m.Ask(ctx, q.Question, mind.Attempt{})
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil
 	}

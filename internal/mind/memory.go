@@ -274,9 +274,9 @@ func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c ch
 	o.MaxTokens, o.WindowHours = m.tokens(term), m.Memory.ShortTermWindowHours
 	system, user, err := m.Prompts.Memory(kind, c, o)
 	if err != nil {
-		return nil, &Unaskable{err}
+		return nil, &FinalError{err}
 	}
-	return []Memory{{Term: term, Sources: sources, shown: sources, Question: m.question(m.Agents.Memory, s, llm.Request{
+	return []Memory{{Term: term, Sources: sources, shown: sources, Question: newQuestion(m.Agents.Memory, s, llm.Request{
 		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: SummaryAtMost(m.tokens(term)) / bytesPerToken,
 	})}}, nil
 }

@@ -35,8 +35,8 @@ type Mind struct {
 	Clock   func() time.Time
 	Logger  *slog.Logger
 
-	// thinkers are the models whose thoughts were more than an answer had room for: of the type thinker.
-	thinkers sync.Map
+	// thoughtful are the uses of models, as modelUse, whose thoughts have left too few tokens for an answer.
+	thoughtful sync.Map
 }
 
 // Settings is what holds in a channel.
@@ -87,44 +87,10 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	for _, said := range r.Target() {
 		o.Bare = o.Bare || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
-	q, err := m.fitting(agent, chat.Scope(c), func(room int) (llm.Request, error) {
-		o.Room = room
+	q, err := newLimitedQuestion(agent, chat.Scope(c), func(characters int) (llm.Request, error) {
+		o.Room = characters
 		system, user, err := m.Prompts.Response(r.Context, o)
 		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}, err
 	})
 	return Reply{Question: q, Saw: r.Saw}, err
 }
-
-// Judgment is the question whether to speak, which may have to be put again.
-type Judgment struct {
-	mind     *Mind
-	scope    chat.Scope
-	read     recall.Recollection
-	maxDelay int
-}
-
-// Judgment reads what there is to judge by; maxDelay, in seconds, is the longest delay that may be chosen.
-func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, maxDelay int) (Judgment, error) {
-	r, _, err := m.recall(ctx, c, false)
-	return Judgment{mind: m, scope: chat.Scope(c), read: r, maxDelay: maxDelay}, err
-}
-
-// Question is what is asked; fault says why the last answer could not be read, or is empty.
-func (j Judgment) Question(fault string) (Question, error) {
-	agent := j.mind.Agents.Judgment
-	o := j.mind.options(agent, j.read)
-	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
-	return j.mind.fitting(agent, j.scope, func(room int) (llm.Request, error) {
-		o.Room = room
-		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
-		return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay)}, err
-	})
-}
-
-// Unaskable is a question that no further attempt would bring about: its template is broken.
-type Unaskable struct{ Err error }
-
-func (e *Unaskable) Error() string { return e.Err.Error() }
-
-// Unwrap is the template's error.
-func (e *Unaskable) Unwrap() error { return e.Err }

@@ -63,7 +63,7 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	b.holds("the second try", again.System+again.Prompt, "no braces")
 	b.holds("the first try", q.System+q.Prompt, "!no braces")
 	for _, q := range []Question{r.Question, q} {
-		if _, err := q.Ask(t.Context()); err != nil {
+		if _, err := b.Ask(t.Context(), q, Attempt{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestDirectMessageRemembers(t *testing.T) {
 }
 
 // Nothing that is broken for good is told as if another attempt might help.
-func TestBrokenTemplatesAreUnaskable(t *testing.T) {
+func TestBrokenTemplatesAreFinal(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
@@ -174,8 +174,8 @@ func TestBrokenTemplatesAreUnaskable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []chat.Scope{channel("C1"), thread(m)} {
-		var bad *Unaskable
-		if _, err := b.Remember(t.Context(), s, b.now); !errors.As(err, &bad) {
+		var bad *FinalError
+		if _, err := b.Remember(t.Context(), s, b.now, 1); !errors.As(err, &bad) {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestWithoutADatabaseNothingIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []chat.Scope{workspace, channel("C1"), {Team: "T1", Channel: "C1", Thread: "1.000000"}} {
-		if made, err := b.Remember(t.Context(), s, b.now); err == nil || made.Changed {
+		if made, err := b.Remember(t.Context(), s, b.now, 1); err == nil || made.Changed {
 			t.Errorf("%s: %+v, %v", s, made, err)
 		}
 		if _, err := b.Memories(t.Context(), s, b.now); err == nil {

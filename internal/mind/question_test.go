@@ -84,7 +84,7 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 		{llmtest.Reply{InputTokens: 23, OutputTokens: 1}, 23, 1, "empty"},
 	} {
 		b.model.Handle(llmtest.Script(c.reply))
-		if _, err := r.For("run/1").Ask(t.Context()); llm.KindOf(err) != c.kind {
+		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/1"}); llm.KindOf(err) != c.kind {
 			t.Errorf("%+v: %v", c, err)
 		}
 		reply.TokensIn, reply.TokensOut, reply.Error = c.in, c.out, c.kind
@@ -94,7 +94,7 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	// Nobody waits for the answer any more, and it costs what it costs.
 	ctx, cancel := context.WithCancel(t.Context())
 	b.model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
-	if _, err := r.Ask(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := b.Ask(ctx, r.Question, Attempt{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("called back: %v", err)
 	}
 	reply.TokensIn, reply.TokensOut, reply.Error, reply.Decision = 0, 0, "canceled", ""
@@ -110,7 +110,7 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.For("run/2").Ask(t.Context()); err != nil {
+	if _, err := b.Ask(t.Context(), q, Attempt{Decision: "run/2"}); err != nil {
 		t.Error(err)
 	}
 	// The provider is told the decision, where there is one, by the header for an id of the
@@ -168,7 +168,7 @@ func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
 		}
 		d := store.Decision{Key: "run/1", Outcome: "silent"}
 		for range 2 { // as a judgment that is asked for twice
-			answer, err := q.Ask(t.Context())
+			answer, err := b.Ask(t.Context(), q.Question, Attempt{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := q.Ask(telemetry.WithLogAttrs(t.Context(), slog.String("trigger", m.TS)))
+	answer, err := b.Ask(telemetry.WithLogAttrs(t.Context(), slog.String("trigger", m.TS)), q.Question, Attempt{})
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
@@ -270,7 +270,7 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := r.For("run/1").Ask(t.Context())
+		answer, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/1"})
 		if answer.Text != c.want || (err == nil) != (c.want == "seven") || err != nil && !errors.Is(err, llm.ErrCut) || answer.Usage.Output != c.out {
 			t.Errorf("%s: got %+v, %v", name, answer, err)
 		}
@@ -282,12 +282,12 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 			t.Errorf("%s: it was asked with limits of %d, want %d", name, limits, c.limits)
 		}
 		// What is known of a model holds for the next question, but not for another purpose.
-		if _, err := r.For("run/2").Ask(t.Context()); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/2"}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		other := r.Question
 		other.Purpose = llm.PurposeMemory
-		if _, err := other.Ask(t.Context()); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
+		if _, err := b.Ask(t.Context(), other, Attempt{}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		calls := b.model.Calls()[len(limits):]
@@ -339,7 +339,7 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 			for _, q := range []Question{r.Question, judged} {
 				b.model.Forget()
 				lines.Reset()
-				_, err := q.For("run/1").Ask(t.Context())
+				_, err := b.Ask(t.Context(), q, Attempt{Decision: "run/1"})
 				if (err == nil) != c.fits || err != nil && !errors.Is(err, llm.ErrInvalid) {
 					t.Errorf("%s: got %v", q.Purpose, err)
 				}
@@ -368,7 +368,7 @@ func TestAShortPromptIsNotMadeShorter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Ask(t.Context()); !errors.Is(err, llm.ErrInvalid) || len(b.model.Calls()) != 1 {
+	if _, err := b.Ask(t.Context(), r.Question, Attempt{}); !errors.Is(err, llm.ErrInvalid) || len(b.model.Calls()) != 1 {
 		t.Errorf("got %v after %d calls", err, len(b.model.Calls()))
 	}
 }

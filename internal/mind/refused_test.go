@@ -164,7 +164,7 @@ func TestAnOutageLeavesNothingOut(t *testing.T) {
 		} {
 			b.model.Handle(llmtest.Script(c.replies...))
 			b.say("C1", 0, c.name) // so that no draft is of use
-			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute)); err == nil {
+			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
 				t.Errorf("%s: no error", c.name)
 			}
 			if after, err := b.Store.Standing(t.Context(), channel("C1")); err != nil || after.Cursor != before.Cursor || !after.Read.Equal(before.Read) {
@@ -204,7 +204,7 @@ func TestOtherScopesAreRefused(t *testing.T) {
 		}
 		b.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
 		b.meet(private("C2", "random"))
-		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute))
+		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute), 1)
 		if err != nil || made != (Made{Calls: 2, Changed: true}) {
 			t.Errorf("%+v, %v", made, err)
 		}
@@ -221,7 +221,7 @@ func TestARefusalIsWrittenDown(t *testing.T) {
 	b.meet(public("C1", "general"))
 	b.say("C1", time.Hour, poison)
 	b.model.Handle(unless(llmtest.Reply{Blocked: true, InputTokens: 9}))
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now); err != nil || made != (Made{Calls: 2}) {
+	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (Made{Calls: 2}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 18 {
@@ -230,7 +230,7 @@ func TestARefusalIsWrittenDown(t *testing.T) {
 	b.model.Handle(unless(llmtest.Fail(400)))
 	b.say("C1", 0, "a setting, perhaps")
 	var e *llm.Error
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {
+	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {
 		t.Errorf("%+v, %v", made, err)
 	}
 }

@@ -44,9 +44,12 @@ type Made struct {
 // scope from being remembered ever again. What has nothing to do with what was said, an
 // outage or a wrong key, ends the attempt, and all is new to the next one.
 //
+// attempt is 1 for the caller's first attempt: where no decision is at stake, calls are not
+// counted by one, and too many empty answers are told by their attempt.
+//
 // The scope is looked at before it is read: what is stored in between is read, and
 // read again the next time, and never missed.
-func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, error) {
+func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (Made, error) {
 	at = at.UTC().Truncate(time.Microsecond) // as the database keeps it
 	standing, err := m.Store.Standing(ctx, s)
 	if err != nil {
@@ -76,7 +79,7 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time) (Made, 
 	}
 	var made Made
 	for _, q := range p.ask {
-		asked, err := m.draft(ctx, s, q, cursor)
+		asked, err := m.draft(ctx, s, q, cursor, attempt)
 		made.Calls += asked
 		var refused *llm.Error
 		switch {
@@ -138,13 +141,16 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // draft has a memory written, unless that was done before a crash.
-func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.Cursor) (asked int, err error) {
+func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.Cursor, attempt int) (asked int, err error) {
 	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
 	began := m.Clock()
-	answer, err := q.Ask(ctx)
+	answer, err := m.askWithTokens(ctx, q.Question)
 	text, err := summary(answer.Text, err, m.tokens(q.Term))
+	if errors.Is(err, llm.ErrEmpty) && attempt >= emptyAtMost {
+		err = &FinalError{err}
+	}
 	if err != nil {
 		return 1, err
 	}

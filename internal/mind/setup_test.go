@@ -235,7 +235,7 @@ var workspace = chat.Scope{Team: "T1"}
 func (b *bundle) remember(s chat.Scope, after time.Duration) []llmtest.Call {
 	b.t.Helper()
 	b.model.Forget()
-	made, err := b.Remember(b.t.Context(), s, b.now.Add(after))
+	made, err := b.Remember(b.t.Context(), s, b.now.Add(after), 1)
 	if err != nil {
 		b.t.Fatal(err)
 	}

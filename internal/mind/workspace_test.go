@@ -24,7 +24,7 @@ func (b *bundle) run(after time.Duration) map[string]int {
 	at, calls := b.now.Add(after), 0
 	var mu sync.Mutex
 	remember := func(s chat.Scope) {
-		made, err := b.Remember(b.t.Context(), s, at)
+		made, err := b.Remember(b.t.Context(), s, at, 1)
 		if err != nil {
 			b.t.Error(err)
 		}
@@ -188,7 +188,7 @@ func TestWorkspaceLosesNoChannel(t *testing.T) {
 	b.say("C2", time.Hour, "hello")
 	b.remember(channel("C1"), 0)
 	b.model.Handle(llmtest.Script(llmtest.Text("- short of C2"), llmtest.Fail(503)))
-	if _, err := b.Remember(t.Context(), channel("C2"), b.now); err == nil {
+	if _, err := b.Remember(t.Context(), channel("C2"), b.now, 1); err == nil {
 		t.Error("no error")
 	}
 	b.model.Handle(note)

@@ -1,0 +1,58 @@
+package mind
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/llmtest"
+)
+
+// A verdict needs neither an activity nor a row in the ledger, and its calls count for no decision.
+func TestAVerdictWithoutADecision(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	b := setup(t, url)
+	b.use(config.ProviderGemini)
+	b.meet(public("C1", "general"))
+	b.say("C1", time.Hour, "how many dwarfs?")
+	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := llmtest.Reply{Text: "perhaps", InputTokens: 10, OutputTokens: 1}
+	good := llmtest.Yes("nobody answered", 0.8, 90)
+	good.InputTokens, good.OutputTokens = 20, 2
+	b.model.Handle(llmtest.Script(broken, good))
+	v, answer, err := b.Judge(t.Context(), j, Attempt{})
+	if err != nil || !v.ShouldRespond || v.Reason != "nobody answered" || v.DelaySeconds == nil || *v.DelaySeconds != 90 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if answer.Model != "small" || answer.Usage.Input != 30 || answer.Usage.Output != 3 || answer.Latency <= 0 || !strings.Contains(answer.Text, "nobody answered") {
+		t.Errorf("the answer is %+v, want the second one with the usage of both", answer)
+	}
+	b.model.Handle(llmtest.Script(broken))
+	var final *FinalError
+	if _, _, err := b.Judge(t.Context(), j, Attempt{}); !errors.As(err, &final) || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("a verdict that cannot be read: %v", err)
+	}
+	b.model.Handle(llmtest.Script(llmtest.Reply{}))
+	for number := range emptyAtMost + 1 {
+		if _, _, err := b.Judge(t.Context(), j, Attempt{Number: number}); !errors.Is(err, llm.ErrEmpty) || errors.As(err, &final) {
+			t.Errorf("an empty answer: %v", err)
+		}
+	}
+	calls := account(t, url)
+	if len(calls) != 4+emptyAtMost+1 {
+		t.Errorf("%d calls are written down", len(calls))
+	}
+	for _, call := range calls {
+		if call.Decision != "" || call.Purpose != llm.PurposeJudgment {
+			t.Errorf("written down: %+v", call)
+		}
+	}
+}
