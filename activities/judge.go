@@ -81,8 +81,12 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	}
 	failpoint.Here("judge: decided")
 	a.Metrics.judged(v, conversation.NoRule)
+	delay := 0
+	if v.DelaySeconds != nil {
+		delay = *v.DelaySeconds
+	}
 	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
-		"should_respond", v.ShouldRespond, "confidence", v.Confidence)
+		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason)
 	return JudgeOutput{Verdict: v}, nil
 }
 

@@ -140,10 +140,11 @@ func TestJudgment(t *testing.T) {
 			reply   llmtest.Reply
 			want    chat.Verdict
 			outcome conversation.Outcome
+			logged  string
 		}{
-			{"yes", llmtest.Yes("nobody answered", 0.8, 90), chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &ninety}, "pending"},
-			{"yes at once", llmtest.Yes("urgent", 1, -1), chat.Verdict{ShouldRespond: true, Reason: "urgent", Confidence: 1}, "pending"},
-			{"no", llmtest.No("lively talk"), chat.Verdict{Reason: "lively talk"}, "silent"},
+			{"yes", llmtest.Yes("nobody answered", 0.8, 90), chat.Verdict{ShouldRespond: true, Reason: "nobody answered", Confidence: 0.8, DelaySeconds: &ninety}, "pending", `delay_seconds=90 reason="nobody answered"`},
+			{"yes at once", llmtest.Yes("urgent", 1, -1), chat.Verdict{ShouldRespond: true, Reason: "urgent", Confidence: 1}, "pending", "delay_seconds=0 reason=urgent"},
+			{"no", llmtest.No("lively talk"), chat.Verdict{Reason: "lively talk"}, "silent", `delay_seconds=0 reason="lively talk"`},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				if strings.HasPrefix(t.Name(), "TestJudgment/sqlite") {
@@ -155,6 +156,8 @@ func TestJudgment(t *testing.T) {
 					options = append(options, url)
 				}
 				b := newBench(t, options...)
+				var log strings.Builder
+				b.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				task := atTopLevel(b.say("does anybody know?"))
 				task.Decision, task.Revision = "run/"+c.name, "7.000000"
 				got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
@@ -179,6 +182,9 @@ func TestJudgment(t *testing.T) {
 				}
 				if !reflect.DeepEqual(d, want) {
 					t.Errorf("the ledger has\n%+v, want\n%+v", d, want)
+				}
+				if line := log.String(); !strings.Contains(line, c.logged) {
+					t.Errorf("logged %q, want %q in it", line, c.logged)
 				}
 				call := b.model.Calls()[0]
 				if !call.Judgment() || call.Model != "small" || !strings.Contains(call.System, "does anybody know?") || !strings.Contains(call.System, "alice") {
