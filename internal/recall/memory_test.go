@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -133,8 +134,13 @@ func whatIsRememberedIsInTheContext(t *testing.T, b *bundle) {
 		}
 	}
 	// A thread is told of as its channel is.
+	var log strings.Builder
+	b.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if r := b.build("G1", at(1)); len(r.Context.Channels) != 3 || r.ThreadMemories[at(1)] != "thread of G1" {
 		t.Errorf("in a thread: %+v", r.Context)
+	}
+	if line := log.String(); !strings.Contains(line, "workspace=2 channels=3 threads=1") {
+		t.Errorf("logged %q", line)
 	}
 }
 

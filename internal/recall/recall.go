@@ -117,7 +117,26 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 			r.Saw = at
 		}
 	}
+	b.logMemories(ctx, c, r.Context)
 	return r, nil
+}
+
+// logMemories logs how many memories stand in a context, unless there are none.
+func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.Context) {
+	workspace, channels, threads := 0, 0, len(r.ThreadMemories)
+	for _, text := range []string{r.WorkspaceLongTerm, r.WorkspaceShortTerm} {
+		if text != "" {
+			workspace++
+		}
+	}
+	for _, known := range r.Channels {
+		if known.LongTerm != "" || known.ShortTerm != "" {
+			channels++
+		}
+	}
+	if workspace+channels+threads > 0 {
+		b.Logger.DebugContext(ctx, "memories in the prompt", "conversation", c.ID(), "workspace", workspace, "channels", channels, "threads", threads)
+	}
 }
 
 // Material is the context for a memory of a channel or thread that is made of the
