@@ -137,10 +137,10 @@ func (a *Activities) nameOf(ctx context.Context, team, channel string) (string, 
 
 // budgeted is when the day began whose calls of models count; the zero time if none do.
 func budgeted(s config.ChannelSettings, now time.Time) time.Time {
-	if !s.Budgeted() {
+	if !s.HasBudget() {
 		return time.Time{}
 	}
-	return s.Day(now)
+	return s.StartOfDay(now)
 }
 
 // facts gathers what the rules look at.
@@ -150,7 +150,7 @@ func (a *Activities) facts(ctx context.Context, k knowledge) (conversation.Facts
 		return conversation.Facts{}, err
 	}
 	f := conversation.Facts{
-		Now: k.now, Mode: k.settings.Mode, BotID: own.UserID, MaxAge: k.settings.MaxMessageAge, Quiet: k.settings.Quiet(k.now),
+		Now: k.now, Mode: k.settings.Mode, BotID: own.UserID, MaxAge: k.settings.MaxMessageAge, Quiet: k.settings.InQuietHours(k.now),
 		SilencedUntil: k.SilencedUntil, Silenced: k.Silenced, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Saw: k.Saw,
 	}
 	// It need not be in the tail: others, bots perhaps, may have said much since.

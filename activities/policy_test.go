@@ -230,7 +230,7 @@ func TestCallsOfATaskAreCounted(t *testing.T) {
 	task := atTopLevel(b.say("how many dwarfs?"))
 	b.judge(task)
 	b.reply(task, false)
-	calls, tokens, err := b.Store.Spent(t.Context(), "T1", b.general, b.settings.Day(time.Now()))
+	calls, tokens, err := b.Store.Spent(t.Context(), "T1", b.general, b.settings.StartOfDay(time.Now()))
 	if err != nil || calls != 3 || tokens != 105 {
 		t.Errorf("%d calls, %d tokens, %v; want 3 and 105", calls, tokens, err)
 	}

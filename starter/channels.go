@@ -133,7 +133,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 func (r channelReader) find(ctx context.Context, named string) (c store.Channel, known bool, err error) {
 	id, err := channelID(ctx, r.store, r.team, named)
 	if err != nil {
-		if r.config.Named(config.ChannelFacts{ID: named, Name: named}) != "" {
+		if r.config.ChannelKey(config.ChannelFacts{ID: named, Name: named}) != "" {
 			return store.Channel{ID: named, Name: named}, false, nil
 		}
 		return store.Channel{}, false, err
@@ -152,7 +152,7 @@ func (r channelReader) report(ctx context.Context, c store.Channel, known bool) 
 		report.Name = ""
 		return report, nil
 	}
-	day := s.Day(r.now)
+	day := s.StartOfDay(r.now)
 	if r.spent[day.UnixMicro()] == nil {
 		spent, err := r.store.SpentByChannel(ctx, r.team, day)
 		if err != nil {

@@ -20,7 +20,7 @@ func (s *starter) routes() http.Handler {
 		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Interactions))
 		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Commands))
 	}
-	web.RegisterProbes(mux, s.metrics, s.HasDatabase(&s.store), s.hasTemporal, launch.HasSlack(s.slack), s.hasSocket)
+	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.hasSocket)
 	return mux
 }
 

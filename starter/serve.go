@@ -195,7 +195,7 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversation) conversation.Policy {
 	return func(ctx context.Context, c chat.Conversation) conversation.Policy {
 		name := ""
-		if s.Config.NamesChannels() {
+		if s.Config.HasNamedChannels() {
 			known, err := db.Channels(ctx, c.Team, []string{c.Channel})
 			if err != nil {
 				s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)

@@ -50,7 +50,7 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.RegisterProbes(mux, h.Telemetry.Registry, h.HasDatabase(&h.store), h.hasTemporal, launch.HasSlack(h.slack))
+	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.hasTemporal, launch.SlackReady(h.slack))
 	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 

@@ -121,7 +121,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Retention: p.Config.Retention, NamesChannels: p.Config.NamesChannels(),
+		Retention: p.Config.Retention, NamesChannels: p.Config.HasNamedChannels(),
 		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -39,7 +39,7 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 	if settings.Mode != config.ModeJudge {
 		lines = append(lines, d.say("My mode here is `%s`.", settings.Mode))
 	}
-	if settings.Quiet(now) {
+	if settings.InQuietHours(now) {
 		lines = append(lines, d.say("These are my quiet hours: I answer only who addresses me."))
 	}
 	lines = append(lines, budget)
@@ -53,7 +53,7 @@ func (d *Desk) moved(ctx context.Context, c chat.Conversation) (string, error) {
 	switch {
 	case err != nil || from == "":
 		return "", err
-	case d.Config.Lost(from, c.Channel):
+	case d.Config.LeavesSettingsBehind(from, c.Channel):
 		return d.say("That is since Slack has given this channel another id: my settings for it stand under the old one, `%s`. "+
 			"Whoever runs me has to move them to `%s`.", from, c.Channel), nil
 	}
@@ -131,10 +131,10 @@ func (d *Desk) phase(l operator.Listed, zone *time.Location) string {
 
 // budget is what today has cost, of what it may; empty where nothing bounds it.
 func (d *Desk) budget(ctx context.Context, c chat.Conversation, s config.ChannelSettings) (string, error) {
-	if !s.Budgeted() {
+	if !s.HasBudget() {
 		return "", nil
 	}
-	calls, tokens, err := d.Store.Spent(ctx, c.Team, c.Channel, s.Day(d.Clock()))
+	calls, tokens, err := d.Store.Spent(ctx, c.Team, c.Channel, s.StartOfDay(d.Clock()))
 	if err != nil {
 		return "", err
 	}

@@ -82,22 +82,24 @@ type ChannelSettings struct {
 	QuietHours QuietHours
 }
 
-// Budgeted reports whether anything bounds what a day may cost.
-func (s ChannelSettings) Budgeted() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
+// HasBudget reports whether anything bounds what a day may cost.
+func (s ChannelSettings) HasBudget() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
 
 // Exhausted reports whether a day's calls and tokens leave nothing for another call.
 func (s ChannelSettings) Exhausted(calls, tokens int) bool {
 	return s.DailyCalls > 0 && calls >= s.DailyCalls || s.DailyTokens > 0 && tokens >= s.DailyTokens
 }
 
-// Day is when the channel's day began that a moment lies in.
-func (s ChannelSettings) Day(now time.Time) time.Time {
+// StartOfDay is when the channel's day began that a moment lies in.
+func (s ChannelSettings) StartOfDay(now time.Time) time.Time {
 	year, month, day := now.In(s.Zone).Date()
 	return Midnight(year, month, day, s.Zone)
 }
 
-// Quiet reports whether a moment lies in the channel's quiet hours.
-func (s ChannelSettings) Quiet(now time.Time) bool { return s.QuietHours.Contains(now.In(s.Zone)) }
+// InQuietHours reports whether a moment lies in the channel's quiet hours.
+func (s ChannelSettings) InQuietHours(now time.Time) bool {
+	return s.QuietHours.Contains(now.In(s.Zone))
+}
 
 // ChannelFacts is what the settings of a channel depend on.
 type ChannelFacts struct {
@@ -125,17 +127,17 @@ func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 	return "", Channel{}
 }
 
-// Lost reports whether settings stand under an id that a channel had before, and none under
+// LeavesSettingsBehind reports whether settings stand under an id that a channel had before, and none under
 // the one that it has now.
-func (c Config) Lost(before, now string) bool {
+func (c Config) LeavesSettingsBehind(before, now string) bool {
 	_, old := c.Channels[before]
 	_, moved := c.Channels[now]
 	return old && !moved
 }
 
-// NamesChannels reports whether the settings of any channel stand under a name,
+// HasNamedChannels reports whether the settings of any channel stand under a name,
 // so that Channel depends on names.
-func (c Config) NamesChannels() bool {
+func (c Config) HasNamedChannels() bool {
 	for key := range c.Channels {
 		if !channelID.MatchString(key) {
 			return true

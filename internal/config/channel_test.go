@@ -106,7 +106,7 @@ func TestBudgets(t *testing.T) {
 		if got := s.Exhausted(tc.calls, tc.tokens); got != tc.want {
 			t.Errorf("%+v: got %v", tc, got)
 		}
-		if got := s.Budgeted(); got != (tc.maxCalls+tc.maxTokens > 0) {
+		if got := s.HasBudget(); got != (tc.maxCalls+tc.maxTokens > 0) {
 			t.Errorf("%+v: budgeted is %v", tc, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (config.ChannelSettings{Zone: zone}).Day(now).UTC().Format(time.RFC3339); got != tc.want {
+		if got := (config.ChannelSettings{Zone: zone}).StartOfDay(now).UTC().Format(time.RFC3339); got != tc.want {
 			t.Errorf("%s in %s: since %s, want %s", tc.now, tc.zone, got, tc.want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestShortIdsAreFoundToo(t *testing.T) {
 	}
 }
 
-func TestNamesChannels(t *testing.T) {
+func TestHasNamedChannels(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{}":                            false,
 		"{C0123456: {}}":                false,
@@ -167,7 +167,7 @@ func TestNamesChannels(t *testing.T) {
 		"{'#C0123456': {}}":             false,
 		"{C012345678901234567890A: {}}": false,
 	} {
-		if got := parse(t, over("channels: "+text), nil).NamesChannels(); got != want {
+		if got := parse(t, over("channels: "+text), nil).HasNamedChannels(); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}

@@ -46,9 +46,9 @@ type Setting struct {
 // fromDefault is Setting.From of what the file says nothing of.
 const fromDefault = "default"
 
-// Named is the key of Channels, as the file has it, under which something is said of a
+// ChannelKey is the key of Channels, as the file has it, under which something is said of a
 // channel; empty if nothing is.
-func (c Config) Named(f ChannelFacts) string {
+func (c Config) ChannelKey(f ChannelFacts) string {
 	key, _ := c.channel(f)
 	return cmp.Or(c.File.written[key], key)
 }
@@ -57,7 +57,7 @@ func (c Config) Named(f ChannelFacts) string {
 // Channel resolves them, with where each comes from.
 func (c Config) Explain(f ChannelFacts) []Setting {
 	_, own := c.channel(f)
-	key := c.Named(f)
+	key := c.ChannelKey(f)
 	var all []Setting
 	for field, value := range reflect.ValueOf(own).Fields() {
 		setting, _ := keyOf(field)

@@ -58,7 +58,7 @@ func TestQuietHours(t *testing.T) {
 			t.Errorf("%s at %s: got %v", tc.hours, now.In(berlin), got)
 		}
 		s := config.ChannelSettings{QuietHours: q, Zone: berlin}
-		if got := s.Quiet(now); got != tc.want {
+		if got := s.InQuietHours(now); got != tc.want {
 			t.Errorf("%s at %s, by a channel's settings: got %v", tc.hours, now, got)
 		}
 	}

@@ -199,7 +199,7 @@ func (e *examination) ids(ctx context.Context) Finding {
 	var lost []string
 	for _, from := range slices.Sorted(maps.Keys(moved)) {
 		for _, to := range moved[from] {
-			if e.Config.Lost(from, to) {
+			if e.Config.LeavesSettingsBehind(from, to) {
 				lost = append(lost, from+" is "+to+" now")
 			}
 		}

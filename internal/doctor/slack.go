@@ -111,7 +111,7 @@ func (e *examination) channels(ctx context.Context) Finding {
 			return e.unslacked(err, "see slack scopes")
 		}
 		for _, c := range got.Channels {
-			if key := e.Config.Named(config.ChannelFacts{Name: c.Name}); key != "" && e.Config.Named(config.ChannelFacts{ID: c.ID}) != "" {
+			if key := e.Config.ChannelKey(config.ChannelFacts{Name: c.Name}); key != "" && e.Config.ChannelKey(config.ChannelFacts{ID: c.ID}) != "" {
 				unused = append(unused, key)
 			}
 			delete(named, c.ID)

@@ -19,7 +19,7 @@ func (d *Door) moved(ctx context.Context, env slack.Envelope, own slack.Identity
 		return nil
 	}
 	move := store.Move{Team: own.TeamID, From: from, To: to}
-	lost := d.Config.Lost(from, to)
+	lost := d.Config.LeavesSettingsBehind(from, to)
 	if lost {
 		move.Mute = d.Clock().Add(conversation.MuteDuration)
 	}

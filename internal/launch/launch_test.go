@@ -229,7 +229,7 @@ func TestStoreTellsWhatItWaitsFor(t *testing.T) {
 	p.opening = &atomic.Value{}
 	var opened atomic.Pointer[store.Store]
 	ready := func() string {
-		if err := p.HasDatabase(&opened)(t.Context()); err != nil {
+		if err := p.DatabaseReady(&opened)(t.Context()); err != nil {
 			return err.Error()
 		}
 		return ""

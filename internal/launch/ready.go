@@ -11,9 +11,9 @@ import (
 	"myao/internal/web"
 )
 
-// HasDatabase checks that the database has been opened, and takes writes. Until then it
+// DatabaseReady checks that the database has been opened, and takes writes. Until then it
 // says what that is at.
-func (p Program) HasDatabase(opened *atomic.Pointer[store.Store]) web.Check {
+func (p Program) DatabaseReady(opened *atomic.Pointer[store.Store]) web.Check {
 	return func(ctx context.Context) error {
 		db := opened.Load()
 		if db == nil {
@@ -31,8 +31,8 @@ func (p Program) HasDatabase(opened *atomic.Pointer[store.Store]) web.Check {
 	}
 }
 
-// HasSlack checks that Slack knows the bot.
-func HasSlack(client *slack.Client) web.Check {
+// SlackReady checks that Slack knows the bot.
+func SlackReady(client *slack.Client) web.Check {
 	return func(ctx context.Context) error {
 		if _, err := client.Identity(ctx); err != nil {
 			return fmt.Errorf("slack: %w", err)

@@ -31,7 +31,7 @@ func (j Judgment) Question(fault string) (Question, error) {
 	o := j.mind.options(agent, j.read)
 	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
 	return newLimitedQuestion(agent, j.scope, func(characters int) (llm.Request, error) {
-		o.Room = characters
+		o.MaxCharacters = characters
 		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)
 		return llm.Request{Purpose: llm.PurposeJudgment, System: system, Prompt: user, Schema: llm.VerdictSchema(j.maxDelay)}, err
 	})

@@ -196,7 +196,7 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 		r.ThreadMemories = map[string]string{s.Thread: standing.Short.Text}
 	}
 	o := m.options(m.Agents.Memory, r)
-	r.Context = m.Prompts.Material(kind, r.Context, o)
+	r.Context = m.Prompts.FitMemory(kind, r.Context, o)
 	var sources []string
 	for _, m := range r.Conversation.All() {
 		sources = append(sources, m.TS)

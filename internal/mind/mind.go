@@ -59,7 +59,7 @@ func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) 
 }
 
 func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
-	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, Bot: r.Bot, ChannelNames: r.Channels}
+	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
 }
 
 // Reply is the question for a reply.
@@ -83,12 +83,12 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
 	o := m.options(agent, r)
-	o.Answered = trigger
+	o.AnswerTS = trigger
 	for _, said := range r.Target() {
-		o.Bare = o.Bare || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
+		o.BareMention = o.BareMention || (said.TS == trigger && len(said.Files) == 0 && prompt.BareMention(said.Text, own.UserID))
 	}
 	q, err := newLimitedQuestion(agent, chat.Scope(c), func(characters int) (llm.Request, error) {
-		o.Room = characters
+		o.MaxCharacters = characters
 		system, user, err := m.Prompts.Response(r.Context, o)
 		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}, err
 	})

@@ -35,7 +35,7 @@ func TestMessageToAnswer(t *testing.T) {
 			for _, channel := range []string{"C1", "D1"} {
 				c := bare()
 				c.Conversation = chat.NewChannelMessages(channel, "general", said[:tt.shown])
-				_, user, err := renderer(t, Config{Language: language}).Response(c, Options{Now: noon, Answered: tt.answered})
+				_, user, err := renderer(t, Config{Language: language}).Response(c, Options{Now: noon, AnswerTS: tt.answered})
 				if err != nil {
 					t.Fatal(err)
 				}

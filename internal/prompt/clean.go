@@ -73,8 +73,8 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Seen is what can be seen of a text.
-func Seen(s string) string { return clean(s) }
+// StripInvisible is what can be seen of a text.
+func StripInvisible(s string) string { return clean(s) }
 
 // Visible reports whether there is anything to be seen of a text.
 func Visible(s string) bool {

@@ -24,9 +24,9 @@ const (
 	promptAtMost = 120_000
 )
 
-// Material is the context of a memory with as much of what was said as its prompt shows;
+// FitMemory is the context of a memory with as much of what was said as its prompt shows;
 // the others are counted as omitted.
-func (r *Renderer) Material(kind MemoryKind, c chat.Context, o Options) chat.Context {
+func (r *Renderer) FitMemory(kind MemoryKind, c chat.Context, o Options) chat.Context {
 	c, _ = r.fitted(c, o, kind != ThreadSummary)
 	return c
 }
@@ -41,7 +41,7 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 			total += m.size()
 		}
 	}
-	room := cmp.Or(o.Room, promptAtMost)
+	room := cmp.Or(o.MaxCharacters, promptAtMost)
 	if total <= room {
 		return c, v
 	}
@@ -51,7 +51,7 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 			sizes[m.ts] += m.size()
 		}
 	}
-	c = fit(c, sizes, room, o.Answered, whole)
+	c = fit(c, sizes, room, o.AnswerTS, whole)
 	return c, r.view(c, o)
 }
 

@@ -132,7 +132,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 		c.Conversation.Omitted, c.TargetThread = tt.omitted, tt.target
 		c.Conversation.Earlier, c.Conversation.Since = tt.earlier, noon
 		r := renderer(t, Config{})
-		o := Options{Now: noon, Answered: tt.answered}
+		o := Options{Now: noon, AnswerTS: tt.answered}
 		renders := map[string]func() (string, string, error){
 			"response": func() (string, string, error) { return r.Response(c, o) }, "judgment": func() (string, string, error) { return r.Judgment(c, o) },
 			"thread": func() (string, string, error) { return r.Memory(ThreadSummary, c, o) },
@@ -194,11 +194,11 @@ func TestMaterial(t *testing.T) {
 	said[0].Deleted, said[49].Deleted = true, true
 	c := bare()
 	c.Conversation = chat.NewChannelMessages("C1", "general", said)
-	fitted := r.Material(ChannelLong, c, Options{Now: noon})
+	fitted := r.FitMemory(ChannelLong, c, Options{Now: noon})
 	if all := fitted.Conversation.All(); len(all) != 30 || all[0].TS != second(20) || all[29].TS != second(49) || fitted.Conversation.Omitted != 19 {
 		t.Errorf("%d messages from %s on, %d left out", len(all), all[0].TS, fitted.Conversation.Omitted)
 	}
-	if again := r.Material(ChannelLong, fitted, Options{Now: noon}); again.Conversation.Count() != 30 {
+	if again := r.FitMemory(ChannelLong, fitted, Options{Now: noon}); again.Conversation.Count() != 30 {
 		t.Errorf("of %d messages that fit, %d", 30, again.Conversation.Count())
 	}
 	if c.Conversation.Count() != 50 || c.Conversation.Omitted != 0 {
@@ -208,7 +208,7 @@ func TestMaterial(t *testing.T) {
 	threaded := c
 	threaded.TargetThread = second(0)
 	threaded.Conversation = chat.NewChannelMessages("C1", "general", slices.Concat(longs(0, 1, ""), longs(1, 10, second(0)), longs(20, 40, "")))
-	if got := r.Material(ThreadSummary, threaded, Options{Now: noon}).Conversation; got.Omitted != 0 || got.OmittedAround != 51-got.Count() {
+	if got := r.FitMemory(ThreadSummary, threaded, Options{Now: noon}).Conversation; got.Omitted != 0 || got.OmittedAround != 51-got.Count() {
 		t.Errorf("%d of 51 messages, %d left out in the thread and %d around it", got.Count(), got.Omitted, got.OmittedAround)
 	}
 	heap := make([]chat.File, promptAtMost/100)
@@ -216,11 +216,11 @@ func TestMaterial(t *testing.T) {
 		heap[i].Name = strings.Repeat("b", 100)
 	}
 	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{long(0, ""), {TS: second(1), UserID: "U1", Files: heap}})
-	if all := r.Material(ChannelLong, c, Options{Now: noon}).Conversation.All(); len(all) != 1 || all[0].TS != second(1) {
+	if all := r.FitMemory(ChannelLong, c, Options{Now: noon}).Conversation.All(); len(all) != 1 || all[0].TS != second(1) {
 		t.Errorf("of one that is larger than all there is room for: %+v", all)
 	}
 	few := seed003("")
-	if got := r.Material(ChannelLong, few, Options{Now: noon}); got.Conversation.Count() != few.Conversation.Count() || got.Conversation.Omitted != few.Conversation.Omitted {
+	if got := r.FitMemory(ChannelLong, few, Options{Now: noon}); got.Conversation.Count() != few.Conversation.Count() || got.Conversation.Omitted != few.Conversation.Omitted {
 		t.Errorf("of a few: %+v", got)
 	}
 }

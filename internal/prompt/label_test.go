@@ -6,7 +6,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestUnlabelled(t *testing.T) {
+func TestStripSpeakerLabel(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, persona, reply, want string }{
 		{"no label", "myao", " It is in the wiki.\n", "It is in the wiki."},
@@ -29,13 +29,13 @@ func TestUnlabelled(t *testing.T) {
 		{"nothing else", "myao", "myao:", "myao:"},
 		{"nothing else to see", "myao", "myao: \u200b", "myao: \u200b"},
 	} {
-		if got := Unlabelled(tt.reply, chat.Persona{Name: tt.persona}); got != tt.want {
+		if got := StripSpeakerLabel(tt.reply, chat.Persona{Name: tt.persona}); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
-func TestAlone(t *testing.T) {
+func TestCutInventedMessages(t *testing.T) {
 	t.Parallel()
 	const shown = "**2024-03-01 12:00:00** alice:\nWho knows?\n\n**2024-03-01 12:01:00** みゃお:\nI do.\n\n---\nCurrent time: 2024-03-01 12:02:00 UTC"
 	for _, tt := range []struct{ name, reply, want string }{
@@ -51,7 +51,7 @@ func TestAlone(t *testing.T) {
 		{"nothing else", "**2024-03-01 12:03:00** alice:\nThanks!", "**2024-03-01 12:03:00** alice:\nThanks!"},
 		{"nothing else to see", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!"},
 	} {
-		if got := Alone(tt.reply, shown); got != tt.want {
+		if got := CutInventedMessages(tt.reply, shown); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -34,7 +34,7 @@ func newNames(c chat.Context, o Options, direct string) names {
 		n.users[id] = cleanName(name)
 	}
 	ids := map[string]string{} // author's key → id
-	own := map[string]bool{o.Bot: true}
+	own := map[string]bool{o.BotUserID: true}
 	said := c.Conversation.All()
 	for _, m := range said {
 		key := author(m)

@@ -35,21 +35,21 @@ type Options struct {
 	MaxTokens int
 	// WindowHours is how far back a short-term memory looks, in hours.
 	WindowHours int
-	// Bare is set when the message to answer only calls the bot (see BareMention).
-	Bare bool
-	// Room is how many characters all messages may have together; 0: as many as a common
+	// BareMention is set when the message to answer only calls the bot (see BareMention).
+	BareMention bool
+	// MaxCharacters is how many characters all messages may have together; 0: as many as a common
 	// window holds.
-	Room int
-	// Answered is the ts of the message to answer, which is shown however little room there
+	MaxCharacters int
+	// AnswerTS is the ts of the message to answer, which is shown however little room there
 	// is, and named where it is not the newest. A judgment needs none: it is about the newest.
-	Answered string
+	AnswerTS string
 	// Fault says why the last judgment could not be read; empty for the first try.
 	Fault string
 	// Names maps user ids to display names, for mentions in text. Authors of
 	// the context's messages need not be in it.
 	Names map[string]string
-	// Bot is the bot's own user id, which is shown as its name.
-	Bot string
+	// BotUserID is the bot's own user id, which is shown as its name.
+	BotUserID string
 	// ChannelNames maps channel ids to names without "#". It holds only what
 	// the conversation may know of: a private channel's name is not put in here.
 	ChannelNames map[string]string

@@ -168,7 +168,7 @@ func TestPeopleOfOneNameAreToldApartInMentions(t *testing.T) {
 	})
 	names := map[string]string{"U1": "田中", "U2": "田中", "U4": "carol", "U5": "Carol", "U6": "みゃお", "UBOT": "みゃお"}
 	var got []string
-	for _, m := range renderer(t, Config{}).view(c, Options{Names: names, Bot: "UBOT"}).Target.Messages {
+	for _, m := range renderer(t, Config{}).view(c, Options{Names: names, BotUserID: "UBOT"}).Target.Messages {
 		got = append(got, m.Name+": "+m.Text)
 	}
 	want := []string{"田中 (U1): @田中 (U2) takes it, not @田中 (U1)", "bob: @carol (U4) or @Carol (U5)? @みゃお @みゃお (U6)"}

@@ -45,7 +45,7 @@ func (r *Renderer) rehearse(faults *Faults) {
 		unknown.Conversation.Omitted = 0
 		contexts = append(contexts, full, inThread, unread, unknown)
 	}
-	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, Bare: true, Answered: "1.000000", Fault: "x", MaxTokens: 300, WindowHours: 24}
+	options := Options{Now: chat.Time("5.000000"), AgentPrompt: "x", MaxDelaySeconds: 600, BareMention: true, AnswerTS: "1.000000", Fault: "x", MaxTokens: 300, WindowHours: 24}
 	names := []string{"response.tmpl", "response_user.tmpl", "judgment.tmpl", "judgment_user.tmpl", "memory_user.tmpl"}
 	for _, kind := range memoryKinds {
 		names = append(names, string(kind)+".tmpl")

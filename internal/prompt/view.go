@@ -129,7 +129,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		MaxDelay:         max(o.MaxDelaySeconds, 0),
 		Watch:            band(30, 120, o.MaxDelaySeconds),
 		Hold:             band(180, 600, o.MaxDelaySeconds),
-		Bare:             o.Bare,
+		Bare:             o.BareMention,
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
@@ -176,7 +176,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
 	v.Target.Messages = r.target(c, n)
-	v.Asked = asked(v.Target.Messages, o.Answered)
+	v.Asked = asked(v.Target.Messages, o.AnswerTS)
 	return v
 }
 

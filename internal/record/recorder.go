@@ -47,7 +47,7 @@ func (r *Recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.I
 // Settings is the effective settings of a channel. The channel's name matters only where the
 // configuration names channels; a name that is not known yet is asked of Slack.
 func (r *Recorder) Settings(ctx context.Context, team, channel string) config.ChannelSettings {
-	if !r.Config.NamesChannels() {
+	if !r.Config.HasNamedChannels() {
 		return r.Config.Channel(config.ChannelFacts{ID: channel})
 	}
 	known, err := r.Store.Channels(ctx, team, []string{channel})

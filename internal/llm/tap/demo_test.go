@@ -52,7 +52,7 @@ func questions(t *testing.T, language string) []llm.Request {
 	for _, kind := range []prompt.MemoryKind{prompt.ThreadSummary, prompt.ChannelShort, prompt.ChannelLong, prompt.WorkspaceShort, prompt.WorkspaceLong} {
 		add(llm.PurposeMemory, nil)(prompts.Memory(kind, c, o))
 	}
-	o.Bare, o.Fault = true, "no JSON"
+	o.BareMention, o.Fault = true, "no JSON"
 	add(llm.PurposeResponse, nil)(prompts.Response(c, o))
 	add(llm.PurposeJudgment, llm.VerdictSchema(600))(prompts.Judgment(c, o))
 	return all
