@@ -101,7 +101,7 @@ type knowledge struct {
 // its settings under its id want it; only where those under its name, which is read with
 // the rest, want it otherwise is that one more question. Of the matter it takes what the task
 // does not tell: Oldest and Held.
-func (a *Activities) look(ctx context.Context, t Task, matter store.Matter) (knowledge, error) {
+func (a *Activities) look(ctx context.Context, t Task, matter store.FactsRequest) (knowledge, error) {
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
 	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decision(), t.reply()

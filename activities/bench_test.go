@@ -257,7 +257,7 @@ func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
 func (b *bench) mute(c chat.Conversation, d time.Duration) {
 	b.t.Helper()
 	until := time.Now().Add(d)
-	if err := b.Store.Obey(b.t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
+	if err := b.Store.ApplyOrder(b.t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -57,7 +57,7 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result conversation.Result, by string, err error) {
-	known, err := a.look(ctx, in.Task, store.Matter{Oldest: in.Oldest, Held: !in.Addressed})
+	known, err := a.look(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed})
 	if err != nil || known.Begun {
 		return conversation.Done, "", err
 	}

@@ -38,11 +38,11 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 }
 
 func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
-	known, err := a.look(ctx, in.Task, store.Matter{})
+	known, err := a.look(ctx, in.Task, store.FactsRequest{})
 	if err != nil {
 		return JudgeOutput{}, err
 	}
-	if d := known.Decision; d != nil && d.Taken() {
+	if d := known.Decision; d != nil && d.HasVerdict() {
 		return decided(*d), nil
 	}
 	facts, err := a.facts(ctx, known)

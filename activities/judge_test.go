@@ -326,7 +326,7 @@ func TestAModelIsGivenUp(t *testing.T) {
 			for _, call := range c.before {
 				call.Scope, call.Decision = chat.Scope(task.Conversation), cmp.Or(call.Decision, task.decision())
 				for _, call.Purpose = range []string{llm.PurposeJudgment, llm.PurposeResponse} {
-					if err := b.Store.PutCall(t.Context(), call); err != nil {
+					if err := b.Store.SaveCall(t.Context(), call); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -364,7 +364,7 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 			b := newBench(t, database(url), answers(llmtest.Script(c.reply)))
 			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
 			for range c.before {
-				if err := b.Store.PutCall(t.Context(), store.Call{Decision: task.decision(), Purpose: llm.PurposeResponse}); err != nil {
+				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decision(), Purpose: llm.PurposeResponse}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -499,7 +499,7 @@ func TestAModelThatHangsIsWrittenDown(t *testing.T) {
 	if end, _ := ctx.Deadline(); !asked.until.Equal(end.Add(-writing)) {
 		t.Errorf("asked until %s of an attempt until %s, want %s before", asked.until, end, writing)
 	}
-	if got, err := b.Store.Tallies(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
+	if got, err := b.Store.CallSummaries(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
 		t.Errorf("the account has %v, %v; want one timeout", got, err)
 	}
 }

@@ -25,10 +25,10 @@ type OrderInput struct {
 // Order writes down who has ordered what and when and, of a snooze, a mute and an
 // unmute, until when the conversation is silent.
 func (a *Activities) Order(ctx context.Context, in OrderInput) error {
-	err := a.Store.Obey(ctx, store.Order{
+	err := a.Store.ApplyOrder(ctx, store.Order{
 		ID: in.ID, Scope: chat.Scope(in.Conversation), Kind: in.Kind, By: in.By, Until: in.Until, At: in.At,
 	})
-	if errors.Is(err, store.ErrOtherOrder) {
+	if errors.Is(err, store.ErrOrderIDTaken) {
 		err = final(err)
 	}
 	return classify(err)

@@ -161,7 +161,7 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 			return s
 		}
 		spent := store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, TokensIn: 1, Ended: b.Clock().Add(-2 * time.Hour)}
-		if err := b.Store.PutCall(t.Context(), spent); err != nil {
+		if err := b.Store.SaveCall(t.Context(), spent); err != nil {
 			t.Fatal(err)
 		}
 		task := atTopLevel(b.say("how many dwarfs?"))
@@ -179,7 +179,7 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 			return s
 		}
 		spent.Scope.Channel = elsewhere
-		if err := b.Store.PutCall(t.Context(), spent); err != nil {
+		if err := b.Store.SaveCall(t.Context(), spent); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.judge(atTopLevel(b.sayIn(elsewhere, "anybody?"))); got.Rule != conversation.NoRule {
@@ -316,7 +316,7 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 		b.mute(task.Conversation, c.thread)
 		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			known, err := b.look(t.Context(), task, store.Matter{})
+			known, err := b.look(t.Context(), task, store.FactsRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -438,7 +438,7 @@ func TestRememberingIsPutOff(t *testing.T) {
 		b.settings.DailyCalls = 1
 		var log strings.Builder
 		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, Purpose: "response", Model: "large"}); err != nil {
+		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, Purpose: "response", Model: "large"}); err != nil {
 			t.Fatal(err)
 		}
 		parent := b.say("shall we have a party?")
@@ -457,7 +457,7 @@ func TestRememberingIsPutOff(t *testing.T) {
 			if out := remember(s); out != (RememberOutput{}) {
 				t.Errorf("%s: %+v", s, out)
 			}
-			if standing, err := b.Store.Standing(t.Context(), s); err != nil || standing.Known {
+			if standing, err := b.Store.CurrentMemory(t.Context(), s); err != nil || standing.Known {
 				t.Errorf("%s counts as remembered: %+v, %v", s, standing, err)
 			}
 		}

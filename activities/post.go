@@ -95,7 +95,7 @@ func refused(err error) bool {
 // answer: it may be the text that Slack refuses. Where nothing can be posted the note is
 // refused as well, and that is the end. Of a reply that is there in part nothing is said.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
-	excused, err := a.Store.Excuse(ctx, t.reply(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
+	excused, err := a.Store.ReplaceWithNotice(ctx, t.reply(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
 	if err != nil {
 		return "", err
 	}
@@ -324,10 +324,10 @@ func (a *Activities) sent(ctx context.Context, p store.Part, ts string, last boo
 		Own: true, Text: p.Text,
 	}
 	if !last {
-		err = a.Store.Posted(ctx, p, m)
+		err = a.Store.MarkPosted(ctx, p, m)
 	} else {
 		var settled *store.Decision
-		if settled, err = a.Store.Replied(ctx, p, m); settled != nil {
+		if settled, err = a.Store.MarkReplied(ctx, p, m); settled != nil {
 			a.Metrics.posted(*settled)
 		}
 	}

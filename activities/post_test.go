@@ -377,7 +377,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 		return chat.Message{Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, Own: true, Text: p.Text}
 	}
 	write := func(b *bench, p store.Part, ts string) {
-		if err := b.Store.Posted(b.t.Context(), p, said(p, ts)); err != nil {
+		if err := b.Store.MarkPosted(b.t.Context(), p, said(p, ts)); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -395,7 +395,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 			p := begin(b, task, 0)
 			write(b, p, send(b, p))
 			last := begin(b, task, 1)
-			if _, err := b.Store.Replied(b.t.Context(), last, said(last, send(b, last))); err != nil {
+			if _, err := b.Store.MarkReplied(b.t.Context(), last, said(last, send(b, last))); err != nil {
 				b.t.Fatal(err)
 			}
 		}, false},

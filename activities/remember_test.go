@@ -43,7 +43,7 @@ func (b *bench) threads(channel string, n int) (scopes []chat.Scope) {
 			chat.Message{Team: "T1", Channel: channel, TS: reply, ThreadTS: parent, UserID: b.alice.ID, Text: "I do."})
 		scopes = append(scopes, chat.Scope{Team: "T1", Channel: channel, Thread: parent})
 	}
-	if err := b.Store.Remember(b.t.Context(), said); err != nil {
+	if err := b.Store.SaveHistory(b.t.Context(), said); err != nil {
 		b.t.Fatal(err)
 	}
 	return scopes
@@ -175,7 +175,7 @@ func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
 				t.Errorf("%s: the model was asked %d times, want %d", c.scope, n, c.calls)
 			}
 			for _, term := range c.scope.Terms() {
-				if m, err := b.Store.Memories(t.Context(), c.scope, term, 10); err != nil || len(m) != 1 || m[0].Text != "2026-03-01 alice plans a party" {
+				if m, err := b.Store.MemoryVersions(t.Context(), c.scope, term, 10); err != nil || len(m) != 1 || m[0].Text != "2026-03-01 alice plans a party" {
 					t.Errorf("%s, %s: %+v, %v", c.scope, term, m, err)
 				}
 			}
@@ -215,7 +215,7 @@ func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
 				t.Errorf("%d calls in one attempt", n)
 			}
 			for _, term := range scope.Terms() {
-				if m, err := b.Store.Memories(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
+				if m, err := b.Store.MemoryVersions(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
 					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
 				}
 			}
@@ -254,7 +254,7 @@ func TestRefusalsWhenRemembering(t *testing.T) {
 				t.Errorf("%d calls in one attempt", n)
 			}
 			for _, term := range scope.Terms() {
-				if m, err := b.Store.Memories(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
+				if m, err := b.Store.MemoryVersions(t.Context(), scope, term, 1); err != nil || len(m) > 0 {
 					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
 				}
 			}
@@ -331,7 +331,7 @@ func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
 	}
 	var texts []string
 	for _, term := range scope.Terms() {
-		m, err := b.Store.Memories(t.Context(), scope, term, 1)
+		m, err := b.Store.MemoryVersions(t.Context(), scope, term, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

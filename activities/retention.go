@@ -38,7 +38,7 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 	now := a.Clock()
 	end, limited := ctx.Deadline()
 	last := now
-	err := a.Store.Prune(ctx, store.Horizons{
+	err := a.Store.Prune(ctx, store.Cutoffs{
 		Ledger: a.Retention.LedgerSince(now), Messages: a.Retention.MessagesSince(now), MemoryVersions: a.Retention.MemoryVersionsSince(now),
 	}, func(table string, rows int) error {
 		if rows > 0 {
@@ -75,6 +75,6 @@ func (a *Activities) lapsed(ctx context.Context, t Task) (bool, error) {
 	if since.IsZero() || !chat.Time(t.Trigger).Before(since) || !chat.Time(t.Revision).Before(since) {
 		return false, nil
 	}
-	heard, err := a.Store.HeardSince(ctx, t.Conversation, t.Trigger, t.Revision, since)
+	heard, err := a.Store.ChangeRecordedSince(ctx, t.Conversation, t.Trigger, t.Revision, since)
 	return !heard, err
 }

@@ -34,7 +34,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 		return classify(err)
 	}
 	if in.Outcome == conversation.Unsent && !in.Addressed {
-		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.Taken() {
+		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.HasVerdict() {
 			a.Metrics.unjudged()
 		}
 	}

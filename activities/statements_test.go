@@ -78,7 +78,7 @@ func TestStatementsOfJudgingAndComposing(t *testing.T) {
 			}
 			said = append(said, m)
 		}
-		if err := b.Store.Remember(t.Context(), said); err != nil {
+		if err := b.Store.SaveHistory(t.Context(), said); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,11 +65,11 @@ channels:
 		}
 	}
 	// Its day began at another time.
-	if err := db.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
+	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ended := range []time.Time{{}, time.Now().AddDate(0, 0, -2)} {
-		if err := db.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
+		if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000001"}, TokensIn: 70, TokensOut: 7, Ended: ended}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -80,10 +80,10 @@ func (o *office) hear(m chat.Message, kinds ...conversation.Kind) {
 		return e
 	})
 	o.must(err)
-	waiting, err := o.Waiting(o.t.Context(), c.ID(), 10)
+	waiting, err := o.PendingChanges(o.t.Context(), c.ID(), 10)
 	o.must(err)
 	for _, w := range waiting {
-		o.must(o.Relayed(o.t.Context(), []int64{w.ID}))
+		o.must(o.MarkRelayed(o.t.Context(), []int64{w.ID}))
 	}
 }
 
@@ -137,7 +137,7 @@ func TestWhyCommand(t *testing.T) {
 	bot.UserID, bot.BotID, bot.Name = "", "B1", "herald"
 	o.hear(bot)
 	old := o.message(-7*24*3600, "")
-	o.must(o.Remember(ctx, []chat.Message{old}))
+	o.must(o.SaveHistory(ctx, []chat.Message{old}))
 	o.must(o.SaveUser(ctx, "T1", store.User{ID: "U1", Name: "Ada", Refreshed: o.began}))
 	sure := 0.9
 	top := chat.Conversation{Team: "T1", Channel: "C1"}
@@ -145,7 +145,7 @@ func TestWhyCommand(t *testing.T) {
 	judged := store.Decision{
 		Key: "r/1", WorkflowID: top.ID(), TriggerTS: second.TS, Source: "judgment", ShouldRespond: true, Reason: "nobody \x1b[31manswered", Confidence: &sure, Model: "small", Outcome: "pending",
 	}
-	o.must(o.PutCall(ctx, store.Call{Scope: chat.Scope(top), Purpose: "judgment", Model: "small", TokensIn: 1000, TokensOut: 100, Decision: judged.Key}))
+	o.must(o.SaveCall(ctx, store.Call{Scope: chat.Scope(top), Purpose: "judgment", Model: "small", TokensIn: 1000, TokensOut: 100, Decision: judged.Key}))
 	o.must(o.Decide(ctx, judged))
 	part := store.Part{Key: "p", Reply: "reply", Team: "T1", Channel: "C1", Trigger: second.TS, Text: "the bot's words", Decision: judged.Key, State: store.Composed}
 	o.must(o.Compose(ctx, []store.Part{part}, judged))
@@ -153,10 +153,10 @@ func TestWhyCommand(t *testing.T) {
 	o.must(err)
 	own := o.message(20, "")
 	own.Own, own.Text = true, part.Text
-	o.must(o.Posted(ctx, part, own))
+	o.must(o.MarkPosted(ctx, part, own))
 	o.must(o.Settle(ctx, judged.Key, "posted", "reply"))
 	o.must(o.Decide(ctx, store.Decision{Key: "r/2", WorkflowID: thread.ID(), TriggerTS: reply.TS, Source: "rule", Rule: "too_old", Reason: "it is old", Outcome: "silent"}))
-	o.must(o.Obey(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
+	o.must(o.ApplyOrder(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
 
 	o.prints([]string{"why", "general"}, []string{
 		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) said it", "decided about together with " + second.TS, "herald (B1), a bot, said it",
@@ -174,7 +174,7 @@ func TestWhyCommand(t *testing.T) {
 	o.prints([]string{"why", "random"}, []string{"nothing was said"}, nil)
 	o.prints([]string{"why", "random", "--json"}, []string{`"entries": []`}, nil)
 
-	var story ledger.Story
+	var story ledger.Timeline
 	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
 	if len(story.Entries) != 2 || story.Message != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 {
 		t.Errorf("as JSON: %+v", story)
@@ -193,7 +193,7 @@ func TestUsageCommand(t *testing.T) {
 		t.Helper()
 		ended, err := time.Parse(time.RFC3339, at)
 		o.must(err)
-		o.must(o.PutCall(t.Context(), store.Call{
+		o.must(o.SaveCall(t.Context(), store.Call{
 			Scope: chat.Scope{Team: "T1", Channel: channel}, Purpose: purpose, Provider: "openai", Model: model, TokensIn: 100_000, TokensOut: 10_000, Error: failed, Ended: ended,
 		}))
 	}
@@ -251,7 +251,7 @@ func TestUsageOfADayWithoutMidnight(t *testing.T) {
 	for _, at := range []string{"2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z"} {
 		ended, err := time.Parse(time.RFC3339, at)
 		o.must(err)
-		o.must(o.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, Purpose: "judgment", Provider: "openai", Model: "small", Ended: ended}))
+		o.must(o.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, Purpose: "judgment", Provider: "openai", Model: "small", Ended: ended}))
 	}
 	var report usageReport
 	o.must(json.Unmarshal([]byte(o.prints([]string{"usage", "--json", "--since", "2026-09-05", "--until", "2026-09-07"}, nil, nil)), &report))
@@ -273,19 +273,19 @@ func TestMemoryCommand(t *testing.T) {
 	o.hear(reply)
 	remember := func(s chat.Scope, text string, terms ...chat.Term) {
 		t.Helper()
-		c, err := o.Look(ctx, s, time.Time{})
+		c, err := o.CurrentCursor(ctx, s, time.Time{})
 		o.must(err)
-		r := store.Remembered{Scope: s, Cursor: c, Read: time.Now()}
+		r := store.MemoryUpdate{Scope: s, Cursor: c, Read: time.Now()}
 		for _, term := range terms {
 			sources := []string{root.TS, reply.TS}
 			if s.Workspace() {
 				sources = []string{"C1/1"}
 			}
-			o.must(o.PutDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprint(term, " ", text, "\n- \x1b[2J"), Origin: "model", Model: "m", TokensOut: 77, Sources: sources}, c))
+			o.must(o.SaveDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprint(term, " ", text, "\n- \x1b[2J"), Origin: "model", Model: "m", TokensOut: 77, Sources: sources}, c))
 			if term == chat.LongTerm {
-				r.Long = store.Renew
+				r.Long = store.PromoteDraft
 			} else {
-				r.Short = store.Renew
+				r.Short = store.PromoteDraft
 			}
 		}
 		o.must(o.SaveMemories(ctx, r))

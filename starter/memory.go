@@ -147,7 +147,7 @@ func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer
 
 func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
 	listed := []remembered{}
-	add := func(s store.InForce, name string) {
+	add := func(s store.MemoryOverview, name string) {
 		for _, m := range []*store.Memory{s.Long, s.Short} {
 			if m != nil {
 				r := told(*m, true)
@@ -157,11 +157,11 @@ func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope
 		}
 	}
 	if scope.Thread != "" {
-		standing, err := db.Standing(ctx, scope)
-		add(store.InForce{Scope: scope, Long: standing.Long, Short: standing.Short}, "")
+		standing, err := db.CurrentMemory(ctx, scope)
+		add(store.MemoryOverview{Scope: scope, Long: standing.Long, Short: standing.Short}, "")
 		return listed, err
 	}
-	scopes, err := db.InForce(ctx, scope.Team, scope.Channel, c.Limit)
+	scopes, err := db.MemoryOverviews(ctx, scope.Team, scope.Channel, c.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func (c *memoryForget) forget(ctx context.Context, db *store.Store, scope chat.S
 	if len(c.Message) == 0 {
 		return db.Forget(ctx, scope, c.by(), orderID())
 	}
-	known, err := db.Kept(ctx, scope.Team, scope.Channel, c.Message)
+	known, err := db.MessagesByTS(ctx, scope.Team, scope.Channel, c.Message)
 	if err != nil {
 		return store.ForgetResult{}, err
 	}

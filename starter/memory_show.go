@@ -54,7 +54,7 @@ func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer
 }
 
 func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
-	standing, err := db.Standing(ctx, scope)
+	standing, err := db.CurrentMemory(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (c *memoryHistory) Validate() error {
 
 func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
 	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
-		standing, err := db.Standing(ctx, scope)
+		standing, err := db.CurrentMemory(ctx, scope)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 			if c.Term != "" && c.Term != string(term) {
 				continue
 			}
-			memories, err := db.Memories(ctx, scope, term, c.Limit)
+			memories, err := db.MemoryVersions(ctx, scope, term, c.Limit)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func TestPromptOfAChannelByItsName(t *testing.T) {
 		{Team: workspace.Team(), Channel: "C1", TS: "1700000000.000100", UserID: "U1", Text: "where is the ladder?"},
 		{Team: workspace.Team(), Channel: "C1", TS: "1700000001.000100", ThreadTS: "1700000000.000100", UserID: "U2", Text: "in the attic"},
 	}
-	if err := s.Remember(t.Context(), said); err != nil {
+	if err := s.SaveHistory(t.Context(), said); err != nil {
 		t.Fatal(err)
 	}
 	config := configuration(t, "127.0.0.1:0", url, slackAPI, "")

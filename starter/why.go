@@ -79,7 +79,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	if c.Limit != nil {
 		o.Limit = *c.Limit
 	}
-	story, err := ledger.Tell(ctx, db, in, o)
+	story, err := ledger.Read(ctx, db, in, o)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("message %s of %s is not known: the bot has never heard of it", c.Message, in.Channel)
 	}

@@ -122,7 +122,7 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	root := b.say(3*days, "root")
 	seen := b.say(2*hours, b.mention("seen when the bot was called by another"), sandbox.InThread(root))
 	gone := b.say(2*hours, b.mention("deleted since"), sandbox.InThread(root))
-	if err := b.Store.Remember(t.Context(), []chat.Message{b.standing(seen), b.standing(gone)}); err != nil {
+	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(seen), b.standing(gone)}); err != nil {
 		t.Fatal(err)
 	}
 	b.w.Delete(b.channel, gone)
@@ -137,7 +137,7 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	b.catchUp(true)
 	b.wantTaken("newest")
 	shown := b.say(hours, "shown late", sandbox.InThread(root))
-	if err := b.Store.Remember(t.Context(), []chat.Message{b.standing(shown)}); err != nil {
+	if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(shown)}); err != nil {
 		t.Fatal(err)
 	}
 	b.catchUp(false)

@@ -120,7 +120,7 @@ func (p *pass) run(ctx context.Context) error {
 	if nearErr != nil {
 		return p.long(nearErr)
 	}
-	if err := p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "", time.Time{}); err != nil {
+	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "", time.Time{}); err != nil {
 		return err
 	}
 	if farErr != nil || !p.threadsDue {
@@ -130,7 +130,7 @@ func (p *pass) run(ctx context.Context) error {
 	if p.stale {
 		read = time.Time{} // they are yet to be read as they are now
 	}
-	return p.Store.CaughtUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
+	return p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
 }
 
 // progress grows with each message and each thread that is read.
@@ -175,15 +175,15 @@ func (p *pass) keep(ctx context.Context, page slack.Page) error {
 			fresh, ts = append(fresh, m), append(ts, m.TS)
 		}
 	}
-	kept, err := p.Store.Kept(ctx, p.own.TeamID, p.channel.ID, ts)
+	kept, err := p.Store.MessagesByTS(ctx, p.own.TeamID, p.channel.ID, ts)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]store.Kept, len(kept))
+	known := make(map[string]store.StoredMessage, len(kept))
 	for _, k := range kept {
 		known[k.TS] = k
 	}
-	if err := p.Store.Remember(ctx, fresh); err != nil {
+	if err := p.Store.SaveHistory(ctx, fresh); err != nil {
 		return err
 	}
 	for _, m := range fresh {

@@ -86,7 +86,7 @@ func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
 					late = late[1:]
 				}
 				if r.IntN(10) == 0 { // another was called into the thread
-					if err := b.Store.Remember(t.Context(), []chat.Message{b.standing(said[r.IntN(len(said))])}); err != nil {
+					if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(said[r.IntN(len(said))])}); err != nil {
 						t.Fatal(err)
 					}
 				}

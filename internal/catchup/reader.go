@@ -92,10 +92,10 @@ const (
 // It would begin at the first page again, too: where Slack's limit comes between, Sync
 // waits as long as the context allows.
 // Then it looks whether channels that the bot is not in are still public.
-func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
+func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
-		return store.Synced{}, fmt.Errorf("learn who the bot is: %w", err)
+		return store.SyncResult{}, fmt.Errorf("learn who the bot is: %w", err)
 	}
 	now := r.Clock()
 	var listed []store.Channel
@@ -103,7 +103,7 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 	for range listPages {
 		page, err := r.page(ctx, c.at)
 		if err != nil {
-			return store.Synced{}, fmt.Errorf("list channels: %w", err)
+			return store.SyncResult{}, fmt.Errorf("list channels: %w", err)
 		}
 		if page.NoGroups {
 			r.noGroups.Do(func() {
@@ -115,7 +115,7 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 		}
 		more, err := c.next(page.Next)
 		if err != nil {
-			return store.Synced{}, fmt.Errorf("list channels: %w", err)
+			return store.SyncResult{}, fmt.Errorf("list channels: %w", err)
 		}
 		if !more {
 			synced, err := r.Store.SyncChannels(ctx, own.TeamID, listed)
@@ -125,7 +125,7 @@ func (r *Reader) Sync(ctx context.Context) (store.Synced, error) {
 			return synced, err
 		}
 	}
-	return store.Synced{}, fmt.Errorf("list channels: %w", errEndless)
+	return store.SyncResult{}, fmt.Errorf("list channels: %w", errEndless)
 }
 
 // page asks for a page of the listing, any but the first until it is not over Slack's limit.
@@ -143,7 +143,7 @@ func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error)
 // sends no events of them, so nothing else would tell that one was made private. What fails
 // is left to the next listing.
 func (r *Reader) look(ctx context.Context, team string) {
-	ids, err := r.Store.Unwatched(ctx, team, r.Clock().Add(-lookEvery), lookAtMost)
+	ids, err := r.Store.UnjoinedChannels(ctx, team, r.Clock().Add(-lookEvery), lookAtMost)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "not known which channels to look at", "error", err)
 		return

@@ -17,12 +17,12 @@ func (b *bundle) relay() {
 		b.Fatal(err)
 	}
 	for _, left := range backlog {
-		waiting, err := b.Store.Waiting(b.Context(), left.WorkflowID, 1000)
+		waiting, err := b.Store.PendingChanges(b.Context(), left.WorkflowID, 1000)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for _, w := range waiting {
-			if err := b.Store.Relayed(b.Context(), []int64{w.ID}); err != nil {
+			if err := b.Store.MarkRelayed(b.Context(), []int64{w.ID}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -58,7 +58,7 @@ func TestWhatWasPrunedIsNotTakenAgain(t *testing.T) {
 				}
 				b.relay()
 				b.clock.set(noon)
-				h := store.Horizons{Ledger: noon.Add(-time.Duration(tc.kept) * days), Messages: noon.Add(-time.Duration(tc.kept) * days)}
+				h := store.Cutoffs{Ledger: noon.Add(-time.Duration(tc.kept) * days), Messages: noon.Add(-time.Duration(tc.kept) * days)}
 				prune := func() {
 					t.Helper()
 					if err := b.Store.Prune(t.Context(), h, func(string, int) error { return nil }); err != nil {

@@ -157,7 +157,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
 	})
 }
 
-func (b *bundle) sync() store.Synced {
+func (b *bundle) sync() store.SyncResult {
 	b.Helper()
 	s, err := b.Sync(b.Context())
 	if err != nil {
@@ -236,7 +236,7 @@ func (b *bundle) changes() []string {
 	}
 	var out []string
 	for _, left := range backlog {
-		waiting, err := b.Store.Waiting(b.Context(), left.WorkflowID, 1000)
+		waiting, err := b.Store.PendingChanges(b.Context(), left.WorkflowID, 1000)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -35,17 +35,17 @@ func TestSync(t *testing.T) {
 		}
 		dm := b.w.AddChannel(sandbox.DM, "", b.alice)
 		b.w.AddChannel(sandbox.Public, "elsewhere", b.alice)
-		if got, want := b.sync(), (store.Synced{Joined: 6}); got != want {
+		if got, want := b.sync(), (store.SyncResult{Joined: 6}); got != want {
 			t.Errorf("first: got %+v, want %+v", got, want)
 		}
-		if got := b.sync(); got != (store.Synced{}) {
+		if got := b.sync(); got != (store.SyncResult{}) {
 			t.Errorf("again: got %+v", got)
 		}
 		b.w.Leave(ids[0], bot)
 		b.w.Archive(ids[1], true)
 		b.w.Rename(ids[2], "renamed")
 		joined := b.w.AddChannel(sandbox.Public, "joined", bot, b.alice)
-		if got, want := b.sync(), (store.Synced{Joined: 1, Left: 1, Renamed: 1, Archived: 1}); got != want {
+		if got, want := b.sync(), (store.SyncResult{Joined: 1, Left: 1, Renamed: 1, Archived: 1}); got != want {
 			t.Errorf("changed: got %+v, want %+v", got, want)
 		}
 		known, err := b.Store.Channels(t.Context(), "T1", append(ids, dm))
@@ -60,7 +60,7 @@ func TestSync(t *testing.T) {
 		}
 		// The most recently active first, and neither what was left nor what is archived.
 		for i, id := range []string{ids[3], b.channel} {
-			if err := b.Store.Remember(t.Context(), []chat.Message{{Team: "T1", Channel: id, UserID: b.alice, TS: chat.TS(noon.Add(time.Duration(i) * time.Second))}}); err != nil {
+			if err := b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: id, UserID: b.alice, TS: chat.TS(noon.Add(time.Duration(i) * time.Second))}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -145,7 +145,7 @@ func TestAListingGoesOnAfterALimit(t *testing.T) {
 	limit := sandbox.Fault{Method: "users.conversations", Match: sandbox.LaterPage, Times: 2, Status: 429, RetryAfter: "1"}
 	b.w.Faults().Add(limit)
 	began := time.Now()
-	if got, want := b.sync(), (store.Synced{Joined: 3}); got != want {
+	if got, want := b.sync(), (store.SyncResult{Joined: 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if took, calls := time.Since(began), b.calls("users.conversations"); took < 2*time.Second || calls != 5 {
@@ -171,7 +171,7 @@ func TestGroupsAreListedOnceTheAppMay(t *testing.T) {
 		t.Errorf("%d warnings, want one:\n%s", n, b.log)
 	}
 	scopes[3] = "mpim:read"
-	if got, want := b.sync(), (store.Synced{Joined: 1}); got != want {
+	if got, want := b.sync(), (store.SyncResult{Joined: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	known, err := b.Store.Channels(t.Context(), "T1", []string{group})

@@ -245,11 +245,11 @@ func TestStatus(t *testing.T) {
 	}
 	b.rooms.settings.Mode, b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 2, 0, quiet
 	for range 2 {
-		if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
+		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}); err != nil {
+	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	answer, result = b.say(t, "U1", "status")
@@ -265,7 +265,7 @@ func TestStatus(t *testing.T) {
 		"My mode here is `mention`.", "These are my quiet hours",
 		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
 
-	if err := b.Store.Obey(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
+	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	b.crew.err = errors.New("unavailable")
@@ -297,7 +297,7 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 	b.Config.Channels["C1"] = config.Channel{}
 	answer, _ = b.say(t, "U1", "status")
 	wants(t, answer, "muted here", "the old one was `G1`.")
-	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}); err != nil {
+	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}); err != nil {
 		t.Fatal(err)
 	}
 	if answer, _ = b.say(t, "U1", "status"); strings.Contains(answer, "another id") {
@@ -368,13 +368,13 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	b.rooms.settings.Mode, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 1, quiet
 	says("U1", "status")
-	if err := b.Store.PutCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
+	if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 		t.Fatal(err)
 	}
 	b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens = 1, 0
 	b.Config.Channels["C1"] = config.Channel{}
 	says("U1", "status")
-	if err := b.Store.Obey(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}); err != nil {
+	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	says("U1", "status")
@@ -478,14 +478,14 @@ func TestForget(t *testing.T) {
 	b := setup(t)
 	scope := chat.Scope{Team: "T1", Channel: "C1"}
 	memory := store.Memory{Scope: scope, Term: chat.ShortTerm, Text: "they talk of cats", Made: noon}
-	if err := b.Store.PutDraft(t.Context(), memory, store.Cursor{}); err != nil {
+	if err := b.Store.SaveDraft(t.Context(), memory, store.Cursor{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Store.SaveMemories(t.Context(), store.Remembered{Scope: scope, Long: store.Keep, Short: store.Renew, Read: noon}); err != nil {
+	if err := b.Store.SaveMemories(t.Context(), store.MemoryUpdate{Scope: scope, Long: store.KeepMemory, Short: store.PromoteDraft, Read: noon}); err != nil {
 		t.Fatal(err)
 	}
 	remembered := func() bool {
-		standing, err := b.Store.Standing(t.Context(), scope)
+		standing, err := b.Store.CurrentMemory(t.Context(), scope)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (d *Desk) status(ctx context.Context, r request) (text, result string) {
 
 // moved tells where the channel's silence comes from its having another id now; else it is empty.
 func (d *Desk) moved(ctx context.Context, c chat.Conversation) (string, error) {
-	order, err := d.Store.Silencer(ctx, c)
+	order, err := d.Store.LatestSilenceOrder(ctx, c)
 	from := order.MovedFrom()
 	switch {
 	case err != nil || from == "":

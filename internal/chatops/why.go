@@ -33,7 +33,7 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		}
 		about, options.MessageTS = ts, ts
 	}
-	story, err := ledger.Tell(ctx, d.Store, r.here, options)
+	story, err := ledger.Read(ctx, d.Store, r.here, options)
 	if errors.Is(err, store.ErrNotFound) {
 		return d.say("I have not heard of that message."), done
 	}

@@ -130,7 +130,7 @@ func (e *examination) migrations(ctx context.Context) Finding {
 	case len(v.Unknown) > 0:
 		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
 	case len(v.Applied) == 0:
-		if err := e.db.Suits(ctx); err != nil {
+		if err := e.db.CheckSchema(ctx); err != nil {
 			return fail(suit(err), "there are no tables yet, and cannot be: %v", err)
 		}
 		return warn("start the starter or the worker, which make them", "there are no tables yet")

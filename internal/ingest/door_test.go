@@ -416,7 +416,7 @@ func TestDoorTakesACrowd(t *testing.T) {
 		t.Errorf("%d changes, %v; want %d", got, err, n/10+3*n)
 	}
 	for i := range n / 10 {
-		waiting, err := b.Store.Waiting(t.Context(), "thread/T1/C1/"+parent(i), n)
+		waiting, err := b.Store.PendingChanges(t.Context(), "thread/T1/C1/"+parent(i), n)
 		if err != nil || len(waiting) != 10 {
 			t.Errorf("thread %d: %d changes, %v; want 10", i, len(waiting), err)
 		}
@@ -590,7 +590,7 @@ func TestDoorOfAWorkspace(t *testing.T) {
 		{Team: "T1", Channel: general, Thread: asked}: {asked + " addressed", asked + " deleted", reply + " said", reply + " edited"},
 		{Team: "T1", Channel: dm}:                     {told + " addressed"},
 	} {
-		waiting, err := b.Store.Waiting(t.Context(), c.ID(), 50)
+		waiting, err := b.Store.PendingChanges(t.Context(), c.ID(), 50)
 		if err != nil {
 			t.Fatal(err)
 		}

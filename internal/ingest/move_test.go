@@ -45,7 +45,7 @@ func TestAChannelThatGetsAnotherID(t *testing.T) {
 		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		top := chat.Conversation{Team: "T1", Channel: "CNEW"}
 		if tc.snoozed {
-			if err := b.Store.Obey(t.Context(), store.Order{
+			if err := b.Store.ApplyOrder(t.Context(), store.Order{
 				ID: "1", Scope: chat.Scope{Team: "T1", Channel: "GOLD"}, Kind: "snooze", By: "slack:U1", Until: time.Now().Add(time.Hour),
 			}); err != nil {
 				t.Fatal(err)

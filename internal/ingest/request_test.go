@@ -128,7 +128,7 @@ func (b *bundle) click(t *testing.T, body string) string {
 
 func (b *bundle) changes(t *testing.T, c chat.Conversation) (all []string) {
 	t.Helper()
-	waiting, err := b.Store.Waiting(t.Context(), c.ID(), 50)
+	waiting, err := b.Store.PendingChanges(t.Context(), c.ID(), 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestShortcutIsRefused(t *testing.T) {
 	b.mayAll()
 	b.Config.Channels = map[string]config.Channel{"COFF00000": {Mode: config.ModeOff}}
 	for id, muted := range map[string]chat.Scope{"o": {Team: "T1", Channel: "CMUTED000"}, "p": {Team: "T1", Channel: "C1", Thread: "200.000001"}} {
-		if err := b.Store.Obey(t.Context(), store.Order{ID: id, Scope: muted, Kind: "snooze", Until: noon.Add(time.Hour)}); err != nil {
+		if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: id, Scope: muted, Kind: "snooze", Until: noon.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,7 +281,7 @@ func TestShortcutIsRefused(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
-	if err := b.Store.Posted(t.Context(), gonePart, chat.Message{Team: "T1", Channel: "C1", TS: "500.000001", Own: true}); err != nil {
+	if err := b.Store.MarkPosted(t.Context(), gonePart, chat.Message{Team: "T1", Channel: "C1", TS: "500.000001", Own: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.click(t, shortcut("U1", "C1", "300.000001", "")); got != alreadyDone {
@@ -400,7 +400,7 @@ func TestReactionBeforeItsMessage(t *testing.T) {
 	}
 	// Read from history, and reacted to before its own event.
 	m := chat.Message{Team: "T1", Channel: "C1", TS: "110.000001", UserID: "U1", Text: "hello"}
-	if err := b.Store.Remember(t.Context(), []chat.Message{m}); err != nil {
+	if err := b.Store.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
 		t.Fatal(err)
 	}
 	b.deliver(t, reaction("U1", shh, "U1", m.TS))

@@ -40,7 +40,7 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	if why, err := d.unwilling(ctx, m); err != nil || why != "" {
 		return why, "refused", err
 	}
-	begun, posted, err := d.Store.Answered(ctx, own.TeamID, m.Channel, m.TS)
+	begun, posted, err := d.Store.ReplyProgress(ctx, own.TeamID, m.Channel, m.TS)
 	switch {
 	case err != nil:
 		return "", "", err

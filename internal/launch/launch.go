@@ -191,7 +191,7 @@ func (p Program) migrated(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	applied, err := s.MigrateTelling(ctx, store.Progress{
+	applied, err := s.MigrateWithProgress(ctx, store.Progress{
 		Waiting: func() {
 			p.Logger.Info("another program migrates the database; waiting")
 			p.at("another program migrates it; waiting")

@@ -13,8 +13,8 @@ import (
 )
 
 // story puts the rows together. It is pure.
-func (r rows) story() Story {
-	s := Story{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
+func (r rows) story() Timeline {
+	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
 	told := map[string]*Decision{}
 	for _, d := range r.decisions {
 		told[d.Key] = r.decision(d)
@@ -60,8 +60,8 @@ func threadOf(workflowID string) string {
 	return c.Thread
 }
 
-func (r rows) said(m store.Kept) Said {
-	said := Said{
+func (r rows) said(m store.StoredMessage) Message {
+	said := Message{
 		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own, Bot: m.ByBot() && !m.Own,
 		Edited: m.Revision, Deleted: m.Deleted,
 	}
@@ -70,7 +70,7 @@ func (r rows) said(m store.Kept) Said {
 	}
 	for _, p := range r.passed {
 		if p.TS == m.TS && r.at(p.WorkflowID, m) {
-			said.Passed = append(said.Passed, Passed{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
+			said.Passed = append(said.Passed, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
 		}
 	}
 	return said
@@ -78,7 +78,7 @@ func (r rows) said(m store.Kept) Said {
 
 // at reports whether a conversation is the message's own: what addresses the bot at a
 // channel's top level is passed on twice.
-func (r rows) at(workflowID string, m store.Kept) bool {
+func (r rows) at(workflowID string, m store.StoredMessage) bool {
 	return workflowID == m.Conversation().ID()
 }
 

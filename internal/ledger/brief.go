@@ -13,7 +13,7 @@ import (
 // Brief is the newest n decisions of the story in Slack's mrkdwn, one line each, the
 // newest last, without what anybody said; "" where there is none. Slack shows the times in
 // the reader's zone, or where it cannot in the one that is given.
-func (s Story) Brief(n int, zone *time.Location, w words.Words) string {
+func (s Timeline) Brief(n int, zone *time.Location, w words.Words) string {
 	var lines []string
 	for i := len(s.Entries) - 1; i >= 0 && len(lines) < n; i-- {
 		if d := s.Entries[i].Decision; d != nil {

@@ -20,7 +20,7 @@ const (
 
 // Text writes the story for a terminal, with times in a zone. Nothing in it that people
 // or models wrote can do anything to the terminal.
-func (s Story) Text(w io.Writer, zone *time.Location) error {
+func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 	t := text{zone: zone, whole: s.Conversation.TopLevel()}
 	name := s.Conversation.Channel
 	if s.ChannelName != "" {
@@ -86,7 +86,7 @@ func (t *text) at(at, beside time.Time) string {
 	return at.Format(clock)
 }
 
-func (t *text) said(at time.Time, thread string, m Said) {
+func (t *text) said(at time.Time, thread string, m Message) {
 	who := Plain(cmp.Or(m.Name, "somebody"))
 	switch {
 	case m.Own:
@@ -119,7 +119,7 @@ func (t *text) said(at time.Time, thread string, m Said) {
 // conversation has been told, before that is worth a word.
 const late = 5 * time.Second
 
-func (t *text) passed(said time.Time, p Passed) {
+func (t *text) passed(said time.Time, p Change) {
 	what := p.Kind
 	if p.By != "" {
 		what += " by " + Plain(p.By)

@@ -16,7 +16,7 @@ import (
 const nasty = "\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f"
 
 // full is a story in which everything happens.
-func full(text bool) Story {
+func full(text bool) Timeline {
 	confidence, delay := 0.85, 120
 	m, edited, mute := heard(0), heard(40), heard(0)
 	m.Text, m.Name = nasty, "Ada"+nasty
@@ -34,8 +34,8 @@ func full(text bool) Story {
 	r := rows{
 		conversation: top, channel: store.Channel{ID: "C1", Name: "general"}, earlier: true,
 		options:   Options{Text: text, Prices: map[string]config.Price{"small": {Input: 1, Output: 10}}},
-		messages:  []store.Kept{m, edited},
-		passed:    []store.Passed{passed(m, conversation.Said, 1), heardLate, waits},
+		messages:  []store.StoredMessage{m, edited},
+		passed:    []store.RecordedChange{passed(m, conversation.Said, 1), heardLate, waits},
 		decisions: []store.Decision{yes, no, failed},
 		calls: []store.Call{
 			{Purpose: "judgment", Model: "small", TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Decision: "yes"},
@@ -50,7 +50,7 @@ func full(text bool) Story {
 	return r.story()
 }
 
-func write(t *testing.T, s Story, zone *time.Location) string {
+func write(t *testing.T, s Timeline, zone *time.Location) string {
 	t.Helper()
 	var b strings.Builder
 	if err := s.Text(&b, zone); err != nil {
@@ -170,7 +170,7 @@ func TestBrief(t *testing.T) {
 			t.Errorf("%s: %s", outcome, end)
 		}
 	}
-	if got := (Story{}).Brief(5, time.UTC, nil); got != "" {
+	if got := (Timeline{}).Brief(5, time.UTC, nil); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -71,10 +71,10 @@ func (m *Mind) Ask(ctx context.Context, q Question, a Attempt) (Answer, error) {
 func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, error) {
 	q.decision = a.Decision
 	if a.Decision != "" && a.Number > 1 {
-		if err := m.Store.TakesCalls(ctx); err != nil {
+		if err := m.Store.CheckCalls(ctx); err != nil {
 			return llm.Response{}, err
 		}
-		tallies, err := m.Store.Tallies(ctx, a.Decision, q.Purpose)
+		tallies, err := m.Store.CallSummaries(ctx, a.Decision, q.Purpose)
 		if err != nil {
 			return llm.Response{}, err
 		}
@@ -92,7 +92,7 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 	if a.Decision == "" || !ok || !failure.Retryable() {
 		return response, err
 	}
-	if tallies, unknown := m.Store.Tallies(ctx, a.Decision, q.Purpose); unknown == nil && askedOften(tallies) {
+	if tallies, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && askedOften(tallies) {
 		err = &FinalError{err}
 	}
 	return response, err
@@ -100,7 +100,7 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 
 // askedOften reports whether a model was asked often enough for one decision, given how its calls
 // have ended. Cancelled calls do not count.
-func askedOften(tallies []store.Tally) bool {
+func askedOften(tallies []store.CallSummary) bool {
 	failures, took := 0, time.Duration(0)
 	for _, of := range tallies {
 		switch {

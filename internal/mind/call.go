@@ -36,7 +36,7 @@ func (m *Mind) record(ctx context.Context, q Question, answer llm.Response, fail
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: ended.Sub(began),
 		Error: llm.KindOf(failure), Decision: q.decision, Ended: ended,
 	}
-	if err := m.Store.PutCall(ctx, call); err != nil {
+	if err := m.Store.SaveCall(ctx, call); err != nil {
 		about := slog.String("conversation", chat.Conversation(q.scope).ID())
 		if q.Purpose == llm.PurposeMemory {
 			about = slog.String("scope", q.scope.String())

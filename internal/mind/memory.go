@@ -44,7 +44,7 @@ type Memory struct {
 // Memories is what would be asked to remember a scope, as of a time, whether it has
 // changed or not. There is no question of a term where there is nothing to ask about.
 func (m *Mind) Memories(ctx context.Context, s chat.Scope, at time.Time) ([]Memory, error) {
-	standing, err := m.Store.Standing(ctx, s)
+	standing, err := m.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +63,18 @@ type plan struct {
 }
 
 // fate is what becomes of a term once all that is asked has been answered.
-func (p plan) fate(t chat.Term) store.Fate {
+func (p plan) fate(t chat.Term) store.MemoryAction {
 	refused := slices.ContainsFunc(p.refused, func(r refusal) bool { return r.Term == t })
 	switch {
 	case !refused && slices.ContainsFunc(p.ask, func(q Memory) bool { return q.Term == t }):
-		return store.Renew
+		return store.PromoteDraft
 	case t == chat.LongTerm && !p.forget, t == chat.ShortTerm && refused:
-		return store.Keep
+		return store.KeepMemory
 	}
-	return store.Withdraw
+	return store.ClearMemory
 }
 
-func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.Standing, at time.Time) (plan, error) {
+func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.CurrentMemory, at time.Time) (plan, error) {
 	switch {
 	case s.Workspace():
 		return m.ofWorkspace(ctx, s, at)
@@ -84,8 +84,8 @@ func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.Standing, 
 	return m.ofChannel(ctx, s, standing, at)
 }
 
-func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.Standing) (plan, error) {
-	said, omitted, err := m.Store.SaidIn(ctx, s, repliesAtMost)
+func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.CurrentMemory) (plan, error) {
+	said, omitted, err := m.Store.ThreadMemoryInput(ctx, s, repliesAtMost)
 	if err != nil {
 		return plan{}, err
 	}
@@ -98,13 +98,13 @@ func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.Standi
 
 // ofChannel makes the short-term memory of what is in the window, and the long-term
 // memory of what is new.
-func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.Standing, at time.Time) (plan, error) {
+func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.CurrentMemory, at time.Time) (plan, error) {
 	window := m.window(at)
 	since := window
 	if standing.Known {
 		since = earlier(since, standing.Cursor.Since)
 	}
-	said, omitted, err := m.Store.SaidSince(ctx, s.Team, s.Channel, since, saidAtMost)
+	said, omitted, err := m.Store.ChannelMemoryInput(ctx, s.Team, s.Channel, since, saidAtMost)
 	if err != nil {
 		return plan{}, err
 	}
@@ -129,7 +129,7 @@ func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.Stand
 }
 
 // knownOf is the ts of what was said that is in the standing long-term memory.
-func knownOf(said []store.Said, standing store.Standing) map[string]bool {
+func knownOf(said []store.Said, standing store.CurrentMemory) map[string]bool {
 	known := map[string]bool{}
 	if standing.Long == nil {
 		return known
@@ -145,7 +145,7 @@ func knownOf(said []store.Said, standing store.Standing) map[string]bool {
 // isNews reports whether the standing memory may not know a message yet. What was
 // stored about when that was made is told by its sources, unless it was edited: then
 // nobody knows which text that memory was made of.
-func isNews(m store.Said, known map[string]bool, standing store.Standing) bool {
+func isNews(m store.Said, known map[string]bool, standing store.CurrentMemory) bool {
 	switch {
 	case !standing.Known || !m.Stored.Before(standing.Read.Add(late)):
 		return true
@@ -184,7 +184,7 @@ func choose(said []store.Said, since time.Time, omitted int, wanted func(store.S
 }
 
 // ofMessages is the question that messages make, if there are any.
-func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, standing store.Standing) ([]Memory, error) {
+func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, standing store.CurrentMemory) ([]Memory, error) {
 	if len(said) == 0 {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 		m.Logger.WarnContext(ctx, "the workspace's memory is made of some channels only", "channels", most, "left_out", k.Unlisted)
 	}
 	slices.SortFunc(k.Channels, func(a, b store.ChannelKnowledge) int { return strings.Compare(a.ChannelName, b.ChannelName) })
-	existing, _, err := m.Store.Workspace(ctx, s.Team, "")
+	existing, _, err := m.Store.WorkspaceMemories(ctx, s.Team, "")
 	if err != nil {
 		return plan{}, err
 	}

@@ -137,7 +137,7 @@ func TestAnOutageLeavesNothingOut(t *testing.T) {
 		b.say("C1", time.Hour, "first")
 		b.remember(channel("C1"), 0)
 		long, short := b.inForce(channel("C1"))
-		before, err := b.Store.Standing(t.Context(), channel("C1"))
+		before, err := b.Store.CurrentMemory(t.Context(), channel("C1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestAnOutageLeavesNothingOut(t *testing.T) {
 			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
 				t.Errorf("%s: no error", c.name)
 			}
-			if after, err := b.Store.Standing(t.Context(), channel("C1")); err != nil || after.Cursor != before.Cursor || !after.Read.Equal(before.Read) {
+			if after, err := b.Store.CurrentMemory(t.Context(), channel("C1")); err != nil || after.Cursor != before.Cursor || !after.Read.Equal(before.Read) {
 				t.Errorf("%s: the cursor has moved from %+v to %+v, %v", c.name, before.Cursor, after.Cursor, err)
 			}
 			if l, s := b.inForce(channel("C1")); l.ID != long.ID || s.ID != short.ID {

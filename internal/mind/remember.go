@@ -51,12 +51,12 @@ type Made struct {
 // read again the next time, and never missed.
 func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (Made, error) {
 	at = at.UTC().Truncate(time.Microsecond) // as the database keeps it
-	standing, err := m.Store.Standing(ctx, s)
+	standing, err := m.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return Made{}, err
 	}
 	if standing.Known {
-		now, err := m.Store.Look(ctx, s, standing.Cursor.Since)
+		now, err := m.Store.CurrentCursor(ctx, s, standing.Cursor.Since)
 		if err != nil || now == standing.Cursor {
 			return Made{}, err
 		}
@@ -66,7 +66,7 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 		return Made{}, err
 	}
 	read := m.Clock()
-	cursor, err := m.Store.Look(ctx, s, since)
+	cursor, err := m.Store.CurrentCursor(ctx, s, since)
 	if err != nil {
 		return Made{}, err
 	}
@@ -95,7 +95,7 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 			return made, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
 		}
 	}
-	now := store.Remembered{Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read}
+	now := store.MemoryUpdate{Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read}
 	if err := m.Store.SaveMemories(ctx, now); err != nil {
 		return made, err
 	}
@@ -103,7 +103,7 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 		m.Logger.WarnContext(ctx, "the model refuses what is new, and it is left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
 			"sources", len(r.shown), "first", r.shown[0], "last", r.shown[len(r.shown)-1], "error", r.err.Brief())
 	}
-	made.Changed = now.Long != store.Keep || now.Short != store.Keep
+	made.Changed = now.Long != store.KeepMemory || now.Short != store.KeepMemory
 	return made, nil
 }
 
@@ -155,7 +155,7 @@ func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.C
 		return 1, err
 	}
 	made := m.Clock()
-	return 1, m.Store.PutDraft(ctx, store.Memory{
+	return 1, m.Store.SaveDraft(ctx, store.Memory{
 		Scope: s, Term: q.Term, Text: text, Origin: "model", Model: answer.Model,
 		TokensIn: answer.Usage.Input, TokensOut: answer.Usage.Output, Latency: made.Sub(began), Sources: q.Sources, Made: made,
 	}, cursor)

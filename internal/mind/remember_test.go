@@ -127,12 +127,12 @@ func TestWhatCatchUpBringsLateIsRemembered(t *testing.T) {
 		b.meet(public("C1", "general"))
 		read := func(to time.Duration) {
 			ts := chat.TS(b.now.Add(-to))
-			if err := b.Store.CaughtUp(t.Context(), "T1", "C1", ts, ts, time.Now()); err != nil {
+			if err := b.Store.AdvanceCatchUp(t.Context(), "T1", "C1", ts, ts, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		seen := func(ago time.Duration, text string) {
-			if err := b.Store.Remember(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: b.ts(ago), UserID: "UALICE", Text: text}}); err != nil {
+			if err := b.Store.SaveHistory(t.Context(), []chat.Message{{Team: "T1", Channel: "C1", TS: b.ts(ago), UserID: "UALICE", Text: text}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestWhatCatchUpBringsLateIsRemembered(t *testing.T) {
 		b.asked("caught up", b.remember(channel("C1"), 5*time.Hour))
 		b.say("C1", -5*time.Hour, "as always")
 		b.asked("as always", b.remember(channel("C1"), 6*time.Hour), channelShort, channelLong)
-		standing, err := b.Store.Standing(t.Context(), channel("C1"))
+		standing, err := b.Store.CurrentMemory(t.Context(), channel("C1"))
 		if err != nil || !standing.Cursor.Since.Equal(b.now.Add(-18*time.Hour)) {
 			t.Errorf("looks back to %v, %v; want the window", standing.Cursor.Since, err)
 		}
@@ -375,7 +375,7 @@ func TestABusyChannelShowsItsEnd(t *testing.T) {
 	for range saidAtMost + 5 {
 		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(40 * time.Hour), UserID: "UALICE", Text: "chatter"})
 	}
-	if err := b.Store.Remember(t.Context(), many); err != nil {
+	if err := b.Store.SaveHistory(t.Context(), many); err != nil {
 		t.Fatal(err)
 	}
 	calls := b.remember(channel("C1"), -39*time.Hour)
@@ -407,7 +407,7 @@ func TestALoudChannelFitsIntoAPrompt(t *testing.T) {
 	for n := range saidAtMost {
 		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(time.Hour), UserID: "UALICE", Text: fmt.Sprintf("alert %d. ", n) + strings.Repeat("disk full ", 60)})
 	}
-	if err := b.Store.Remember(t.Context(), many); err != nil {
+	if err := b.Store.SaveHistory(t.Context(), many); err != nil {
 		t.Fatal(err)
 	}
 	calls := b.remember(channel("C1"), 0)

@@ -15,7 +15,7 @@ func TestWhatWasPrunedCostsNothing(t *testing.T) {
 		const day = 24 * time.Hour
 		prune := func() {
 			t.Helper()
-			if err := b.Store.Prune(t.Context(), store.Horizons{Messages: b.now.Add(-32 * day)}, func(string, int) error { return nil }); err != nil {
+			if err := b.Store.Prune(t.Context(), store.Cutoffs{Messages: b.now.Add(-32 * day)}, func(string, int) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}

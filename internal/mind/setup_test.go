@@ -269,7 +269,7 @@ const (
 // inForce is what is in force of a scope; what is absent is empty.
 func (b *bundle) inForce(s chat.Scope) (long, short store.Memory) {
 	b.t.Helper()
-	standing, err := b.Store.Standing(b.t.Context(), s)
+	standing, err := b.Store.CurrentMemory(b.t.Context(), s)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func (b *bundle) everyPrompt(places []string, parents map[string]chat.Message, s
 				ask("the question for a memory", place, q.Request, err)
 			}
 			for _, term := range scope.Terms() {
-				versions, err := b.Store.Memories(ctx, scope, term, 1000)
+				versions, err := b.Store.MemoryVersions(ctx, scope, term, 1000)
 				if err != nil {
 					b.t.Fatal(err)
 				}

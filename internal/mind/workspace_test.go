@@ -277,12 +277,12 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 		id := fmt.Sprintf("C%03d", i)
 		b.meet(public(id, fmt.Sprintf("channel-%03d", i)))
 		b.say(id, time.Hour, "hello")
-		cursor, err := b.Store.Look(t.Context(), channel(id), b.window(b.now))
+		cursor, err := b.Store.CurrentCursor(t.Context(), channel(id), b.window(b.now))
 		for _, term := range channel(id).Terms() {
-			err = errors.Join(err, b.Store.PutDraft(t.Context(), store.Memory{Scope: channel(id), Term: term, Text: "a memory"}, cursor))
+			err = errors.Join(err, b.Store.SaveDraft(t.Context(), store.Memory{Scope: channel(id), Term: term, Text: "a memory"}, cursor))
 		}
-		err = errors.Join(err, b.Store.SaveMemories(t.Context(), store.Remembered{
-			Scope: channel(id), Long: store.Renew, Short: store.Renew, Cursor: cursor, Read: time.Now(),
+		err = errors.Join(err, b.Store.SaveMemories(t.Context(), store.MemoryUpdate{
+			Scope: channel(id), Long: store.PromoteDraft, Short: store.PromoteDraft, Cursor: cursor, Read: time.Now(),
 		}))
 		if err != nil {
 			t.Fatal(err)

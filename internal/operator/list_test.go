@@ -32,7 +32,7 @@ func testConversations(w *world) {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(time.Hour).Truncate(time.Second)
-	if err := w.Store.Obey(ctx, store.Order{ID: "1", Scope: chat.Scope{Team: "T1", Channel: "C1"}, Kind: "snooze", By: "cli:carol", Until: until}); err != nil {
+	if err := w.Store.ApplyOrder(ctx, store.Order{ID: "1", Scope: chat.Scope{Team: "T1", Channel: "C1"}, Kind: "snooze", By: "cli:carol", Until: until}); err != nil {
 		t.Fatal(err)
 	}
 	// ask asks again where the machine stood still: who answers may have seemed not to.

@@ -48,17 +48,17 @@ func (b *bundle) meet(c slack.Channel) {
 // remember makes memories of a scope; an empty text is none.
 func (b *bundle) remember(s chat.Scope, made time.Time, long, short string, sources ...string) {
 	b.Helper()
-	r := store.Remembered{Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.Withdraw, Short: store.Withdraw}
+	r := store.MemoryUpdate{Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.ClearMemory, Short: store.ClearMemory}
 	for _, m := range []struct {
 		chat.Term
 		text string
-		fate *store.Fate
+		fate *store.MemoryAction
 	}{{chat.LongTerm, long, &r.Long}, {chat.ShortTerm, short, &r.Short}} {
 		if m.text == "" {
 			continue
 		}
-		*m.fate = store.Renew
-		if err := b.Store.PutDraft(b.Context(), store.Memory{Scope: s, Term: m.Term, Text: m.text, Made: made, Sources: sources}, r.Cursor); err != nil {
+		*m.fate = store.PromoteDraft
+		if err := b.Store.SaveDraft(b.Context(), store.Memory{Scope: s, Term: m.Term, Text: m.text, Made: made, Sources: sources}, r.Cursor); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestMemoriesThatCannotBeReadAreAnError(t *testing.T) {
 	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err == nil {
 		t.Error("material without a database")
 	}
-	if _, _, err := b.Store.Workspace(t.Context(), "T1", ""); err == nil {
+	if _, _, err := b.Store.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
 	b.Directory = &nobody{b.directory}

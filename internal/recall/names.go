@@ -119,14 +119,14 @@ func (b *Builder) channels(ctx context.Context, c chat.Conversation, which ids, 
 	for _, id := range which.list {
 		name := known.Channels[id]
 		if id == c.Channel {
-			name = cmp.Or(b.refresh(ctx, c, known.Described[id]), name)
+			name = cmp.Or(b.refresh(ctx, c, known.Refreshed[id]), name)
 		}
 		if name != "" {
 			names[id] = name
 		}
 	}
 	return names, func(id string) bool {
-		return names[id] != "" || which.seen[id] && known.Described[id].IsZero() && (id == c.Channel || !known.Private[id])
+		return names[id] != "" || which.seen[id] && known.Refreshed[id].IsZero() && (id == c.Channel || !known.Private[id])
 	}
 }
 

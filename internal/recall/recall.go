@@ -89,7 +89,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		}
 	}
 	now := b.Clock()
-	held, err := b.Store.Context(ctx, store.Reading{
+	held, err := b.Store.Context(ctx, store.ContextRequest{
 		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: channelTexts, Named: channelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: threadTexts,
 	})
@@ -148,7 +148,7 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
-	known, err := b.Store.Standing(ctx, chat.Scope{Team: s.Team, Channel: s.Channel})
+	known, err := b.Store.CurrentMemory(ctx, chat.Scope{Team: s.Team, Channel: s.Channel})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}

@@ -52,7 +52,7 @@ func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack
 	err := r.read(ctx)
 	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
 	newest := replies[max(0, len(replies)-b.ThreadLimit):]
-	if err = errors.Join(err, b.Store.Remember(ctx, append(r.parent, newest...))); err != nil {
+	if err = errors.Join(err, b.Store.SaveHistory(ctx, append(r.parent, newest...))); err != nil {
 		return r, fmt.Errorf("read thread %s: %w", c.Thread, err)
 	}
 	return r, nil

@@ -190,7 +190,7 @@ func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bo
 	return fed, len(backlog) == sweepAtOnce && len(fed) > sweepAtOnce/2
 }
 
-func (r *Relay) backlog(ctx context.Context) ([]store.Left, error) {
+func (r *Relay) backlog(ctx context.Context) ([]store.BacklogItem, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnFor)
 	defer cancel()
 	return r.store.Backlog(ctx, sweepAtOnce)
@@ -232,13 +232,13 @@ func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (full,
 
 // take leases a conversation. It is not called off when the relay is told to stop: the
 // database might lease it all the same, and nobody would let go of it before the lease ends.
-func (r *Relay) take(ctx context.Context, id, me string) ([]store.Waiting, error) {
+func (r *Relay) take(ctx context.Context, id, me string) ([]store.PendingChange, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasing)
 	defer cancel()
-	return r.store.Take(ctx, id, me, r.clock().Add(leaseFor), batch)
+	return r.store.Claim(ctx, id, me, r.clock().Add(leaseFor), batch)
 }
 
 // release lets go of a conversation even when the relay is told to stop, or
@@ -250,7 +250,7 @@ func (r *Relay) release(ctx context.Context, id, me string) (more bool, err erro
 }
 
 // send sends one batch.
-func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.Waiting) error {
+func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) error {
 	signal := conversation.Signal{Policy: r.policy(ctx, c)}
 	ids := make([]int64, len(waiting))
 	hash := sha256.New()
@@ -269,7 +269,7 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.W
 	}
 	r.metrics.signals.Inc()
 	failpoint.Here("relay: signalled")
-	if err := r.store.Relayed(ctx, ids); err != nil {
+	if err := r.store.MarkRelayed(ctx, ids); err != nil {
 		return err
 	}
 	failpoint.Here("relay: marked")
@@ -278,7 +278,7 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.W
 }
 
 // trace begins the span of a signal.
-func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.Waiting) (context.Context, trace.Span) {
+func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) (context.Context, trace.Span) {
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}

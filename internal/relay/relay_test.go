@@ -733,7 +733,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 	b := setup(t)
 	b.say(in(1), 1)
 	ends := time.Now().Add(700 * time.Millisecond)
-	if taken, err := b.store.Take(t.Context(), in(1).ID(), "dead", ends, batch); len(taken) != 1 || err != nil {
+	if taken, err := b.store.Claim(t.Context(), in(1).ID(), "dead", ends, batch); len(taken) != 1 || err != nil {
 		t.Fatal(taken, err)
 	}
 	var early atomic.Bool
@@ -783,7 +783,7 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // for the end to be heard
 	proxy.SetMode(testserver.ProxyForward)
 	<-ended
-	if taken, err := direct.Take(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batch); err != nil || len(taken) != 1 {
+	if taken, err := direct.Claim(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batch); err != nil || len(taken) != 1 {
 		t.Errorf("the next relay takes %d changes, %v; the lease is still held", len(taken), err)
 	}
 	if got := b.taken(in(1)); len(got) > 0 {
@@ -877,7 +877,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	}
 	// All that was held is let go: another process need not wait for the lease.
 	for n := range 30 {
-		if taken, err := b.store.Take(t.Context(), in(n).ID(), "other", time.Now(), batch); len(taken) != 1 || err != nil {
+		if taken, err := b.store.Claim(t.Context(), in(n).ID(), "other", time.Now(), batch); len(taken) != 1 || err != nil {
 			t.Errorf("%s is still claimed: %v, %v", in(n).ID(), taken, err)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Answered reports how far the bot has come with replies to a message: begun is set once
+// ReplyProgress reports how far the bot has come with replies to a message: begun is set once
 // an attempt to post one has begun, posted once one is in Slack.
-func (s *Store) Answered(ctx context.Context, team, channel, ts string) (begun, posted bool, err error) {
+func (s *Store) ReplyProgress(ctx context.Context, team, channel, ts string) (begun, posted bool, err error) {
 	var row struct{ Begun, Posted int }
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).
 		Where("team_id = ? AND channel_id = ? AND trigger_ts = ? AND state <> ?", team, channel, ts, Failed).

@@ -48,8 +48,8 @@ type callRow struct {
 
 func (callRow) TableName() string { return "model_calls" }
 
-// PutCall writes a call down.
-func (s *Store) PutCall(ctx context.Context, c Call) error {
+// SaveCall writes a call down.
+func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	row := callRow{
 		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose, Provider: c.Provider,
 		Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
@@ -65,15 +65,15 @@ func (s *Store) PutCall(ctx context.Context, c Call) error {
 	return nil
 }
 
-// Tally is how many calls have ended in one way, and how long they took together.
-type Tally struct {
+// CallSummary is how many calls have ended in one way, and how long they took together.
+type CallSummary struct {
 	Error string // Call.Error
 	Calls int
 	Took  time.Duration
 }
 
-// Tallies is how the calls of a purpose for a decision have ended, each way once.
-func (s *Store) Tallies(ctx context.Context, decision, purpose string) ([]Tally, error) {
+// CallSummaries is how the calls of a purpose for a decision have ended, each way once.
+func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]CallSummary, error) {
 	var rows []struct {
 		Error     string
 		Calls     int
@@ -83,15 +83,15 @@ func (s *Store) Tallies(ctx context.Context, decision, purpose string) ([]Tally,
 		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read how calls for decision %s have ended: %w", decision, err)
 	}
-	tallies := make([]Tally, len(rows))
+	tallies := make([]CallSummary, len(rows))
 	for i, r := range rows {
-		tallies[i] = Tally{Error: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
+		tallies[i] = CallSummary{Error: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
 	}
 	return tallies, nil
 }
 
-// TakesCalls reports whether a call can be written down: one is, and taken back.
-func (s *Store) TakesCalls(ctx context.Context) error {
+// CheckCalls reports whether a call can be written down: one is, and taken back.
+func (s *Store) CheckCalls(ctx context.Context) error {
 	back := errors.New("taken back")
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&callRow{}).Error; err != nil {

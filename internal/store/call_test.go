@@ -18,14 +18,14 @@ func TestTallies(t *testing.T) {
 			{Decision: "d", Purpose: "response", Error: "empty"}, {Decision: "e", Error: "empty"}, {Error: "timeout"},
 		} {
 			c.Scope, c.Purpose = scope, cmp.Or(c.Purpose, "judgment")
-			if err := db.PutCall(t.Context(), c); err != nil {
+			if err := db.SaveCall(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for decision, want := range map[string][]Tally{
+		for decision, want := range map[string][]CallSummary{
 			"d": {{"", 1, time.Hour}, {"empty", 1, 5 * time.Microsecond}, {"unavailable", 2, 3 * time.Second}}, "e": {{"empty", 1, 0}}, "": {}, "f": {},
 		} {
-			if got, err := db.Tallies(t.Context(), decision, "judgment"); err != nil || !slices.Equal(got, want) {
+			if got, err := db.CallSummaries(t.Context(), decision, "judgment"); err != nil || !slices.Equal(got, want) {
 				t.Errorf("of %q: %v, %v; want %v", decision, got, err, want)
 			}
 		}
@@ -34,14 +34,14 @@ func TestTallies(t *testing.T) {
 
 func TestTakesCalls(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		if err := db.TakesCalls(t.Context()); err != nil {
+		if err := db.CheckCalls(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if n := db.count(t, "model_calls", "TRUE"); n != 0 {
 			t.Errorf("%d calls are written down, want none", n)
 		}
 		db.exec(t, "ALTER TABLE model_calls RENAME TO gone")
-		if err := db.TakesCalls(t.Context()); err == nil {
+		if err := db.CheckCalls(t.Context()); err == nil {
 			t.Error("calls are taken where there is no account")
 		}
 	})

@@ -21,10 +21,10 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 	return each(rows, channelRow.channel), nil
 }
 
-// Unwatched is the public channels that the bot is not in: no event and no listing tells
+// UnjoinedChannels is the public channels that the bot is not in: no event and no listing tells
 // when one of them is made private. They are those of which Slack was asked before a time,
 // longest ago first, at most limit.
-func (s *Store) Unwatched(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
+func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
 		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, stamp(before), seenFrom(team, "")).
 		Order("c.refreshed_us, c.channel_id").Limit(limit).Pluck("c.channel_id", &ids).Error; err != nil {
@@ -33,10 +33,10 @@ func (s *Store) Unwatched(ctx context.Context, team string, before time.Time, li
 	return ids, nil
 }
 
-// CaughtUp moves the marks of a channel; an empty ts leaves a mark, and none moves back.
+// AdvanceCatchUp moves the marks of a channel; an empty ts leaves a mark, and none moves back.
 // threadsRead is when the threads were read; the zero time leaves that, too. A channel
 // that is not known is ErrNotFound.
-func (s *Store) CaughtUp(ctx context.Context, team, channel, to, threadsTo string, threadsRead time.Time) error {
+func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo string, threadsRead time.Time) error {
 	later := func(column string, value any) any {
 		return gorm.Expr("CASE WHEN "+column+" < ? THEN ? ELSE "+column+" END", value, value)
 	}

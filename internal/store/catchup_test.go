@@ -16,7 +16,7 @@ import (
 	"myao/internal/testserver"
 )
 
-func (db database) sync(t *testing.T, listed ...Channel) Synced {
+func (db database) sync(t *testing.T, listed ...Channel) SyncResult {
 	t.Helper()
 	synced, err := db.SyncChannels(t.Context(), team, listed)
 	if err != nil {
@@ -37,39 +37,39 @@ func TestSyncChannels(t *testing.T) {
 		for _, step := range []struct {
 			name   string
 			listed []Channel
-			synced Synced
+			synced SyncResult
 			want   map[string]Channel // of those that the step is about
 		}{
 			{"the first listing", []Channel{
 				{ID: "C1", Name: "one"}, {ID: "C2", Name: "two", Private: true}, {ID: "C3", Name: "three"}, {ID: "C1", Name: "one"}, {ID: "D1", Private: true},
-			}, Synced{Joined: 4}, map[string]Channel{
+			}, SyncResult{Joined: 4}, map[string]Channel{
 				"C1": {ID: "C1", Name: "one", Member: true, Refreshed: hour(0), KnownSince: hour(0)},
 				"C2": {ID: "C2", Name: "two", Private: true, Member: true, Refreshed: hour(0), KnownSince: hour(0)},
 				"D1": {ID: "D1", Private: true, Member: true, Refreshed: hour(0), KnownSince: hour(0)},
 				"C4": {ID: "C4"},
 			}},
 			{"the same again", []Channel{{ID: "D1", Private: true}, {ID: "C3", Name: "three"}, {ID: "C2", Name: "two", Private: true}, {ID: "C1", Name: "one"}},
-				Synced{}, map[string]Channel{
+				SyncResult{}, map[string]Channel{
 					"C1": {ID: "C1", Name: "one", Member: true, Refreshed: hour(1), KnownSince: hour(0)},
 				}},
 			{"renamed, made public, archived, left, and one that was only posted to", []Channel{
 				{ID: "C1", Name: "uno"}, {ID: "C2", Name: "two"}, {ID: "C3", Name: "three", Archived: true}, {ID: "C4", Name: "four"},
-			}, Synced{Joined: 1, Left: 1, Renamed: 1, Archived: 1}, map[string]Channel{
+			}, SyncResult{Joined: 1, Left: 1, Renamed: 1, Archived: 1}, map[string]Channel{
 				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(2), KnownSince: hour(0)},
 				"C2": {ID: "C2", Name: "two", Member: true, Refreshed: hour(2), KnownSince: hour(0)},
 				"C3": {ID: "C3", Name: "three", Member: true, Archived: true, Refreshed: hour(2), KnownSince: hour(0)},
 				"C4": {ID: "C4", Name: "four", Member: true, Refreshed: hour(2), KnownSince: hour(2)},
 				"D1": {ID: "D1", Private: true, Refreshed: hour(1), KnownSince: hour(0)},
 			}},
-			{"names that Slack leaves out", []Channel{{ID: "C1"}, {ID: "C2"}, {ID: "C3", Archived: true}, {ID: "C4"}}, Synced{}, map[string]Channel{
+			{"names that Slack leaves out", []Channel{{ID: "C1"}, {ID: "C2"}, {ID: "C3", Archived: true}, {ID: "C4"}}, SyncResult{}, map[string]Channel{
 				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(3), KnownSince: hour(0)},
 			}},
-			{"nothing", nil, Synced{Left: 4}, map[string]Channel{
+			{"nothing", nil, SyncResult{Left: 4}, map[string]Channel{
 				"C1": {ID: "C1", Name: "uno", Refreshed: hour(3), KnownSince: hour(0)},
 				"C3": {ID: "C3", Name: "three", Archived: true, Refreshed: hour(3), KnownSince: hour(0)},
 			}},
-			{"nothing again", nil, Synced{}, map[string]Channel{"C1": {ID: "C1", Name: "uno", Refreshed: hour(3), KnownSince: hour(0)}}},
-			{"joined again", []Channel{{ID: "C1", Name: "uno"}, {ID: "C3", Name: "drei"}}, Synced{Joined: 2, Renamed: 1}, map[string]Channel{
+			{"nothing again", nil, SyncResult{}, map[string]Channel{"C1": {ID: "C1", Name: "uno", Refreshed: hour(3), KnownSince: hour(0)}}},
+			{"joined again", []Channel{{ID: "C1", Name: "uno"}, {ID: "C3", Name: "drei"}}, SyncResult{Joined: 2, Renamed: 1}, map[string]Channel{
 				"C1": {ID: "C1", Name: "uno", Member: true, Refreshed: hour(6), KnownSince: hour(6)},
 				"C3": {ID: "C3", Name: "drei", Member: true, Refreshed: hour(6), KnownSince: hour(6)},
 			}},
@@ -99,7 +99,7 @@ func TestSyncLeavesMarksAlone(t *testing.T) {
 		if _, err := db.post(t.Context(), channel, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.CaughtUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
+		if err := db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
 			t.Fatal(err)
 		}
 		db.sync(t)
@@ -137,7 +137,7 @@ func TestSyncsAtOnce(t *testing.T) {
 			}
 			return err
 		}))
-		if got := db.sync(t, listed...); got != (Synced{}) {
+		if got := db.sync(t, listed...); got != (SyncResult{}) {
 			t.Errorf("afterwards %+v is left to do", got)
 		}
 	})
@@ -156,10 +156,10 @@ func many(n int, name string) []Channel {
 func TestSyncOfMoreThanAStatementHolds(t *testing.T) {
 	db := migrated(t, sqliteURL(t))
 	const n = 33_000
-	if got := db.sync(t, many(n, "some")...); got != (Synced{Joined: n}) {
+	if got := db.sync(t, many(n, "some")...); got != (SyncResult{Joined: n}) {
 		t.Errorf("listed: %+v", got)
 	}
-	if got := db.sync(t); got != (Synced{Left: n}) {
+	if got := db.sync(t); got != (SyncResult{Left: n}) {
 		t.Errorf("left: %+v", got)
 	}
 }
@@ -234,7 +234,7 @@ func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
 		invited, renamed := began.Add(10*time.Second), began.Add(20*time.Second)
 		db.saveChannel(t, Channel{ID: "C2", Name: "two", Member: true, Refreshed: invited})
 		db.saveChannel(t, Channel{ID: "C3", Name: "iii", Refreshed: renamed}) // and left
-		if got := db.sync(t, Channel{ID: "C1", Name: "one", Refreshed: began}, Channel{ID: "C3", Name: "three", Refreshed: began}); got != (Synced{}) {
+		if got := db.sync(t, Channel{ID: "C1", Name: "one", Refreshed: began}, Channel{ID: "C3", Name: "three", Refreshed: began}); got != (SyncResult{}) {
 			t.Errorf("taken in: %+v", got)
 		}
 		if c := db.channel(t, "C2"); !c.Member || !c.KnownSince.Equal(invited) {
@@ -245,13 +245,13 @@ func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
 		}
 
 		db.clock.advance(9 * time.Minute)
-		if got := db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}); got != (Synced{}) {
+		if got := db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"}); got != (SyncResult{}) {
 			t.Errorf("the next: %+v", got)
 		}
 		if c := db.channel(t, "C2"); !c.Member || !c.KnownSince.Equal(invited) {
 			t.Errorf("what was said there since the invitation would not be answered: %+v", c)
 		}
-		if got := db.sync(t, Channel{ID: "C1", Name: "one"}); got != (Synced{Left: 1}) {
+		if got := db.sync(t, Channel{ID: "C1", Name: "one"}); got != (SyncResult{Left: 1}) {
 			t.Errorf("left: %+v", got)
 		}
 	})
@@ -384,7 +384,7 @@ func TestUnwatched(t *testing.T) {
 		db.saveChannel(t, Channel{ID: "C6", Refreshed: noon.Add(time.Minute)}) // that it was never in
 		want := func(after time.Duration, limit int, want ...string) {
 			t.Helper()
-			if got, err := db.Unwatched(t.Context(), team, noon.Add(after), limit); err != nil || !slices.Equal(got, want) {
+			if got, err := db.UnjoinedChannels(t.Context(), team, noon.Add(after), limit); err != nil || !slices.Equal(got, want) {
 				t.Errorf("asked before %v: %q, %v; want %q", after, got, err, want)
 			}
 		}
@@ -437,7 +437,7 @@ func TestCaughtUpNeverMovesBack(t *testing.T) {
 			{at(3), at(6), later.Add(time.Second), [2]string{at(3), at(6)}, later.Add(time.Second)},
 			{"", "", time.Time{}, [2]string{at(3), at(6)}, later.Add(time.Second)},
 		} {
-			if err := db.CaughtUp(t.Context(), team, channel, step.to, step.threadsTo, step.read); err != nil {
+			if err := db.AdvanceCatchUp(t.Context(), team, channel, step.to, step.threadsTo, step.read); err != nil {
 				t.Fatal(err)
 			}
 			got := db.channel(t, channel)
@@ -448,7 +448,7 @@ func TestCaughtUpNeverMovesBack(t *testing.T) {
 		if got := db.channel(t, "C2"); got.CaughtUpTo != "" || got.ThreadsCaughtUpTo != "" || !got.ThreadsRead.IsZero() {
 			t.Errorf("another channel: %+v", got)
 		}
-		if err := db.CaughtUp(t.Context(), team, "C9", at(1), "", noon); !errors.Is(err, ErrNotFound) {
+		if err := db.AdvanceCatchUp(t.Context(), team, "C9", at(1), "", noon); !errors.Is(err, ErrNotFound) {
 			t.Errorf("of an unknown channel: %v, want ErrNotFound", err)
 		}
 	})
@@ -462,10 +462,10 @@ func TestUnhandled(t *testing.T) {
 		}
 		read[1].ThreadTS = at(1)
 		db.store(t, said(at(2), ""))
-		if err := db.Remember(t.Context(), read); err != nil {
+		if err := db.SaveHistory(t.Context(), read); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Remember(t.Context(), []chat.Message{in("C2", said(at(6), ""))}); err != nil {
+		if err := db.SaveHistory(t.Context(), []chat.Message{in("C2", said(at(6), ""))}); err != nil {
 			t.Fatal(err)
 		}
 		unhandled := func(since int, after string, limit int) string {
@@ -499,7 +499,7 @@ func TestUnhandled(t *testing.T) {
 		gone := said(at(4), "")
 		gone.Deleted = true
 		db.store(t, said(at(3), at(1)), gone)
-		if err := db.Remember(t.Context(), read); err != nil {
+		if err := db.SaveHistory(t.Context(), read); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := unhandled(0, "", 10), "01 05 07 09 "; got != want {

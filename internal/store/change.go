@@ -37,8 +37,8 @@ type conversationRow struct {
 
 func (conversationRow) TableName() string { return "conversations" }
 
-// Waiting is a change that no signal has taken yet.
-type Waiting struct {
+// PendingChange is a change that no signal has taken yet.
+type PendingChange struct {
 	ID int64
 	conversation.Change
 	// Trace is the traceparent (W3C) of the request that brought it, or empty.
@@ -58,7 +58,7 @@ const (
 		WHERE conversations.claimed_us < ? OR conversations.claimed_by = excluded.claimed_by`
 )
 
-// Take leases a conversation to one relay until a time and returns the changes that
+// Claim leases a conversation to one relay until a time and returns the changes that
 // have yet to be relayed, in order of the messages' ts, and of their coming for the
 // same message. None come back, and nothing is leased, where nothing waits or another
 // relay is at work. A relay renews its own lease by taking again.
@@ -67,7 +67,7 @@ const (
 // It may have waited then for the relay that let go: what that one marked in the
 // meantime comes once more. That does no harm: the workflow remembers more changes
 // than a signal carries, and knows these.
-func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]Waiting, error) {
+func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]PendingChange, error) {
 	db := s.db.WithContext(ctx)
 	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
 	if s.sqlite != "" {
@@ -78,7 +78,7 @@ func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.T
 		if claimed.RowsAffected == 0 {
 			return nil, nil
 		}
-		return s.Waiting(ctx, workflowID, limit)
+		return s.PendingChanges(ctx, workflowID, limit)
 	}
 	var rows []changeRow
 	var answer string // one of none does not come: what is claimed has something waiting
@@ -92,9 +92,9 @@ func (s *Store) Take(ctx context.Context, workflowID, relay string, until time.T
 	return each(rows, changeRow.waiting), nil
 }
 
-// Waiting is the changes of a conversation that have yet to be relayed, as Take
+// PendingChanges is the changes of a conversation that have yet to be relayed, as Take
 // returns them, whoever is at work on it.
-func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Waiting, error) {
+func (s *Store) PendingChanges(ctx context.Context, workflowID string, limit int) ([]PendingChange, error) {
 	var rows []changeRow
 	if err := together(s.db.WithContext(ctx), query{waiting, []any{workflowID, limit}, &rows}); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
@@ -102,12 +102,12 @@ func (s *Store) Waiting(ctx context.Context, workflowID string, limit int) ([]Wa
 	return each(rows, changeRow.waiting), nil
 }
 
-func (r changeRow) waiting() Waiting {
-	return Waiting{ID: r.ID, Change: r.change(), Trace: r.Trace}
+func (r changeRow) waiting() PendingChange {
+	return PendingChange{ID: r.ID, Change: r.change(), Trace: r.Trace}
 }
 
-// Relayed marks changes as taken by a signal.
-func (s *Store) Relayed(ctx context.Context, ids []int64) error {
+// MarkRelayed marks changes as taken by a signal.
+func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
 	marked := s.db.WithContext(ctx).Model(&changeRow{}).Where(s.unflushed())
 	if s.sqlite != "" {
 		marked = marked.Where("id IN ?", ids)
@@ -141,8 +141,8 @@ func (s *Store) Release(ctx context.Context, workflowID, relay string) (more boo
 const channelOf = `CASE WHEN workflow_id LIKE 'thread/%'
 	THEN rtrim(substr(workflow_id, 8), '0123456789.') ELSE substr(workflow_id, 9) || '/' END`
 
-// Left is a conversation that has changes waiting.
-type Left struct {
+// BacklogItem is a conversation that has changes waiting.
+type BacklogItem struct {
 	WorkflowID string
 	// Addressed is set where somebody who addressed the bot is among what waits.
 	Addressed bool
@@ -156,8 +156,8 @@ type Left struct {
 //
 // It steps along the index from one conversation to the next: what it costs does not
 // depend on how much waits for each.
-func (s *Store) Backlog(ctx context.Context, limit int) ([]Left, error) {
-	var left []Left
+func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
+	var left []BacklogItem
 	err := s.db.WithContext(ctx).Raw(`
 		WITH RECURSIVE w(workflow_id) AS (
 			SELECT MIN(workflow_id) FROM changes WHERE relayed_us IS NULL

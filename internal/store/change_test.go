@@ -39,7 +39,7 @@ func TestWaitingIsInOrderOfTSThenOfComing(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("waiting: %q\nwant     %q", got, want)
 		}
-		first, err := db.Waiting(t.Context(), c.ID(), 2)
+		first, err := db.PendingChanges(t.Context(), c.ID(), 2)
 		if err != nil || len(first) != 2 || first[0].Change.ID() != want[0] {
 			t.Errorf("limit 2: %v, %v", first, err)
 		}
@@ -63,7 +63,7 @@ func TestRelayedChangesWaitNoMore(t *testing.T) {
 			t.Fatalf("waiting: %+v", w)
 		}
 		for range 2 {
-			if err := db.Relayed(t.Context(), []int64{w[0].ID}); err != nil {
+			if err := db.MarkRelayed(t.Context(), []int64{w[0].ID}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestRelayedChangesWaitNoMore(t *testing.T) {
 // take takes what waits for a conversation, for 30 seconds, and returns the changes' ids.
 func (db database) take(t *testing.T, c chat.Conversation, relay string) (ids []int64) {
 	t.Helper()
-	taken, err := db.Take(t.Context(), c.ID(), relay, db.clock.now().Add(30*time.Second), 100)
+	taken, err := db.Claim(t.Context(), c.ID(), relay, db.clock.now().Add(30*time.Second), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestTakeBringsWhatWaits(t *testing.T) {
 		if len(want) != 3 || want[2].Change != later || want[2].Trace != "00-1-2-01" {
 			t.Fatalf("waiting: %+v", want)
 		}
-		got, err := db.Take(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 5)
+		got, err := db.Claim(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 5)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("taken %+v, %v\nwant  %+v", got, err, want)
 		}
-		if got, err := db.Take(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 2); err != nil || !slices.Equal(got, want[:2]) {
+		if got, err := db.Claim(t.Context(), of(m).ID(), "a", noon.Add(time.Minute), 2); err != nil || !slices.Equal(got, want[:2]) {
 			t.Errorf("taken %+v, %v\nwant  the first two", got, err)
 		}
 	})
@@ -159,7 +159,7 @@ func TestNothingIsTakenWhereNothingWaits(t *testing.T) {
 		db.release(t, of(m), "a", false)
 		db.record(t, m, keep(m, conversation.Edited))
 		ids := db.take(t, of(m), "a")
-		if err := db.Relayed(t.Context(), ids); len(ids) != 1 || err != nil {
+		if err := db.MarkRelayed(t.Context(), ids); len(ids) != 1 || err != nil {
 			t.Fatal(ids, err)
 		}
 		db.release(t, of(m), "a", false)
@@ -188,11 +188,11 @@ func TestReleaseTellsOfWhatHasCome(t *testing.T) {
 		if got := db.take(t, of(m), "b"); got != nil {
 			t.Errorf("taken %v from another relay", got)
 		}
-		if err := db.Relayed(t.Context(), ids); err != nil {
+		if err := db.MarkRelayed(t.Context(), ids); err != nil {
 			t.Fatal(err)
 		}
 		db.release(t, of(m), "a", true)
-		if err := db.Relayed(t.Context(), db.take(t, of(m), "b")); err != nil {
+		if err := db.MarkRelayed(t.Context(), db.take(t, of(m), "b")); err != nil {
 			t.Fatal(err)
 		}
 		db.release(t, of(m), "b", false) // whatever waits elsewhere
@@ -208,7 +208,7 @@ func TestOfRacingRelaysOneTakes(t *testing.T) {
 		for round := range 10 { // the first makes the conversation's row
 			var won atomic.Int32
 			noErrors(t, atOnce(8, func(i int) error {
-				taken, err := []*Store{db.Store, other}[i%2].Take(t.Context(), of(m).ID(), fmt.Sprint(round, i), db.clock.now().Add(time.Second), 5)
+				taken, err := []*Store{db.Store, other}[i%2].Claim(t.Context(), of(m).ID(), fmt.Sprint(round, i), db.clock.now().Add(time.Second), 5)
 				if len(taken) > 0 {
 					won.Add(1)
 				}
@@ -268,7 +268,7 @@ func TestBacklog(t *testing.T) {
 		}
 		for _, m := range []chat.Message{late, early} {
 			for _, w := range db.waiting(t, of(m)) {
-				if err := db.Relayed(t.Context(), []int64{w.ID}); err != nil {
+				if err := db.MarkRelayed(t.Context(), []int64{w.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -281,7 +281,7 @@ func TestBacklog(t *testing.T) {
 }
 
 // leftIn is the workflow ids of what is left.
-func leftIn(left []Left) (ids []string) {
+func leftIn(left []BacklogItem) (ids []string) {
 	for _, l := range left {
 		ids = append(ids, l.WorkflowID)
 	}
@@ -307,7 +307,7 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 		storm = append(storm, add("C1", "", conversation.Said)) // its top level is of the same channel
 		other, next := add("C10", at(200), conversation.Said), add("C10", at(201), conversation.Said)
 		third := add("C2", "", conversation.Said)
-		waiting := func(id string) []Waiting {
+		waiting := func(id string) []PendingChange {
 			t.Helper()
 			c, err := chat.ParseConversation(id)
 			if err != nil {
@@ -322,7 +322,7 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 				t.Errorf("backlog %v, %v\nwant    %v", left, err, want)
 			}
 			for _, l := range left {
-				if want := slices.ContainsFunc(waiting(l.WorkflowID), func(w Waiting) bool { return w.Kind == conversation.Addressed }); l.Addressed != want {
+				if want := slices.ContainsFunc(waiting(l.WorkflowID), func(w PendingChange) bool { return w.Kind == conversation.Addressed }); l.Addressed != want {
 					t.Errorf("%+v, want addressed: %v", l, want)
 				}
 			}
@@ -336,7 +336,7 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 		look(8, asked, late, other, third, again, next, storm[0], storm[1])
 		add("C10", at(201), conversation.Addressed) // who talked before
 		look(5, next, asked, late, third, again)
-		if err := db.Relayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
+		if err := db.MarkRelayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
 			t.Fatal(err)
 		}
 		look(4, next, again, late, third)

@@ -83,7 +83,7 @@ func TestChannels(t *testing.T) {
 func TestSaveChannelLeavesWhatItIsNotTold(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.saveChannel(t, Channel{ID: channel, Name: "general", Refreshed: noon})
-		if err := db.CaughtUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
+		if err := db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
 			t.Fatal(err)
 		}
 		db.saveChannel(t, Channel{ID: channel, Member: true, KnownSince: noon.Add(time.Hour), CaughtUpTo: at(9), Refreshed: noon.Add(time.Hour)})
@@ -142,7 +142,7 @@ func TestKnownSince(t *testing.T) {
 				if _, err := db.post(t.Context(), channel, time.Second); err != nil {
 					t.Fatal(err)
 				}
-				if err := db.Remember(t.Context(), []chat.Message{said(at(2), "")}); err != nil {
+				if err := db.SaveHistory(t.Context(), []chat.Message{said(at(2), "")}); err != nil {
 					t.Fatal(err)
 				}
 				test.save(t, db, Channel{ID: channel, Refreshed: hour})
@@ -330,10 +330,10 @@ func TestMostMessagesLeaveTheChannelAlone(t *testing.T) {
 			if _, err := db.Record(ctx, gone, keep(gone)); err != nil {
 				return err
 			}
-			if err := db.Remember(ctx, []chat.Message{said(at(20), ""), said(at(59), at(1))}); err != nil {
+			if err := db.SaveHistory(ctx, []chat.Message{said(at(20), ""), said(at(59), at(1))}); err != nil {
 				return err
 			}
-			return db.Posted(ctx, parts("r", "text")[0], said(at(30), ""))
+			return db.MarkPosted(ctx, parts("r", "text")[0], said(at(30), ""))
 		})
 		db.store(t, said(at(60), ""))
 		if got := db.count(t, "channels", "active_us = ?", micros(chat.Time(at(60)))); got != 1 {

@@ -150,9 +150,9 @@ func (db database) known(t *testing.T, m chat.Message) Known {
 	return got
 }
 
-func (db database) waiting(t *testing.T, c chat.Conversation) []Waiting {
+func (db database) waiting(t *testing.T, c chat.Conversation) []PendingChange {
 	t.Helper()
-	w, err := db.Waiting(t.Context(), c.ID(), 100)
+	w, err := db.PendingChanges(t.Context(), c.ID(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestPoolIsAsLargeAsTheURLSays(t *testing.T) {
 	s := migrated(t, with(url, "pool_max_conns=4"))
 	noErrors(t, atOnce(40, func(n int) error { // each of them in a transaction
 		if n%2 == 0 {
-			return s.Remember(t.Context(), []chat.Message{said(at(n), "")})
+			return s.SaveHistory(t.Context(), []chat.Message{said(at(n), "")})
 		}
 		_, err := s.Record(t.Context(), said(at(n), ""), keep(said(at(n), "")))
 		return err

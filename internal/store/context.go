@@ -9,8 +9,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Reading says what is read as the context of a conversation.
-type Reading struct {
+// ContextRequest says what is read as the context of a conversation.
+type ContextRequest struct {
 	Conversation chat.Conversation
 	// Messages is how many of the newest messages of the conversation are read, Around how
 	// many of its channel, threads included.
@@ -47,7 +47,7 @@ type Context struct {
 }
 
 // Context reads what there is for a conversation.
-func (s *Store) Context(ctx context.Context, r Reading) (Context, error) {
+func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) {
 	c := r.Conversation
 	var said []messageRow
 	var counted []struct {
@@ -115,7 +115,7 @@ type earlierRow struct {
 // earlier asks for Context.Earlier, in no order. Nothing is counted: there may be as many
 // threads as messages. What is newer than the oldest message around is read, whatever thread
 // it is in; what is older is not, but for the parents of threads.
-func (s *Store) earlier(r Reading, into *[]earlierRow) query {
+func (s *Store) earlier(r ContextRequest, into *[]earlierRow) query {
 	c := r.Conversation
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
@@ -137,7 +137,7 @@ func (s *Store) earlier(r Reading, into *[]earlierRow) query {
 
 // recent asks for Context.Messages. The numbers stand in the statement itself: Postgres,
 // which is to plan it once, would take a parameter for a tenth of the channel.
-func (s *Store) recent(r Reading, into *[]messageRow) query {
+func (s *Store) recent(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
 	parents := s.in("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
 	channel := []any{c.Team, c.Channel}

@@ -14,7 +14,7 @@ import (
 // and all else.
 func (db database) context(t *testing.T, c chat.Conversation, limit int) Context {
 	t.Helper()
-	read, err := db.Context(t.Context(), Reading{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100, Named: 100})
+	read, err := db.Context(t.Context(), ContextRequest{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100, Named: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestEarlierMessagesAroundAConversation(t *testing.T) {
 			{"nothing around", thread(1), 10, 0, nil, 0},
 			{"another channel", chat.Conversation{Team: team, Channel: "C2"}, 1, 1, nil, 0},
 		} {
-			got, err := db.Context(t.Context(), Reading{Conversation: test.c, Messages: test.own, Around: test.limit})
+			got, err := db.Context(t.Context(), ContextRequest{Conversation: test.c, Messages: test.own, Around: test.limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestThreadMemories(t *testing.T) {
 		}
 		db.remember(t, noon, theChannel, chat.Scope{Team: team, Channel: "C2", Thread: at(9)})
 		db.remember(t, noon, thread(1))
-		db.save(t, Remembered{Scope: thread(2), Short: Withdraw, Read: noon})
+		db.save(t, MemoryUpdate{Scope: thread(2), Short: ClearMemory, Read: noon})
 		db.draft(t, thread(5), chat.ShortTerm, "draft", Cursor{})
 		for _, test := range []struct {
 			since  int // minutes
@@ -150,7 +150,7 @@ func TestThreadMemories(t *testing.T) {
 			{0, 2, []int{1, 3}, 1},
 			{0, 1, []int{1}, 2},
 		} {
-			got, err := db.Context(t.Context(), Reading{
+			got, err := db.Context(t.Context(), ContextRequest{
 				Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Duration(test.since) * time.Minute), Threads: test.most,
 			})
 			want := map[string]string{}
@@ -168,11 +168,11 @@ func TestThreadMemories(t *testing.T) {
 func TestThreadMemoriesOfAClockAhead(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Newest: noon, Count: 1}
-		if err := db.PutDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
+		if err := db.SaveDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {
 			t.Fatal(err)
 		}
-		db.save(t, Remembered{Scope: aThread, Short: Renew, Cursor: c, Read: noon})
-		got, err := db.Context(t.Context(), Reading{Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Hour), Threads: 1})
+		db.save(t, MemoryUpdate{Scope: aThread, Short: PromoteDraft, Cursor: c, Read: noon})
+		got, err := db.Context(t.Context(), ContextRequest{Conversation: chat.Conversation(theChannel), Remembered: noon.Add(time.Hour), Threads: 1})
 		if err != nil || got.Threads[at(1)] != "ahead" {
 			t.Errorf("got %v, %v", got.Threads, err)
 		}

@@ -71,9 +71,9 @@ func looked(scope string) string {
 	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}", scope)
 }
 
-// Look is the cursor of a scope as it is now, counted from since on (a thread is
+// CurrentCursor is the cursor of a scope as it is now, counted from since on (a thread is
 // always counted whole; the workspace ignores it).
-func (s *Store) Look(ctx context.Context, scope chat.Scope, since time.Time) (Cursor, error) {
+func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.Time) (Cursor, error) {
 	db := s.db.WithContext(ctx)
 	var query *gorm.DB
 	var from int64
@@ -201,11 +201,11 @@ type Said struct {
 	Stored time.Time
 }
 
-// SaidSince is the messages of a channel, threads included, sent since a time, the
+// ChannelMemoryInput is the messages of a channel, threads included, sent since a time, the
 // newest limit of them, and the parents of their threads, in no order; deleted ones, and
 // what was forgotten, are left out. omitted is how many earlier ones there are, up to
 // chat.CountAtMost.
-func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.Time, limit int) (said []Said, omitted int, err error) {
+func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (said []Said, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	c := chat.Conversation{Team: team, Channel: channel}
 	lost, err := forgotten(db, team, channel)
@@ -244,10 +244,10 @@ func (s *Store) SaidSince(ctx context.Context, team, channel string, since time.
 	return said, omitted, nil
 }
 
-// SaidIn is the newest replies of a thread for its memory, at most limit, and its parent,
+// ThreadMemoryInput is the newest replies of a thread for its memory, at most limit, and its parent,
 // in no order; deleted ones, and what was forgotten, are left out. omitted is how many
 // earlier replies there are, up to chat.CountAtMost.
-func (s *Store) SaidIn(ctx context.Context, thread chat.Scope, limit int) (said []chat.Message, omitted int, err error) {
+func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (said []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	lost, err := forgotten(db, thread.Team, thread.Channel)
 	if err != nil {

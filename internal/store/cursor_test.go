@@ -64,7 +64,7 @@ func TestLookOfTheWorkspace(t *testing.T) {
 		look("a channel left", made, 2)
 		db.draft(t, public, chat.ShortTerm, "draft", Cursor{})
 		look("a draft", made, 2)
-		db.save(t, Remembered{Scope: public, Short: Withdraw, Read: noon})
+		db.save(t, MemoryUpdate{Scope: public, Short: ClearMemory, Read: noon})
 		look("a memory withdrawn", made, 1)
 		db.remember(t, noon, public)
 		look("made anew", db.clock.now(), 2)
@@ -202,7 +202,7 @@ func (w *world) step(t *testing.T, late bool) string {
 		}
 	case 2:
 		if m := pick(there); m != nil {
-			if err := w.Remember(t.Context(), []chat.Message{*m}); err != nil {
+			if err := w.SaveHistory(t.Context(), []chat.Message{*m}); err != nil {
 				t.Fatal(err)
 			}
 			w.store(t, *m)
@@ -230,7 +230,7 @@ func (w *world) step(t *testing.T, late bool) string {
 	w.messages = append(w.messages, m)
 	slices.SortFunc(w.messages, func(a, b chat.Message) int { return strings.Compare(a.TS, b.TS) })
 	if w.rand.IntN(2) == 0 {
-		if err := w.Remember(t.Context(), []chat.Message{m}); err != nil {
+		if err := w.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
 			t.Fatal(err)
 		}
 		return fmt.Sprint(what, " from history ", m.TS, " in ", of(m).ID())
@@ -318,7 +318,7 @@ func TestOldThreadsAreLookedAtWhileRecalled(t *testing.T) {
 				t.Errorf("recalled since %v: %v, %v; want %d", recalled, got, err, want)
 			}
 		}
-		db.save(t, Remembered{Scope: aThread, Short: Withdraw, Cursor: db.look(t, aThread, noon), Read: noon})
+		db.save(t, MemoryUpdate{Scope: aThread, Short: ClearMemory, Cursor: db.look(t, aThread, noon), Read: noon})
 		if got, err := db.ChangedThreads(t.Context(), team, noon, noon, chat.Scope{}, 10); err != nil || len(got) != 0 {
 			t.Errorf("once it is withdrawn: %v, %v", got, err)
 		}
@@ -344,7 +344,7 @@ func TestSaidSince(t *testing.T) {
 			{0, 2, "02 05 06 ", 3},
 			{3, 4, "01 02 03 04 05 06 ", 0},
 		} {
-			said, omitted, err := db.SaidSince(t.Context(), team, channel, noon.Add(time.Duration(test.since)*time.Second), test.limit)
+			said, omitted, err := db.ChannelMemoryInput(t.Context(), team, channel, noon.Add(time.Duration(test.since)*time.Second), test.limit)
 			var all []chat.Message
 			for _, m := range said {
 				all = append(all, m.Message)
@@ -364,7 +364,7 @@ func TestStoredIsTheTimeOfNews(t *testing.T) {
 		m := said(at(1), "")
 		remember := func() {
 			t.Helper()
-			if err := db.Remember(t.Context(), []chat.Message{m}); err != nil {
+			if err := db.SaveHistory(t.Context(), []chat.Message{m}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -387,7 +387,7 @@ func TestStoredIsTheTimeOfNews(t *testing.T) {
 				want = db.clock.now()
 			}
 			step.run()
-			got, _, err := db.SaidSince(t.Context(), team, channel, noon, 1)
+			got, _, err := db.ChannelMemoryInput(t.Context(), team, channel, noon, 1)
 			if err != nil || len(got) != 1 || got[0].Stored != want {
 				t.Errorf("step %d: %+v, %v; want it stored at %v", i, got, err, want)
 			}
@@ -414,8 +414,8 @@ func TestCountsAreBounded(t *testing.T) {
 			if omitted := db.context(t, top, 3).Omitted; omitted != step.omitted {
 				t.Errorf("a context omits %d, want %d", omitted, step.omitted)
 			}
-			if _, omitted, err := db.SaidSince(t.Context(), team, channel, noon, 3); err != nil || omitted != step.omitted {
-				t.Errorf("SaidSince omits %d, %v; want %d", omitted, err, step.omitted)
+			if _, omitted, err := db.ChannelMemoryInput(t.Context(), team, channel, noon, 3); err != nil || omitted != step.omitted {
+				t.Errorf("ChannelMemoryInput omits %d, %v; want %d", omitted, err, step.omitted)
 			}
 		}
 	})

@@ -52,8 +52,8 @@ type Names struct {
 	Users map[string]User
 	// Channels is the names of those that the reader may know.
 	Channels map[string]string
-	// Described is when Slack was last asked about each of the channels, of all that it was asked about.
-	Described map[string]time.Time
+	// Refreshed is when Slack was last asked about each of the channels, of all that it was asked about.
+	Refreshed map[string]time.Time
 	// Private is those that are known not to be for everybody; of some only events have told it.
 	Private map[string]bool
 }
@@ -77,14 +77,14 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	}
 	n := Names{
 		Users: usersOf(people), Channels: make(map[string]string, len(places)),
-		Described: make(map[string]time.Time, len(places)), Private: make(map[string]bool, len(places)),
+		Refreshed: make(map[string]time.Time, len(places)), Private: make(map[string]bool, len(places)),
 	}
 	for _, p := range places {
 		if p.Name != "" {
 			n.Channels[p.ChannelID] = p.Name
 		}
 		if p.RefreshedUS != 0 {
-			n.Described[p.ChannelID] = instant(p.RefreshedUS)
+			n.Refreshed[p.ChannelID] = instant(p.RefreshedUS)
 		}
 		if p.Private {
 			n.Private[p.ChannelID] = true

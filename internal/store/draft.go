@@ -29,11 +29,11 @@ func (s *Store) Draft(ctx context.Context, scope chat.Scope, term chat.Term, c C
 
 var errEmpty = errors.New("the text is empty")
 
-// PutDraft keeps a memory that is not in force yet, in place of the scope's earlier
+// SaveDraft keeps a memory that is not in force yet, in place of the scope's earlier
 // draft of the term. Its Version and ID are ignored, and a Made that is zero is now;
 // Text must not be empty. If an order has been given since the cursor was taken, nothing
 // is kept and the error is ErrOverruled.
-func (s *Store) PutDraft(ctx context.Context, m Memory, c Cursor) error {
+func (s *Store) SaveDraft(ctx context.Context, m Memory, c Cursor) error {
 	err := s.putDraft(ctx, m, c)
 	if err != nil {
 		return fmt.Errorf("keep draft of the %s memory of %s: %w", m.Term, m.Scope, err)
@@ -89,23 +89,23 @@ func stillWanted(tx *gorm.DB, scope chat.Scope, c Cursor) error {
 	return err
 }
 
-// Fate is what becomes of a term in Remembered; the zero value is Keep.
-type Fate string
+// MemoryAction is what becomes of a term in Remembered; the zero value is Keep.
+type MemoryAction string
 
 // The fates.
 const (
-	// Keep leaves what is in force.
-	Keep Fate = "keep"
-	// Renew puts the draft in force.
-	Renew Fate = "renew"
-	// Withdraw leaves nothing in force; the versions stay.
-	Withdraw Fate = "withdraw"
+	// KeepMemory leaves what is in force.
+	KeepMemory MemoryAction = "keep"
+	// PromoteDraft puts the draft in force.
+	PromoteDraft MemoryAction = "renew"
+	// ClearMemory leaves nothing in force; the versions stay.
+	ClearMemory MemoryAction = "withdraw"
 )
 
-// Remembered says how a scope has been remembered.
-type Remembered struct {
+// MemoryUpdate says how a scope has been remembered.
+type MemoryUpdate struct {
 	Scope       chat.Scope
-	Long, Short Fate
+	Long, Short MemoryAction
 	Cursor      Cursor
 	// Read is when the reading of the messages began.
 	Read time.Time
@@ -117,7 +117,7 @@ type Remembered struct {
 // the scope has this cursor already: then another worker was first, and all is done.
 // If an order has been given since the cursor was taken, nothing is changed and the error
 // is ErrOverruled.
-func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
+func (s *Store) SaveMemories(ctx context.Context, r MemoryUpdate) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
 	if err != nil {
 		return fmt.Errorf("save memories of %s: %w", r.Scope, err)
@@ -125,7 +125,7 @@ func (s *Store) SaveMemories(ctx context.Context, r Remembered) error {
 	return nil
 }
 
-func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
+func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	if err := s.hold(tx, r.Scope); err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
 	}
 	terms := []struct {
 		chat.Term
-		fate    Fate
+		fate    MemoryAction
 		inForce **int64
 	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}}
 	// All drafts or none: one of them may be there though another worker was first.
 	for _, term := range terms {
-		if _, ok := drafts[term.Term]; term.fate != Renew || ok {
+		if _, ok := drafts[term.Term]; term.fate != PromoteDraft || ok {
 			continue
 		}
 		if created.RowsAffected == 0 && row.cursor() == r.Cursor.stored() {
@@ -167,10 +167,10 @@ func (s *Store) saveMemories(tx *gorm.DB, r Remembered) error {
 	updated := max(s.nowMicros(), stamp(r.Read))
 	for _, term := range terms {
 		switch term.fate {
-		case Keep, "":
-		case Withdraw:
+		case KeepMemory, "":
+		case ClearMemory:
 			*term.inForce = nil
-		case Renew:
+		case PromoteDraft:
 			draft := drafts[term.Term]
 			if err := promote(tx, r.Scope, draft); err != nil {
 				return err

@@ -9,8 +9,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Matter is what there is to decide on: whether, or what, to answer to a message.
-type Matter struct {
+// FactsRequest is what there is to decide on: whether, or what, to answer to a message.
+type FactsRequest struct {
 	Conversation chat.Conversation
 	Trigger      string // ts
 	// Decision and Reply are the keys that the ledger and the outbox have for it.
@@ -63,7 +63,7 @@ type Facts struct {
 const late = time.Minute
 
 // Facts reads what is known of a matter.
-func (s *Store) Facts(ctx context.Context, m Matter) (Facts, error) {
+func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	c := m.Conversation
 	var decisions []Decision
 	var parts []struct {

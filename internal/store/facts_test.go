@@ -13,7 +13,7 @@ import (
 // decision run/1 and the outbox the reply r.
 func (db database) facts(t *testing.T, c chat.Conversation, ts string, since time.Time) Facts {
 	t.Helper()
-	f, err := db.Facts(t.Context(), Matter{Conversation: c, Trigger: ts, Decision: "run/1", Reply: "r", Since: since})
+	f, err := db.Facts(t.Context(), FactsRequest{Conversation: c, Trigger: ts, Decision: "run/1", Reply: "r", Since: since})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFacts(t *testing.T) {
 			if call.Scope.Channel == "" {
 				call.Scope.Channel = channel
 			}
-			if err := db.PutCall(t.Context(), call); err != nil {
+			if err := db.SaveCall(t.Context(), call); err != nil {
 				t.Fatal(i, err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestFacts(t *testing.T) {
 			t.Error("nobody knows that the reply has begun to be posted")
 		}
 		elsewhere := chat.Conversation{Team: "T2", Channel: channel}
-		if got, err := db.Facts(t.Context(), Matter{Conversation: elsewhere, Trigger: root.TS, Since: noon}); err != nil || !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}}) {
+		if got, err := db.Facts(t.Context(), FactsRequest{Conversation: elsewhere, Trigger: root.TS, Since: noon}); err != nil || !reflect.DeepEqual(got, Facts{Tail: []chat.Message{}}) {
 			t.Errorf("of another workspace: %+v, %v", got, err)
 		}
 		gone := asked
@@ -99,7 +99,7 @@ func TestFactsOfWhatIsSaidAside(t *testing.T) {
 		}
 		aside := func(oldest string) string {
 			t.Helper()
-			f, err := db.Facts(t.Context(), Matter{Conversation: of(asked), Trigger: asked.TS, Decision: "run/1", Oldest: oldest})
+			f, err := db.Facts(t.Context(), FactsRequest{Conversation: of(asked), Trigger: asked.TS, Decision: "run/1", Oldest: oldest})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestFactsOfSilence(t *testing.T) {
 			{thread.Top(), noon, noon, hour, noon},
 			{thread.Top(), time.Time{}, time.Time{}, hour, time.Time{}},
 		} {
-			if err := db.Obey(t.Context(), Order{ID: fmt.Sprint(i), Scope: chat.Scope(step.of), Kind: "snooze", By: "cli:carol", Until: step.until}); err != nil {
+			if err := db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(i), Scope: chat.Scope(step.of), Kind: "snooze", By: "cli:carol", Until: step.until}); err != nil {
 				t.Fatal(err)
 			}
 			for c, want := range map[chat.Conversation]time.Time{thread.Top(): step.top, thread: step.thread, other: step.other} {
@@ -223,7 +223,7 @@ func TestSawOfTheNewestMessage(t *testing.T) {
 		}
 		own := said(at(5), "")
 		own.Own = true
-		if err := db.Posted(t.Context(), db.compose(t, parts("r", "text"))[0], own); err != nil {
+		if err := db.MarkPosted(t.Context(), db.compose(t, parts("r", "text"))[0], own); err != nil {
 			t.Fatal(err)
 		}
 		db.store(t, in("C2", own)) // which is another message

@@ -17,12 +17,12 @@ import (
 // make makes a memory of a scope and puts it in force, as the memory run does.
 func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string, sources ...string) Memory {
 	t.Helper()
-	r := Remembered{Scope: s, Cursor: db.look(t, s, time.Time{}), Read: db.clock.now()}
-	if err := db.PutDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor); err != nil {
+	r := MemoryUpdate{Scope: s, Cursor: db.look(t, s, time.Time{}), Read: db.clock.now()}
+	if err := db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor); err != nil {
 		t.Fatal(err)
 	}
-	if r.Short = Renew; term == chat.LongTerm {
-		r.Long, r.Short = Renew, Keep
+	if r.Short = PromoteDraft; term == chat.LongTerm {
+		r.Long, r.Short = PromoteDraft, KeepMemory
 	}
 	db.save(t, r)
 	standing := db.standing(t, s)
@@ -35,7 +35,7 @@ func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string,
 // texts is the texts of all versions of a term, the oldest first.
 func (db database) texts(t *testing.T, s chat.Scope, term chat.Term) (texts []string) {
 	t.Helper()
-	versions, err := db.Memories(t.Context(), s, term, 100)
+	versions, err := db.MemoryVersions(t.Context(), s, term, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (db database) texts(t *testing.T, s chat.Scope, term chat.Term) (texts []st
 // knows is the ts that a memory of the channel would be made of, in order.
 func (db database) knows(t *testing.T) (ts []string) {
 	t.Helper()
-	said, omitted, err := db.SaidSince(t.Context(), team, channel, time.Time{}, 100)
+	said, omitted, err := db.ChannelMemoryInput(t.Context(), team, channel, time.Time{}, 100)
 	if err != nil || omitted != 0 {
 		t.Fatal(omitted, err)
 	}
@@ -89,7 +89,7 @@ func (db database) remembering(t *testing.T) (thread, other chat.Scope) {
 func TestForgetAChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		thread, other := db.remembering(t)
-		if err := db.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.look(t, theChannel, noon)); err != nil {
+		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.look(t, theChannel, noon)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.Forget(t.Context(), theChannel, operator, "o1")
@@ -118,7 +118,7 @@ func TestForgetAChannel(t *testing.T) {
 		if got, want := db.texts(t, other, chat.LongTerm), []string{"other 1", "other 2"}; !slices.Equal(got, want) {
 			t.Errorf("the other channel: %q, want %q", got, want)
 		}
-		versions, err := db.Memories(t.Context(), theChannel, chat.LongTerm, 1)
+		versions, err := db.MemoryVersions(t.Context(), theChannel, chat.LongTerm, 1)
 		if m := versions[0]; err != nil || m.ForgottenBy != operator || !m.Forgotten.Equal(db.clock.now()) || len(m.Sources) != 3 || m.Made.IsZero() {
 			t.Errorf("what is left of a version: %+v, %v", m, err)
 		}
@@ -140,7 +140,7 @@ func TestForgetAChannel(t *testing.T) {
 		if got, want := db.knows(t), []string{fresh.TS}; !slices.Equal(got, want) {
 			t.Errorf("memory would be made of %v, want %v", got, want)
 		}
-		if said, omitted, err := db.SaidIn(t.Context(), thread, 10); err != nil || omitted != 0 || len(said) != 1 || said[0].TS != fresh.TS {
+		if said, omitted, err := db.ThreadMemoryInput(t.Context(), thread, 10); err != nil || omitted != 0 || len(said) != 1 || said[0].TS != fresh.TS {
 			t.Errorf("the thread's: %v, %d, %v", said, omitted, err)
 		}
 		// Carried out once.
@@ -222,7 +222,7 @@ func TestForgetAThreadOrMessages(t *testing.T) {
 				if !standing.Read.IsZero() || standing.Cursor.Since.After(root.Time()) {
 					t.Errorf("the channel stands as %+v", standing)
 				}
-				if said, _, err := db.SaidIn(t.Context(), thread, 10); err != nil || len(said) != 0 {
+				if said, _, err := db.ThreadMemoryInput(t.Context(), thread, 10); err != nil || len(said) != 0 {
 					t.Errorf("the thread's: %v, %v", said, err)
 				}
 				changed, err := db.ChangedThreads(t.Context(), team, noon, noon, chat.Scope{}, 10)
@@ -291,7 +291,7 @@ func TestMemoryUnderWayIsOverruled(t *testing.T) {
 				for _, drafted := range []bool{false, true} {
 					n++
 					c := db.look(t, s, noon)
-					draft := func() error { return db.PutDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: "old"}, c) }
+					draft := func() error { return db.SaveDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: "old"}, c) }
 					if drafted {
 						if err := draft(); err != nil {
 							t.Fatal(err)
@@ -307,7 +307,7 @@ func TestMemoryUnderWayIsOverruled(t *testing.T) {
 					if err := draft(); !errors.Is(err, want) {
 						t.Errorf("%s while %s is remembered: the draft: %v", name, s, err)
 					}
-					if err := db.SaveMemories(t.Context(), Remembered{Scope: s, Short: Renew, Cursor: c, Read: noon}); !errors.Is(err, want) {
+					if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, want) {
 						t.Errorf("%s while %s is remembered: %v", name, s, err)
 					}
 					if n := db.count(t, "memories", "text = 'old' AND channel_id <> 'C2'"); n != 0 {
@@ -334,12 +334,12 @@ func TestForgetAndRememberAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		var done atomic.Int32
 		remember := func(s chat.Scope) {
-			c, err := db.Look(t.Context(), s, noon)
+			c, err := db.CurrentCursor(t.Context(), s, noon)
 			if err == nil {
-				err = db.PutDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: c.Ordered.String(), Sources: []string{"C1/1"}}, c)
+				err = db.SaveDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: c.Ordered.String(), Sources: []string{"C1/1"}}, c)
 			}
 			if err == nil {
-				err = db.SaveMemories(t.Context(), Remembered{Scope: s, Short: Renew, Cursor: c, Read: noon})
+				err = db.SaveMemories(t.Context(), MemoryUpdate{Scope: s, Short: PromoteDraft, Cursor: c, Read: noon})
 			}
 			if err != nil && !errors.Is(err, ErrOverruled) {
 				t.Error(err)

@@ -100,7 +100,7 @@ func TestAnswered(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		check := func(ts string, begun, posted bool, when string) {
 			t.Helper()
-			b, p, err := db.Answered(t.Context(), team, channel, ts)
+			b, p, err := db.ReplyProgress(t.Context(), team, channel, ts)
 			if err != nil || b != begun || p != posted {
 				t.Errorf("%s: begun %v, posted %v, %v; want %v, %v", when, b, p, err, begun, posted)
 			}
@@ -114,7 +114,7 @@ func TestAnswered(t *testing.T) {
 		p.State = Composed
 		db.begin(t, p, time.Minute, true, "first")
 		check(at(1), true, false, "being sent")
-		if err := db.Posted(t.Context(), p, chat.Message{Team: team, Channel: channel, TS: at(2), Own: true}); err != nil {
+		if err := db.MarkPosted(t.Context(), p, chat.Message{Team: team, Channel: channel, TS: at(2), Own: true}); err != nil {
 			t.Fatal(err)
 		}
 		check(at(1), true, true, "sent")

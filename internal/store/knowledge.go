@@ -149,11 +149,11 @@ func SourceChannel(source string) string {
 	return channel
 }
 
-// Workspace is the memories of the workspace as a reader in a channel, or with here empty
+// WorkspaceMemories is the memories of the workspace as a reader in a channel, or with here empty
 // everybody, may know them; nil where there is none. A memory that was made when a channel
 // was public is not told any more, but in that channel, once it is private. Where people of
 // other companies are there is none.
-func (s *Store) Workspace(ctx context.Context, team, here string) (long, short *Memory, err error) {
+func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
 	if err := together(s.db.WithContext(ctx), ofWorkspace(team, here, "m.sources", &rows)); err != nil {
 		return nil, nil, fmt.Errorf("read memory of workspace %s: %w", team, err)

@@ -98,7 +98,7 @@ func TestVisibility(t *testing.T) {
 			}
 
 			if here != "" {
-				read, err := db.Context(t.Context(), Reading{
+				read, err := db.Context(t.Context(), ContextRequest{
 					Conversation: chat.Conversation{Team: team, Channel: here}, Messages: 100, Around: 100, Active: noon.Add(-time.Hour), Channels: 100, Threads: 100, Named: 100,
 				})
 				if err != nil || len(read.Threads) != 1 || !strings.Contains(fmt.Sprint(read.Threads), "thread "+here+"/") {
@@ -181,11 +181,11 @@ func TestKnowledge(t *testing.T) {
 		db.draft(t, scope("C2"), chat.LongTerm, "draft", Cursor{})
 		c := db.look(t, scope("C3"), noon)
 		db.draft(t, scope("C3"), chat.ShortTerm, "superseded", c)
-		db.save(t, Remembered{Scope: scope("C3"), Short: Renew, Cursor: c, Read: noon})
+		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
 		db.clock.advance(time.Minute)
 		c.Count++
 		db.draft(t, scope("C3"), chat.ShortTerm, "in force", c)
-		db.save(t, Remembered{Scope: scope("C3"), Short: Renew, Cursor: c, Read: noon})
+		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
 
 		after := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 		for _, test := range []struct {
@@ -295,17 +295,17 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 		active("one came late", 500)
 		db.store(t, said(at(559), ""))
 		active("within the minute", 559)
-		if err := db.Remember(t.Context(), []chat.Message{said(at(700), ""), said(at(800), at(700)), said(at(600), "")}); err != nil {
+		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(700), ""), said(at(800), at(700)), said(at(600), "")}); err != nil {
 			t.Fatal(err)
 		}
 		active("read in history", 800)
-		if err := db.Posted(t.Context(), parts("r", "text")[0], said(at(900), "")); err != nil {
+		if err := db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(900), "")); err != nil {
 			t.Fatal(err)
 		}
 		active("posted", 900)
 		db.store(t, gone(1000))
 		active("gone before it came", 900)
-		if err := db.Posted(t.Context(), parts("r", "text")[0], said(at(1000), "")); err != nil {
+		if err := db.MarkPosted(t.Context(), parts("r", "text")[0], said(at(1000), "")); err != nil {
 			t.Fatal(err)
 		}
 		active("gone before it was known to be posted", 900)
@@ -340,8 +340,8 @@ func TestWorkspaceIsNotToldOfWhatWasClosed(t *testing.T) {
 		}
 		tell := func(here string) string {
 			t.Helper()
-			long, short, err := db.Workspace(t.Context(), team, here)
-			read, contextErr := db.Context(t.Context(), Reading{Conversation: chat.Conversation{Team: team, Channel: here}, Named: 1})
+			long, short, err := db.WorkspaceMemories(t.Context(), team, here)
+			read, contextErr := db.Context(t.Context(), ContextRequest{Conversation: chat.Conversation{Team: team, Channel: here}, Named: 1})
 			if err != nil || contextErr != nil || (long == nil) != (read.Long == nil) || (short == nil) != (read.Short == nil) {
 				t.Fatalf("in %q: %v, %v, %v, %v, %v, %v", here, long, short, err, read.Long, read.Short, contextErr)
 			}

@@ -44,9 +44,9 @@ func (Decision) TableName() string { return "decisions" }
 // Decided is when the decision was taken.
 func (d Decision) Decided() time.Time { return instant(d.DecidedUS) }
 
-// Taken reports whether somebody has decided: the rest are judgments that were given
+// HasVerdict reports whether somebody has decided: the rest are judgments that were given
 // up before there was a verdict.
-func (d Decision) Taken() bool { return d.Source != "judgment" || d.Confidence != nil }
+func (d Decision) HasVerdict() bool { return d.Source != "judgment" || d.Confidence != nil }
 
 // Decide writes a decision down. One that is there already stays as it is: an
 // activity that is tried again decides once. Only what had ended without a verdict
@@ -62,7 +62,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 		d.SettledUS = &d.DecidedUS
 	}
 	there := clause.OnConflict{DoNothing: true}
-	if d.Taken() {
+	if d.HasVerdict() {
 		verdict := clause.AssignmentColumns([]string{
 			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "model", "tokens_in", "tokens_out", "latency_us",
 		})

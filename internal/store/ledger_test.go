@@ -61,8 +61,8 @@ func TestAJudgmentThatWasGivenUpIsMadeAgain(t *testing.T) {
 				if err := db.Decide(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}
-				if got, err := db.Decision(t.Context(), key); err != nil || got.Taken() != got.ShouldRespond {
-					t.Errorf("%s: taken %v, %+v, %v", key, got.Taken(), got, err)
+				if got, err := db.Decision(t.Context(), key); err != nil || got.HasVerdict() != got.ShouldRespond {
+					t.Errorf("%s: taken %v, %+v, %v", key, got.HasVerdict(), got, err)
 				}
 			}
 			if got, err := db.Decision(t.Context(), key); err != nil || got.Reason != "because" || got.Model != "m" || got.Outcome != test.want || got.SettledUS == nil {
@@ -119,7 +119,7 @@ func TestSilence(t *testing.T) {
 		silence := func(c chat.Conversation, until time.Time) {
 			t.Helper()
 			orders++
-			if err := db.Obey(t.Context(), Order{ID: strconv.Itoa(orders), Scope: chat.Scope(c), Kind: "snooze", Until: until}); err != nil {
+			if err := db.ApplyOrder(t.Context(), Order{ID: strconv.Itoa(orders), Scope: chat.Scope(c), Kind: "snooze", Until: until}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Synced counts what a listing of channels changed.
-type Synced struct {
+// SyncResult counts what a listing of channels changed.
+type SyncResult struct {
 	Joined, Left, Renamed, Archived int
 }
 
@@ -42,15 +42,15 @@ const (
 // later, what it said then stays. Of most channels there is nothing new:
 // they are only read. The others are written some at a time, so that an error may leave a
 // part of the listing taken in.
-func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (synced Synced, err error) {
+func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (synced SyncResult, err error) {
 	l := listing{team: team, fresh: make(map[string]channelRow, len(listed)), asked: s.nowMicros()}
 	for _, c := range listed { // a page may repeat what the one before had
 		c.Member = true
 		l.fresh[c.ID] = s.refreshed(team, c)
 		l.asked = min(l.asked, l.fresh[c.ID].RefreshedUS)
 	}
-	failed := func(err error) (Synced, error) {
-		return Synced{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
+	failed := func(err error) (SyncResult, error) {
+		return SyncResult{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
 	}
 	var rows []channelRow
 	if err := s.db.WithContext(ctx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {
@@ -119,7 +119,7 @@ func (s *Store) makeChannels(ctx context.Context, team string, ids []string) err
 // takeIn writes down what a listing says of some channels, of which it decides by what is
 // known of them now. What it does not say anything of is left, unless Slack has said something
 // of it since the listing was asked for.
-func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced Synced, err error) {
+func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced SyncResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []channelRow
 		if err := s.locked(tx).Where("team_id = ? AND ?", l.team, s.among("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {

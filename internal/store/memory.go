@@ -84,14 +84,14 @@ func (r memoryRow) memory() Memory {
 		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: moment(r.ForgottenUS),
 	}
 	if r.Sources != "" {
-		// Written by PutDraft: it cannot fail, and a memory of unknown sources is better than none.
+		// Written by SaveDraft: it cannot fail, and a memory of unknown sources is better than none.
 		_ = json.Unmarshal([]byte(r.Sources), &m.Sources)
 	}
 	return m
 }
 
-// Standing is what is in force of a scope.
-type Standing struct {
+// CurrentMemory is what is in force of a scope.
+type CurrentMemory struct {
 	// Long and Short are nil where there is none.
 	Long, Short *Memory
 	// Cursor belongs to them. Known is false for a scope that was never remembered.
@@ -106,26 +106,26 @@ func ofScope(db *gorm.DB, s chat.Scope) *gorm.DB {
 	return db.Where("team_id = ? AND channel_id = ? AND thread_ts = ?", s.Team, s.Channel, s.Thread)
 }
 
-// Standing is what is in force of a scope.
-func (s *Store) Standing(ctx context.Context, scope chat.Scope) (Standing, error) {
+// CurrentMemory is what is in force of a scope.
+func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMemory, error) {
 	db := s.db.WithContext(ctx)
 	// First, so that what is read after an order of which this does not know is told from it by Look.
 	at, err := ordered(db, scope)
 	if err != nil {
-		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
+		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	var rows []scopeRow
 	if err := ofScope(db, scope).Find(&rows).Error; err != nil {
-		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
+		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	if len(rows) == 0 {
-		return Standing{Cursor: Cursor{Ordered: moment(at)}}, nil
+		return CurrentMemory{Cursor: Cursor{Ordered: moment(at)}}, nil
 	}
-	standing := Standing{Cursor: rows[0].cursor(), Known: true, Read: moment(rows[0].ReadUS)}
+	standing := CurrentMemory{Cursor: rows[0].cursor(), Known: true, Read: moment(rows[0].ReadUS)}
 	standing.Cursor.Ordered = moment(at)
 	var inForce []memoryRow
 	if err := db.Where("id IN ?", pointers(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
-		return Standing{}, fmt.Errorf("read memory of %s: %w", scope, err)
+		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	standing.Long, standing.Short = longAndShort(inForce)
 	return standing, nil
@@ -141,8 +141,8 @@ func pointers(ids ...*int64) (there []int64) {
 	return there
 }
 
-// Memories is every version of a scope's term, the newest first, at most limit; drafts are not among them.
-func (s *Store) Memories(ctx context.Context, scope chat.Scope, term chat.Term, limit int) ([]Memory, error) {
+// MemoryVersions is every version of a scope's term, the newest first, at most limit; drafts are not among them.
+func (s *Store) MemoryVersions(ctx context.Context, scope chat.Scope, term chat.Term, limit int) ([]Memory, error) {
 	var rows []memoryRow
 	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version > 0", string(term)).
 		Order("version DESC").Limit(limit).Find(&rows).Error; err != nil {

@@ -21,30 +21,30 @@ func text(s chat.Scope, term chat.Term) string { return fmt.Sprintf("%s memory o
 
 func (db database) draft(t *testing.T, s chat.Scope, term chat.Term, text string, c Cursor) {
 	t.Helper()
-	if err := db.PutDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Made: db.clock.now()}, c); err != nil {
+	if err := db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Made: db.clock.now()}, c); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (db database) look(t *testing.T, s chat.Scope, since time.Time) Cursor {
 	t.Helper()
-	c, err := db.Look(t.Context(), s, since)
+	c, err := db.CurrentCursor(t.Context(), s, since)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func (db database) standing(t *testing.T, s chat.Scope) Standing {
+func (db database) standing(t *testing.T, s chat.Scope) CurrentMemory {
 	t.Helper()
-	standing, err := db.Standing(t.Context(), s)
+	standing, err := db.CurrentMemory(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return standing
 }
 
-func (db database) save(t *testing.T, r Remembered) {
+func (db database) save(t *testing.T, r MemoryUpdate) {
 	t.Helper()
 	if err := db.SaveMemories(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -55,13 +55,13 @@ func (db database) save(t *testing.T, r Remembered) {
 func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope) {
 	t.Helper()
 	for _, s := range scopes {
-		r := Remembered{Scope: s, Cursor: db.look(t, s, since), Read: db.clock.now()}
+		r := MemoryUpdate{Scope: s, Cursor: db.look(t, s, since), Read: db.clock.now()}
 		for _, term := range s.Terms() {
 			db.draft(t, s, term, text(s, term), r.Cursor)
 			if term == chat.LongTerm {
-				r.Long = Renew
+				r.Long = PromoteDraft
 			} else {
-				r.Short = Renew
+				r.Short = PromoteDraft
 			}
 		}
 		db.save(t, r)
@@ -84,7 +84,7 @@ func (db database) inForce(t *testing.T, s chat.Scope) (long, short string) {
 func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for _, scope := range []chat.Scope{workspace, theChannel, aThread} {
-			if got := db.standing(t, scope); !reflect.DeepEqual(got, Standing{}) {
+			if got := db.standing(t, scope); !reflect.DeepEqual(got, CurrentMemory{}) {
 				t.Errorf("of a %s never remembered: %+v", scope, got)
 			}
 			want := Memory{
@@ -92,7 +92,7 @@ func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 				TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Sources: []string{at(1), at(2)}, Made: noon.Add(-time.Minute),
 			}
 			c := Cursor{Since: noon.Add(-time.Hour), Newest: noon.Add(time.Microsecond), Revision: at(3), Count: 2}
-			if err := db.PutDraft(t.Context(), want, c); err != nil {
+			if err := db.SaveDraft(t.Context(), want, c); err != nil {
 				t.Fatal(err)
 			}
 			got, err := db.Draft(t.Context(), scope, chat.ShortTerm, c)
@@ -104,15 +104,15 @@ func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 			if got := db.standing(t, scope); got.Known {
 				t.Errorf("with a draft: %+v", got)
 			}
-			if got, err := db.Memories(t.Context(), scope, chat.ShortTerm, 10); err != nil || len(got) != 0 {
+			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || len(got) != 0 {
 				t.Errorf("versions with a draft: %+v, %v", got, err)
 			}
-			db.save(t, Remembered{Scope: scope, Short: Renew, Cursor: c, Read: noon})
+			db.save(t, MemoryUpdate{Scope: scope, Short: PromoteDraft, Cursor: c, Read: noon})
 			want.Version = 1
-			if got, want := db.standing(t, scope), (Standing{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
+			if got, want := db.standing(t, scope), (CurrentMemory{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
 				t.Errorf("standing %+v\nwant     %+v", got, want)
 			}
-			if got, err := db.Memories(t.Context(), scope, chat.ShortTerm, 10); err != nil || !reflect.DeepEqual(got, []Memory{want}) {
+			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || !reflect.DeepEqual(got, []Memory{want}) {
 				t.Errorf("versions %+v, %v", got, err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestDraftsAreOfOneCursor(t *testing.T) {
 			t.Errorf("%d drafts, want 1", got)
 		}
 		// What was made of another cursor does not come into force.
-		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
+		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%v, want ErrNotFound", err)
 		}
 		if got := db.standing(t, theChannel); got.Known {
@@ -169,7 +169,7 @@ func TestDraftsAreOfOneCursor(t *testing.T) {
 func TestEmptyMemoryIsRefused(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for _, text := range []string{"", " \n\t"} {
-			if err := db.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: text}, Cursor{}); err == nil {
+			if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: text}, Cursor{}); err == nil {
 				t.Errorf("%q is kept", text)
 			}
 		}
@@ -181,20 +181,20 @@ func TestSaveMemories(t *testing.T) {
 		cursor := func(n int) Cursor { return Cursor{Since: noon, Newest: noon, Count: n} }
 		for n, step := range []struct {
 			drafts      string // terms
-			long, short Fate
+			long, short MemoryAction
 			wantLong    string // the step whose memory is in force, "" for none
 			wantShort   string
 			fails       bool
 		}{
-			{"long short", Renew, Renew, "0", "0", false},
-			{"short", Keep, Renew, "0", "1", false},
-			{"long short", Keep, Renew, "0", "2", false}, // the long draft is dropped
-			{"", Renew, Keep, "0", "2", true},
-			{"short", Renew, Renew, "0", "2", true}, // all or nothing
-			{"", "", Withdraw, "0", "", false},
-			{"long short", Renew, Renew, "6", "6", false},
-			{"", Withdraw, Keep, "", "6", false},
-			{"", "make", Keep, "", "6", true},
+			{"long short", PromoteDraft, PromoteDraft, "0", "0", false},
+			{"short", KeepMemory, PromoteDraft, "0", "1", false},
+			{"long short", KeepMemory, PromoteDraft, "0", "2", false}, // the long draft is dropped
+			{"", PromoteDraft, KeepMemory, "0", "2", true},
+			{"short", PromoteDraft, PromoteDraft, "0", "2", true}, // all or nothing
+			{"", "", ClearMemory, "0", "", false},
+			{"long short", PromoteDraft, PromoteDraft, "6", "6", false},
+			{"", ClearMemory, KeepMemory, "", "6", false},
+			{"", "make", KeepMemory, "", "6", true},
 		} {
 			for _, term := range []chat.Term{chat.LongTerm, chat.ShortTerm} {
 				if len(step.drafts) > 0 && (step.drafts == string(term) || step.drafts == "long short") {
@@ -202,7 +202,7 @@ func TestSaveMemories(t *testing.T) {
 				}
 			}
 			before := db.standing(t, theChannel)
-			err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: step.long, Short: step.short, Cursor: cursor(n), Read: noon.Add(time.Duration(n))})
+			err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: step.long, Short: step.short, Cursor: cursor(n), Read: noon.Add(time.Duration(n))})
 			if (err != nil) != step.fails {
 				t.Errorf("step %d: %v", n, err)
 			}
@@ -218,7 +218,7 @@ func TestSaveMemories(t *testing.T) {
 			}
 		}
 		for term, want := range map[chat.Term]string{chat.LongTerm: "2:6 1:0 ", chat.ShortTerm: "4:6 3:2 2:1 1:0 "} {
-			versions, err := db.Memories(t.Context(), theChannel, term, 10)
+			versions, err := db.MemoryVersions(t.Context(), theChannel, term, 10)
 			got := ""
 			for _, m := range versions {
 				got += fmt.Sprintf("%d:%s ", m.Version, m.Text)
@@ -227,7 +227,7 @@ func TestSaveMemories(t *testing.T) {
 				t.Errorf("versions of %s: %s, %v; want %s", term, got, err, want)
 			}
 		}
-		if got, err := db.Memories(t.Context(), theChannel, chat.ShortTerm, 2); err != nil || len(got) != 2 || got[0].Version != 4 {
+		if got, err := db.MemoryVersions(t.Context(), theChannel, chat.ShortTerm, 2); err != nil || len(got) != 2 || got[0].Version != 4 {
 			t.Errorf("the newest two: %+v, %v", got, err)
 		}
 	})
@@ -238,14 +238,14 @@ func TestSaveMemoriesTwice(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon, Count: 1}
 		db.draft(t, theChannel, chat.LongTerm, "one", c)
-		r := Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}
+		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}
 		db.save(t, r)
 		db.save(t, r)
 		if got := db.count(t, "memories", "TRUE"); got != 1 {
 			t.Errorf("%d rows, want 1", got)
 		}
 		c.Count++
-		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
+		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("of another cursor: %v, want ErrNotFound", err)
 		}
 	})
@@ -256,7 +256,7 @@ func TestSaveMemoriesTwice(t *testing.T) {
 func TestSaveMemoriesOfWhomAnotherOvertook(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon, Count: 1}
-		r := Remembered{Scope: theChannel, Long: Renew, Short: Renew, Cursor: c, Read: noon}
+		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon}
 		for _, term := range theChannel.Terms() {
 			db.draft(t, theChannel, term, "the first's", c)
 		}
@@ -288,7 +288,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			db.draft(t, theChannel, chat.LongTerm, fmt.Sprint(n), c)
 			db.draft(t, theChannel, chat.ShortTerm, fmt.Sprint(n), c)
 			noErrors(t, atOnce(6, func(i int) error {
-				return stores[i%2].SaveMemories(t.Context(), Remembered{Scope: theChannel, Long: Renew, Short: Renew, Cursor: c, Read: noon})
+				return stores[i%2].SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon})
 			}))
 			if long, short := db.inForce(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
 				t.Errorf("round %d: in force are %q and %q", n, long, short)
@@ -303,10 +303,10 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			s := stores[i%2]
 			for n := range rounds {
 				c := Cursor{Since: noon, Newest: noon.Add(time.Duration(i+1) * time.Second), Count: n}
-				if err := s.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.ShortTerm, Text: c.key()}, c); err != nil {
+				if err := s.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.ShortTerm, Text: c.key()}, c); err != nil {
 					return err
 				}
-				err := s.SaveMemories(t.Context(), Remembered{Scope: theChannel, Short: Renew, Cursor: c, Read: noon})
+				err := s.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Short: PromoteDraft, Cursor: c, Read: noon})
 				if err != nil && !errors.Is(err, ErrNotFound) { // another one's draft has taken its place
 					return err
 				}
@@ -314,7 +314,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			return nil
 		}))
 		standing := db.standing(t, theChannel)
-		versions, err := db.Memories(t.Context(), theChannel, chat.ShortTerm, 1)
+		versions, err := db.MemoryVersions(t.Context(), theChannel, chat.ShortTerm, 1)
 		if err != nil || !reflect.DeepEqual(*standing.Short, versions[0]) || standing.Short.Text != standing.Cursor.key() {
 			t.Errorf("in force is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
 		}

@@ -85,11 +85,11 @@ func messages(rows []messageRow) []chat.Message {
 	return each(rows, messageRow.message)
 }
 
-// Remember keeps messages of one channel as they were read from Slack's history:
+// SaveHistory keeps messages of one channel as they were read from Slack's history:
 // they are seen and not handled, so that their own events, when they come, are still
 // news: so is an edit, whose text may be there already. What an event has brought
 // stays as it is.
-func (s *Store) Remember(ctx context.Context, read []chat.Message) error {
+func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
 	}

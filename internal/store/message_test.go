@@ -112,7 +112,7 @@ func TestRecordTellsWhomTheBotAnswered(t *testing.T) {
 			}
 			db.compose(t, p)
 			for i, m := range posted {
-				if err := db.Posted(t.Context(), p[i], by("UBOT", m)); err != nil {
+				if err := db.MarkPosted(t.Context(), p[i], by("UBOT", m)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -154,7 +154,7 @@ func TestRecordAddsAChangeOnce(t *testing.T) {
 		}
 		// Relayed long ago is recorded, too.
 		w := db.waiting(t, of(m))
-		if err := db.Relayed(t.Context(), []int64{w[0].ID}); err != nil {
+		if err := db.MarkRelayed(t.Context(), []int64{w[0].ID}); err != nil {
 			t.Fatal(err)
 		}
 		if targets := db.record(t, m, keep(m, conversation.Said)); len(targets) != 0 {

@@ -32,11 +32,11 @@ const waitingAfter = 2 * time.Second
 // so at once: one migrates, the others wait. The names of the migrations that
 // this call has applied come back.
 func (s *Store) Migrate(ctx context.Context) (applied []string, err error) {
-	return s.MigrateTelling(ctx, Progress{})
+	return s.MigrateWithProgress(ctx, Progress{})
 }
 
-// MigrateTelling is Migrate that tells of its progress.
-func (s *Store) MigrateTelling(ctx context.Context, p Progress) (applied []string, err error) {
+// MigrateWithProgress is Migrate that tells of its progress.
+func (s *Store) MigrateWithProgress(ctx context.Context, p Progress) (applied []string, err error) {
 	applied, err = s.migrate(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("migrate database: %w", err)
@@ -76,7 +76,7 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 		return nil, err
 	}
 	if len(v.Applied) == 0 {
-		if err := s.Suits(ctx); err != nil {
+		if err := s.CheckSchema(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -143,14 +143,14 @@ func TestMigrateTellsOfItsProgress(t *testing.T) {
 				Applying: func(left []string) { lefts, next = append(lefts, len(left)), append(next, left[0]) },
 			}
 			want := files(t, dir)
-			if applied, err := s.MigrateTelling(t.Context(), tell); err != nil || !slices.Equal(applied, want) || !slices.Equal(next, want) {
+			if applied, err := s.MigrateWithProgress(t.Context(), tell); err != nil || !slices.Equal(applied, want) || !slices.Equal(next, want) {
 				t.Errorf("applied %v, %v, told of %v; want %v", applied, err, next, want)
 			}
 			if waited != 1 || lefts[0] != len(want) || lefts[len(lefts)-1] != 1 {
 				t.Errorf("told %d times to wait, and that %v are left", waited, lefts)
 			}
 			lefts = nil
-			if applied, err := s.MigrateTelling(t.Context(), tell); err != nil || len(applied)+len(lefts) != 0 || waited != 1 {
+			if applied, err := s.MigrateWithProgress(t.Context(), tell); err != nil || len(applied)+len(lefts) != 0 || waited != 1 {
 				t.Errorf("again: applied %v, %v, told of %v, waited %d times", applied, err, lefts, waited)
 			}
 		})

@@ -139,9 +139,9 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	return silence(tx, c, stamp(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
 }
 
-// Silencer is the newest order to be silent, or to speak again, that was given for a
+// LatestSilenceOrder is the newest order to be silent, or to speak again, that was given for a
 // conversation itself; the zero Order: there is none.
-func (s *Store) Silencer(ctx context.Context, c chat.Conversation) (Order, error) {
+func (s *Store) LatestSilenceOrder(ctx context.Context, c chat.Conversation) (Order, error) {
 	var rows []orderRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
 		c.Team, c.Channel, c.Thread).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {

@@ -21,7 +21,7 @@ func TestMoveChannel(t *testing.T) {
 			{Scope: over, Kind: "mute", Until: century}, {Scope: over, Kind: "unmute"},
 		} {
 			o.ID, o.By, o.At = string(rune('a'+i)), "slack:U1", noon
-			if err := db.Obey(ctx, o); err != nil {
+			if err := db.ApplyOrder(ctx, o); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +52,7 @@ func TestMoveChannel(t *testing.T) {
 		move(time.Time{})
 		silent("moved", map[string]time.Time{"": hour, at(1): century})
 		top := chat.Conversation{Team: team, Channel: to}
-		if o, err := db.Silencer(ctx, top); err != nil || o.Kind != "snooze" || o.By != "starter:channel_id_changed/C1" || o.MovedFrom() != channel {
+		if o, err := db.LatestSilenceOrder(ctx, top); err != nil || o.Kind != "snooze" || o.By != "starter:channel_id_changed/C1" || o.MovedFrom() != channel {
 			t.Errorf("%+v, %v", o, err)
 		}
 		if got, err := db.MovedTo(ctx, []string{channel, to}); err != nil || !reflect.DeepEqual(got, map[string][]string{channel: {to}}) {
@@ -65,12 +65,12 @@ func TestMoveChannel(t *testing.T) {
 		}
 
 		db.clock.advance(time.Minute)
-		if err := db.Obey(ctx, Order{ID: "unmute", Scope: chat.Scope(top), Kind: "unmute", By: "slack:U1"}); err != nil {
+		if err := db.ApplyOrder(ctx, Order{ID: "unmute", Scope: chat.Scope(top), Kind: "unmute", By: "slack:U1"}); err != nil {
 			t.Fatal(err)
 		}
 		move(century)
 		silent("told again, after an unmute", map[string]time.Time{at(1): century})
-		if o, err := db.Silencer(ctx, top); err != nil || o.Kind != "unmute" || o.MovedFrom() != "" {
+		if o, err := db.LatestSilenceOrder(ctx, top); err != nil || o.Kind != "unmute" || o.MovedFrom() != "" {
 			t.Errorf("%+v, %v", o, err)
 		}
 		db.sync(t, Channel{ID: to, Name: "plans", Private: true})
@@ -86,7 +86,7 @@ func TestMoveChannelAndMute(t *testing.T) {
 		ctx := t.Context()
 		century := noon.AddDate(100, 0, 0)
 		top := chat.Conversation{Team: team, Channel: "C2"}
-		if o, err := db.Silencer(ctx, top); err != nil || o != (Order{}) {
+		if o, err := db.LatestSilenceOrder(ctx, top); err != nil || o != (Order{}) {
 			t.Errorf("%+v, %v", o, err)
 		}
 		results := make(chan error)
@@ -132,7 +132,7 @@ func TestMovesThatAreToldInAnyOrder(t *testing.T) {
 			scope := chat.Scope{Team: team, Channel: id("GA")}
 			for _, thread := range []string{"", at(1)} {
 				scope.Thread = thread
-				if err := db.Obey(ctx, Order{ID: id("mute" + thread), Scope: scope, Kind: "mute", By: "slack:U1", Until: century}); err != nil {
+				if err := db.ApplyOrder(ctx, Order{ID: id("mute" + thread), Scope: scope, Kind: "mute", By: "slack:U1", Until: century}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -162,7 +162,7 @@ func TestMovesThatAreToldInAnyOrder(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 		for _, thread := range []string{"", at(1)} {
-			if err := db.Obey(ctx, Order{ID: "unmute" + thread, Scope: chat.Scope{Team: team, Channel: "CD0", Thread: thread}, Kind: "unmute", By: "slack:U1"}); err != nil {
+			if err := db.ApplyOrder(ctx, Order{ID: "unmute" + thread, Scope: chat.Scope{Team: team, Channel: "CD0", Thread: thread}, Kind: "unmute", By: "slack:U1"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestAMoveThatSilencesNothing(t *testing.T) {
 		if got, err := db.MovedTo(t.Context(), []string{"G1"}); err != nil || len(got) != 0 {
 			t.Errorf("%v, %v", got, err)
 		}
-		if o, err := db.Silencer(t.Context(), chat.Conversation{Team: team, Channel: "C2"}); err != nil || o != (Order{}) {
+		if o, err := db.LatestSilenceOrder(t.Context(), chat.Conversation{Team: team, Channel: "C2"}); err != nil || o != (Order{}) {
 			t.Errorf("%+v, %v", o, err)
 		}
 	})

@@ -86,14 +86,14 @@ func silence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) e
 	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
 }
 
-// ErrOtherOrder is returned for an order whose id another one has.
-var ErrOtherOrder = errors.New("another order has this id")
+// ErrOrderIDTaken is returned for an order whose id another one has.
+var ErrOrderIDTaken = errors.New("another order has this id")
 
-// Obey writes an order down and, when it is to snooze, mute or unmute, until when its
+// ApplyOrder writes an order down and, when it is to snooze, mute or unmute, until when its
 // conversation is silent, in one transaction. What is there already has been carried out:
-// a mute that comes late, and again, does not undo an unmute. It returns ErrOtherOrder
+// a mute that comes late, and again, does not undo an unmute. It returns ErrOrderIDTaken
 // where the id is that of an order about something else.
-func (s *Store) Obey(ctx context.Context, o Order) error {
+func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		fresh, err := s.putOrder(tx, o)
 		if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) Obey(ctx context.Context, o Order) error {
 				return err
 			}
 			if there.scope() != o.Scope || there.Kind != o.Kind {
-				return ErrOtherOrder
+				return ErrOrderIDTaken
 			}
 			return nil
 		}

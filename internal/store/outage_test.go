@@ -20,49 +20,49 @@ func calls(s *Store) map[string]func(context.Context) error {
 	m := said(at(1), "")
 	c := of(m)
 	return map[string]func(context.Context) error{
-		"Ping":     s.Ping,
-		"Writable": s.Writable,
-		"Suits":    s.Suits,
-		"Migrate":  func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
+		"Ping":        s.Ping,
+		"Writable":    s.Writable,
+		"CheckSchema": s.CheckSchema,
+		"Migrate":     func(ctx context.Context) error { _, err := s.Migrate(ctx); return err },
 		"Record": func(ctx context.Context) error {
 			_, err := s.Record(ctx, m, keep(m, conversation.Said))
 			return err
 		},
-		"Obey": func(ctx context.Context) error {
-			return s.Obey(ctx, Order{ID: "o", Scope: theChannel, Kind: "mute", Until: noon})
+		"ApplyOrder": func(ctx context.Context) error {
+			return s.ApplyOrder(ctx, Order{ID: "o", Scope: theChannel, Kind: "mute", Until: noon})
 		},
-		"Message":       func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
-		"Context":       func(ctx context.Context) error { _, err := s.Context(ctx, Reading{Conversation: c}); return err },
-		"Tallies":       func(ctx context.Context) error { _, err := s.Tallies(ctx, "k", "judgment"); return err },
-		"TakesCalls":    s.TakesCalls,
-		"Facts":         func(ctx context.Context) error { _, err := s.Facts(ctx, Matter{Conversation: c}); return err },
-		"Tail":          func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
-		"Take":          func(ctx context.Context) error { _, err := s.Take(ctx, c.ID(), "a", noon, 5); return err },
-		"Release":       func(ctx context.Context) error { _, err := s.Release(ctx, c.ID(), "a"); return err },
-		"Waiting":       func(ctx context.Context) error { _, err := s.Waiting(ctx, c.ID(), 5); return err },
-		"Relayed":       func(ctx context.Context) error { return s.Relayed(ctx, []int64{1}) },
-		"Backlog":       func(ctx context.Context) error { _, err := s.Backlog(ctx, 5); return err },
-		"BacklogSize":   func(ctx context.Context) error { _, _, err := s.BacklogSize(ctx); return err },
-		"Compose":       func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text"), Decision{Key: "k"}) },
-		"Parts":         func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
-		"BeginSend":     func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1, 1); return err },
-		"BeginReply":    func(ctx context.Context) error { _, err := s.BeginReply(ctx, "r", 1, 1); return err },
-		"EndSend":       func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
-		"Posted":        func(ctx context.Context) error { return s.Posted(ctx, parts("r", "text")[0], m) },
-		"Replied":       func(ctx context.Context) error { _, err := s.Replied(ctx, parts("r", "text")[0], m); return err },
-		"Decide":        func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
-		"Settle":        func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
-		"SilencedUntil": func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
-		"Users":         func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
-		"SaveUser":      func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
-		"Channels":      func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
-		"SaveChannel":   func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
+		"Message":        func(ctx context.Context) error { _, err := s.Message(ctx, team, channel, m.TS); return err },
+		"Context":        func(ctx context.Context) error { _, err := s.Context(ctx, ContextRequest{Conversation: c}); return err },
+		"CallSummaries":  func(ctx context.Context) error { _, err := s.CallSummaries(ctx, "k", "judgment"); return err },
+		"CheckCalls":     s.CheckCalls,
+		"Facts":          func(ctx context.Context) error { _, err := s.Facts(ctx, FactsRequest{Conversation: c}); return err },
+		"Tail":           func(ctx context.Context) error { _, err := s.Tail(ctx, c, 5); return err },
+		"Claim":          func(ctx context.Context) error { _, err := s.Claim(ctx, c.ID(), "a", noon, 5); return err },
+		"Release":        func(ctx context.Context) error { _, err := s.Release(ctx, c.ID(), "a"); return err },
+		"PendingChanges": func(ctx context.Context) error { _, err := s.PendingChanges(ctx, c.ID(), 5); return err },
+		"MarkRelayed":    func(ctx context.Context) error { return s.MarkRelayed(ctx, []int64{1}) },
+		"Backlog":        func(ctx context.Context) error { _, err := s.Backlog(ctx, 5); return err },
+		"BacklogSize":    func(ctx context.Context) error { _, _, err := s.BacklogSize(ctx); return err },
+		"Compose":        func(ctx context.Context) error { return s.Compose(ctx, parts("r", "text"), Decision{Key: "k"}) },
+		"Parts":          func(ctx context.Context) error { _, err := s.Parts(ctx, "r"); return err },
+		"BeginSend":      func(ctx context.Context) error { _, err := s.BeginSend(ctx, parts("r", "text")[0], 1, 1); return err },
+		"BeginReply":     func(ctx context.Context) error { _, err := s.BeginReply(ctx, "r", 1, 1); return err },
+		"EndSend":        func(ctx context.Context) error { return s.EndSend(ctx, Part{Key: "r/0"}, Failed, time.Time{}, "") },
+		"MarkPosted":     func(ctx context.Context) error { return s.MarkPosted(ctx, parts("r", "text")[0], m) },
+		"MarkReplied":    func(ctx context.Context) error { _, err := s.MarkReplied(ctx, parts("r", "text")[0], m); return err },
+		"Decide":         func(ctx context.Context) error { return s.Decide(ctx, Decision{Key: "k"}) },
+		"Settle":         func(ctx context.Context) error { return s.Settle(ctx, "k", "posted", "") },
+		"SilencedUntil":  func(ctx context.Context) error { _, err := s.SilencedUntil(ctx, c); return err },
+		"Users":          func(ctx context.Context) error { _, err := s.Users(ctx, team, []string{"U1"}); return err },
+		"SaveUser":       func(ctx context.Context) error { return s.SaveUser(ctx, team, User{ID: "U1"}) },
+		"Channels":       func(ctx context.Context) error { _, err := s.Channels(ctx, team, []string{channel}); return err },
+		"SaveChannel":    func(ctx context.Context) error { return s.SaveChannel(ctx, team, Channel{ID: channel}) },
 		"MoveChannel": func(ctx context.Context) error {
 			return s.MoveChannel(ctx, Move{Team: team, From: channel, To: "C2", Mute: noon.AddDate(100, 0, 0)})
 		},
-		"Silencer":     func(ctx context.Context) error { _, err := s.Silencer(ctx, c); return err },
-		"MovedTo":      func(ctx context.Context) error { _, err := s.MovedTo(ctx, []string{channel}); return err },
-		"CloseChannel": func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
+		"LatestSilenceOrder": func(ctx context.Context) error { _, err := s.LatestSilenceOrder(ctx, c); return err },
+		"MovedTo":            func(ctx context.Context) error { _, err := s.MovedTo(ctx, []string{channel}); return err },
+		"CloseChannel":       func(ctx context.Context) error { return s.CloseChannel(ctx, team, channel) },
 		"Names": func(ctx context.Context) error {
 			_, err := s.Names(ctx, team, channel, []string{"U1"}, []string{channel})
 			return err
@@ -71,14 +71,20 @@ func calls(s *Store) map[string]func(context.Context) error {
 			_, err := s.SyncChannels(ctx, team, []Channel{{ID: channel}})
 			return err
 		},
-		"Memberships":   func(ctx context.Context) error { _, err := s.Memberships(ctx, team); return err },
-		"Unwatched":     func(ctx context.Context) error { _, err := s.Unwatched(ctx, team, noon, 5); return err },
-		"CaughtUp":      func(ctx context.Context) error { return s.CaughtUp(ctx, team, channel, m.TS, "", noon) },
-		"Remember":      func(ctx context.Context) error { return s.Remember(ctx, []chat.Message{said(at(3), "")}) },
-		"Unhandled":     func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
-		"ActiveThreads": func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
-		"Kept":          func(ctx context.Context) error { _, err := s.Kept(ctx, team, channel, []string{m.TS}); return err },
-		"About":         func(ctx context.Context) error { _, _, err := s.About(ctx, []string{c.ID()}, m.TS); return err },
+		"Memberships":      func(ctx context.Context) error { _, err := s.Memberships(ctx, team); return err },
+		"UnjoinedChannels": func(ctx context.Context) error { _, err := s.UnjoinedChannels(ctx, team, noon, 5); return err },
+		"AdvanceCatchUp":   func(ctx context.Context) error { return s.AdvanceCatchUp(ctx, team, channel, m.TS, "", noon) },
+		"SaveHistory":      func(ctx context.Context) error { return s.SaveHistory(ctx, []chat.Message{said(at(3), "")}) },
+		"Unhandled":        func(ctx context.Context) error { _, err := s.Unhandled(ctx, team, channel, noon, "", 5); return err },
+		"ActiveThreads":    func(ctx context.Context) error { _, err := s.ActiveThreads(ctx, team, channel, noon); return err },
+		"MessagesByTS": func(ctx context.Context) error {
+			_, err := s.MessagesByTS(ctx, team, channel, []string{m.TS})
+			return err
+		},
+		"ChangesAndDecisions": func(ctx context.Context) error {
+			_, _, err := s.ChangesAndDecisions(ctx, []string{c.ID()}, m.TS)
+			return err
+		},
 		"ChangedThreads": func(ctx context.Context) error {
 			_, err := s.ChangedThreads(ctx, team, noon, noon, chat.Scope{}, 5)
 			return err
@@ -87,23 +93,26 @@ func calls(s *Store) map[string]func(context.Context) error {
 			_, err := s.ChangedChannels(ctx, team, noon, chat.Scope{}, 5)
 			return err
 		},
-		"Look":      func(ctx context.Context) error { _, err := s.Look(ctx, theChannel, noon); return err },
-		"Standing":  func(ctx context.Context) error { _, err := s.Standing(ctx, theChannel); return err },
-		"SaidSince": func(ctx context.Context) error { _, _, err := s.SaidSince(ctx, team, channel, noon, 5); return err },
-		"Draft":     func(ctx context.Context) error { _, err := s.Draft(ctx, aThread, chat.ShortTerm, Cursor{}); return err },
-		"PutDraft": func(ctx context.Context) error {
-			return s.PutDraft(ctx, Memory{Scope: aThread, Text: "text"}, Cursor{})
-		},
-		"SaveMemories": func(ctx context.Context) error {
-			return s.SaveMemories(ctx, Remembered{Scope: aThread, Short: Withdraw})
-		},
-		"Memories": func(ctx context.Context) error {
-			_, err := s.Memories(ctx, theChannel, chat.ShortTerm, 5)
+		"CurrentCursor": func(ctx context.Context) error { _, err := s.CurrentCursor(ctx, theChannel, noon); return err },
+		"CurrentMemory": func(ctx context.Context) error { _, err := s.CurrentMemory(ctx, theChannel); return err },
+		"ChannelMemoryInput": func(ctx context.Context) error {
+			_, _, err := s.ChannelMemoryInput(ctx, team, channel, noon, 5)
 			return err
 		},
-		"Workspace":      func(ctx context.Context) error { _, _, err := s.Workspace(ctx, team, channel); return err },
-		"Knowledge":      func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5, 5); return err },
-		"SpentByChannel": func(ctx context.Context) error { _, err := s.SpentByChannel(ctx, team, noon); return err },
+		"Draft": func(ctx context.Context) error { _, err := s.Draft(ctx, aThread, chat.ShortTerm, Cursor{}); return err },
+		"SaveDraft": func(ctx context.Context) error {
+			return s.SaveDraft(ctx, Memory{Scope: aThread, Text: "text"}, Cursor{})
+		},
+		"SaveMemories": func(ctx context.Context) error {
+			return s.SaveMemories(ctx, MemoryUpdate{Scope: aThread, Short: ClearMemory})
+		},
+		"MemoryVersions": func(ctx context.Context) error {
+			_, err := s.MemoryVersions(ctx, theChannel, chat.ShortTerm, 5)
+			return err
+		},
+		"WorkspaceMemories": func(ctx context.Context) error { _, _, err := s.WorkspaceMemories(ctx, team, channel); return err },
+		"Knowledge":         func(ctx context.Context) error { _, err := s.Knowledge(ctx, team, channel, noon, 5, 5); return err },
+		"SpentByChannel":    func(ctx context.Context) error { _, err := s.SpentByChannel(ctx, team, noon); return err },
 	}
 }
 
@@ -114,7 +123,7 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, call := range calls(s) {
-			if (name == "BeginReply" || name == "Suits") && db.sqlite != "" {
+			if (name == "BeginReply" || name == "CheckSchema") && db.sqlite != "" {
 				continue // which SQLite is not asked
 			}
 			if err := within(t, 30*time.Second, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -249,7 +258,7 @@ func TestCancelledWritersLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d messages have no change", half)
 		}
 		waiting := map[string]bool{}
-		rows, err := db.Waiting(t.Context(), chat.Conversation{Team: team, Channel: channel}.ID(), 2*n)
+		rows, err := db.PendingChanges(t.Context(), chat.Conversation{Team: team, Channel: channel}.ID(), 2*n)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,11 +192,11 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	return nil
 }
 
-// Excuse puts a note in the place of a reply whose first part was refused: that part is
+// ReplaceWithNotice puts a note in the place of a reply whose first part was refused: that part is
 // composed again, as the note, and the others go. The decision's reason becomes reason, with
 // why the reply was refused. It reports whether it did: not where nothing was refused, or
 // the note was.
-func (s *Store) Excuse(ctx context.Context, reply, note, reason string) (excused bool, err error) {
+func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (excused bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND text <> ?", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
@@ -218,9 +218,9 @@ func (s *Store) Excuse(ctx context.Context, reply, note, reason string) (excused
 	return excused, nil
 }
 
-// Posted writes down, in one transaction, that a part is in Slack: the outbox
+// MarkPosted writes down, in one transaction, that a part is in Slack: the outbox
 // row and the message itself, so that the bot remembers at once what it said.
-func (s *Store) Posted(ctx context.Context, p Part, m chat.Message) error {
+func (s *Store) MarkPosted(ctx context.Context, p Part, m chat.Message) error {
 	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
 }
 
@@ -233,9 +233,9 @@ func unsaid(tx *gorm.DB, r messageRow) error {
 	return tx.Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", r.TeamID, r.ChannelID, r.TS).Update("text", "").Error
 }
 
-// Replied is Posted of the last part of a reply: in the same transaction the decision that
+// MarkReplied is Posted of the last part of a reply: in the same transaction the decision that
 // it carries out is settled as posted. That comes back, and nil if it was so before.
-func (s *Store) Replied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
+func (s *Store) MarkReplied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
 	err = s.posted(ctx, p, m, func(tx *gorm.DB) (err error) {
 		settled, err = s.settle(tx, p.Decision, conversation.Sent, p.Reply)
 		return err

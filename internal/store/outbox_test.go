@@ -107,7 +107,7 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("composed again")
-		if err := db.Posted(t.Context(), p[1], said(at(5), at(1))); err != nil {
+		if err := db.MarkPosted(t.Context(), p[1], said(at(5), at(1))); err != nil {
 			t.Fatal(err)
 		}
 		check("sent")
@@ -118,7 +118,7 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 // any more, and the attempts at it are not forgotten.
 func TestWhatIsOutdatedIsComposedAnew(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		matter := Matter{Conversation: of(said(at(2), at(1))), Trigger: at(2), Decision: "run/2", Reply: "r"}
+		matter := FactsRequest{Conversation: of(said(at(2), at(1))), Trigger: at(2), Decision: "run/2", Reply: "r"}
 		anew := func(when string, want error) {
 			t.Helper()
 			f, err := db.Facts(t.Context(), matter)
@@ -150,7 +150,7 @@ func TestWhatIsOutdatedIsComposedAnew(t *testing.T) {
 		if row := db.row(t, p.Key); row.State != Sending || row.Attempts != 2 {
 			t.Errorf("the outbox has %+v", row)
 		}
-		if err := db.Posted(t.Context(), got[0], said(at(5), at(1))); err != nil {
+		if err := db.MarkPosted(t.Context(), got[0], said(at(5), at(1))); err != nil {
 			t.Fatal(err)
 		}
 		db.clock.advance(time.Second)
@@ -346,7 +346,7 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 		db.begin(t, p, time.Minute, true, "first")
 		posted := said(at(5), p.Thread)
 		posted.Own = true
-		if err := db.Posted(t.Context(), p, posted); err != nil {
+		if err := db.MarkPosted(t.Context(), p, posted); err != nil {
 			t.Fatal(err)
 		}
 		for _, state := range []Delivery{Composed, Sending, Failed} {
@@ -369,7 +369,7 @@ func TestExcuseStandsForWhatWasRefused(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		excuse := func(when string, want bool) {
 			t.Helper()
-			if got, err := db.Excuse(t.Context(), "r", "sorry", "refused"); err != nil || got != want {
+			if got, err := db.ReplaceWithNotice(t.Context(), "r", "sorry", "refused"); err != nil || got != want {
 				t.Errorf("%s: excused %v, %v; want %v", when, got, err, want)
 			}
 		}
@@ -406,7 +406,7 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 		posted := said(at(5), at(1))
 		posted.Own, posted.BotID = true, "B1"
 		for range 2 {
-			if err := db.Posted(t.Context(), p[0], posted); err != nil {
+			if err := db.MarkPosted(t.Context(), p[0], posted); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -419,7 +419,7 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 		edited := second
 		edited.Text, edited.Revision = "edited", at(7)
 		db.store(t, edited)
-		if err := db.Posted(t.Context(), p[1], second); err != nil {
+		if err := db.MarkPosted(t.Context(), p[1], second); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := db.Message(t.Context(), team, channel, second.TS); err != nil || got.Text != "edited" {
@@ -443,7 +443,7 @@ func TestWhatIsDeletedLeavesTheOutbox(t *testing.T) {
 		for i := range p {
 			m := said(at(5+i), at(1))
 			m.Own, m.Text = true, p[i].Text
-			if err := db.Posted(t.Context(), p[i], m); err != nil {
+			if err := db.MarkPosted(t.Context(), p[i], m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -484,7 +484,7 @@ func TestRepliedSettlesTheDecision(t *testing.T) {
 			}
 			return string(got.Outcome) + " " + got.OutcomeBy
 		}
-		if err := db.Posted(t.Context(), p[0], said(at(5), "")); err != nil || outcome() != "pending " {
+		if err := db.MarkPosted(t.Context(), p[0], said(at(5), "")); err != nil || outcome() != "pending " {
 			t.Errorf("after the first part: %s, %v", outcome(), err)
 		}
 		nothing := errors.New("the ledger cannot be written")
@@ -495,7 +495,7 @@ func TestRepliedSettlesTheDecision(t *testing.T) {
 			t.Errorf("without the ledger %+v is written down", q)
 		}
 		for n := range 2 {
-			settled, err := db.Replied(t.Context(), p[1], said(at(6), ""))
+			settled, err := db.MarkReplied(t.Context(), p[1], said(at(6), ""))
 			if err != nil || outcome() != "posted r" {
 				t.Errorf("time %d: %s, %v", n, outcome(), err)
 			}

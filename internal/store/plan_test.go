@@ -47,13 +47,13 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 			reply := said(at(n), long.Thread)
 			reads := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
-					_, err := s.Context(ctx, Reading{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20, Named: 100})
+					_, err := s.Context(ctx, ContextRequest{Conversation: c, Messages: 50, Around: 50, Active: lately, Channels: 20, Remembered: lately, Threads: 20, Named: 100})
 					return err
 				}
 			}
 			looks := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
-					_, err := s.Facts(ctx, Matter{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true})
+					_, err := s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true})
 					return err
 				}
 			}
@@ -72,14 +72,17 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
 				{name: "Message", run: func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},
-				{name: "Waiting", run: func(ctx context.Context, s *Store) error { _, err := s.Waiting(ctx, top.ID(), 200); return err }},
-				{name: "Take", run: func(ctx context.Context, s *Store) error { _, err := s.Take(ctx, top.ID(), "a", noon, 200); return err }},
+				{name: "PendingChanges", run: func(ctx context.Context, s *Store) error { _, err := s.PendingChanges(ctx, top.ID(), 200); return err }},
+				{name: "Claim", run: func(ctx context.Context, s *Store) error {
+					_, err := s.Claim(ctx, top.ID(), "a", noon, 200)
+					return err
+				}},
 				{name: "Release", run: func(ctx context.Context, s *Store) error { _, err := s.Release(ctx, top.ID(), "a"); return err }},
-				{name: "Relayed", run: func(ctx context.Context, s *Store) error { return s.Relayed(ctx, []int64{1, 2, 3}) }},
+				{name: "MarkRelayed", run: func(ctx context.Context, s *Store) error { return s.MarkRelayed(ctx, []int64{1, 2, 3}) }},
 				{name: "Backlog", run: func(ctx context.Context, s *Store) error { _, err := s.Backlog(ctx, 200); return err }},
 				{name: "BacklogSize", run: func(ctx context.Context, s *Store) error { _, _, err := s.BacklogSize(ctx); return err }},
-				{name: "Answered", run: func(ctx context.Context, s *Store) error {
-					_, _, err := s.Answered(ctx, team, channel, at(7))
+				{name: "ReplyProgress", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.ReplyProgress(ctx, team, channel, at(7))
 					return err
 				}},
 				{name: "Record", run: func(ctx context.Context, s *Store) error {
@@ -90,7 +93,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.Record(ctx, reply, keep(reply, conversation.Said, conversation.Edited))
 					return err
 				}},
-				{name: "Remember", run: func(ctx context.Context, s *Store) error { return s.Remember(ctx, []chat.Message{reply}) }},
+				{name: "SaveHistory", run: func(ctx context.Context, s *Store) error { return s.SaveHistory(ctx, []chat.Message{reply}) }},
 				{name: "Knowledge", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Knowledge(ctx, team, channel, lately, 100, 20)
 					return err
@@ -99,33 +102,39 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.Knowledge(ctx, team, "", lately, 100, 20)
 					return err
 				}},
-				{name: "Workspace", run: func(ctx context.Context, s *Store) error { _, _, err := s.Workspace(ctx, team, channel); return err }},
+				{name: "WorkspaceMemories", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.WorkspaceMemories(ctx, team, channel)
+					return err
+				}},
 				{name: "Names", run: func(ctx context.Context, s *Store) error {
 					_, err := s.Names(ctx, team, channel, []string{"U1", "U2"}, []string{channel, "C2", "C100", "C101"})
 					return err
 				}},
-				{name: "Standing", run: func(ctx context.Context, s *Store) error { _, err := s.Standing(ctx, thread); return err }},
+				{name: "CurrentMemory", run: func(ctx context.Context, s *Store) error { _, err := s.CurrentMemory(ctx, thread); return err }},
 				{name: "Draft", run: func(ctx context.Context, s *Store) error {
 					if _, err := s.Draft(ctx, thread, chat.ShortTerm, Cursor{}); !errors.Is(err, ErrNotFound) {
 						return fmt.Errorf("a draft, %w", err)
 					}
 					return nil
 				}},
-				{name: "Memories", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Memories(ctx, thread, chat.ShortTerm, 2)
+				{name: "MemoryVersions", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MemoryVersions(ctx, thread, chat.ShortTerm, 2)
 					return err
 				}},
 				{name: "SaveMemories", run: func(ctx context.Context, s *Store) error {
 					c := Cursor{Count: 1}
-					if err := s.PutDraft(ctx, Memory{Scope: thread, Term: chat.ShortTerm, Text: "new"}, c); err != nil {
+					if err := s.SaveDraft(ctx, Memory{Scope: thread, Term: chat.ShortTerm, Text: "new"}, c); err != nil {
 						return err
 					}
-					return s.SaveMemories(ctx, Remembered{Scope: thread, Short: Renew, Cursor: c, Read: noon})
+					return s.SaveMemories(ctx, MemoryUpdate{Scope: thread, Short: PromoteDraft, Cursor: c, Read: noon})
 				}},
-				{name: "Look of a channel", run: func(ctx context.Context, s *Store) error { _, err := s.Look(ctx, theChannel, lately); return err }},
-				{name: "Look of a thread", run: func(ctx context.Context, s *Store) error { _, err := s.Look(ctx, thread, lately); return err }},
-				{name: "SaidSince", run: func(ctx context.Context, s *Store) error {
-					_, _, err := s.SaidSince(ctx, team, channel, lately, 50)
+				{name: "CurrentCursor of a channel", run: func(ctx context.Context, s *Store) error {
+					_, err := s.CurrentCursor(ctx, theChannel, lately)
+					return err
+				}},
+				{name: "CurrentCursor of a thread", run: func(ctx context.Context, s *Store) error { _, err := s.CurrentCursor(ctx, thread, lately); return err }},
+				{name: "ChannelMemoryInput", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.ChannelMemoryInput(ctx, team, channel, lately, 50)
 					return err
 				}},
 				{name: "ChangedThreads", survey: true, run: func(ctx context.Context, s *Store) error {
@@ -136,8 +145,8 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.ChangedChannels(ctx, team, lately, chat.Scope{}, 20)
 					return err
 				}},
-				{name: "Unwatched", survey: true, run: func(ctx context.Context, s *Store) error {
-					_, err := s.Unwatched(ctx, team, noon, 20)
+				{name: "UnjoinedChannels", survey: true, run: func(ctx context.Context, s *Store) error {
+					_, err := s.UnjoinedChannels(ctx, team, noon, 20)
 					return err
 				}},
 				{name: "Memberships", survey: true, run: func(ctx context.Context, s *Store) error { _, err := s.Memberships(ctx, team); return err }},
@@ -149,7 +158,10 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.ActiveThreads(ctx, team, channel, lately)
 					return err
 				}},
-				{name: "Tallies", run: func(ctx context.Context, s *Store) error { _, err := s.Tallies(ctx, "d7", "judgment"); return err }},
+				{name: "CallSummaries", run: func(ctx context.Context, s *Store) error {
+					_, err := s.CallSummaries(ctx, "d7", "judgment")
+					return err
+				}},
 				{name: "Parts", run: func(ctx context.Context, s *Store) error { _, err := s.Parts(ctx, "r7"); return err }},
 				{name: "BeginSend", run: func(ctx context.Context, s *Store) error {
 					_, err := s.BeginSend(ctx, db.compose(t, parts("short", "text"))[0], 0, time.Second)
@@ -164,33 +176,33 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.BeginSend(ctx, db.compose(t, parts("long", "one", "two"))[0], 0, time.Second)
 					return err
 				}},
-				{name: "Replied", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Replied(ctx, parts("short", "text")[0], said(at(n+50), ""))
+				{name: "MarkReplied", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MarkReplied(ctx, parts("short", "text")[0], said(at(n+50), ""))
 					return err
 				}},
-				{name: "KeptSince of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.KeptSince(ctx, top, lately, 50); return err }},
-				{name: "KeptSince of a long thread", run: func(ctx context.Context, s *Store) error {
-					_, err := s.KeptSince(ctx, long, time.Time{}, 50)
+				{name: "MessagesSince of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.MessagesSince(ctx, top, lately, 50); return err }},
+				{name: "MessagesSince of a long thread", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MessagesSince(ctx, long, time.Time{}, 50)
 					return err
 				}},
-				{name: "KeptAround", run: func(ctx context.Context, s *Store) error {
-					_, err := s.KeptAround(ctx, top, time.Time{}, 50)
+				{name: "ChannelMessagesSince", run: func(ctx context.Context, s *Store) error {
+					_, err := s.ChannelMessagesSince(ctx, top, time.Time{}, 50)
 					return err
 				}},
-				{name: "Kept", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Kept(ctx, team, channel, []string{at(0), at(3)})
+				{name: "MessagesByTS", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MessagesByTS(ctx, team, channel, []string{at(0), at(3)})
 					return err
 				}},
-				{name: "Passed", run: func(ctx context.Context, s *Store) error {
-					_, err := s.Passed(ctx, []string{top.ID(), long.ID()}, lately, 5000)
+				{name: "ChangesSince", run: func(ctx context.Context, s *Store) error {
+					_, err := s.ChangesSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
 					return err
 				}},
 				{name: "DecisionsSince", run: func(ctx context.Context, s *Store) error {
 					_, err := s.DecisionsSince(ctx, []string{top.ID(), long.ID()}, lately, 5000)
 					return err
 				}},
-				{name: "About", run: func(ctx context.Context, s *Store) error {
-					_, _, err := s.About(ctx, []string{top.ID(), long.ID()}, at(n-100))
+				{name: "ChangesAndDecisions", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.ChangesAndDecisions(ctx, []string{top.ID(), long.ID()}, at(n-100))
 					return err
 				}},
 				{name: "PartsFor", run: func(ctx context.Context, s *Store) error {
@@ -214,13 +226,19 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.Usage(ctx, lately, lately.Add(time.Minute))
 					return err
 				}},
-				{name: "InForce", run: func(ctx context.Context, s *Store) error { _, err := s.InForce(ctx, team, "", 50); return err }},
-				{name: "InForce of a channel", run: func(ctx context.Context, s *Store) error { _, err := s.InForce(ctx, team, channel, 50); return err }},
+				{name: "MemoryOverviews", run: func(ctx context.Context, s *Store) error { _, err := s.MemoryOverviews(ctx, team, "", 50); return err }},
+				{name: "MemoryOverviews of a channel", run: func(ctx context.Context, s *Store) error {
+					_, err := s.MemoryOverviews(ctx, team, channel, 50)
+					return err
+				}},
 				{name: "MemoryVersion", run: func(ctx context.Context, s *Store) error {
 					_, err := s.MemoryVersion(ctx, thread, chat.ShortTerm, 2)
 					return err
 				}},
-				{name: "SaidIn", run: func(ctx context.Context, s *Store) error { _, _, err := s.SaidIn(ctx, thread, 50); return err }},
+				{name: "ThreadMemoryInput", run: func(ctx context.Context, s *Store) error {
+					_, _, err := s.ThreadMemoryInput(ctx, thread, 50)
+					return err
+				}},
 				{name: "SaveChannel", run: func(ctx context.Context, s *Store) error {
 					return s.SaveChannel(ctx, team, Channel{ID: channel, Member: true})
 				}},
@@ -241,10 +259,12 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 					_, err := s.Record(ctx, m, closing(&m))
 					return err
 				},
-				"Remember":     func(ctx context.Context, s *Store) error { return s.Remember(ctx, []chat.Message{said(at(n+100), "")}) },
+				"SaveHistory": func(ctx context.Context, s *Store) error {
+					return s.SaveHistory(ctx, []chat.Message{said(at(n+100), "")})
+				},
 				"CloseChannel": func(ctx context.Context, s *Store) error { return s.CloseChannel(ctx, team, "C10001") },
-				"Posted": func(ctx context.Context, s *Store) error {
-					return s.Posted(ctx, parts("r", "text")[0], said(at(n+200), ""))
+				"MarkPosted": func(ctx context.Context, s *Store) error {
+					return s.MarkPosted(ctx, parts("r", "text")[0], said(at(n+200), ""))
 				},
 			} {
 				written := 0
@@ -257,7 +277,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 						t.Errorf("%s reads all channels:\n%s\n%s", name, st.sql, plan)
 					}
 				}
-				if want := map[string]int{"Record": 2, "Remember": 1, "CloseChannel": 2, "Posted": 1}[name]; written != want {
+				if want := map[string]int{"Record": 2, "SaveHistory": 1, "CloseChannel": 2, "MarkPosted": 1}[name]; written != want {
 					t.Errorf("%s asks %d times for the channel, want %d", name, written, want)
 				}
 			}

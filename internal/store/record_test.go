@@ -252,11 +252,11 @@ func TestGroupAndHistoryAtOnce(t *testing.T) {
 			noErrors(t, atOnce(3, func(i int) error {
 				switch i {
 				case 0:
-					return other.Remember(t.Context(), read)
+					return other.SaveHistory(t.Context(), read)
 				case 1:
 					return db.commit(t.Context(), group)
 				default:
-					return other.Remember(t.Context(), read[5:25])
+					return other.SaveHistory(t.Context(), read[5:25])
 				}
 			}))
 		}

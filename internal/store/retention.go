@@ -11,8 +11,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Horizons are the times before which Prune deletes; a zero time keeps all.
-type Horizons struct {
+// Cutoffs are the times before which Prune deletes; a zero time keeps all.
+type Cutoffs struct {
 	// Ledger is of decisions, changes, replies in the outbox, calls of models and orders.
 	Ledger time.Time
 	// Messages is of what was said. It must lie further back than anything waits, catch-up
@@ -35,7 +35,7 @@ const pruneAtOnce = 500
 // pending, replies that are not over, memories in force and the newest version of each, and
 // all that was forgotten. A thread is as old as its newest reply, and stays whole. What
 // memory has yet to take in of a channel stays for as long again.
-func (s *Store) Prune(ctx context.Context, h Horizons, step func(table string, rows int) error) error {
+func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, rows int) error) error {
 	p := pruning{db: s.db.WithContext(ctx), now: s.now(), step: step}
 	for _, table := range []struct {
 		name  string
@@ -130,7 +130,7 @@ func walk[K int64 | string](p pruning, rows pruned, before int64) error {
 // ledger deletes what tells how decisions came about. Nothing is left of it that would be
 // done again: that a message was handled stands in its own row, and what is older than
 // the ledger is composed no reply to (activities.Compose).
-func (p pruning) ledger(h Horizons) error {
+func (p pruning) ledger(h Cutoffs) error {
 	if h.Ledger.IsZero() {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (p pruning) ledger(h Horizons) error {
 	if err := walk[int64](p, pruned{table: "model_calls", along: "called_us", age: "called_us"}, before); err != nil {
 		return err
 	}
-	// Of orders to be silent it has to be known that they were carried out (Obey): a workflow
+	// Of orders to be silent it has to be known that they were carried out (ApplyOrder): a workflow
 	// that is reset gives them again.
 	return walk[int64](p, pruned{
 		table: "orders", along: "ordered_us", age: "ordered_us", over: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
@@ -276,9 +276,9 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	}, before)
 }
 
-// HeardSince reports whether a conversation was told of a message, or of one of its edits
+// ChangeRecordedSince reports whether a conversation was told of a message, or of one of its edits
 // (its revision), since a time, as far as that is known.
-func (s *Store) HeardSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
+func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
 	var n int64
 	if err := s.db.WithContext(ctx).Model(&changeRow{}).
 		Where("workflow_id = ? AND ts = ? AND revision = ? AND stored_us >= ?", c.ID(), ts, revision, micros(since)).Count(&n).Error; err != nil {

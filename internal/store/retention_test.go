@@ -27,10 +27,10 @@ func day(n int) time.Time { return noon.AddDate(0, 0, -n) }
 // dayUS is the microseconds of a day.
 func dayUS(n int) int64 { return micros(day(n)) }
 
-var all = Horizons{Ledger: day(keptDays), Messages: day(keptDays), MemoryVersions: day(keptDays)}
+var all = Cutoffs{Ledger: day(keptDays), Messages: day(keptDays), MemoryVersions: day(keptDays)}
 
 // prune prunes to the end, and returns how many rows of each table have gone.
-func (db database) prune(t *testing.T, h Horizons) map[string]int {
+func (db database) prune(t *testing.T, h Cutoffs) map[string]int {
 	t.Helper()
 	gone := map[string]int{}
 	if err := db.Prune(t.Context(), h, func(table string, rows int) error {
@@ -134,12 +134,12 @@ func TestWhatIsKeptForEver(t *testing.T) {
 			&outboxRow{Key: "o", Reply: "o", State: Sent, StoredUS: us}, &callRow{CalledUS: us}, &orderRow{ID: "o", OrderedUS: us},
 			&messageRow{TeamID: team, ChannelID: channel, TS: chat.TS(day(4000)), SentUS: us, StoredUS: us}, &channelRow{TeamID: team, ChannelID: channel},
 			&memoryRow{TeamID: team, Version: 1, MadeUS: us}, &memoryRow{TeamID: team, Version: 2, MadeUS: us}, &forgottenRow{TeamID: team, UntilUS: us})
-		if got := db.prune(t, Horizons{}); len(got) != 0 {
+		if got := db.prune(t, Cutoffs{}); len(got) != 0 {
 			t.Errorf("for ever: gone are %v", got)
 		}
 		// That it addressed the bot is known as long as the message is.
 		want := map[string]int{"decisions": 1, "outbox": 1, "model_calls": 1, "orders": 1}
-		if got := db.prune(t, Horizons{Ledger: day(keptDays)}); !maps.Equal(got, want) {
+		if got := db.prune(t, Cutoffs{Ledger: day(keptDays)}); !maps.Equal(got, want) {
 			t.Errorf("of the ledger, gone are %v, want %v", got, want)
 		}
 		want = map[string]int{"changes": 1, "messages": 1, "memories": 1}
@@ -303,7 +303,7 @@ func TestWhatMemoryNoticesOfPruning(t *testing.T) {
 		if got := changed(); len(got) != 0 {
 			t.Fatalf("before: %v", got)
 		}
-		if got, want := db.prune(t, Horizons{Messages: day(keptDays)}), map[string]int{"messages": 4}; !maps.Equal(got, want) {
+		if got, want := db.prune(t, Cutoffs{Messages: day(keptDays)}), map[string]int{"messages": 4}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
 		if got := changed(); !reflect.DeepEqual(got, []chat.Scope{quiet}) {
@@ -348,7 +348,7 @@ func TestWhichVersionsOfMemoriesStay(t *testing.T) {
 		}
 		db.remember(t, noon, theChannel)
 		for term, want := range map[chat.Term]int{chat.LongTerm: 6, chat.ShortTerm: 8} {
-			if got, err := db.Memories(t.Context(), theChannel, term, 1); err != nil || got[0].Version != want {
+			if got, err := db.MemoryVersions(t.Context(), theChannel, term, 1); err != nil || got[0].Version != want {
 				t.Errorf("the next %s memory is %+v, %v; want version %d", term, got, err, want)
 			}
 		}
@@ -370,7 +370,7 @@ func TestWhichConversationsStay(t *testing.T) {
 			db.insert(t, &row)
 		}
 		db.insert(t, &changeRow{WorkflowID: "waits", Kind: "said", StoredUS: dayUS(1)})
-		if got, want := db.prune(t, Horizons{}), map[string]int{"conversations": 3}; !maps.Equal(got, want) {
+		if got, want := db.prune(t, Cutoffs{}), map[string]int{"conversations": 3}; !maps.Equal(got, want) {
 			t.Errorf("gone are %v, want %v", got, want)
 		}
 		if got, want := db.left(t, "conversations", "workflow_id"), []string{"leased", "leased a moment ago", "muted", "waits"}; !slices.Equal(got, want) {
@@ -385,11 +385,11 @@ func TestAPrunedConversationIsServed(t *testing.T) {
 		m, muted := said(at(1), ""), said(at(2), at(1))
 		for _, c := range []chat.Message{m, muted} {
 			db.record(t, c, keep(c, conversation.Said))
-			changes, err := db.Take(t.Context(), of(c).ID(), "relay", noon.Add(time.Minute), 10)
+			changes, err := db.Claim(t.Context(), of(c).ID(), "relay", noon.Add(time.Minute), 10)
 			if err != nil || len(changes) != 1 {
 				t.Fatalf("%+v, %v", changes, err)
 			}
-			if err := db.Relayed(t.Context(), []int64{changes[0].ID}); err != nil {
+			if err := db.MarkRelayed(t.Context(), []int64{changes[0].ID}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := db.Release(t.Context(), of(c).ID(), "relay"); err != nil {
@@ -397,7 +397,7 @@ func TestAPrunedConversationIsServed(t *testing.T) {
 			}
 		}
 		until := noon.AddDate(100, 0, 0)
-		if err := db.Obey(t.Context(), Order{ID: "1", Scope: chat.Scope(of(muted)), Kind: "mute", By: "cli:ann", Until: until, At: noon}); err != nil {
+		if err := db.ApplyOrder(t.Context(), Order{ID: "1", Scope: chat.Scope(of(muted)), Kind: "mute", By: "cli:ann", Until: until, At: noon}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := db.prune(t, all), map[string]int{"conversations": 1}; !maps.Equal(got, want) {
@@ -408,10 +408,10 @@ func TestAPrunedConversationIsServed(t *testing.T) {
 		}
 		next := said(at(3), "")
 		db.record(t, next, keep(next, conversation.Said))
-		if backlog, err := db.Backlog(t.Context(), 10); err != nil || !slices.Equal(backlog, []Left{{WorkflowID: of(m).ID()}}) {
+		if backlog, err := db.Backlog(t.Context(), 10); err != nil || !slices.Equal(backlog, []BacklogItem{{WorkflowID: of(m).ID()}}) {
 			t.Errorf("backlog %v, %v", backlog, err)
 		}
-		if changes, err := db.Take(t.Context(), of(next).ID(), "another", noon.Add(time.Minute), 10); err != nil || len(changes) != 1 {
+		if changes, err := db.Claim(t.Context(), of(next).ID(), "another", noon.Add(time.Minute), 10); err != nil || len(changes) != 1 {
 			t.Errorf("%+v, %v", changes, err)
 		}
 	})
@@ -427,11 +427,11 @@ func TestAPrunedChangeDoesNotComeAgain(t *testing.T) {
 		for _, w := range db.waiting(t, of(m)) {
 			ids = append(ids, w.ID)
 		}
-		if err := db.Relayed(t.Context(), ids); err != nil {
+		if err := db.MarkRelayed(t.Context(), ids); err != nil {
 			t.Fatal(err)
 		}
 		db.clock.at = noon
-		if got := db.prune(t, Horizons{Ledger: day(keptDays)}); got["changes"] != 1 {
+		if got := db.prune(t, Cutoffs{Ledger: day(keptDays)}); got["changes"] != 1 {
 			t.Errorf("gone are %v", got)
 		}
 		if got := db.known(t, m); !got.Handled || !got.Addressed || got.Message == nil {
@@ -549,7 +549,7 @@ func TestHeardSince(t *testing.T) {
 			{c, at(1), "", false}, {c, at(1), at(2), true}, {c, at(1), at(3), false}, {c, at(2), "", false},
 			{chat.Conversation{Team: team, Channel: channel, Thread: at(1)}, at(1), at(2), false},
 		} {
-			if got, err := db.HeardSince(t.Context(), test.c, test.ts, test.revision, day(keptDays)); err != nil || got != test.want {
+			if got, err := db.ChangeRecordedSince(t.Context(), test.c, test.ts, test.revision, day(keptDays)); err != nil || got != test.want {
 				t.Errorf("%+v: %v, %v", test, got, err)
 			}
 		}
@@ -565,7 +565,7 @@ func TestPruneAsksNothingOfAYoungChannel(t *testing.T) {
 				db.tells(t, fmt.Sprint("C", len(asked), i), days)
 			}
 			asked = append(asked, len(db.statements(t, func(ctx context.Context, s *Store) error {
-				return s.Prune(ctx, Horizons{Messages: day(keptDays)}, func(string, int) error { return nil })
+				return s.Prune(ctx, Cutoffs{Messages: day(keptDays)}, func(string, int) error { return nil })
 			})))
 		}
 		if asked[1] != asked[0] || asked[2] < asked[1]+5 {
@@ -599,7 +599,7 @@ func TestPruneWalksAlongAnIndex(t *testing.T) {
 				early := chat.Time(at(200))
 				steps := map[string]int{}
 				stop := errors.New("enough")
-				for _, h := range []Horizons{{Messages: early}, {Ledger: chat.Time(at(n - n/5))}, {MemoryVersions: early}, {}} {
+				for _, h := range []Cutoffs{{Messages: early}, {Ledger: chat.Time(at(n - n/5))}, {MemoryVersions: early}, {}} {
 					err := s.Prune(ctx, h, func(table string, rows int) error {
 						if steps[table]++; steps[table] > 3 {
 							return stop

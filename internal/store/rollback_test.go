@@ -35,10 +35,10 @@ func TestRollback(t *testing.T) {
 			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
 		}
 		// Who began to remember before that begins again; the thread's memory is another matter.
-		if err := db.PutDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "x"}, c); !errors.Is(err, ErrOverruled) {
+		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "x"}, c); !errors.Is(err, ErrOverruled) {
 			t.Errorf("a draft of before: %v", err)
 		}
-		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
+		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
 			t.Errorf("a memory of before: %v", err)
 		}
 		db.clock.advance(time.Minute)
@@ -85,7 +85,7 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
 		}
 		// Who began to remember before that begins again, on top of the text.
-		if err := db.SaveMemories(t.Context(), Remembered{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
+		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
 			t.Errorf("a memory of before: %v", err)
 		}
 		db.clock.advance(time.Minute)
@@ -123,7 +123,7 @@ func TestInForce(t *testing.T) {
 		thread, other := db.remembering(t)
 		tell := func(channel string, limit int) (scopes []chat.Scope, texts int) {
 			t.Helper()
-			listed, err := db.InForce(t.Context(), team, channel, limit)
+			listed, err := db.MemoryOverviews(t.Context(), team, channel, limit)
 			if err != nil {
 				t.Fatal(err)
 			}

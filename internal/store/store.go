@@ -7,9 +7,9 @@
 // (Record), the relay sends the changes on (Take, Relayed, Release), and the
 // worker reads it among the Facts and in a Context and writes the reply (the outbox). What was
 // missed comes through Remember and Unhandled instead. Later it goes into the memory of its
-// thread and channel (Look, SaidSince, SaveMemories), which other conversations read
+// thread and channel (Look, ChannelMemoryInput, SaveMemories), which other conversations read
 // as far as they may (Knowledge). What people ask about all that, and order, is
-// answered, and written down, here (Passed, Usage, Forget, Obey).
+// answered, and written down, here (Passed, Usage, Forget, ApplyOrder).
 package store
 
 import (

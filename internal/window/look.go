@@ -47,10 +47,10 @@ type view struct {
 	// Phase is what Temporal itself knows, while no worker has told the State.
 	Phase conversation.Phase `json:"phase,omitempty"`
 	// Problem says why this may be out of date; empty for none.
-	Problem  string       `json:"problem"`
-	Silenced time.Time    `json:"silenced_until,omitzero"`
-	Story    ledger.Story `json:"story"`
-	Memories []memory     `json:"memories"`
+	Problem  string          `json:"problem"`
+	Silenced time.Time       `json:"silenced_until,omitzero"`
+	Story    ledger.Timeline `json:"story"`
+	Memories []memory        `json:"memories"`
 }
 
 // look looks at one conversation again and again. Its methods are for one goroutine.
@@ -89,7 +89,7 @@ type answer struct {
 func (w *Window) look(c chat.Conversation) *look {
 	return &look{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Story: ledger.Story{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
+		view: view{Conversation: c, Workflow: c.ID(), Story: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
 	}
 }
 
@@ -199,7 +199,7 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	story, err := ledger.Tell(ctx, db, l.c, ledger.Options{
+	story, err := ledger.Read(ctx, db, l.c, ledger.Options{
 		Limit: storyOf, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
 		Settings: l.w.Config.Channel(config.ChannelFacts{ID: channel, Name: known[channel].Name}),
 	})

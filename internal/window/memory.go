@@ -35,7 +35,7 @@ const (
 // workspace, of the channels and of the channel's threads, in the order of the prompts.
 func (w *Window) memories(ctx context.Context, db *store.Store, c chat.Conversation) ([]memory, error) {
 	now := w.Clock()
-	held, err := db.Context(ctx, store.Reading{
+	held, err := db.Context(ctx, store.ContextRequest{
 		Conversation: c, Active: now.Add(-w.Config.Response.ActiveChannel()), Channels: told,
 		Remembered: now.Add(-w.Config.Response.ThreadMemory()), Threads: told,
 	})
@@ -78,7 +78,7 @@ type making struct {
 func memoriesMade(ctx context.Context, db *store.Store, c chat.Conversation) (making, error) {
 	made := making{byID: map[int64]time.Time{}, byThread: map[string]time.Time{}}
 	for _, channel := range []string{"", c.Channel} {
-		scopes, err := db.InForce(ctx, c.Team, channel, dated)
+		scopes, err := db.MemoryOverviews(ctx, c.Team, channel, dated)
 		if err != nil {
 			return making{}, err
 		}

@@ -15,25 +15,25 @@ import (
 func (w *world) remembers(s chat.Scope, text string, sources ...string) (ids map[chat.Term]int64) {
 	w.t.Helper()
 	ctx, db := w.t.Context(), w.operator.Store
-	cursor, err := db.Look(ctx, s, time.Time{})
+	cursor, err := db.CurrentCursor(ctx, s, time.Time{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r := store.Remembered{Scope: s, Cursor: cursor, Read: time.Now()}
+	r := store.MemoryUpdate{Scope: s, Cursor: cursor, Read: time.Now()}
 	for _, term := range s.Terms() {
-		if err := db.PutDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprintf("%s-term %s", term, text), Origin: "model", Sources: sources}, cursor); err != nil {
+		if err := db.SaveDraft(ctx, store.Memory{Scope: s, Term: term, Text: fmt.Sprintf("%s-term %s", term, text), Origin: "model", Sources: sources}, cursor); err != nil {
 			w.t.Fatal(err)
 		}
 		if term == chat.LongTerm {
-			r.Long = store.Renew
+			r.Long = store.PromoteDraft
 		} else {
-			r.Short = store.Renew
+			r.Short = store.PromoteDraft
 		}
 	}
 	if err := db.SaveMemories(ctx, r); err != nil {
 		w.t.Fatal(err)
 	}
-	standing, err := db.Standing(ctx, s)
+	standing, err := db.CurrentMemory(ctx, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -253,7 +253,7 @@ type event struct {
 	Phase        conversation.Phase  `json:"phase"`
 	Problem      string              `json:"problem"`
 	Silenced     time.Time           `json:"silenced_until"`
-	Story        ledger.Story        `json:"story"`
+	Story        ledger.Timeline     `json:"story"`
 	Memories     []memory            `json:"memories"`
 
 	raw map[string]json.RawMessage

@@ -140,7 +140,7 @@ func TestMemory(t *testing.T) {
 		if got, want := s.remember(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
 			t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
 		}
-		versions, err := s.store.Memories(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
+		versions, err := s.store.MemoryVersions(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
 		if err != nil || len(versions) != 1 || versions[0].Model != memoryModel || len(versions[0].Sources) != 2 {
 			t.Errorf("versions of general's long-term memory: %+v, %v; want one, of two messages", versions, err)
 		}
@@ -260,7 +260,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	for _, channel := range append(channels, "") {
 		scope := chat.Scope{Team: "T0E2E", Channel: channel}
 		for _, term := range []chat.Term{chat.ShortTerm, chat.LongTerm} {
-			if versions, err := s.store.Memories(t.Context(), scope, term, 10); err != nil || len(versions) != 1 {
+			if versions, err := s.store.MemoryVersions(t.Context(), scope, term, 10); err != nil || len(versions) != 1 {
 				t.Errorf("%d versions of the %v memory of %q, %v; want one", len(versions), term, channel, err)
 			}
 		}

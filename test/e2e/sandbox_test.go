@@ -248,7 +248,7 @@ type mindEvent struct {
 	Asked         time.Time
 	Phase         conversation.Phase
 	Problem       string
-	Story         ledger.Story
+	Story         ledger.Timeline
 	Memories      []remembered
 }
 

@@ -10,7 +10,7 @@ import (
 	"myao/internal/conversation"
 )
 
-func tsOf(kept []Kept) (ts []string) {
+func tsOf(kept []StoredMessage) (ts []string) {
 	for _, m := range kept {
 		ts = append(ts, m.TS)
 	}
@@ -23,28 +23,32 @@ func TestKept(t *testing.T) {
 		gone := said(at(5), "")
 		gone.Deleted = true
 		db.store(t, gone)
-		if err := db.Remember(t.Context(), []chat.Message{said(at(6), "")}); err != nil {
+		if err := db.SaveHistory(t.Context(), []chat.Message{said(at(6), "")}); err != nil {
 			t.Fatal(err)
 		}
 		top := chat.Conversation{Team: team, Channel: channel}
 		for name, c := range map[string]struct {
-			read func() ([]Kept, error)
+			read func() ([]StoredMessage, error)
 			want []string
 		}{
-			"of the top level":    {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(3), at(6)}},
-			"the newest two":      {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, time.Time{}, 2) }, []string{at(3), at(6)}},
-			"since a message":     {func() ([]Kept, error) { return db.KeptSince(t.Context(), top, chat.Time(at(3)), 10) }, []string{at(3), at(6)}},
-			"with threads":        {func() ([]Kept, error) { return db.KeptAround(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(2), at(3), at(6)}},
-			"by ts":               {func() ([]Kept, error) { return db.Kept(t.Context(), team, channel, []string{at(5), at(2), at(4)}) }, []string{at(2), at(5)}},
-			"by ts, none":         {func() ([]Kept, error) { return db.Kept(t.Context(), team, channel, nil) }, nil},
-			"of a thread's reply": {func() ([]Kept, error) { return db.KeptSince(t.Context(), of(said(at(2), at(1))), time.Time{}, 10) }, []string{at(2)}},
+			"of the top level": {func() ([]StoredMessage, error) { return db.MessagesSince(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(3), at(6)}},
+			"the newest two":   {func() ([]StoredMessage, error) { return db.MessagesSince(t.Context(), top, time.Time{}, 2) }, []string{at(3), at(6)}},
+			"since a message":  {func() ([]StoredMessage, error) { return db.MessagesSince(t.Context(), top, chat.Time(at(3)), 10) }, []string{at(3), at(6)}},
+			"with threads":     {func() ([]StoredMessage, error) { return db.ChannelMessagesSince(t.Context(), top, time.Time{}, 10) }, []string{at(1), at(2), at(3), at(6)}},
+			"by ts": {func() ([]StoredMessage, error) {
+				return db.MessagesByTS(t.Context(), team, channel, []string{at(5), at(2), at(4)})
+			}, []string{at(2), at(5)}},
+			"by ts, none": {func() ([]StoredMessage, error) { return db.MessagesByTS(t.Context(), team, channel, nil) }, nil},
+			"of a thread's reply": {func() ([]StoredMessage, error) {
+				return db.MessagesSince(t.Context(), of(said(at(2), at(1))), time.Time{}, 10)
+			}, []string{at(2)}},
 		} {
 			if got, err := c.read(); err != nil || !slices.Equal(tsOf(got), c.want) {
 				t.Errorf("%s: %v, %v; want %v", name, tsOf(got), err, c.want)
 			}
 		}
-		got, err := db.Kept(t.Context(), team, channel, []string{at(3), at(6)})
-		if want := []Kept{{said(at(3), ""), true, noon}, {said(at(6), ""), false, noon}}; err != nil || !reflect.DeepEqual(got, want) {
+		got, err := db.MessagesByTS(t.Context(), team, channel, []string{at(3), at(6)})
+		if want := []StoredMessage{{said(at(3), ""), true, noon}, {said(at(6), ""), false, noon}}; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	})
@@ -56,24 +60,24 @@ func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
 		db.record(t, b, keep(b, conversation.Said))
 		db.record(t, a, keep(a, conversation.Said, conversation.Edited))
 		db.clock.advance(time.Minute)
-		if err := db.Relayed(t.Context(), []int64{db.waiting(t, of(b))[0].ID}); err != nil {
+		if err := db.MarkRelayed(t.Context(), []int64{db.waiting(t, of(b))[0].ID}); err != nil {
 			t.Fatal(err)
 		}
 		ids := []string{of(a).ID(), of(b).ID()}
-		change := func(m chat.Message, kind conversation.Kind, relayed time.Time) Passed {
-			return Passed{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m).ID(), Stored: noon, Relayed: relayed}
+		change := func(m chat.Message, kind conversation.Kind, relayed time.Time) RecordedChange {
+			return RecordedChange{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m).ID(), Stored: noon, Relayed: relayed}
 		}
-		all := []Passed{change(a, "said", time.Time{}), change(a, "edited", time.Time{}), change(b, "said", noon.Add(time.Minute))}
+		all := []RecordedChange{change(a, "said", time.Time{}), change(a, "edited", time.Time{}), change(b, "said", noon.Add(time.Minute))}
 		for name, c := range map[string]struct {
 			ids   []string
 			since time.Time
 			limit int
-			want  []Passed
+			want  []RecordedChange
 		}{
 			"all": {ids, time.Time{}, 10, all}, "at most one": {ids, time.Time{}, 1, all[:1]},
 			"of one": {ids[1:], time.Time{}, 10, all[2:]}, "since the second": {ids, b.Time(), 10, all[2:]},
 		} {
-			if got, err := db.Passed(t.Context(), c.ids, c.since, c.limit); err != nil || !reflect.DeepEqual(got, c.want) {
+			if got, err := db.ChangesSince(t.Context(), c.ids, c.since, c.limit); err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 			}
 		}
@@ -103,7 +107,7 @@ func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
 		if got, want := keys(noon, 1), []string{"C1" + a.TS}; !slices.Equal(got, want) {
 			t.Errorf("one decision %v, want %v", got, want)
 		}
-		passed, decisions, err := db.About(t.Context(), ids, a.TS)
+		passed, decisions, err := db.ChangesAndDecisions(t.Context(), ids, a.TS)
 		if err != nil || !reflect.DeepEqual(passed, all[:2]) || len(decisions) != 1 || decisions[0].Key != "C1"+a.TS {
 			t.Errorf("about one: %+v, %+v, %v", passed, decisions, err)
 		}
@@ -123,7 +127,7 @@ func TestDecisionsByAClockThatIsBehind(t *testing.T) {
 		if got, err := db.DecisionsSince(t.Context(), []string{"top"}, m.Time(), 10); err != nil || len(got) != 1 || got[0].Key != m.TS {
 			t.Errorf("since the message: %+v, %v", got, err)
 		}
-		if _, got, err := db.About(t.Context(), []string{"top"}, m.TS); err != nil || len(got) != 1 || got[0].Key != m.TS {
+		if _, got, err := db.ChangesAndDecisions(t.Context(), []string{"top"}, m.TS); err != nil || len(got) != 1 || got[0].Key != m.TS {
 			t.Errorf("about the message: %+v, %v", got, err)
 		}
 	})
@@ -175,7 +179,7 @@ func TestCallsAndUsage(t *testing.T) {
 			{Scope: workspace, Purpose: "memory", Provider: "q", Model: "large", TokensIn: 50, TokensOut: 5, Ended: minute(4)},
 		}
 		for _, c := range made {
-			if err := db.PutCall(t.Context(), c); err != nil {
+			if err := db.SaveCall(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -30,8 +30,8 @@ type Options struct {
 	Prices map[string]config.Price
 }
 
-// Story is what happened in a conversation, in order of time.
-type Story struct {
+// Timeline is what happened in a conversation, in order of time.
+type Timeline struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// ChannelName is empty where it is not known, and for a direct message.
 	ChannelName string `json:"channel_name,omitempty"`
@@ -47,13 +47,13 @@ type Entry struct {
 	At time.Time `json:"at"`
 	// Thread is the thread in which it happened; empty at the top level.
 	Thread   string    `json:"thread,omitempty"`
-	Said     *Said     `json:"said,omitempty"`
+	Said     *Message  `json:"said,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	Order    *Order    `json:"order,omitempty"`
 }
 
-// Said is a message.
-type Said struct {
+// Message is a message.
+type Message struct {
 	TS   string `json:"ts"`
 	User string `json:"user,omitempty"` // id, of the app's where no user signs
 	Name string `json:"name,omitempty"`
@@ -64,22 +64,22 @@ type Said struct {
 	Deleted bool   `json:"deleted,omitempty"`
 	Text    string `json:"text,omitempty"` // with Options.Text
 	// Passed is what of it was passed on to the conversation, in order.
-	Passed []Passed `json:"passed,omitempty"`
+	Passed []Change `json:"passed,omitempty"`
 	// Note says why nothing was decided about it, or with what other message it was.
 	Note string `json:"note,omitempty"`
 }
 
 // OnlyEdited reports whether the bot has heard of an edit of the message, and not of the
 // message: an edit alone asks for nothing.
-func (s Said) OnlyEdited() bool {
+func (s Message) OnlyEdited() bool {
 	passed := func(k conversation.Kind) bool {
-		return slices.ContainsFunc(s.Passed, func(p Passed) bool { return p.Kind == string(k) })
+		return slices.ContainsFunc(s.Passed, func(p Change) bool { return p.Kind == string(k) })
 	}
 	return passed(conversation.Edited) && !passed(conversation.Said) && !passed(conversation.Addressed)
 }
 
-// Passed is a change on its way to the conversation's workflow.
-type Passed struct {
+// Change is a change on its way to the conversation's workflow.
+type Change struct {
 	Kind     string `json:"kind"` // said, addressed, edited, deleted or hushed
 	Revision string `json:"revision,omitempty"`
 	// By is whose order it is, as slack:U….

@@ -10,8 +10,8 @@ import (
 	"myao/internal/conversation"
 )
 
-// Kept is a message as it stands, and how it came to be known.
-type Kept struct {
+// StoredMessage is a message as it stands, and how it came to be known.
+type StoredMessage struct {
 	chat.Message
 	// Handled is set once an event of the message itself has been recorded; else it was
 	// read from Slack's history, and nobody has heard of it.
@@ -20,13 +20,13 @@ type Kept struct {
 	Stored time.Time
 }
 
-func (r messageRow) kept() Kept {
-	return Kept{Message: r.message(), Handled: r.Handled, Stored: instant(r.StoredUS)}
+func (r messageRow) kept() StoredMessage {
+	return StoredMessage{Message: r.message(), Handled: r.Handled, Stored: instant(r.StoredUS)}
 }
 
-// Kept is those of a channel's messages that are known, by ts, deleted ones among them,
+// MessagesByTS is those of a channel's messages that are known, by ts, deleted ones among them,
 // in order of time.
-func (s *Store) Kept(ctx context.Context, team, channel string, ts []string) ([]Kept, error) {
+func (s *Store) MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]StoredMessage, error) {
 	if len(ts) == 0 {
 		return nil, nil
 	}
@@ -38,19 +38,19 @@ func (s *Store) Kept(ctx context.Context, team, channel string, ts []string) ([]
 	return each(rows, messageRow.kept), nil
 }
 
-// KeptSince is the messages of a conversation itself that were sent since a time, the
+// MessagesSince is the messages of a conversation itself that were sent since a time, the
 // newest limit of them, in order of time; deleted ones are left out.
-func (s *Store) KeptSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]Kept, error) {
+func (s *Store) MessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
 	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
 		c.Team, c.Channel, c.Thread, stamp(since))
 }
 
-// KeptAround is KeptSince of a channel with its threads.
-func (s *Store) KeptAround(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]Kept, error) {
+// ChannelMessagesSince is MessagesSince of a channel with its threads.
+func (s *Store) ChannelMessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
 	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", c.Team, c.Channel, stamp(since))
 }
 
-func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, where string, args ...any) ([]Kept, error) {
+func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, where string, args ...any) ([]StoredMessage, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Where(where, args...).Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read messages of %s: %w", c.ID(), err)
@@ -59,17 +59,17 @@ func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, 
 	return each(rows, messageRow.kept), nil
 }
 
-// Passed is a change of a message, and how far it has come on its way to a workflow.
-type Passed struct {
+// RecordedChange is a change of a message, and how far it has come on its way to a workflow.
+type RecordedChange struct {
 	conversation.Change
 	WorkflowID string
 	// Stored is when it was recorded; Relayed when a signal had taken it, or zero.
 	Stored, Relayed time.Time
 }
 
-// Passed is the changes of some conversations, of messages sent since a time, in order of
+// ChangesSince is the changes of some conversations, of messages sent since a time, in order of
 // those and of their coming, at most limit.
-func (s *Store) Passed(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Passed, error) {
+func (s *Store) ChangesSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]RecordedChange, error) {
 	var rows []changeRow
 	// By ts, which sorts as what it names: there is no index of sent_us but of what waits.
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(stamp(since)))).
@@ -79,8 +79,8 @@ func (s *Store) Passed(ctx context.Context, workflowIDs []string, since time.Tim
 	return each(rows, changeRow.passed), nil
 }
 
-func (r changeRow) passed() Passed {
-	p := Passed{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
+func (r changeRow) passed() RecordedChange {
+	p := RecordedChange{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
 	if r.RelayedUS != nil {
 		p.Relayed = instant(*r.RelayedUS)
 	}
@@ -99,9 +99,9 @@ func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since 
 	return rows, nil
 }
 
-// About is the changes of one message and the decisions about it, in some conversations,
+// ChangesAndDecisions is the changes of one message and the decisions about it, in some conversations,
 // in the order of Passed and DecisionsSince.
-func (s *Store) About(ctx context.Context, workflowIDs []string, ts string) ([]Passed, []Decision, error) {
+func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, ts string) ([]RecordedChange, []Decision, error) {
 	var changes []changeRow
 	var decisions []Decision
 	if err := together(s.db.WithContext(ctx),

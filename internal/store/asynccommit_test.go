@@ -23,24 +23,24 @@ func TestWhatIsNotFlushed(t *testing.T) {
 			what, want string
 			do         func(s *Store) error
 		}{
-			{"Take", "off", func(s *Store) error {
-				taken, err := s.Take(t.Context(), id, "a", noon.Add(time.Minute), 10)
+			{"Claim", "off", func(s *Store) error {
+				taken, err := s.Claim(t.Context(), id, "a", noon.Add(time.Minute), 10)
 				for _, w := range taken {
 					ids = append(ids, w.ID)
 				}
 				return err
 			}},
-			{"Relayed", "off", func(s *Store) error { return s.Relayed(t.Context(), ids) }},
+			{"MarkRelayed", "off", func(s *Store) error { return s.MarkRelayed(t.Context(), ids) }},
 			{"Release", "off", func(s *Store) error { _, err := s.Release(t.Context(), id, "a"); return err }},
-			{"PutCall", "off", func(s *Store) error { return s.PutCall(t.Context(), Call{Decision: "d"}) }},
+			{"SaveCall", "off", func(s *Store) error { return s.SaveCall(t.Context(), Call{Decision: "d"}) }},
 			{"Decide", "on", func(s *Store) error { return s.Decide(t.Context(), Decision{Key: "d"}) }},
 			{"Compose", "on", func(s *Store) error { return s.Compose(t.Context(), parts("r", "text"), Decision{Key: "d"}) }},
 			{"BeginSend", "on", func(s *Store) error {
 				_, err := s.BeginSend(t.Context(), parts("r", "text")[0], 0, time.Second)
 				return err
 			}},
-			{"Replied", "on", func(s *Store) error {
-				_, err := s.Replied(t.Context(), parts("r", "text")[0], said(at(2), ""))
+			{"MarkReplied", "on", func(s *Store) error {
+				_, err := s.MarkReplied(t.Context(), parts("r", "text")[0], said(at(2), ""))
 				return err
 			}},
 		} {

@@ -8,8 +8,8 @@ import (
 	"myao/internal/chat"
 )
 
-// InForce is what is remembered of a scope, for people to look at.
-type InForce struct {
+// MemoryOverview is what is remembered of a scope, for people to look at.
+type MemoryOverview struct {
 	Scope chat.Scope
 	// Long and Short are nil where there is none; their texts are left out.
 	Long, Short *Memory
@@ -17,9 +17,9 @@ type InForce struct {
 	Updated time.Time
 }
 
-// InForce is the scopes that have been remembered: the workspace and its channels, or of
+// MemoryOverviews is the scopes that have been remembered: the workspace and its channels, or of
 // one channel that and its threads, the most recently active first; at most limit.
-func (s *Store) InForce(ctx context.Context, team, channel string, limit int) ([]InForce, error) {
+func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit int) ([]MemoryOverview, error) {
 	db := s.db.WithContext(ctx)
 	query := db.Where("team_id = ? AND thread_ts = ''", team).Order("channel_id")
 	if channel != "" {
@@ -50,9 +50,9 @@ func (s *Store) InForce(ctx context.Context, team, channel string, limit int) ([
 		}
 		return memories[*id]
 	}
-	inForce := make([]InForce, len(rows))
+	inForce := make([]MemoryOverview, len(rows))
 	for i, r := range rows {
-		inForce[i] = InForce{
+		inForce[i] = MemoryOverview{
 			Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Long: of(r.LongID), Short: of(r.ShortID), Updated: instant(r.UpdatedUS),
 		}
 	}

@@ -24,7 +24,7 @@ type fate struct {
 // that waited with it; one that was withdrawn leaves them waiting for the next. They stop
 // waiting when the bot is addressed at a channel's top level, is told to drop them, or not
 // to answer.
-func (r rows) fate(m store.Kept) fate {
+func (r rows) fate(m store.StoredMessage) fate {
 	heard, relayed := r.heard(m)
 	if heard.IsZero() {
 		return fate{note: r.unheard(m)}
@@ -72,12 +72,12 @@ const lapsed = "what was decided about it is not kept any longer (retention.ledg
 // final reports whether a message waits no longer once a decision about it has ended.
 // What was withdrawn is decided about anew, and so are the others where somebody wanted no
 // answer to one of them.
-func (r rows) final(d store.Decision, m store.Kept) bool {
+func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 	switch d.Outcome {
 	case conversation.Withdrawn, conversation.Overruled:
 		return false
 	case conversation.Dropped:
-		return !slices.ContainsFunc(r.passed, func(p store.Passed) bool {
+		return !slices.ContainsFunc(r.passed, func(p store.RecordedChange) bool {
 			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.TS != m.TS && !p.Stored.Before(m.Time())
 		})
 	}
@@ -87,7 +87,7 @@ func (r rows) final(d store.Decision, m store.Kept) bool {
 // heard is when the message was first heard of as something to decide about; the zero
 // time for never, as where only an edit of it was heard of: its conversation knows nothing
 // that the edit could be of. relayed is set once its conversation has been told.
-func (r rows) heard(m store.Kept) (at time.Time, relayed bool) {
+func (r rows) heard(m store.StoredMessage) (at time.Time, relayed bool) {
 	for _, p := range r.passed {
 		if p.TS != m.TS || !r.at(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
 			continue
@@ -109,7 +109,7 @@ type event struct {
 }
 
 // events is what may have ended a message's waiting since it was heard, in order of time.
-func (r rows) events(m store.Kept, heard time.Time) []event {
+func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	var events []event
 	own := m.Conversation()
 	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}.ID()
@@ -153,7 +153,7 @@ func (r rows) threaded(workflowID, ts string) bool {
 }
 
 // unheard says why nobody was told of a message.
-func (r rows) unheard(m store.Kept) string {
+func (r rows) unheard(m store.StoredMessage) string {
 	age := r.options.Settings.MaxMessageAge
 	switch {
 	case m.Own:

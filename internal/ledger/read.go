@@ -19,15 +19,15 @@ const (
 	most = 5000
 )
 
-// Tell tells the story of a conversation. With Options.MessageTS it is that of the
+// Read tells the story of a conversation. With Options.MessageTS it is that of the
 // message's own conversation, wherever in the channel that is; of a message on which a
 // thread hangs it is the whole thread's. A thread's story has with it what happened at the
 // channel's top level about its parent. A message of which the bot has never heard is
 // store.ErrNotFound.
-func Tell(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (Story, error) {
+func Read(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (Timeline, error) {
 	r := rows{conversation: c, options: o}
 	if err := r.read(ctx, s); err != nil {
-		return Story{}, fmt.Errorf("tell the story of %s: %w", c.ID(), err)
+		return Timeline{}, fmt.Errorf("tell the story of %s: %w", c.ID(), err)
 	}
 	return r.story(), nil
 }
@@ -38,8 +38,8 @@ type rows struct {
 	options      Options
 	channel      store.Channel
 	earlier      bool
-	messages     []store.Kept
-	passed       []store.Passed
+	messages     []store.StoredMessage
+	passed       []store.RecordedChange
 	decisions    []store.Decision
 	parts        []store.Part
 	calls        []store.Call
@@ -64,7 +64,7 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	ids := r.conversations()
-	if r.passed, err = s.Passed(ctx, ids, from, most); err != nil {
+	if r.passed, err = s.ChangesSince(ctx, ids, from, most); err != nil {
 		return err
 	}
 	if r.decisions, err = s.DecisionsSince(ctx, ids, from, most); err != nil {
@@ -102,7 +102,7 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 func (r *rows) locate(ctx context.Context, s *store.Store) error {
 	ts := r.options.MessageTS
 	thread := chat.Conversation{Team: r.conversation.Team, Channel: r.conversation.Channel, Thread: ts}
-	known, err := s.Kept(ctx, thread.Team, thread.Channel, []string{ts})
+	known, err := s.MessagesByTS(ctx, thread.Team, thread.Channel, []string{ts})
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (r *rows) locate(ctx context.Context, s *store.Store) error {
 		r.conversation.Thread = known[0].ThreadTS
 		return nil
 	}
-	replies, err := s.KeptSince(ctx, thread, time.Time{}, 1)
+	replies, err := s.MessagesSince(ctx, thread, time.Time{}, 1)
 	if err != nil {
 		return err
 	}
-	passed, err := s.Passed(ctx, []string{thread.ID()}, chat.Time(ts), 1)
+	passed, err := s.ChangesSince(ctx, []string{thread.ID()}, chat.Time(ts), 1)
 	switch {
 	case err != nil:
 		return err
@@ -132,16 +132,16 @@ func (r *rows) locate(ctx context.Context, s *store.Store) error {
 func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time, err error) {
 	c, o := r.conversation, r.options
 	if o.MessageTS != "" {
-		r.messages, err = s.Kept(ctx, c.Team, c.Channel, []string{o.MessageTS})
+		r.messages, err = s.MessagesByTS(ctx, c.Team, c.Channel, []string{o.MessageTS})
 		return chat.Time(o.MessageTS), err
 	}
 	limit := o.Limit
 	if limit <= 0 {
 		limit = newest
 	}
-	read := s.KeptSince
+	read := s.MessagesSince
 	if o.Threads && c.TopLevel() {
-		read = s.KeptAround
+		read = s.ChannelMessagesSince
 	}
 	if r.messages, err = read(ctx, c, o.Since, limit); err != nil {
 		return time.Time{}, err
@@ -153,7 +153,7 @@ func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time
 	if c.TopLevel() {
 		return from, nil
 	}
-	parent, err := s.Kept(ctx, c.Team, c.Channel, []string{c.Thread})
+	parent, err := s.MessagesByTS(ctx, c.Team, c.Channel, []string{c.Thread})
 	if err == nil && !r.earlier && o.Since.IsZero() {
 		from = chat.Time(c.Thread)
 	}
@@ -185,11 +185,11 @@ func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	if c.TopLevel() || r.options.MessageTS != "" {
 		return nil
 	}
-	passed, decisions, err := s.About(ctx, []string{c.Top().ID(), c.ID()}, c.Thread)
+	passed, decisions, err := s.ChangesAndDecisions(ctx, []string{c.Top().ID(), c.ID()}, c.Thread)
 	if err != nil {
 		return err
 	}
-	r.passed = append(passed, slices.DeleteFunc(r.passed, func(p store.Passed) bool { return p.TS == c.Thread })...)
+	r.passed = append(passed, slices.DeleteFunc(r.passed, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
 	r.decisions = append(decisions, slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
 	return nil
 }
@@ -225,12 +225,12 @@ func (r *rows) readAbsent(ctx context.Context, s *store.Store) error {
 	for _, d := range r.decisions {
 		add(d.TriggerTS)
 	}
-	more, err := s.Kept(ctx, r.conversation.Team, r.conversation.Channel, absent)
+	more, err := s.MessagesByTS(ctx, r.conversation.Team, r.conversation.Channel, absent)
 	if err != nil {
 		return err
 	}
 	r.messages = append(r.messages, more...)
-	slices.SortStableFunc(r.messages, func(a, b store.Kept) int {
+	slices.SortStableFunc(r.messages, func(a, b store.StoredMessage) int {
 		return cmp.Or(a.Time().Compare(b.Time()), strings.Compare(a.TS, b.TS))
 	})
 	return nil

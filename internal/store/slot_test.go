@@ -223,8 +223,8 @@ func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "one", "two"))
 			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart: the channel's row is written
 			do := []func(context.Context) error{
-				func(ctx context.Context) error { return db.Posted(ctx, p[0], first) },
-				func(ctx context.Context) error { _, err := db.Replied(ctx, p[1], second); return err },
+				func(ctx context.Context) error { return db.MarkPosted(ctx, p[0], first) },
+				func(ctx context.Context) error { _, err := db.MarkReplied(ctx, p[1], second); return err },
 				func(ctx context.Context) error {
 					_, err := db.Record(ctx, second, func(k Known) Entry {
 						if k.Message != nil {
@@ -387,7 +387,7 @@ func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 			{chat.Conversation{Team: team, Channel: channel, Thread: at(2)}, hour, nil, nil},
 			{chat.Conversation{Team: team, Channel: "C2"}, hour, nil, nil},
 		} {
-			if err := db.Obey(t.Context(), Order{ID: fmt.Sprint(n), Scope: chat.Scope(c.silent), Kind: "snooze", Until: c.until}); err != nil {
+			if err := db.ApplyOrder(t.Context(), Order{ID: fmt.Sprint(n), Scope: chat.Scope(c.silent), Kind: "snooze", Until: c.until}); err != nil {
 				t.Fatal(err)
 			}
 			for _, test := range []struct {
@@ -522,7 +522,7 @@ func TestAReplyBeginsInOneStatement(t *testing.T) {
 	silent[0].Channel, silent[0].Thread, silent[0].Trigger = "C2", at(3), at(4)
 	db.compose(t, silent)
 	muted := Order{ID: "1", Scope: chat.Scope{Team: team, Channel: "C2"}, Kind: "mute", Until: db.clock.now().Add(time.Hour)}
-	if err := db.Obey(t.Context(), muted); err != nil {
+	if err := db.ApplyOrder(t.Context(), muted); err != nil {
 		t.Fatal(err)
 	}
 	db.clock.advance(time.Second)

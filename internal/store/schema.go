@@ -16,9 +16,9 @@ var (
 	ErrEncoding = errors.New("the database's encoding is not UTF8")
 )
 
-// Suits reports whether a database that has no tables yet can have ours: ErrNoSchema,
+// CheckSchema reports whether a database that has no tables yet can have ours: ErrNoSchema,
 // ErrNoCreate or ErrEncoding if not. A SQLite file always can.
-func (s *Store) Suits(ctx context.Context) error {
+func (s *Store) CheckSchema(ctx context.Context) error {
 	if s.sqlite != "" {
 		return nil
 	}

@@ -24,12 +24,12 @@ func TestObey(t *testing.T) {
 			{Order: Order{ID: "3", Scope: thread, Kind: "drop"}, top: hour, thread: century},
 			{Order: Order{ID: "4", Scope: general, Kind: "unmute"}, thread: century},
 			{Order: Order{ID: "1", Scope: general, Kind: "snooze", Until: century}, thread: century}, // again, too late
-			{Order: Order{ID: "1", Scope: thread, Kind: "snooze", Until: hour}, err: ErrOtherOrder, thread: century},
-			{Order: Order{ID: "3", Scope: thread, Kind: "unmute"}, err: ErrOtherOrder, thread: century},
+			{Order: Order{ID: "1", Scope: thread, Kind: "snooze", Until: hour}, err: ErrOrderIDTaken, thread: century},
+			{Order: Order{ID: "3", Scope: thread, Kind: "unmute"}, err: ErrOrderIDTaken, thread: century},
 			{Order: Order{ID: "5", Scope: thread, Kind: "unmute"}},
 		} {
 			step.By, step.At = "cli:carol", noon
-			if err := db.Obey(ctx, step.Order); !errors.Is(err, step.err) {
+			if err := db.ApplyOrder(ctx, step.Order); !errors.Is(err, step.err) {
 				t.Errorf("%s %s: %v, want %v", step.Kind, step.ID, err, step.err)
 			}
 			thread, other := chat.Conversation(thread), chat.Conversation{Team: team, Channel: "C2"}

@@ -16,7 +16,7 @@ import (
 func TestTellOfAThreadInABusyChannel(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
-	hear := func(m store.Kept, changes ...conversation.Change) {
+	hear := func(m store.StoredMessage, changes ...conversation.Change) {
 		t.Helper()
 		if _, err := db.Record(t.Context(), m.Message, func(store.Known) store.Entry {
 			e := store.Entry{Message: &m.Message, Handled: true}
@@ -28,7 +28,7 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	decide := func(key string, m store.Kept) {
+	decide := func(key string, m store.StoredMessage) {
 		t.Helper()
 		if err := db.Decide(t.Context(), decided(key, m, 0, "silent")); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 		"one message":       {Options{MessageTS: mention.TS}, map[string]string{mention.TS: waits}},
 		"its parent":        {Options{MessageTS: parent.TS}, map[string]string{parent.TS: "", mention.TS: waits, last.TS: waits}},
 	} {
-		story, err := Tell(t.Context(), db, chat.Conversation{Team: "T1", Channel: "C1", Thread: parent.TS}, test.options)
+		story, err := Read(t.Context(), db, chat.Conversation{Team: "T1", Channel: "C1", Thread: parent.TS}, test.options)
 		if err != nil {
 			t.Fatal(err)
 		}
