@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 
+	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/llm/providers"
 	"myao/internal/llm/tap"
 )
 
@@ -21,7 +24,8 @@ var configTemplate string
 // model is what the bot thinks with.
 type model struct {
 	// provider and name are the model's in the configuration.
-	provider, name string
+	provider config.Provider
+	name     string
 	// demo: it is the demo model, which is asked by OpenAI's protocol and costs nothing.
 	demo bool
 	// says is what a visitor is told of it.
@@ -30,33 +34,43 @@ type model struct {
 	tap *tap.Tap
 }
 
-// Where the models are whose address the environment does not give.
-const (
-	googleURL = "https://generativelanguage.googleapis.com"
-	openaiURL = "https://api.openai.com/v1"
-)
-
 // chooseModel takes the model that the environment has a key for, or an address,
 // else the demo model. getenv is os.Getenv, or a test's own.
 func chooseModel(getenv func(string) string) (model, error) {
-	m := model{provider: "openai"}
-	upstream := ""
-	switch {
-	case getenv("GEMINI_API_KEY") != "":
-		m.provider, m.name, upstream = "gemini", or(getenv("GEMINI_MODEL"), "gemini-3.8-flash"), googleURL
-	case getenv("OPENAI_API_KEY") != "" || getenv("OPENAI_BASE_URL") != "":
-		m.name, upstream = or(getenv("OPENAI_MODEL"), "gpt-5-mini"), or(getenv("OPENAI_BASE_URL"), openaiURL)
-	default:
-		m.name, m.demo, m.tap = "demo", true, tap.Demo()
-		m.says = "demo: rules, no network (set GEMINI_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for a real one)"
-		return m, nil
+	var variables []string
+	for _, p := range providers.All() {
+		if !p.Name.Networked() {
+			continue
+		}
+		key, address := variable(p.Name, "api_key"), ""
+		variables = append(variables, key)
+		if p.Name.Keyless() {
+			address = variable(p.Name, p.Name.AddressKey())
+			variables = append(variables, address)
+		}
+		if getenv(key) == "" && (address == "" || getenv(address) == "") {
+			continue
+		}
+		upstream := p.Address
+		if address != "" {
+			upstream = or(getenv(address), p.Address)
+		}
+		at, err := llm.ParseEndpoint(upstream)
+		if err != nil {
+			return model{}, fmt.Errorf("%s: %w", address, err)
+		}
+		name := or(getenv(variable(p.Name, "model")), p.Model)
+		return model{provider: p.Name, name: name, tap: tap.Proxy(at), says: string(p.Name) + " " + name}, nil
 	}
-	address, err := llm.ParseEndpoint(upstream)
-	if err != nil {
-		return model{}, fmt.Errorf("OPENAI_BASE_URL: %w", err)
-	}
-	m.tap, m.says = tap.Proxy(address), m.provider+" "+m.name
-	return m, nil
+	return model{
+		provider: config.ProviderOpenAI, name: "demo", demo: true, tap: tap.Demo(),
+		says: "demo: rules, no network (for a real one set one of " + strings.Join(variables, ", ") + ")",
+	}, nil
+}
+
+// variable is the one of the environment that has something of a provider's.
+func variable(provider config.Provider, key string) string {
+	return strings.ToUpper(string(provider) + "_" + key)
 }
 
 // writeConfig writes the configuration of the worker and the starter. slack, door
@@ -70,7 +84,7 @@ func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secre
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Token": s.Token, "Secret": s.Signing, "Slack": slack, "Door": door, "Quiet": quiet, "LongestQuiet": longestQuiet, "Tap": tap,
-		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Model": m.name, "Demo": m.demo,
+		"Database": filepath.Join(dir, "myao.db"), "Provider": m.provider, "Key": variable(m.provider, "api_key"), "Address": m.provider.AddressKey(), "Model": m.name, "Demo": m.demo,
 	})
 	if err != nil {
 		return fmt.Errorf("write the sandbox's configuration: %w", err)

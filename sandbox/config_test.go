@@ -93,12 +93,9 @@ func TestTheModelOfTheEnvironment(t *testing.T) {
 					t.Errorf("%s: %s of %s, want %s of %s", use, agent.Model, agent.Provider, c.name, c.provider)
 				}
 			}
-			at, with := settings.LLM.OpenAI.BaseURL, settings.LLM.OpenAI.APIKey
-			if c.provider == "gemini" {
-				at, with = settings.LLM.Gemini.Endpoint, settings.LLM.Gemini.APIKey
-			}
-			if at != address || string(with) != c.key || !strings.HasPrefix(m.says, c.says) {
-				t.Errorf("at %s with %q, said to be %q", at, string(with), m.says)
+			access := settings.Access(settings.Agents.Response)
+			if access.BaseURL != address || string(access.APIKey) != c.key || !strings.HasPrefix(m.says, c.says) {
+				t.Errorf("at %s with %q, said to be %q", access.BaseURL, string(access.APIKey), m.says)
 			}
 			if _, priced := settings.LLM.Prices["demo"]; priced != (c.name == "demo") {
 				t.Errorf("the demo model has a price: %v", priced)

@@ -80,6 +80,9 @@ func (p Provider) entry() provider {
 // Networked reports whether the provider's models are asked over a network.
 func (p Provider) Networked() bool { return p.entry().access != nil }
 
+// Keyless reports whether a server at another address than the provider's own may want no key.
+func (p Provider) Keyless() bool { return p.entry().keyless }
+
 // AddressKey is the key below llm.NAME that holds the address of the provider's server.
 func (p Provider) AddressKey() string { return p.entry().address }
 

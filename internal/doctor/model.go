@@ -17,6 +17,7 @@ import (
 	"myao/internal/codec"
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/llm/providers"
 	"myao/internal/mind"
 )
 
@@ -162,11 +163,12 @@ func asked(u use, judges bool) llm.Request {
 
 // address adds to a mend, where an address is configured, what that has to be.
 func (e *examination) address(u use, mend string) string {
-	if u.Provider == config.ProviderOpenAI && u.access.BaseURL != "" {
-		_, key := u.AccessKeys(u.name)
-		return mend + "; and see that " + key + " is the address before chat/completions, mostly with /v1"
+	provider, err := providers.Named(u.Provider)
+	if err != nil || u.access.BaseURL == "" {
+		return mend
 	}
-	return mend
+	_, key := u.AccessKeys(u.name)
+	return mend + "; and see that " + key + " is " + provider.AddressForm
 }
 
 // encryption hides something and reads it again, with every key.

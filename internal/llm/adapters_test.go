@@ -3,42 +3,47 @@ package llm_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
-	"myao/internal/llm/openai"
+	"myao/internal/llm/providers"
 )
 
-// What both network adapters owe to llm.Model is tested here once, over real HTTP.
+// What every network adapter owes to llm.Model is tested here once, over real HTTP.
 
 const key = "sk-very-secret-0123456789"
 
 type closer interface {
 	llm.Model
-	Close() error
+	io.Closer
 }
 
-var adapters = map[string]func(t *testing.T, url string) closer{
-	"gemini": func(t *testing.T, url string) closer {
-		m, err := gemini.New(t.Context(), gemini.Config{APIKey: key, Endpoint: url})
-		if err != nil {
-			t.Fatal(err)
+// adapters open each provider that has a network for a server at a URL.
+var adapters = networked()
+
+func networked() map[string]func(t *testing.T, url string) closer {
+	all := map[string]func(t *testing.T, url string) closer{}
+	for _, p := range providers.All() {
+		if !p.Name.Networked() {
+			continue
 		}
-		return m
-	},
-	"openai": func(t *testing.T, url string) closer {
-		m, err := openai.New(openai.Config{APIKey: key, BaseURL: url + "/v1"})
-		if err != nil {
-			t.Fatal(err)
+		all[string(p.Name)] = func(t *testing.T, url string) closer {
+			t.Helper()
+			m, err := p.Open(t.Context(), config.Access{APIKey: key, BaseURL: llmtest.Address(url, string(p.Name))}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.(closer)
 		}
-		return m
-	},
+	}
+	return all
 }
 
 // each runs a test against every adapter with a server of its own.

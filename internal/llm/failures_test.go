@@ -15,7 +15,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// How calls fail, for both network adapters, over real HTTP.
+// How calls fail, for every network adapter, over real HTTP.
 
 func TestRefusals(t *testing.T) {
 	echo := "Incorrect API key provided: " + key + "\nheader Authorization: Bearer " + key

@@ -2,7 +2,6 @@ package mind
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -10,9 +9,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/demo"
-	"myao/internal/llm/gemini"
-	"myao/internal/llm/openai"
+	"myao/internal/llm/providers"
 	"myao/internal/prompt"
 )
 
@@ -84,7 +81,11 @@ func (m *models) of(ctx context.Context, a config.Agent) (llm.Model, error) {
 	if model, ok := m.made[at]; ok {
 		return model, nil
 	}
-	bare, err := open(ctx, at)
+	provider, err := providers.Named(a.Provider)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := provider.Open(ctx, at.access, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +94,6 @@ func (m *models) of(ctx context.Context, a config.Agent) (llm.Model, error) {
 	}
 	m.made[at] = llm.Logged(bare, string(a.Provider), m.logger, m.clock)
 	return m.made[at], nil
-}
-
-func open(ctx context.Context, s server) (llm.Model, error) {
-	switch s.provider {
-	case config.ProviderGemini:
-		return gemini.New(ctx, gemini.Config{APIKey: string(s.access.APIKey), Endpoint: s.access.BaseURL})
-	case config.ProviderOpenAI:
-		return openai.New(openai.Config{APIKey: string(s.access.APIKey), BaseURL: s.access.BaseURL})
-	case config.ProviderDemo:
-		return demo.New(), nil
-	}
-	return nil, fmt.Errorf("unknown provider %q", s.provider)
 }
 
 func (m *models) close() {

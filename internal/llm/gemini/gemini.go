@@ -20,10 +20,10 @@ import (
 	"myao/internal/llm"
 )
 
-const (
-	provider        = "gemini"
-	defaultEndpoint = "https://generativelanguage.googleapis.com"
-)
+const provider = "gemini"
+
+// DefaultEndpoint is Google's own.
+const DefaultEndpoint = "https://generativelanguage.googleapis.com"
 
 // Config says where Gemini is and who we are.
 type Config struct {
@@ -53,7 +53,7 @@ func New(ctx context.Context, c Config) (*Model, error) {
 	if key == "" && c.Endpoint == "" {
 		return nil, errors.New("open gemini: no API key")
 	}
-	endpoint := defaultEndpoint
+	endpoint := DefaultEndpoint
 	if c.Endpoint != "" {
 		u, err := llm.ParseEndpoint(c.Endpoint)
 		if err != nil {

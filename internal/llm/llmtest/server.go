@@ -194,11 +194,16 @@ func write(w http.ResponseWriter, status int, v any) {
 // Running is a Server on a free port of this machine.
 type Running struct {
 	*Server
-	// URL is the base address without a slash at its end: Gemini's endpoint as
-	// it is, OpenAI's base URL with "/v1" after it.
+	// URL is the base address without a path: Address has that, where a provider wants one.
 	URL   string
 	serve *httptest.Server
 }
+
+// Address is the address by which an adapter of the provider reaches a server at url.
+func Address(url, provider string) string { return url + paths[provider] }
+
+// paths are what an address has after the host, by the provider; most have nothing.
+var paths = map[string]string{"openai": "/v1"}
 
 // Start serves until Close.
 func Start(handler Handler) *Running {

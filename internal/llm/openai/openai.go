@@ -22,10 +22,10 @@ import (
 	"myao/internal/llm"
 )
 
-const (
-	provider       = "openai"
-	defaultBaseURL = "https://api.openai.com/v1/"
-)
+const provider = "openai"
+
+// DefaultBaseURL is OpenAI's own.
+const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config says which server answers and who we are.
 type Config struct {
@@ -63,13 +63,13 @@ func New(c Config) (*Model, error) {
 	}
 	address := c.BaseURL
 	if address == "" {
-		address = defaultBaseURL
+		address = DefaultBaseURL
 	}
 	base, err := llm.ParseEndpoint(address)
 	if err != nil {
 		return nil, fmt.Errorf("open openai: %w", err)
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: Credentials(base, key)}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: credentials(base, key)}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}
@@ -88,11 +88,11 @@ func New(c Config) (*Model, error) {
 	base.RawPath = ""
 	opts = append(opts, option.WithBaseURL(base.String()))
 	// The service made by itself reads no environment; sdk.NewClient would.
-	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: KnowsNewLimit(base), learnt: map[string]dialect{}}, nil
+	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base), learnt: map[string]dialect{}}, nil
 }
 
-// Credentials puts the key where the host looks for it; none for an empty key.
-func Credentials(base *url.URL, key string) http.Header {
+// credentials puts the key where the host looks for it; none for an empty key.
+func credentials(base *url.URL, key string) http.Header {
 	h := http.Header{}
 	switch {
 	case key == "":
@@ -115,9 +115,9 @@ func isAzure(base *url.URL) bool {
 	return slices.ContainsFunc(azure, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
-// KnowsNewLimit reports whether the host takes max_completion_tokens, which its
+// knowsNewLimit reports whether the host takes max_completion_tokens, which its
 // newer models insist on. Older Ollama, vLLM and LiteLLM know only max_tokens.
-func KnowsNewLimit(base *url.URL) bool {
+func knowsNewLimit(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
 	// A region of OpenAI's stands before its host: eu.api.openai.com.
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || isAzure(base)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"myao/internal/config"
 	"myao/internal/llm"
 	"myao/internal/llm/llmtest"
 )
@@ -20,7 +21,7 @@ func byModel(model llm.Model) backend {
 			note("", message)
 			q.refuse(w, status, message)
 		}
-		if q.Provider != "openai" {
+		if q.Provider != string(config.ProviderOpenAI) {
 			refuse(http.StatusNotFound, "the demo model is asked by OpenAI's protocol")
 			return
 		}

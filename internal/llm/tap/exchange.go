@@ -33,7 +33,13 @@ const secretLength = 12
 // secrets are the keys that a request carries.
 func secrets(r *http.Request) []string {
 	_, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return []string{bearer, r.Header.Get("Api-Key"), r.Header.Get("X-Goog-Api-Key"), r.URL.Query().Get("key")}
+	all := []string{bearer, r.URL.Query().Get("key")}
+	for name, values := range r.Header {
+		if strings.HasSuffix(name, "Api-Key") { // also X-Goog-Api-Key
+			all = append(all, values...)
+		}
+	}
+	return all
 }
 
 // without is the exchange without these secrets: servers like to quote a key back.

@@ -2,19 +2,17 @@ package tap
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
-	"strings"
 
+	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/openai"
+	"myao/internal/llm/providers"
 )
 
 // byProvider passes calls on to a provider, and its answers back as they are.
@@ -28,11 +26,15 @@ func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
 				p.SetURL(upstream)
 				// The transport packs by itself, and unpacks what is to be read here.
 				p.Out.Header.Del("Accept-Encoding")
-				if q.Provider == "openai" {
-					adapt(p.Out, upstream, q.Body)
-				} else {
-					carry(p.Out, q.Body)
+				body := []byte(q.Body)
+				if provider, err := providers.Named(config.Provider(q.Provider)); err == nil && provider.Forward != nil {
+					body = provider.Forward(p.Out, upstream, body)
 				}
+				if user := upstream.User; user != nil && p.Out.Header.Get("Authorization") == "" {
+					password, _ := user.Password()
+					p.Out.SetBasicAuth(user.Username(), password)
+				}
+				carry(p.Out, body)
 			},
 			ModifyResponse: func(res *http.Response) error {
 				body, err := read(res)
@@ -53,39 +55,6 @@ func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
 		}
 		proxy.ServeHTTP(w, r)
 	}
-}
-
-// adapt makes the request what the adapter would have made it, had it been told the
-// provider's address and not the tap's: servers of OpenAI's protocol differ in where
-// they look for the key, and in what they call the limit of tokens.
-func adapt(out *http.Request, upstream *url.URL, body []byte) {
-	_, key, _ := strings.Cut(out.Header.Get("Authorization"), " ")
-	out.Header.Del("Authorization")
-	maps.Copy(out.Header, openai.Credentials(upstream, key))
-	if user := upstream.User; user != nil && out.Header.Get("Authorization") == "" {
-		password, _ := user.Password()
-		out.SetBasicAuth(user.Username(), password)
-	}
-	if openai.KnowsNewLimit(upstream) {
-		body = newLimit(body)
-	}
-	carry(out, body)
-}
-
-// newLimit is a request with its limit of tokens under the newer name.
-func newLimit(object []byte) []byte {
-	const from, to = "max_tokens", "max_completion_tokens"
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(object, &fields) != nil || fields[from] == nil {
-		return object
-	}
-	fields[to] = fields[from]
-	delete(fields, from)
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return object
-	}
-	return changed
 }
 
 // carry gives the request a body, again and again if its connection turns out to be dead.

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"sync"
 
+	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/gemini"
-	"myao/internal/llm/openai"
+	"myao/internal/llm/providers"
 )
 
 // reader reads answers as the bot does: by the provider's adapter, which is given
@@ -23,14 +23,13 @@ type reader struct {
 func newReader() reader {
 	// Nothing is sent there.
 	const nowhere = "http://tap.invalid"
-	return reader{map[string]func() (llm.Model, error){
-		"openai": sync.OnceValues(func() (llm.Model, error) {
-			return openai.New(openai.Config{BaseURL: nowhere, Transport: replay{}})
-		}),
-		"gemini": sync.OnceValues(func() (llm.Model, error) {
-			return gemini.New(context.Background(), gemini.Config{Endpoint: nowhere, Transport: replay{}})
-		}),
-	}}
+	r := reader{map[string]func() (llm.Model, error){}}
+	for _, p := range providers.All() {
+		r.models[string(p.Name)] = sync.OnceValues(func() (llm.Model, error) {
+			return p.Open(context.Background(), config.Access{BaseURL: nowhere}, replay{})
+		})
+	}
+	return r
 }
 
 // read is the text of an answer, and what is wrong with it or is empty.

@@ -3,16 +3,17 @@ package tap
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"myao/internal/config"
 	"myao/internal/llm"
-	"myao/internal/llm/gemini"
 	"myao/internal/llm/llmtest"
-	"myao/internal/llm/openai"
+	"myao/internal/llm/providers"
 )
 
 const key = "sk-very-secret-0123456789"
@@ -24,9 +25,6 @@ func serve(t *testing.T, tap *Tap) (address string) {
 	t.Cleanup(s.Close)
 	return s.URL
 }
-
-// base is what providers have after their host.
-var base = map[string]string{"openai": "/v1"}
 
 // before is a tap before a provider.
 func before(t *testing.T, address string) *Tap {
@@ -41,19 +39,15 @@ func before(t *testing.T, address string) *Tap {
 // adapter is the bot's own for a provider, pointed at an address.
 func adapter(t *testing.T, provider, address string) llm.Model {
 	t.Helper()
-	if provider == "gemini" {
-		m, err := gemini.New(t.Context(), gemini.Config{APIKey: key, Endpoint: address})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = m.Close() })
-		return m
-	}
-	m, err := openai.New(openai.Config{APIKey: key, BaseURL: address})
+	p, err := providers.Named(config.Provider(provider))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = m.Close() })
+	m, err := p.Open(t.Context(), config.Access{APIKey: key, BaseURL: address}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.(io.Closer).Close() })
 	return m
 }
 
@@ -66,14 +60,18 @@ type bundle struct {
 	provider *llmtest.Running
 }
 
-// each runs a test with either provider.
+// each runs a test with every provider that has a network.
 func each(t *testing.T, test func(t *testing.T, b bundle)) {
 	t.Helper()
 	t.Parallel()
-	for _, provider := range []string{"openai", "gemini"} {
+	for _, p := range providers.All() {
+		if !p.Name.Networked() {
+			continue
+		}
+		provider := string(p.Name)
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			b := bundle{kind: provider, base: base[provider], provider: llmtest.New(t, nil)}
+			b := bundle{kind: provider, base: llmtest.Address("", provider), provider: llmtest.New(t, nil)}
 			b.Tap = before(t, b.provider.URL+b.base)
 			b.bot = adapter(t, provider, serve(t, b.Tap))
 			test(t, b)

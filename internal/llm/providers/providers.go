@@ -1,0 +1,69 @@
+// Package providers is the table of all providers of models: what the bot, the doctor and
+// the sandbox need to know of each. What the configuration needs is a table of its own
+// (config.Provider), which imports no adapter.
+package providers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"myao/internal/config"
+	"myao/internal/llm"
+	"myao/internal/llm/demo"
+	"myao/internal/llm/gemini"
+	"myao/internal/llm/openai"
+)
+
+// Provider is one row.
+type Provider struct {
+	Name config.Provider
+	// Open makes a client, which connects when it is first asked. It is an io.Closer where
+	// it holds connections. A nil transport is llm.DefaultTransport.
+	Open func(ctx context.Context, access config.Access, transport http.RoundTripper) (llm.Model, error)
+
+	// Address is the provider's own; empty where there is no network. The rest is empty
+	// then, too.
+	Address string
+	// AddressForm says what a configured address must look like, after "is".
+	AddressForm string
+	// Model is taken by the sandbox where the environment names none.
+	Model string
+	// Forward, where set, changes a request of the client's for another server than the one
+	// that the client was opened for, and returns the body to send.
+	Forward func(r *http.Request, to *url.URL, body []byte) []byte
+}
+
+// All are the providers, in the order in which the sandbox looks for access to them.
+func All() []Provider {
+	return []Provider{
+		{
+			Name: config.ProviderGemini, Address: gemini.DefaultEndpoint, AddressForm: "the address before /v1beta", Model: "gemini-3.8-flash",
+			Open: func(ctx context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
+				return gemini.New(ctx, gemini.Config{APIKey: string(a.APIKey), Endpoint: a.BaseURL, Transport: t})
+			},
+		},
+		{
+			Name: config.ProviderOpenAI, Address: openai.DefaultBaseURL, AddressForm: "the address before chat/completions, mostly with /v1",
+			Model: "gpt-5-mini", Forward: openai.Forward,
+			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
+				return openai.New(openai.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
+			},
+		},
+		{
+			Name: config.ProviderDemo,
+			Open: func(context.Context, config.Access, http.RoundTripper) (llm.Model, error) { return demo.New(), nil },
+		},
+	}
+}
+
+// Named is the provider of a name, or an error that repeats the name.
+func Named(name config.Provider) (Provider, error) {
+	for _, p := range All() {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Provider{}, fmt.Errorf("unknown provider %q", name)
+}
