@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// apiError is one of Slack's error strings; it is answered over 200 with
-// ok:false (docs.slack.dev/apis/web-api/#evaluating-responses).
+// apiError is one of Slack's error strings. It is answered over HTTP 200 with ok:false
+// (docs.slack.dev/apis/web-api/#evaluating-responses).
 type apiError string
 
 func (e apiError) Error() string { return string(e) }
@@ -29,7 +29,7 @@ type call struct {
 	hide  time.Duration
 }
 
-// methods are what the workspace understands. They run with mu held.
+// methods are the supported methods of the Web API. They run with mu held.
 var methods = map[string]func(*call) (reply, error){
 	"apps.connections.open":       (*call).openSocket,
 	"auth.test":                   (*call).authTest,
@@ -89,7 +89,7 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	case fault.LoseAnswer:
 		entry.Status = 0
 		w.record(entry)
-		panic(http.ErrAbortHandler) // closes the connection and says nothing
+		panic(http.ErrAbortHandler) // closes the connection without an answer
 	case fault.Garble:
 		w.record(entry)
 		io.WriteString(rw, `<html><head><title>Slack</title></head><body>Something went wrong`)
@@ -116,7 +116,7 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	write(rw, entry.Status, answer)
 }
 
-// do runs a method, as far as the caller may.
+// do runs a method if the caller's token allows it.
 func (c *call) do(method string) reply {
 	run, ok := methods[method]
 	if !ok {
@@ -152,7 +152,7 @@ func write(rw http.ResponseWriter, status int, answer reply) {
 	json.NewEncoder(rw).Encode(answer)
 }
 
-// decoded is an answer as its reader will find it: JSON's own types throughout.
+// decoded converts an answer to JSON's types, as its reader will see it.
 func decoded(answer reply) reply {
 	var plain reply
 	raw, err := json.Marshal(answer)
@@ -160,7 +160,7 @@ func decoded(answer reply) reply {
 		err = json.Unmarshal(raw, &plain)
 	}
 	if err != nil {
-		panic("sandbox: an answer that is no JSON: " + err.Error())
+		panic("sandbox: encode answer: " + err.Error())
 	}
 	return plain
 }
@@ -175,7 +175,7 @@ func (w *Workspace) record(entry Call) {
 	w.notify()
 }
 
-// Calls is the log of the calls that were answered, oldest first: of all, or of the methods named.
+// Calls is the log of answered calls, oldest first: of the named methods, or of all.
 func (w *Workspace) Calls(methods ...string) []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +188,7 @@ func (w *Workspace) Calls(methods ...string) []Call {
 	return out
 }
 
-// pause waits, and reports whether the caller is still there.
+// pause waits for d and reports whether the caller is still connected.
 func pause(r *http.Request, d time.Duration) bool {
 	if d == 0 {
 		return true
@@ -201,8 +201,8 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// arguments reads a call's arguments from the query, a form or a JSON object,
-// and its token from the header or, in a form, the field "token"
+// arguments reads a call's arguments from the query and from a form or a JSON object. The
+// token comes from the header or, in a form, from the field "token"
 // (docs.slack.dev/apis/web-api/#post-bodies).
 func arguments(r *http.Request) (url.Values, string, error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, 1<<20)

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// Longer text is cut off, without a word (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content").
+	// Longer text is cut off silently (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content").
 	maxText = 40_000
-	// docs.slack.dev/reference/methods/chat.update: longer text is refused.
+	// Longer text is refused (docs.slack.dev/reference/methods/chat.update).
 	maxUpdate = 4_000
 	// docs.slack.dev/reference/block-kit/blocks
 	maxBlocks = 50
 	// docs.slack.dev/reference/block-kit/blocks/section-block
 	maxSection = 3_000
-	// docs.slack.dev/reference/block-kit/blocks/markdown-block; in truth it holds for each such block
-	// (measured in github.com/metabase/metabase/pull/79908).
+	// For all markdown blocks together, by docs.slack.dev/reference/block-kit/blocks/markdown-block;
+	// in fact for each (measured in github.com/metabase/metabase/pull/79908).
 	maxMarkdown = 12_000
-	// maxBlockText is for the blocks of a message together (measured by the authors of
+	// For all blocks of a message together (measured by the authors of
 	// github.com/darkgaldragon/slack-markdown-parser, docs/spec.md).
 	maxBlockText = 13_200
 	// docs.slack.dev/messaging/message-metadata
@@ -32,20 +32,20 @@ const (
 type Post struct {
 	Channel string
 	At      time.Time
-	// For is who alone sees an ephemeral post.
+	// For is the only user who sees an ephemeral post; empty for other posts.
 	For string
 	Message
 }
 
-// Posts are all that chat.postMessage accepted, in order, deleted ones included.
+// Posts returns everything that chat.postMessage accepted, in order, including deleted messages.
 func (w *Workspace) Posts() []Post {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.posts)
 }
 
-// Ephemeral are all that chat.postEphemeral accepted. Slack keeps no record of
-// them: no history has them (docs.slack.dev/reference/methods/chat.postEphemeral).
+// Ephemeral returns everything that chat.postEphemeral accepted. Slack keeps no record of
+// these messages, so no history shows them (docs.slack.dev/reference/methods/chat.postEphemeral).
 func (w *Workspace) Ephemeral() []Post {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,9 +53,9 @@ func (w *Workspace) Ephemeral() []Post {
 }
 
 // chatPostMessage posts as the bot (docs.slack.dev/reference/methods/chat.postMessage).
-// A client_msg_id is ignored: Slack offers apps no key that would make posting idempotent.
+// It ignores client_msg_id: Slack gives apps no idempotency key.
 func (c *call) chatPostMessage() (reply, error) {
-	ch, err := c.writable()
+	ch, err := c.postTarget()
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (c *call) chatPostMessage() (reply, error) {
 		return nil, apiError("invalid_thread_ts")
 	}
 	m.TS = c.nextTS()
-	// Where the parent is gone, Slack posts at the top level and says nothing but
-	// by the missing thread_ts (seen in github.com/slack-go/slack/issues/1571).
+	// If the parent is gone, Slack posts at the top level. Only the missing thread_ts shows
+	// that (seen in github.com/slack-go/slack/issues/1571).
 	c.thread(ch, m, thread, c.flag("reply_broadcast"))
 	if c.hide > 0 {
-		m.visible = time.Now().Add(c.hide)
+		m.visibleFrom = time.Now().Add(c.hide)
 	}
 	c.insert(ch, m)
 	c.posts = append(c.posts, Post{Channel: ch.ID, At: c.cfg.Clock(), Message: *m.clone()})
@@ -80,8 +80,9 @@ func (c *call) chatPostMessage() (reply, error) {
 	return reply{"channel": ch.ID, "ts": m.TS, "message": m.clone()}, nil
 }
 
-// writable is where to post: a channel by id or name, or a user's id, which means the DM with them.
-func (c *call) writable() (*Channel, error) {
+// postTarget returns the channel to post in. The argument is a channel's id or name, or a
+// user's id for the DM with them.
+func (c *call) postTarget() (*Channel, error) {
 	ref := c.Get("channel")
 	ch := c.channel(ref)
 	if ch == nil && c.user(ref) != nil && ref != c.bot.UserID {
@@ -98,7 +99,7 @@ func (c *call) writable() (*Channel, error) {
 	return ch, nil
 }
 
-// compose makes the bot's message out of the arguments.
+// compose makes the bot's message from the arguments.
 func (c *call) compose(most int) (*Message, error) {
 	m := &Message{
 		Type: "message", User: c.bot.UserID, BotID: c.bot.BotID, AppID: c.bot.AppID, Team: c.cfg.Team, Text: c.Get("text"),
@@ -156,7 +157,7 @@ func compact(raw string) json.RawMessage {
 	return b.Bytes()
 }
 
-// checkBlocks refuses what Slack refuses, as far as a chat bot gets there.
+// checkBlocks refuses what Slack refuses, for the blocks that a chat bot uses.
 func checkBlocks(raw string) error {
 	var blocks []struct {
 		Type string          `json:"type"`
@@ -199,9 +200,9 @@ func checkBlocks(raw string) error {
 	return nil
 }
 
-// own is the bot's own message named by ts.
-func (c *call) own(refusal apiError) (*Channel, *Message, error) {
-	ch, err := c.writable()
+// ownMessage returns the bot's message named by ts, or refusal if it is somebody else's.
+func (c *call) ownMessage(refusal apiError) (*Channel, *Message, error) {
+	ch, err := c.postTarget()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,9 +216,9 @@ func (c *call) own(refusal apiError) (*Channel, *Message, error) {
 	return ch, m, nil
 }
 
-// chatUpdate edits (docs.slack.dev/reference/methods/chat.update).
+// chatUpdate edits a message of the bot (docs.slack.dev/reference/methods/chat.update).
 func (c *call) chatUpdate() (reply, error) {
-	ch, m, err := c.own("cant_update_message")
+	ch, m, err := c.ownMessage("cant_update_message")
 	if err != nil {
 		return nil, err
 	}
@@ -234,9 +235,9 @@ func (c *call) chatUpdate() (reply, error) {
 	return reply{"channel": ch.ID, "ts": m.TS, "text": m.Text, "message": m.clone()}, nil
 }
 
-// chatDelete deletes (docs.slack.dev/reference/methods/chat.delete).
+// chatDelete deletes a message of the bot (docs.slack.dev/reference/methods/chat.delete).
 func (c *call) chatDelete() (reply, error) {
-	ch, m, err := c.own("cant_delete_message")
+	ch, m, err := c.ownMessage("cant_delete_message")
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func (c *call) chatDelete() (reply, error) {
 }
 
 func (c *call) chatPostEphemeral() (reply, error) {
-	ch, err := c.writable()
+	ch, err := c.postTarget()
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// visible is the channel named by the call, if the bot may read it. A private
-// channel that it is not in does not exist for it
+// readableChannel returns the channel named by the call, with an error unless the bot may
+// read it. For a private channel that the bot is not in, Slack answers channel_not_found
 // (docs.slack.dev/reference/methods/conversations.history, errors).
-func (c *call) visible() (*Channel, error) {
+func (c *call) readableChannel() (*Channel, error) {
 	ch := c.channelByID(c.Get("channel"))
 	switch {
 	case ch == nil:
@@ -33,7 +33,7 @@ func (w *Workspace) channelByID(id string) *Channel {
 // conversationsHistory lists the top level, newest first
 // (docs.slack.dev/reference/methods/conversations.history).
 func (c *call) conversationsHistory() (reply, error) {
-	ch, err := c.visible()
+	ch, err := c.readableChannel()
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +55,18 @@ func (c *call) conversationsHistory() (reply, error) {
 	return c.messages(ch, page, next), nil
 }
 
-// conversationsReplies lists a thread, oldest first, its root at the head
+// conversationsReplies lists a thread, root first, then oldest first
 // (docs.slack.dev/reference/methods/conversations.replies).
 func (c *call) conversationsReplies() (reply, error) {
-	ch, err := c.visible()
+	ch, err := c.readableChannel()
 	if err != nil {
 		return nil, err
 	}
 	root := ch.find(c.Get("ts"))
-	if root == nil || root.visible.After(time.Now()) {
+	if root == nil || root.visibleFrom.After(time.Now()) {
 		return nil, apiError("thread_not_found")
 	}
-	// The ts of a reply yields that reply alone, not its thread
+	// For the ts of a reply Slack returns only that reply, not its thread
 	// (seen in github.com/slackapi/bolt-python/issues/783).
 	in := func(m *Message) bool { return m == root }
 	if !root.Reply() {
@@ -86,7 +86,7 @@ func (c *call) conversationsReplies() (reply, error) {
 	return c.messages(ch, page, next), nil
 }
 
-// inRange are the messages between oldest and latest; those on the bounds only
+// inRange returns the messages between oldest and latest. The bounds themselves count only
 // with inclusive (docs.slack.dev/reference/methods/conversations.history, "Pagination by time").
 func (c *call) inRange(ch *Channel, in func(*Message) bool) ([]*Message, error) {
 	oldest, latest, inclusive := c.Get("oldest"), c.Get("latest"), c.flag("inclusive")
@@ -100,14 +100,14 @@ func (c *call) inRange(ch *Channel, in func(*Message) bool) ([]*Message, error) 
 	for _, m := range ch.messages {
 		after := oldest == "" || compareTS(m.TS, oldest) > 0 || inclusive && compareTS(m.TS, oldest) == 0
 		before := latest == "" || compareTS(m.TS, latest) < 0 || inclusive && compareTS(m.TS, latest) == 0
-		if after && before && in(m) && !m.visible.After(now) {
+		if after && before && in(m) && !m.visibleFrom.After(now) {
 			found = append(found, m)
 		}
 	}
 	return found, nil
 }
 
-// compareTS compares as numbers do: bounds need not have six decimals.
+// compareTS compares numerically, because bounds need not have six decimals.
 func compareTS(a, b string) int {
 	norm := func(ts string) string {
 		sec, frac, _ := strings.Cut(ts, ".")
@@ -116,12 +116,12 @@ func compareTS(a, b string) int {
 	return strings.Compare(norm(a), norm(b))
 }
 
-// messages answers with a page. Metadata is left out unless all of it is asked
-// for (docs.slack.dev/messaging/message-metadata).
+// messages answers with a page. It leaves out metadata unless include_all_metadata is set
+// (docs.slack.dev/messaging/message-metadata).
 func (c *call) messages(ch *Channel, page []*Message, next *Message) reply {
 	out := make([]*Message, 0, len(page))
 	for _, m := range page {
-		wire := c.bare(ch, m)
+		wire := c.wireMessage(ch, m)
 		if c.flag("include_all_metadata") {
 			wire.Metadata = m.Metadata
 		}
@@ -134,7 +134,7 @@ func (c *call) messages(ch *Channel, page []*Message, next *Message) reply {
 	return answer
 }
 
-// usersConversations lists what the bot, or a given user, is in
+// usersConversations lists the conversations of a user, by default the bot
 // (docs.slack.dev/reference/methods/users.conversations).
 func (c *call) usersConversations() (reply, error) {
 	who := c.Get("user")
@@ -146,28 +146,28 @@ func (c *call) usersConversations() (reply, error) {
 		return nil, err
 	}
 	for _, ch := range answer["channels"].([]reply) {
-		delete(ch, "is_member") // as in the examples of its reference
+		delete(ch, "is_member") // the examples in its reference have none
 	}
 	return answer, nil
 }
 
-// conversationsList lists all that the bot could see (docs.slack.dev/reference/methods/conversations.list).
+// conversationsList lists the conversations that the bot can see (docs.slack.dev/reference/methods/conversations.list).
 func (c *call) conversationsList() (reply, error) {
 	return c.conversations(func(ch *Channel) bool { return ch.Kind == Public || c.botIn(ch) })
 }
 
-// conversations filters by types, which are public channels alone unless told otherwise.
+// conversations lists the conversations of the requested types; the default is public channels.
 func (c *call) conversations(in func(*Channel) bool) (reply, error) {
 	wanted, err := c.types()
 	if err != nil {
 		return nil, err
 	}
-	limit, cursor, err := c.asked(100, 1000)
+	limit, cursor, err := c.limitAndCursor(100, 1000)
 	if err != nil {
 		return nil, err
 	}
-	// The cursor names a channel, so that what is left or archived between two calls
-	// shifts nothing.
+	// The cursor names a channel, so that leaving or archiving one between two calls does
+	// not shift the pages.
 	var found []*Channel
 	reached := cursor == ""
 	for _, ch := range c.channels {
@@ -176,7 +176,7 @@ func (c *call) conversations(in func(*Channel) bool) (reply, error) {
 			found = append(found, ch)
 		}
 	}
-	page, next := cut(found, 0, limit)
+	page, next := takePage(found, 0, limit)
 	out := make([]reply, 0, len(page))
 	for _, ch := range page {
 		out = append(out, c.describe(ch))
@@ -188,7 +188,7 @@ func (c *call) conversations(in func(*Channel) bool) (reply, error) {
 	return answer, nil
 }
 
-// scopes are what it takes to list conversations of each kind.
+// scopes are the scopes that listing conversations of each kind needs.
 var scopes = map[Kind]string{Public: "channels:read", Private: "groups:read", DM: "im:read", GroupDM: "mpim:read"}
 
 func (c *call) types() ([]Kind, error) {
@@ -208,18 +208,18 @@ func (c *call) types() ([]Kind, error) {
 	return kinds, nil
 }
 
-// describe is the channel object (docs.slack.dev/reference/objects/conversation-object).
+// describe returns the channel object (docs.slack.dev/reference/objects/conversation-object).
 func (c *call) describe(ch *Channel) reply {
 	if ch.Kind == DM {
-		// A DM has no name and tells little: it has the other user.
+		// A DM has no name, only the other user.
 		u := c.user(ch.Members[0])
 		return reply{
 			"id": ch.ID, "created": ch.Created, "is_im": true, "is_org_shared": false, "context_team_id": c.cfg.Team,
 			"user": ch.Members[0], "is_user_deleted": u != nil && u.Deleted, "priority": 0,
 		}
 	}
-	// is_group is for the private channels of old, with ids that begin with G; the others are
-	// channels, and private.
+	// is_group is only true of old private channels, whose ids begin with G. Newer ones have
+	// is_channel and is_private.
 	return reply{
 		"id": ch.ID, "created": ch.Created, "name": ch.Name, "name_normalized": ch.Name,
 		"is_channel": true, "is_group": false, "is_im": false, "is_mpim": ch.Kind == GroupDM,
@@ -230,8 +230,8 @@ func (c *call) describe(ch *Channel) reply {
 }
 
 func (c *call) conversationsInfo() (reply, error) {
-	ch, err := c.visible()
-	if ch == nil { // a public channel can be looked at from outside
+	ch, err := c.readableChannel()
+	if ch == nil { // a public channel needs no membership
 		return nil, err
 	}
 	r := c.describe(ch)
@@ -242,7 +242,7 @@ func (c *call) conversationsInfo() (reply, error) {
 }
 
 func (c *call) conversationsMembers() (reply, error) {
-	ch, err := c.visible()
+	ch, err := c.readableChannel()
 	if ch == nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// page is the messages that the call asks for, of some in order of time or, unless forward,
-// against it, and the message after them. The cursor names the message to go on with, so
-// that what is said between two calls shifts nothing.
+// page returns the requested page of found and the message after it. forward says that
+// found is in order of time, else it is in reverse order. The cursor names the next
+// message, so that new messages between two calls do not shift the pages.
 func (c *call) page(found []*Message, normal, most int, forward bool) (page []*Message, next *Message, err error) {
-	limit, cursor, err := c.asked(normal, most)
+	limit, cursor, err := c.limitAndCursor(normal, most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -24,12 +24,12 @@ func (c *call) page(found []*Message, normal, most int, forward bool) (page []*M
 			return m.TS <= cursor
 		})
 	}
-	page, next = cut(found, start, limit)
+	page, next = takePage(found, start, limit)
 	return page, next, nil
 }
 
-// cut takes the page that begins at start, and the item after it.
-func cut[T any](items []T, start, limit int) (page []T, next T) {
+// takePage returns the page that begins at start and the item after it.
+func takePage[T any](items []T, start, limit int) (page []T, next T) {
 	if start < 0 || start > len(items) {
 		start = len(items)
 	}
@@ -40,8 +40,8 @@ func cut[T any](items []T, start, limit int) (page []T, next T) {
 	return slices.Clone(items[start:end]), next
 }
 
-// asked is how many a page shall have, and where it begins.
-func (c *call) asked(normal, most int) (limit int, cursor string, err error) {
+// limitAndCursor returns the page's size and where it begins.
+func (c *call) limitAndCursor(normal, most int) (limit int, cursor string, err error) {
 	if limit, err = c.limit(normal, most); err != nil {
 		return 0, "", err
 	}
@@ -66,7 +66,8 @@ func (c *call) limit(normal, most int) (int, error) {
 	return n, nil
 }
 
-// Cursors are opaque; Slack's are base64 (docs.slack.dev/apis/web-api/pagination).
+// encodeCursor makes a cursor. Slack's are base64, and opaque to callers
+// (docs.slack.dev/apis/web-api/pagination).
 func encodeCursor(at string) string { return base64.StdEncoding.EncodeToString([]byte("next:" + at)) }
 
 func (c *call) cursor() (string, error) {
@@ -78,9 +79,9 @@ func (c *call) cursor() (string, error) {
 	return at, nil
 }
 
-// list pages through anything with ids, in a fixed order.
+// list answers with a page of items in a fixed order.
 func list[T any](c *call, key string, items []T) (reply, error) {
-	limit, cursor, err := c.asked(100, 1000)
+	limit, cursor, err := c.limitAndCursor(100, 1000)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// raw calls a method without the client's help.
-func (b *bench) raw(t *testing.T, method string, args url.Values) map[string]any {
+// raw calls a method without slack-go's client.
+func (b *fixture) raw(t *testing.T, method string, args url.Values) map[string]any {
 	t.Helper()
 	args.Set("token", b.cfg.BotToken)
 	answer, err := http.PostForm(b.url+"/api/"+method, args)
@@ -29,7 +29,7 @@ func (b *bench) raw(t *testing.T, method string, args url.Values) map[string]any
 	return out
 }
 
-func TestIdentityAndPeople(t *testing.T) {
+func TestUsersAndBotsCanBeLookedUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	who, err := b.api.AuthTest()
@@ -53,7 +53,7 @@ func TestIdentityAndPeople(t *testing.T) {
 	}
 }
 
-func TestTokens(t *testing.T) {
+func TestTokensAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	call := func(method, contentType, body, bearer string) string {
@@ -86,14 +86,14 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: error %q, want %q", c.name, got, c.want)
 		}
 	}
-	// Objects stand as objects in a JSON body and as strings in a form.
+	// Nested objects are objects in a JSON body and strings in a form.
 	got := call("chat.postMessage", object, `{"channel":"`+b.general+`","text":"x","metadata":{"event_type":"k","event_payload":{"key":"1"}}}`, "xoxb-sandbox")
 	if got != "" || b.Posts()[0].Metadata.EventPayload["key"] != "1" {
 		t.Errorf("JSON post: error %q, posts %+v", got, b.Posts())
 	}
 }
 
-func TestChannels(t *testing.T) {
+func TestChannelsAreListedByTypeAndMembership(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	secret := b.AddChannel(Private, "secret", b.alice)
@@ -173,7 +173,7 @@ func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 			if p.Cursor = answer.ResponseMetaData.NextCursor; p.Cursor == "" {
 				return all, pages
 			}
-			b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) // must shift nothing
+			b.Say(b.general, b.alice, "meanwhile", WithoutEvent()) // must not shift the pages
 		}
 	}
 	want := append([]string{shown}, reversed(said)...)
@@ -182,7 +182,7 @@ func TestHistoryIsNewestFirstAndPages(t *testing.T) {
 		t.Errorf("history = %v in %d pages, want %v in 3", got, pages, want)
 	}
 	if slices.Contains(got, hidden) {
-		t.Error("history holds a reply")
+		t.Error("history shows a reply")
 	}
 	if got, _ := read(slack.GetConversationHistoryParameters{Oldest: said[2], Latest: said[5]}); !slices.Equal(got, []string{said[4], said[3]}) {
 		t.Errorf("between two = %v", got)
@@ -293,7 +293,7 @@ func TestMetadataOnlyOnRequest(t *testing.T) {
 	}
 }
 
-func TestPosting(t *testing.T) {
+func TestPostsAreCheckedLikeSlack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	lobby := b.AddChannel(Public, "lobby", b.alice)
@@ -361,7 +361,7 @@ func TestPosting(t *testing.T) {
 	}
 }
 
-func TestUpdateDeleteEphemeral(t *testing.T) {
+func TestBotUpdatesAndDeletesOnlyItsOwnMessages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	said := b.Say(b.general, b.alice, "mine")
@@ -394,7 +394,7 @@ func TestUpdateDeleteEphemeral(t *testing.T) {
 	}
 }
 
-func TestReactions(t *testing.T) {
+func TestReactionsAreCountedOncePerUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	at := slack.NewRefToMessage(b.general, b.Say(b.general, b.alice, "x"))
@@ -424,7 +424,7 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-func TestFaultsOfCalls(t *testing.T) {
+func TestCallFaultsFailBeforeOrAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	text := slack.MsgOptionText("x", false)
 	for _, c := range []struct {
@@ -473,14 +473,14 @@ func TestFaultsOfCalls(t *testing.T) {
 	}
 }
 
-func TestSlowAnswers(t *testing.T) {
+func TestDelayedAnswersTimeOut(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		b := setup(t, Config{})
 		off := b.Faults().Add(Fault{AfterEffect: after, Delay: time.Minute, Match: func(c Call) bool { return c.Args.Get("text") == "slow" }})
 		_, _, err := b.api.PostMessageContext(within(t, 300*time.Millisecond), b.general, slack.MsgOptionText("slow", false))
 		if err == nil {
-			t.Error("a slow answer was waited for")
+			t.Error("the caller waited for a slow answer")
 		}
 		if got := len(b.Posts()); got != map[bool]int{true: 1}[after] {
 			t.Errorf("after %v: %d posts", after, got)
@@ -492,7 +492,7 @@ func TestSlowAnswers(t *testing.T) {
 	}
 }
 
-func TestHiddenForAWhile(t *testing.T) {
+func TestHiddenPostAppearsLater(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	b.Faults().Add(Fault{Method: "chat.postMessage", Status: 503, AfterEffect: true, Hide: 150 * time.Millisecond, Times: 1})

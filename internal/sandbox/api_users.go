@@ -1,6 +1,6 @@
 package sandbox
 
-// authTest tells whose token it is (docs.slack.dev/reference/methods/auth.test).
+// authTest says whose token it is (docs.slack.dev/reference/methods/auth.test).
 func (c *call) authTest() (reply, error) {
 	return reply{
 		"url": "http://" + c.host + "/", "team": "Sandbox", "team_id": c.cfg.Team,
@@ -24,8 +24,8 @@ func (c *call) usersList() (reply, error) {
 	return list(c, "members", found)
 }
 
-// profile is the user object (docs.slack.dev/reference/objects/user-object).
-// People of other workspaces are strangers.
+// profile returns the user object (docs.slack.dev/reference/objects/user-object). People of
+// other workspaces have is_stranger.
 func (c *call) profile(u *User) reply {
 	profile := reply{
 		"real_name": u.RealName, "real_name_normalized": u.RealName,
@@ -45,7 +45,7 @@ func (c *call) profile(u *User) reply {
 	return r
 }
 
-// botsInfo takes a bot_id, not a user's id (docs.slack.dev/reference/methods/bots.info).
+// botsInfo takes a bot_id, not a user id (docs.slack.dev/reference/methods/bots.info).
 func (c *call) botsInfo() (reply, error) {
 	for _, u := range c.users {
 		if u.BotID != "" && u.BotID == c.Get("bot") {
@@ -76,7 +76,7 @@ func (c *call) reaction(on bool) (reply, error) {
 	if c.Get("name") == "" {
 		return nil, apiError("invalid_name")
 	}
-	ch, err := c.visible()
+	ch, err := c.readableChannel()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (c *call) reaction(on bool) (reply, error) {
 }
 
 func (c *call) reactionsGet() (reply, error) {
-	ch, err := c.visible()
+	ch, err := c.readableChannel()
 	if err != nil {
 		return nil, err
 	}
@@ -92,5 +92,5 @@ func (c *call) reactionsGet() (reply, error) {
 	if m == nil {
 		return nil, apiError("message_not_found")
 	}
-	return reply{"type": "message", "channel": ch.ID, "message": c.bare(ch, m)}, nil
+	return reply{"type": "message", "channel": ch.ID, "message": c.wireMessage(ch, m)}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// listed is what users.conversations tells of the bot's channels, in pages of one.
-func (b *bench) listed(t *testing.T) map[string]map[string]any {
+// listed returns the bot's channels by users.conversations, in pages of one.
+func (b *fixture) listed(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
 	for cursor := ""; ; {
@@ -26,7 +26,7 @@ func (b *bench) listed(t *testing.T) map[string]map[string]any {
 	}
 }
 
-func TestListingFollowsWhatBecomesOfChannels(t *testing.T) {
+func TestListingShowsChangesOfChannels(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	bot := b.Bot().UserID
@@ -84,7 +84,7 @@ func TestListingFollowsWhatBecomesOfChannels(t *testing.T) {
 	}
 }
 
-func TestListingMissesNothingThatChangesMeanwhile(t *testing.T) {
+func TestListingMissesNoChannelWhenOthersAreLeftMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{PageSize: 2})
 	bot := b.Bot().UserID
@@ -114,7 +114,7 @@ func TestListingMissesNothingThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-func TestRenameIsSaid(t *testing.T) {
+func TestRenameIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	secret := b.AddChannel(Private, "secret", b.alice, b.Bot().UserID)
@@ -133,7 +133,7 @@ func TestRenameIsSaid(t *testing.T) {
 	}
 }
 
-func TestHistoryIsForMembers(t *testing.T) {
+func TestOnlyMembersReadHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	secret := b.AddChannel(Private, "secret", b.alice, b.Bot().UserID)
@@ -155,7 +155,7 @@ func TestHistoryIsForMembers(t *testing.T) {
 	}
 }
 
-func TestBacklog(t *testing.T) {
+func TestSuppressedMessagesAreOnlyInHistory(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
 	b := setup(t, Config{Clock: func() time.Time { return now }})
@@ -174,7 +174,7 @@ func TestBacklog(t *testing.T) {
 	b.Delete(b.general, other)
 	b.Faults().SuppressEvents(false)
 	if events := b.events(t); len(events) != 0 {
-		t.Errorf("heard %v", kinds(events))
+		t.Errorf("delivered %v", kinds(events))
 	}
 	if want := "1767787200.000000"; root != want {
 		t.Errorf("ts = %s, want %s", root, want)
@@ -195,13 +195,13 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-func TestDeafSparesWhatIsUnderWay(t *testing.T) {
+func TestSuppressingEventsKeepsThoseUnderWay(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	b.Faults().AddEvent(EventFault{Times: 1, Hold: 1})
 	b.Say(b.general, b.alice, "before")
 	b.Faults().SuppressEvents(true)
-	b.Say(b.general, b.alice, "unheard")
+	b.Say(b.general, b.alice, "suppressed")
 	b.Faults().Clear()
 	b.Say(b.general, b.alice, "after")
 	var got []any
@@ -209,11 +209,11 @@ func TestDeafSparesWhatIsUnderWay(t *testing.T) {
 		got = append(got, e.Event["text"])
 	}
 	if !slices.Contains(got, "before") || !slices.Contains(got, "after") || len(got) != 2 {
-		t.Errorf("heard %v", got)
+		t.Errorf("delivered %v", got)
 	}
 }
 
-func TestHistoryFromTheOldestPage(t *testing.T) {
+func TestHistoryCanBeginWithTheOldestPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{PageSize: 2, OldestPageFirst: true})
 	var said []string
@@ -246,7 +246,7 @@ func TestHistoryFromTheOldestPage(t *testing.T) {
 	}
 }
 
-func TestFaultsOfReadings(t *testing.T) {
+func TestListingFaultsApplyToChosenPages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -294,7 +294,7 @@ func TestFaultsOfReadings(t *testing.T) {
 	}
 }
 
-func TestAlteredAnswers(t *testing.T) {
+func TestFaultAltersOneAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	b.Faults().Add(Fault{Method: "users.conversations", Times: 1, Alter: func(answer map[string]any) {

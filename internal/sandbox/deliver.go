@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// Delivery is one try to hand an event over.
+// Delivery is one attempt to deliver an event.
 type Delivery struct {
 	Event
-	// Retry is 0 for the first try; Reason is why there was another.
+	// Retry is 0 for the first attempt. Reason says why there was another.
 	Retry  int
 	Reason string
-	// Status is the answer's; 0 where there was none, and Err says why.
+	// Status is the answer's HTTP status; 0 without an answer, and then Err says why.
 	Status int
 	Err    string
-	// At is when it began, Took how long it was until the answer.
+	// At is when the attempt began, Took the time until the answer.
 	At   time.Time
 	Took time.Duration
 }
@@ -34,25 +34,25 @@ const (
 	maxLog             = 20_000
 )
 
-// dispatcher sends events one after another, in the order in which they
-// happened. A retry does not hold up what comes after it.
+// dispatcher sends events in the order in which they happened. A retry does not delay the
+// events after it.
 type dispatcher struct {
-	w       *Workspace
-	client  *http.Client
-	wake    chan struct{}
-	first   chan struct{} // slots of first tries
-	retries chan struct{} // slots of later ones
-	wg      sync.WaitGroup
+	w          *Workspace
+	client     *http.Client
+	wake       chan struct{}
+	firstSlots chan struct{} // slots of first tries
+	retrySlots chan struct{} // slots of later ones
+	wg         sync.WaitGroup
 
 	mu      sync.Mutex
 	url     string
 	queue   []Event
-	held    []held
+	held    []heldEvent
 	pending int // events not yet acknowledged or given up
 	log     []Delivery
 }
 
-type held struct {
+type heldEvent struct {
 	event Event
 	after int // events still to go before this one
 	fault *EventFault
@@ -61,9 +61,9 @@ type held struct {
 func newDispatcher(w *Workspace) *dispatcher {
 	d := &dispatcher{
 		w: w, url: w.cfg.EventsURL,
-		wake:    make(chan struct{}, 1),
-		first:   make(chan struct{}, w.cfg.Deliverers),
-		retries: make(chan struct{}, maxRetriesInFlight),
+		wake:       make(chan struct{}, 1),
+		firstSlots: make(chan struct{}, w.cfg.Deliverers),
+		retrySlots: make(chan struct{}, maxRetriesInFlight),
 		client: &http.Client{
 			Timeout:   w.cfg.AckTimeout,
 			Transport: &http.Transport{MaxIdleConnsPerHost: w.cfg.Deliverers + maxRetriesInFlight},
@@ -95,7 +95,7 @@ func (d *dispatcher) setURL(url string) {
 func (d *dispatcher) enqueue(e Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.w.faults.deaf.Load() || d.url == "" && !d.w.socket.used() {
+	if d.w.faults.suppressed.Load() || d.url == "" && !d.w.socket.used() {
 		return
 	}
 	d.pending++
@@ -120,11 +120,11 @@ func (d *dispatcher) run() {
 			}
 			fault := d.w.faults.takeEvent(e)
 			if fault != nil && fault.name != "" && fault.Times == 1 {
-				d.w.hub.send(change{Kind: "faults"}) // it was for this one event
+				d.w.hub.send(change{Kind: "faults"}) // the fault is now off
 			}
 			if fault != nil && fault.Hold > 0 {
 				d.mu.Lock()
-				d.held = append(d.held, held{event: e, after: fault.Hold, fault: fault})
+				d.held = append(d.held, heldEvent{event: e, after: fault.Hold, fault: fault})
 				d.mu.Unlock()
 				continue
 			}
@@ -147,11 +147,11 @@ func (d *dispatcher) next() (Event, bool) {
 	return e, true
 }
 
-func (d *dispatcher) release() []held {
+func (d *dispatcher) release() []heldEvent {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var due []held
-	var rest []held
+	var due []heldEvent
+	var rest []heldEvent
 	for _, h := range d.held {
 		if h.after--; h.after == 0 {
 			due = append(due, h)
@@ -163,7 +163,7 @@ func (d *dispatcher) release() []held {
 	return due
 }
 
-// ReleaseHeld delivers the events that are held back, though nothing follows them.
+// ReleaseHeld delivers the events that faults hold back, although no event follows them.
 func (w *Workspace) ReleaseHeld() {
 	w.out.mu.Lock()
 	all := w.out.held
@@ -174,19 +174,19 @@ func (w *Workspace) ReleaseHeld() {
 	}
 }
 
-// dispatch starts one event on its way once there is a free slot for it; with
-// one slot, that is when the event before it has been answered.
+// dispatch starts to deliver an event as soon as a slot is free. With one slot, that is
+// after the answer to the event before it.
 func (d *dispatcher) dispatch(e Event, fault *EventFault) {
 	if fault == nil {
 		fault = &EventFault{}
 	}
-	slots := d.first
+	slots := d.firstSlots
 	switch {
 	case fault.Drop:
 		d.done()
 		return
 	case fault.Delay > 0:
-		slots = d.retries
+		slots = d.retrySlots
 	default:
 		if !d.acquire(slots) {
 			d.done()
@@ -201,7 +201,7 @@ func (d *dispatcher) dispatch(e Event, fault *EventFault) {
 		reason := d.try(e, 0, "")
 		<-slots
 		if len(fault.RedeliverAfter) > 0 {
-			d.again(e, fault.RedeliverAfter)
+			d.redeliver(e, fault.RedeliverAfter)
 		} else if reason != "" {
 			d.retry(e, reason)
 		}
@@ -217,14 +217,14 @@ func (d *dispatcher) acquire(slots chan struct{}) bool {
 	}
 }
 
-// retry tries again what was not acknowledged, until it is or the pauses run out.
+// retry delivers an unacknowledged event again, until it is acknowledged or the pauses run out.
 func (d *dispatcher) retry(e Event, reason string) {
 	for i, pause := range d.w.cfg.RetryAfter {
-		if !d.sleep(pause) || !d.acquire(d.retries) {
+		if !d.sleep(pause) || !d.acquire(d.retrySlots) {
 			return
 		}
 		reason = d.try(e, i+1, reason)
-		<-d.retries
+		<-d.retrySlots
 		if reason == "" {
 			return
 		}
@@ -232,15 +232,15 @@ func (d *dispatcher) retry(e Event, reason string) {
 	d.w.cfg.Logger.Warn("event given up", "event_id", e.ID, "type", e.Type, "reason", reason)
 }
 
-// again redelivers an event that was acknowledged, as Slack does when the
-// acknowledgement came too late or was lost on the way.
-func (d *dispatcher) again(e Event, pauses []time.Duration) {
+// redeliver delivers an acknowledged event again, as Slack does when the acknowledgement
+// was late or lost.
+func (d *dispatcher) redeliver(e Event, pauses []time.Duration) {
 	var wg sync.WaitGroup
 	for i, pause := range pauses {
 		wg.Go(func() {
-			if d.sleep(pause) && d.acquire(d.retries) {
+			if d.sleep(pause) && d.acquire(d.retrySlots) {
 				d.try(e, i+1, "http_timeout")
-				<-d.retries
+				<-d.retrySlots
 			}
 		})
 	}
@@ -251,10 +251,10 @@ func (d *dispatcher) done() {
 	d.mu.Lock()
 	d.pending--
 	d.mu.Unlock()
-	d.changed()
+	d.notify()
 }
 
-func (d *dispatcher) changed() {
+func (d *dispatcher) notify() {
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
 	d.w.notify()
@@ -269,7 +269,7 @@ func (d *dispatcher) sleep(pause time.Duration) bool {
 	}
 }
 
-// try hands an event over once. It returns why Slack would try again, or "".
+// try delivers an event once. It returns why Slack would retry, or "".
 func (d *dispatcher) try(e Event, retry int, why string) (reason string) {
 	entry := Delivery{Event: e, Retry: retry, Reason: why, At: time.Now()}
 	if d.w.socket.used() {
@@ -288,11 +288,11 @@ func (d *dispatcher) try(e Event, retry int, why string) (reason string) {
 		d.log = d.log[most/2:]
 	}
 	d.mu.Unlock()
-	d.changed()
+	d.notify()
 	return reason
 }
 
-// post is one request. The reasons are Slack's (docs.slack.dev/apis/events-api, "Retries").
+// post makes one request. The reasons are Slack's (docs.slack.dev/apis/events-api, "Retries").
 func (d *dispatcher) post(body []byte, retry int, why string) (status int, fault, reason string) {
 	header := d.w.Sign(body, time.Now())
 	if retry > 0 {
@@ -316,7 +316,7 @@ func (d *dispatcher) post(body []byte, retry int, why string) (status int, fault
 	return answer.StatusCode, "", "http_error"
 }
 
-// send posts to the events URL and reads the answer whole into its Body.
+// send posts to the events URL. The answer's Body is in memory.
 func (d *dispatcher) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
 	d.mu.Lock()
 	url := d.url
@@ -324,7 +324,7 @@ func (d *dispatcher) send(ctx context.Context, body []byte, header http.Header) 
 	return d.request(ctx, url, body, header)
 }
 
-// sendTo posts to an address beside the events URL.
+// sendTo posts to a sibling of the events URL: its last segment is replaced by path.
 func (d *dispatcher) sendTo(ctx context.Context, path string, body []byte, header http.Header) (status int, answer []byte, err error) {
 	d.mu.Lock()
 	url := strings.TrimSuffix(d.url, "events") + path
@@ -356,15 +356,15 @@ func (d *dispatcher) request(ctx context.Context, url string, body []byte, heade
 	return answer, nil
 }
 
-// Deliveries is the log of all tries, oldest first.
+// Deliveries is the log of all attempts, oldest first.
 func (w *Workspace) Deliveries() []Delivery {
 	w.out.mu.Lock()
 	defer w.out.mu.Unlock()
 	return slices.Clone(w.out.log)
 }
 
-// AwaitDeliveries waits until every event has been acknowledged or given up. Events that
-// are held back and have nothing to follow them keep it waiting: see Release.
+// AwaitDeliveries waits until every event has been acknowledged or given up. Held events
+// keep it waiting; see ReleaseHeld.
 func (w *Workspace) AwaitDeliveries(ctx context.Context) error {
 	return w.Await(ctx, func() bool {
 		w.out.mu.Lock()

@@ -40,7 +40,7 @@ func TestSignatureVerifies(t *testing.T) {
 	}
 }
 
-func TestMentionHasTwins(t *testing.T) {
+func TestMentionFiresTwoEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	for _, mention := range []string{"<@" + b.Bot().UserID + ">", "<@" + b.Bot().UserID + "|myao>"} {
@@ -50,7 +50,7 @@ func TestMentionHasTwins(t *testing.T) {
 			t.Fatalf("events = %v", got)
 		}
 		if events[0].EventID == events[1].EventID {
-			t.Error("twins share an event_id")
+			t.Error("both events of a mention have the same event_id")
 		}
 		for _, e := range events {
 			if e.Event["ts"] != ts || e.Event["event_ts"] != ts || e.Event["user"] != b.alice || e.Type != "event_callback" || e.TeamID != b.Team() || e.EventTime == 0 {
@@ -77,7 +77,7 @@ func TestMentionHasTwins(t *testing.T) {
 	}
 }
 
-func TestShapesOfMessages(t *testing.T) {
+func TestMessageEventsHaveSlacksFields(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	root := b.Say(b.general, b.alice, "root")
@@ -121,7 +121,7 @@ func TestShapesOfMessages(t *testing.T) {
 	}
 }
 
-func TestEdits(t *testing.T) {
+func TestEditsFireMessageChangedAndAppMention(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	ts := b.Say(b.general, b.alice, "frist")
@@ -151,7 +151,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestDeletions(t *testing.T) {
+func TestDeletionsFireMessageDeletedOrLeaveATombstone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	root := b.Say(b.general, b.alice, "root")
@@ -179,7 +179,7 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-func TestRetries(t *testing.T) {
+func TestUnacknowledgedEventsAreRetriedWithTheReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
@@ -217,7 +217,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestRetriesDoNotHoldUpWhatFollows(t *testing.T) {
+func TestRetriesDoNotDelayLaterEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{RetryAfter: []time.Duration{50 * time.Millisecond}})
 	var failed atomic.Bool
@@ -238,7 +238,7 @@ func TestRetriesDoNotHoldUpWhatFollows(t *testing.T) {
 	}
 }
 
-func TestFaultsOfEvents(t *testing.T) {
+func TestEventFaultsDropDelayAndReorder(t *testing.T) {
 	t.Parallel()
 	plain := func(e Event) bool { return e.Text == "0" }
 	for _, c := range []struct {
@@ -277,12 +277,12 @@ func TestFaultsOfEvents(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldBackCanBeReleased(t *testing.T) {
+func TestHeldEventsCanBeReleased(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	b.Faults().AddEvent(EventFault{Hold: 5, Times: 1})
 	b.Say(b.general, b.alice, "0")
-	b.Say(b.general, b.alice, "1") // which is delivered once the first is held
+	b.Say(b.general, b.alice, "1") // delivered once the first event is held
 	if err := b.Await(t.Context(), func() bool { return len(b.Deliveries()) == 1 }); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestWhatIsHeldBackCanBeReleased(t *testing.T) {
 	}
 }
 
-func TestURLVerification(t *testing.T) {
+func TestURLVerificationNeedsTheChallenge(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	if err := b.VerifyURL(t.Context()); err == nil {

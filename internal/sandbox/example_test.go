@@ -9,8 +9,8 @@ import (
 	"myao/internal/sandbox"
 )
 
-// A bot's answer is posted, the connection breaks before Slack's answer is
-// there, and the message stands all the same.
+// The bot posts a message, and the connection breaks before Slack answers. The message is
+// in the channel all the same.
 func Example() {
 	w := sandbox.New(sandbox.Config{BotToken: "xoxb-test"})
 	defer w.Close()

@@ -13,82 +13,82 @@ type Call struct {
 	Method string
 	Args   url.Values
 	At     time.Time
-	// Status and Error are what was answered; Status 0: the answer was lost.
+	// Status and Error are the answer's. Status is 0 if the answer was lost.
 	Status int
 	Error  string
-	// Fault is set where a fault had a hand in it.
+	// Fault is set if a fault applied to the call.
 	Fault bool
 }
 
-// Fault is what goes wrong with calls of the Web API. First it says which calls,
-// then what happens to them.
+// Fault makes calls of the Web API fail. Its first fields choose the calls, the others say
+// what happens to them.
 type Fault struct {
 	Method string          // empty: every method
 	Match  func(Call) bool // nil: every call
-	Times  int             // so many calls; 0: until cleared
+	Times  int             // number of calls; 0: until cleared
 
-	// AfterEffect lets the call do its work first: a message is posted, and then the
-	// answer goes wrong. Slack does this: internal_error and fatal_error "may have"
-	// had their effect (docs.slack.dev/reference/methods/chat.postMessage, errors).
+	// AfterEffect runs the call first: a message is posted, and then the answer fails.
+	// Slack does this: after internal_error and fatal_error the call "may have" succeeded
+	// (docs.slack.dev/reference/methods/chat.postMessage, errors).
 	AfterEffect bool
-	// Delay passes before the answer; with After between the effect and the answer.
+	// Delay is the time before the answer; with AfterEffect, between the effect and the answer.
 	Delay time.Duration
 	// Status is the HTTP status: 429, 500, 503 …
 	Status int
 	// RetryAfter is the value of the Retry-After header, in seconds; empty: no header.
 	RetryAfter string
-	// Error is answered as ok:false; with Status 0, over 200.
+	// Error is answered as ok:false; with Status 0, over HTTP 200.
 	Error string
 	// LoseAnswer closes the connection without an answer.
 	LoseAnswer bool
-	// Garble answers with something that is no JSON.
+	// Garble answers with text that is not JSON.
 	Garble bool
-	// Alter changes the call's own answer, as by leaving out a field. It may also make
-	// something happen in the workspace: between this page and the next, for example.
+	// Alter changes the call's answer, for example by removing a field. It may also change
+	// the workspace, for example between two pages of a listing.
 	Alter func(answer map[string]any)
-	// Hide keeps a message posted by this call out of history and replies for so long.
+	// Hide is how long history and replies do not show a message posted by this call.
 	Hide time.Duration
 
-	// name is the misbehaviour of the page that it belongs to; empty for none.
+	// name is the Misbehaviour that the fault belongs to, if any.
 	name string
 }
 
-// LaterPage chooses every page of a listing but the first: a listing that fails halfway.
+// LaterPage matches the calls for the second and later pages of a listing.
 func LaterPage(c Call) bool { return c.Args.Get("cursor") != "" }
 
-// fails reports whether the answer is other than the call's own.
+// fails reports whether the fault replaces the call's answer.
 func (f *Fault) fails() bool { return f.Status != 0 || f.Error != "" || f.LoseAnswer || f.Garble }
 
-// EventFault is what goes wrong with deliveries.
+// EventFault makes deliveries fail.
 type EventFault struct {
 	Match func(Event) bool // nil: every event
-	Times int              // so many events; 0: until cleared
+	Times int              // number of events; 0: until cleared
 
-	Drop  bool          // never delivered
-	Delay time.Duration // delivered so much later; the others do not wait
-	Hold  int           // delivered after so many later events: out of order
-	// RedeliverAfter redelivers the event after each of these pauses, as a retry with the
-	// same event_id, though it was acknowledged.
+	Drop  bool          // never deliver
+	Delay time.Duration // deliver this much later; other events do not wait
+	Hold  int           // deliver after this many later events, out of order
+	// RedeliverAfter delivers an acknowledged event again after each of these pauses, as a
+	// retry with the same event_id.
 	RedeliverAfter []time.Duration
 
-	// name is as in Fault.
+	// name is the Misbehaviour that the fault belongs to, if any.
 	name string
 }
 
-// Faults holds what is switched on. Of several that fit, the one added first counts.
+// Faults holds the active faults. If several match, the one added first applies.
 type Faults struct {
-	deaf   atomic.Bool
-	mu     sync.Mutex
-	calls  []*Fault
-	events []*EventFault
+	suppressed atomic.Bool
+	mu         sync.Mutex
+	calls      []*Fault
+	events     []*EventFault
 }
 
-// SuppressEvents begins or ends a time in which nobody hears of what happens, neither then nor later:
-// what is said stands in history alone. Whatever was under way before arrives, which a Drop
-// would swallow: it meets an event when its turn has come, not when it happens.
-func (f *Faults) SuppressEvents(on bool) { f.deaf.Store(on) }
+// SuppressEvents begins or ends a time in which nothing that happens is ever delivered; it
+// is only in history. Events queued before are still delivered. EventFault.Drop would drop
+// those too, because faults apply on delivery.
+func (f *Faults) SuppressEvents(on bool) { f.suppressed.Store(on) }
 
-// Add switches a fault of the Web API on. The returned function switches it off.
+// Add activates a fault of the Web API. The returned function removes it.
 func (f *Faults) Add(fault Fault) (off func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *Faults) Add(fault Fault) (off func()) {
 	}
 }
 
-// AddEvent switches a fault of the deliveries on. The returned function switches it off.
+// AddEvent activates a fault of deliveries. The returned function removes it.
 func (f *Faults) AddEvent(fault EventFault) (off func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,7 @@ func (f *Faults) AddEvent(fault EventFault) (off func()) {
 	}
 }
 
-// set switches a misbehaviour of the page on or off.
+// set switches one of the page's misbehaviours on or off.
 func (f *Faults) set(m Misbehaviour, on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,7 +130,7 @@ func (f *Faults) set(m Misbehaviour, on bool) {
 	}
 }
 
-// isSet reports whether a misbehaviour of the page is on.
+// isSet reports whether one of the page's misbehaviours is on.
 func (f *Faults) isSet(m Misbehaviour) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,12 +138,12 @@ func (f *Faults) isSet(m Misbehaviour) bool {
 		slices.ContainsFunc(f.events, func(o *EventFault) bool { return o.name == m.Name })
 }
 
-// Clear switches everything off.
+// Clear removes all faults and ends SuppressEvents.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls, f.events = nil, nil
-	f.deaf.Store(false)
+	f.suppressed.Store(false)
 }
 
 func (f *Faults) takeCall(call Call) *Fault {

@@ -2,7 +2,7 @@ package sandbox
 
 import "sync"
 
-// change is something that the page shows at once.
+// change is what open pages receive when something happens.
 type change struct {
 	Kind    string   `json:"kind"` // message, deleted, ephemeral, members, faults
 	Channel string   `json:"channel,omitempty"`
@@ -11,8 +11,8 @@ type change struct {
 	Message *Message `json:"message,omitempty"`
 }
 
-// hub passes changes to the pages that are open. A page that cannot keep up is
-// cut off; it reconnects and loads everything afresh.
+// hub sends changes to the open pages. A page that cannot keep up is disconnected; it then
+// reconnects and loads everything again.
 type hub struct {
 	mu     sync.Mutex
 	pages  map[chan change]struct{}
@@ -36,8 +36,8 @@ func (h *hub) send(c change) {
 	}
 }
 
-// subscribe returns the changes from now on; the channel is closed when the page
-// fell behind or the workspace closes.
+// subscribe returns the changes from now on. The channel is closed when the page falls
+// behind or the workspace closes.
 func (h *hub) subscribe() (changes <-chan change, cancel func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,51 +14,51 @@ import (
 // Interaction is one use of a slash command or a message shortcut.
 type Interaction struct {
 	User, Channel string
-	// Body is the signed form, as it was sent; in Socket Mode the object in its place.
+	// Body is the signed form that was sent, or the JSON object in Socket Mode.
 	Body []byte
-	// Status and Err are how the app acknowledged it; Status 0: it did not.
+	// Status and Err are the acknowledgement's; Status is 0 if there was none.
 	Status int
 	Err    string
-	// Took is how long that was. Slack gives up after three seconds
+	// Took is the time until the acknowledgement. Slack gives up after three seconds
 	// (docs.slack.dev/interactivity/implementing-slash-commands).
 	Took time.Duration
 
 	url  string // response_url
-	used int
+	uses int    // of url
 }
 
-// Response is something that the app said to who asked.
+// Response is a message from the app to the user of an interaction.
 type Response struct {
 	Text string `json:"text"`
-	// Type is ephemeral or in_channel; empty is ephemeral.
+	// Type is ephemeral or in_channel; empty means ephemeral.
 	Type string `json:"response_type"`
 	At   time.Time
-	// Late: it came by the response_url.
+	// Late is set if the response came through the response_url.
 	Late bool
 }
 
-// answersMost is how often a response_url can be used
-// (docs.slack.dev/interactivity/handling-user-interaction#message_responses). That it
-// can be for half an hour is not imitated.
-const answersMost = 5
+// maxResponses is how often a response_url can be used
+// (docs.slack.dev/interactivity/handling-user-interaction#message_responses). Its
+// expiry after half an hour is not imitated.
+const maxResponses = 5
 
-// Command has somebody type a slash command, such as "/myao status", and returns once the
-// app has acknowledged it, or Slack would have given up.
+// Command types a slash command such as "/myao status" as a user. It returns once the app
+// has acknowledged it or AckTimeout has passed.
 func (w *Workspace) Command(channel, user, typed string) *Interaction {
 	name, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
-	return w.ask(channel, user, "slash_commands", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "slash_commands", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
 		return map[string]any{
 			"token": "sandbox-verification-token", "team_id": w.cfg.Team, "team_domain": "sandbox",
-			"channel_id": c.ID, "channel_name": wireName(c), "user_id": u.ID, "user_name": u.Name,
+			"channel_id": c.ID, "channel_name": commandChannelName(c), "user_id": u.ID, "user_name": u.Name,
 			"command": name, "text": strings.TrimSpace(text), "api_app_id": w.bot.AppID, "is_enterprise_install": "false",
 			"response_url": a.url, "trigger_id": trigger,
 		}
 	})
 }
 
-// wireName is what a slash command calls its channel
+// commandChannelName is the channel_name of a slash command
 // (docs.slack.dev/interactivity/implementing-slash-commands).
-func wireName(c *Channel) string {
+func commandChannelName(c *Channel) string {
 	switch c.Kind {
 	case Private:
 		return "privategroup"
@@ -68,27 +68,27 @@ func wireName(c *Channel) string {
 	return c.Name
 }
 
-// Shortcut has somebody use a message shortcut
+// Shortcut uses a message shortcut as a user. It returns as Command does
 // (docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload).
 func (w *Workspace) Shortcut(channel, user, ts, callback string) *Interaction {
-	return w.ask(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
+	return w.interact(channel, user, "interactive", func(a *Interaction, c *Channel, u *User, trigger string) map[string]any {
 		payload := map[string]any{
 			"type": "message_action", "token": "sandbox-verification-token", "action_ts": w.nextTS(),
 			"team":    map[string]any{"id": w.cfg.Team, "domain": "sandbox"},
 			"user":    map[string]any{"id": u.ID, "username": u.Name, "team_id": u.Team, "name": u.Name},
-			"channel": map[string]any{"id": c.ID, "name": wireName(c)}, "is_enterprise_install": false, "enterprise": nil,
+			"channel": map[string]any{"id": c.ID, "name": commandChannelName(c)}, "is_enterprise_install": false, "enterprise": nil,
 			"callback_id": callback, "trigger_id": trigger, "response_url": a.url, "message_ts": ts,
 		}
 		if m := c.find(ts); m != nil {
-			payload["message"] = w.bare(c, m)
+			payload["message"] = w.wireMessage(c, m)
 		}
 		return payload
 	})
 }
 
-// ask makes a request of what describe says, and delivers it. Nobody is asked twice:
-// Slack tells whoever asked that it failed.
-func (w *Workspace) ask(channel, user, kind string, describe func(*Interaction, *Channel, *User, string) map[string]any) *Interaction {
+// interact sends the fields that describe returns to the app. It does not retry: Slack shows
+// the user that it failed.
+func (w *Workspace) interact(channel, user, kind string, describe func(*Interaction, *Channel, *User, string) map[string]any) *Interaction {
 	a := &Interaction{User: user, Channel: channel, Err: "channel or user not found"}
 	w.mu.Lock()
 	c, u := w.channel(channel), w.user(user)
@@ -99,12 +99,12 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Interaction, 
 	a.Channel = c.ID
 	a.url = "http://" + w.host + "/commands/" + w.cfg.Team + "/" + w.nextID("") + "/" + rand.Text()
 	fields := describe(a, c, u, w.nextID("trigger."))
-	w.asked[a.url] = a
+	w.interactions[a.url] = a
 	w.mu.Unlock()
 
 	object, err := json.Marshal(fields)
 	if err != nil {
-		panic("sandbox: a request that is no JSON: " + err.Error())
+		panic("sandbox: encode interaction: " + err.Error())
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.AckTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Interaction, 
 			status = http.StatusOK
 		}
 	} else {
-		status, answer, err = w.post(ctx, a, kind, fields, object)
+		status, answer, err = w.postInteraction(ctx, a, kind, fields, object)
 	}
 	w.mu.Lock()
 	a.Status, a.Took, a.Err = status, time.Since(began), ""
@@ -126,14 +126,14 @@ func (w *Workspace) ask(channel, user, kind string, describe func(*Interaction, 
 	}
 	w.notify()
 	w.mu.Unlock()
-	if said := (Response{}); status == http.StatusOK && json.Unmarshal(answer, &said) == nil {
-		w.answer(a, said)
+	if r := (Response{}); status == http.StatusOK && json.Unmarshal(answer, &r) == nil {
+		w.respond(a, r)
 	}
 	return a
 }
 
-// post sends a request as a form, beside the address of events.
-func (w *Workspace) post(ctx context.Context, a *Interaction, kind string, fields map[string]any, object []byte) (int, []byte, error) {
+// postInteraction sends an interaction as a form to a sibling of the events URL.
+func (w *Workspace) postInteraction(ctx context.Context, a *Interaction, kind string, fields map[string]any, object []byte) (int, []byte, error) {
 	form, path := url.Values{}, "interactions"
 	if kind == "slash_commands" {
 		path = "commands"
@@ -147,58 +147,58 @@ func (w *Workspace) post(ctx context.Context, a *Interaction, kind string, field
 	return w.PostSignedForm(ctx, path, a.Body)
 }
 
-// PostSignedForm posts a signed form to one of the addresses beside that of events (commands or
-// interactions), as whoever took a request down on its way might.
+// PostSignedForm posts a signed form to a sibling of the events URL: commands or
+// interactions. Tests replay recorded requests with it.
 func (w *Workspace) PostSignedForm(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	header := w.Sign(body, time.Now())
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return w.out.sendTo(ctx, path, body, header)
 }
 
-// answer keeps what the app said, and shows it to who asked.
-func (w *Workspace) answer(a *Interaction, said Response) {
-	if said.Text == "" {
+// respond records a response and shows it to the user of the interaction.
+func (w *Workspace) respond(a *Interaction, r Response) {
+	if r.Text == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said.At = time.Now()
-	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: said.Text, TS: w.nextTS()}
-	w.said[a] = append(w.said[a], said)
+	r.At = time.Now()
+	m := &Message{Type: "message", User: w.bot.UserID, BotID: w.bot.BotID, AppID: w.bot.AppID, Text: r.Text, TS: w.nextTS()}
+	w.responses[a] = append(w.responses[a], r)
 	w.ephemeral = append(w.ephemeral, Post{Channel: a.Channel, At: w.cfg.Clock(), For: a.User, Message: *m})
 	w.hub.send(change{Kind: "ephemeral", Channel: a.Channel, User: a.User, Message: m})
 	w.notify()
 }
 
-// Responses is what the app has said so far to who asked, oldest first.
+// Responses returns the responses to an interaction so far, oldest first.
 func (w *Workspace) Responses(a *Interaction) []Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]Response(nil), w.said[a]...)
+	return append([]Response(nil), w.responses[a]...)
 }
 
-// serveResponse takes answers at a response_url.
+// serveResponse accepts responses at a response_url.
 func (w *Workspace) serveResponse(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	a := w.asked["http://"+r.Host+r.URL.Path]
+	a := w.interactions["http://"+r.Host+r.URL.Path]
 	refusal := ""
 	switch {
 	case a == nil || r.Method != http.MethodPost:
 		refusal = "invalid_url"
-	case a.used >= answersMost:
+	case a.uses >= maxResponses:
 		refusal = "used_url"
 	default:
-		a.used++
+		a.uses++
 	}
 	w.mu.Unlock()
-	said := Response{Late: true}
-	if refusal == "" && json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&said) != nil {
+	response := Response{Late: true}
+	if refusal == "" && json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(&response) != nil {
 		refusal = "invalid_payload"
 	}
 	if refusal != "" {
 		write(rw, http.StatusNotFound, failure(apiError(refusal)))
 		return
 	}
-	w.answer(a, said)
+	w.respond(a, response)
 	write(rw, http.StatusOK, reply{"ok": true})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/slack-go/slack/socketmode"
 )
 
-// An app sees the form that Slack sends, signed, and answers in the body and later.
-func TestCommandByHTTP(t *testing.T) {
+// The app gets Slack's signed form. It responds in the body, and later by the response_url.
+func TestInteractionsByHTTP(t *testing.T) {
 	t.Parallel()
 	forms := make(chan url.Values, 8)
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestCommandByHTTP(t *testing.T) {
 	defer app.Close()
 	b := setup(t, Config{})
 	b.SetEventsURL(app.URL + "/slack/events")
-	if _, err := b.api.AuthTest(); err != nil { // from here on the workspace knows its address
+	if _, err := b.api.AuthTest(); err != nil { // tells the workspace its own address
 		t.Fatal(err)
 	}
 	asked := b.Command(b.general, b.alice, "/myao  why not? ")
@@ -60,17 +60,17 @@ func TestCommandByHTTP(t *testing.T) {
 	if said := b.Responses(asked); asked.Status != 200 || asked.Err != "" || len(said) != 1 || said[0].Text != "at once" || said[0].Late {
 		t.Errorf("%+v said %+v", asked, said)
 	}
-	for i := range answersMost + 1 {
+	for i := range maxResponses + 1 {
 		resp, err := http.Post(form.Get("response_url"), "application/json", strings.NewReader(`{"text":"later"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if want := map[bool]int{true: 200, false: 404}[i < answersMost]; resp.StatusCode != want {
+		if want := map[bool]int{true: 200, false: 404}[i < maxResponses]; resp.StatusCode != want {
 			t.Errorf("answer %d: status %d, want %d", i+1, resp.StatusCode, want)
 		}
 	}
-	if said := b.Responses(asked); len(said) != 1+answersMost || !said[1].Late || len(b.Ephemeral()) != len(said) {
+	if said := b.Responses(asked); len(said) != 1+maxResponses || !said[1].Late || len(b.Ephemeral()) != len(said) {
 		t.Errorf("said %+v", said)
 	}
 

@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// User is a person, or the user of an app.
+// User is a person or the user of an app.
 type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	RealName string `json:"real_name"`
-	// Display is the profile's display name; many people leave it empty, and
-	// Slack then shows the real name (docs.slack.dev/reference/objects/user-object).
+	// Display is the profile's display name. Many people leave it empty; Slack then shows
+	// the real name (docs.slack.dev/reference/objects/user-object).
 	Display string `json:"display_name"`
-	// Team differs from the workspace's for people of a Slack Connect channel.
+	// Team differs from the workspace's for external people in a Slack Connect channel.
 	Team  string `json:"team_id"`
 	Bot   bool   `json:"is_bot"`
 	BotID string `json:"bot_id,omitempty"`
-	// Deleted: the account is closed.
+	// Deleted is set once the account is deactivated.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// Kind is what sort of channel it is, in the words of channel_type.
+// Kind is a channel's channel_type.
 type Kind string
 
 // The kinds of channel (docs.slack.dev/reference/events/message, channel_type).
@@ -36,7 +36,7 @@ const (
 
 func (k Kind) direct() bool { return k == DM || k == GroupDM }
 
-// Channel is a conversation in Slack's sense, with all that was said in it.
+// Channel is a conversation in Slack's sense, with its messages.
 type Channel struct {
 	ID       string
 	Kind     Kind
@@ -44,15 +44,15 @@ type Channel struct {
 	Members  []string
 	Archived bool
 	Created  int64
-	messages []*Message // by ts, replies among them
+	messages []*Message // by ts, including replies
 }
 
 // AddUser adds a person with this name and returns them.
 func (w *Workspace) AddUser(name string) User {
-	return w.AddUserAs(User{Name: name, Display: name, RealName: capital(name)})
+	return w.AddUserAs(User{Name: name, Display: name, RealName: capitalized(name)})
 }
 
-// Deactivate closes a person's account. What they said stays, and so do their DMs.
+// Deactivate closes a person's account. Their messages and DMs stay.
 func (w *Workspace) Deactivate(user string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,12 +62,12 @@ func (w *Workspace) Deactivate(user string) {
 	}
 }
 
-func capital(name string) string {
+func capitalized(name string) string {
 	first, rest := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(first)) + name[rest:]
 }
 
-// AddUserAs adds a person as given; an empty id or team is filled in.
+// AddUserAs adds this person; it fills in an empty id or team.
 func (w *Workspace) AddUserAs(u User) User {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,9 +80,9 @@ func (w *Workspace) AddUserAs(u User) User {
 	return u
 }
 
-// AddChannel adds a channel and returns its id. The bot is a member only where
-// it is named, except in a DM, which is always between it and one person. The name of a
-// group DM is made of its members'.
+// AddChannel adds a channel and returns its id. The bot is a member only if members names
+// it, except that a DM is always between the bot and one person. A group DM is named after
+// its members.
 func (w *Workspace) AddChannel(kind Kind, name string, members ...string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,11 +113,11 @@ func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Chann
 	return c
 }
 
-// Join adds a user to a channel and says so, as Slack does: a channel_join
-// message and a member_joined_channel event. Nobody hears of a channel that the bot is not in.
+// Join adds a user to a channel. Like Slack it delivers a channel_join message and a
+// member_joined_channel event, if the bot is in the channel.
 func (w *Workspace) Join(channel, user string) { w.membership(channel, user, true) }
 
-// Leave removes a user from a channel. Those in a group DM stay the same.
+// Leave removes a user from a channel. It does nothing in a group DM.
 func (w *Workspace) Leave(channel, user string) { w.membership(channel, user, false) }
 
 // Archive archives or reopens a channel.
@@ -129,9 +129,8 @@ func (w *Workspace) Archive(channel string, archived bool) {
 	}
 }
 
-// Rename gives a channel another name, in the name of its first member, and says so in the
-// channel (docs.slack.dev/reference/events/message/channel_name). A DM has no name to change,
-// and a group DM keeps its own.
+// Rename gives a channel another name and announces it there, as its first member
+// (docs.slack.dev/reference/events/message/channel_name). It does nothing in a DM or group DM.
 func (w *Workspace) Rename(channel, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,10 +140,10 @@ func (w *Workspace) Rename(channel, name string) {
 	}
 	old := c.Name
 	c.Name = name
-	w.announce(c, &Message{Subtype: prefix(c) + "name", OldName: old, Name: name, Text: `has renamed the channel from "` + old + `" to "` + name + `"`})
+	w.announce(c, &Message{Subtype: subtypePrefix(c) + "name", OldName: old, Name: name, Text: `has renamed the channel from "` + old + `" to "` + name + `"`})
 }
 
-// announce has the channel's first member say what has become of it.
+// announce posts m as the channel's first member.
 func (w *Workspace) announce(c *Channel, m *Message) {
 	m.Type, m.User, m.TS = "message", w.bot.UserID, w.nextTS()
 	if len(c.Members) > 0 {
@@ -155,9 +154,8 @@ func (w *Workspace) announce(c *Channel, m *Message) {
 	w.hub.send(change{Kind: "members"})
 }
 
-// SetPrivate makes a public channel private, which Slack announces there, or a private one
-// public. It keeps its id and its members. A DM, of
-// a group or not, stays what it is.
+// SetPrivate makes a public channel private, which Slack announces there, or a private
+// channel public. The channel keeps its id and members. DMs and group DMs do not change.
 func (w *Workspace) SetPrivate(channel string, private bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +187,7 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 		verb, event, text = "join", "member_joined_channel", " has joined the channel"
 		c.Members = append(c.Members, user)
 	}
-	m := &Message{Type: "message", Subtype: prefix(c) + verb, User: user, Text: "<@" + user + ">" + text, TS: w.nextTS()}
+	m := &Message{Type: "message", Subtype: subtypePrefix(c) + verb, User: user, Text: "<@" + user + ">" + text, TS: w.nextTS()}
 	w.insert(c, m)
 	w.emitMessage(c, m)
 	w.emit(c, event, m.TS, map[string]any{
@@ -202,17 +200,17 @@ func (w *Workspace) membership(channel, user string, joined bool) {
 	w.hub.send(change{Kind: "members"})
 }
 
-// prefix begins the subtypes of what happens to a channel
+// subtypePrefix begins the subtypes of messages about a channel
 // (docs.slack.dev/reference/events/message/group_join).
-func prefix(c *Channel) string {
+func subtypePrefix(c *Channel) string {
 	if c.Kind == Private {
 		return "group_"
 	}
 	return "channel_"
 }
 
-// channelLetter is what member_joined_channel carries as channel_type: C or G,
-// not the words of message events (docs.slack.dev/reference/events/member_joined_channel).
+// channelLetter is the channel_type of member_joined_channel: C or G, unlike that of
+// message events (docs.slack.dev/reference/events/member_joined_channel).
 func channelLetter(c *Channel) string {
 	if c.Kind == Private {
 		return "G"
@@ -240,7 +238,7 @@ func (w *Workspace) user(id string) *User {
 	return nil
 }
 
-// dm is the DM of the bot and a user, opened if there is none. Callers hold mu.
+// dm returns the bot's DM with a user and opens it if there is none. Callers hold mu.
 func (w *Workspace) dm(user string) *Channel {
 	for _, c := range w.channels {
 		if c.Kind == DM && slices.Contains(c.Members, user) {
@@ -252,7 +250,7 @@ func (w *Workspace) dm(user string) *Channel {
 
 func (w *Workspace) botIn(c *Channel) bool { return slices.Contains(c.Members, w.bot.UserID) }
 
-// shared reports whether people of another workspace are in the channel (Slack Connect).
+// shared reports whether the channel has members of another workspace (Slack Connect).
 func (w *Workspace) shared(c *Channel) bool {
 	return slices.ContainsFunc(c.Members, func(id string) bool {
 		u := w.user(id)

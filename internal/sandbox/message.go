@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Message is a message as Slack holds it, in Slack's own JSON.
+// Message is a message in Slack's JSON.
 type Message struct {
 	Type         string          `json:"type"`
 	Subtype      string          `json:"subtype,omitempty"`
@@ -36,24 +36,23 @@ type Message struct {
 	Name         string          `json:"name,omitempty"`
 	Root         *Message        `json:"root,omitempty"`
 
-	// What a thread's parent carries besides, once it has replies.
+	// Set on a thread's parent once it has replies.
 	ReplyCount      int      `json:"reply_count,omitempty"`
 	ReplyUsersCount int      `json:"reply_users_count,omitempty"`
 	LatestReply     string   `json:"latest_reply,omitempty"`
 	ReplyUsers      []string `json:"reply_users,omitempty"`
 
-	visible time.Time // not in history or replies before this, by the machine's clock
+	visibleFrom time.Time // hidden from history and replies until then, by the machine's clock
 }
 
-// Edited tells of the newest edit. Its ts is cut to whole seconds: two edits
-// within one second carry the same one (seen in github.com/slack-go/slack/issues/352;
-// the event's own event_ts tells them apart).
+// Edited describes the newest edit. Its ts has whole seconds, so two edits within a second
+// share it; only their event_ts differ (seen in github.com/slack-go/slack/issues/352).
 type Edited struct {
 	User string `json:"user"`
 	TS   string `json:"ts"`
 }
 
-// BotProfile goes with the messages of apps.
+// BotProfile is part of the messages of apps.
 type BotProfile struct {
 	ID     string `json:"id"`
 	AppID  string `json:"app_id"`
@@ -72,24 +71,24 @@ type File struct {
 	URLPrivate string `json:"url_private,omitempty"`
 }
 
-// Reaction is one emoji and who chose it.
+// Reaction is one emoji and the users who chose it.
 type Reaction struct {
 	Name  string   `json:"name"`
 	Users []string `json:"users"`
 	Count int      `json:"count"`
 }
 
-// Metadata is what apps attach to their messages.
+// Metadata is attached to a message by an app.
 type Metadata struct {
 	EventType    string         `json:"event_type"`
 	EventPayload map[string]any `json:"event_payload"`
 }
 
-// Reply reports whether the message stands in a thread and is not its root.
+// Reply reports whether the message is in a thread and not its root.
 func (m *Message) Reply() bool { return m.ThreadTS != "" && m.ThreadTS != m.TS }
 
-// topLevel reports whether conversations.history shows the message: replies only
-// if they were also sent to the channel (docs.slack.dev/reference/methods/conversations.history).
+// topLevel reports whether conversations.history shows the message. It shows a reply only
+// if it was also sent to the channel (docs.slack.dev/reference/methods/conversations.history).
 func (m *Message) topLevel() bool { return !m.Reply() || m.Subtype == "thread_broadcast" }
 
 func (m *Message) clone() *Message {
@@ -104,8 +103,7 @@ func (m *Message) clone() *Message {
 	return &c
 }
 
-// insert puts a message in its place by ts and keeps the parent's account of
-// its thread. Callers hold mu.
+// insert adds a message in order of ts and updates its thread's parent. Callers hold mu.
 func (w *Workspace) insert(c *Channel, m *Message) {
 	at, _ := slices.BinarySearchFunc(c.messages, m.TS, func(m *Message, ts string) int { return strings.Compare(m.TS, ts) })
 	c.messages = slices.Insert(c.messages, at, m)
@@ -139,8 +137,8 @@ func (c *Channel) replies(root string) []*Message {
 	return out
 }
 
-// recount sets what a parent says of its thread. A parent has thread_ts equal to
-// its ts, and only once somebody has replied (docs.slack.dev/messaging/retrieving-messages#threads).
+// recount updates a parent's fields about its thread. Once somebody has replied, a parent
+// has thread_ts equal to its ts (docs.slack.dev/messaging/retrieving-messages#threads).
 func (c *Channel) recount(root *Message) {
 	root.ThreadTS, root.ReplyCount, root.LatestReply, root.ReplyUsers = "", 0, "", nil
 	for _, m := range c.replies(root.TS) {
@@ -157,8 +155,7 @@ func (c *Channel) recount(root *Message) {
 	root.ReplyUsersCount = len(root.ReplyUsers)
 }
 
-// Messages is all that Slack holds of a channel, replies and metadata included,
-// oldest first.
+// Messages returns a channel's messages with replies and metadata, oldest first.
 func (w *Workspace) Messages(channel string) []Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,10 +19,10 @@ import (
 //go:embed page
 var assets embed.FS
 
-// policy lets the page load nothing but its own files.
+// policy lets the page load only its own files.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// routePage serves the page and its API. All of it is for this machine alone.
+// routePage serves the page and its API, to this machine only.
 func (w *Workspace) routePage(mux *http.ServeMux) {
 	files, err := fs.Sub(assets, "page")
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 		panic(err)
 	}
 	static := http.FileServerFS(files)
-	mux.Handle("/", local(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	mux.Handle("/", requireLocal(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Security-Policy", policy)
 		rw.Header().Set("X-Content-Type-Options", "nosniff")
 		rw.Header().Set("Referrer-Policy", "no-referrer")
@@ -42,8 +42,8 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 			static.ServeHTTP(rw, r)
 			return
 		}
-		// The state goes along as inert data, so that the first picture is whole.
-		// Marshal escapes <, > and &: nothing in it can end the element.
+		// Embed the state as inert data, so that the first paint is complete. Marshal escapes
+		// <, > and &, so nothing in it can end the element.
 		state, err := w.state()
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusInternalServerError)
@@ -52,28 +52,27 @@ func (w *Workspace) routePage(mux *http.ServeMux) {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		rw.Write(bytes.Replace(index, []byte("{{state}}"), state, 1))
 	})))
-	mux.Handle("GET /sandbox/state", local(http.HandlerFunc(w.pageState)))
-	mux.Handle("GET /sandbox/changes", local(http.HandlerFunc(w.pageChanges)))
+	mux.Handle("GET /sandbox/state", requireLocal(http.HandlerFunc(w.pageState)))
+	mux.Handle("GET /sandbox/changes", requireLocal(http.HandlerFunc(w.pageChanges)))
 	for name, do := range map[string]func(pageRequest) error{
 		"say": w.pageSay, "edit": w.pageEdit, "delete": w.pageDelete, "react": w.pageReact, "misbehave": w.pageMisbehave,
 	} {
-		mux.Handle("POST /sandbox/"+name, local(takesJSON(action(do))))
+		mux.Handle("POST /sandbox/"+name, requireLocal(requireJSON(action(do))))
 	}
 	if w.cfg.Mind != nil {
-		mind := local(takesJSON(w.cfg.Mind))
+		mind := requireLocal(requireJSON(w.cfg.Mind))
 		mux.Handle("/sandbox/mind", mind)
 		mux.Handle("/sandbox/mind/", mind)
 	}
 }
 
-// local refuses what does not come from this machine's own pages: a Host that is
-// no loopback address (a name made to point here), and writes with the Origin of
-// another site.
-func local(next http.Handler) http.Handler {
+// requireLocal refuses requests that do not come from this machine's own pages: those with
+// a Host that is not a loopback address (DNS rebinding), and writes with another site's Origin.
+func requireLocal(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		if !loopback(r.Host) || r.Method != http.MethodGet && origin != "" && origin != "http://"+r.Host {
-			http.Error(rw, "the sandbox answers pages of this machine only", http.StatusForbidden)
+			http.Error(rw, "the sandbox answers only pages of this machine", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(rw, r)
@@ -98,8 +97,8 @@ type pageChannel struct {
 	Messages []*Message `json:"messages"`
 }
 
-// shown is how many of a channel's messages the page loads.
-const shown = 500
+// maxShown limits how many of a channel's messages the page loads.
+const maxShown = 500
 
 func (w *Workspace) pageState(rw http.ResponseWriter, _ *http.Request) {
 	body, err := w.state()
@@ -111,7 +110,7 @@ func (w *Workspace) pageState(rw http.ResponseWriter, _ *http.Request) {
 	rw.Write(body)
 }
 
-// state is all that the page shows, as JSON.
+// state returns everything that the page shows, as JSON.
 func (w *Workspace) state() ([]byte, error) {
 	faults := w.misbehaviour()
 	w.mu.Lock()
@@ -123,7 +122,7 @@ func (w *Workspace) state() ([]byte, error) {
 		if w.botIn(c) {
 			p.Workflow = w.workflow(chat.Conversation{Team: w.cfg.Team, Channel: c.ID})
 		}
-		for _, m := range c.messages[max(0, len(c.messages)-shown):] {
+		for _, m := range c.messages[max(0, len(c.messages)-maxShown):] {
 			p.Messages = append(p.Messages, m.clone())
 		}
 		channels = append(channels, p)
@@ -132,7 +131,7 @@ func (w *Workspace) state() ([]byte, error) {
 	return json.Marshal(state)
 }
 
-// workflows is what the page puts before an escaped workflow id to link to it.
+// workflows is the prefix of a link to a workflow; the page appends the escaped workflow id.
 func (w *Workspace) workflows() string {
 	if w.cfg.TemporalUI == "" {
 		return ""
@@ -147,7 +146,7 @@ func (w *Workspace) workflow(c chat.Conversation) string {
 	return w.workflows() + url.PathEscape(c.ID())
 }
 
-// pageChanges streams what happens as server-sent events, until the page is closed.
+// pageChanges streams changes as server-sent events until the page is closed.
 func (w *Workspace) pageChanges(rw http.ResponseWriter, r *http.Request) {
 	changes, cancel := w.hub.subscribe()
 	defer cancel()

@@ -4,15 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
-// pageRequest is what the page asks to be done; each action reads its part.
+// pageRequest is the body of the page's writes. Each action reads some of the fields.
 type pageRequest struct {
 	Channel   string `json:"channel"`
 	User      string `json:"user"`
@@ -25,19 +21,19 @@ type pageRequest struct {
 	On        bool   `json:"on"`
 }
 
-// takesJSON refuses writes that are anything but JSON: a foreign page cannot send that
-// without asking first, and nobody here says yes.
-func takesJSON(next http.Handler) http.Handler {
+// requireJSON refuses writes that are not JSON. Another site's page cannot send JSON without
+// a CORS preflight, which the sandbox never grants.
+func requireJSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			http.Error(rw, "want application/json", http.StatusUnsupportedMediaType)
+			http.Error(rw, "the Content-Type must be application/json", http.StatusUnsupportedMediaType)
 			return
 		}
 		next.ServeHTTP(rw, r)
 	})
 }
 
-// action decodes a request, and does what it asks for.
+// action decodes a request and passes it to do.
 func action(do func(pageRequest) error) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var in pageRequest
@@ -54,15 +50,15 @@ func action(do func(pageRequest) error) http.Handler {
 }
 
 func (w *Workspace) pageSay(in pageRequest) error {
-	if err := w.mayWrite(in.Channel, in.User); err != nil {
+	if err := w.checkWriter(in.Channel, in.User); err != nil {
 		return err
 	}
 	text, me := strings.CutPrefix(in.Text, "/me ")
 	if !me && strings.HasPrefix(in.Text, "/") {
-		if err := w.mayCommand(in); err != nil {
+		if err := w.checkCommand(in); err != nil {
 			return err
 		}
-		go w.Command(in.Channel, in.User, w.Encode(in.Text)) // the answer is shown when it comes
+		go w.Command(in.Channel, in.User, w.Encode(in.Text)) // the page shows the response when it comes
 		return nil
 	}
 	if strings.TrimSpace(text) == "" && in.File == "" {
@@ -85,21 +81,36 @@ func (w *Workspace) pageSay(in pageRequest) error {
 	return nil
 }
 
-// mayCommand refuses what Slack refuses before any app hears of it: commands that no app has,
-// and those typed in a thread.
-func (w *Workspace) mayCommand(in pageRequest) error {
+// mediaType guesses a file's MIME type by its name.
+func mediaType(name string) string {
+	switch strings.ToLower(name[strings.LastIndex(name, ".")+1:]) {
+	case "png":
+		return "image/png"
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "mp4":
+		return "video/mp4"
+	case "pdf":
+		return "application/pdf"
+	}
+	return "text/plain"
+}
+
+// checkCommand refuses the commands that Slack itself refuses: unknown ones, and commands
+// typed in a thread.
+func (w *Workspace) checkCommand(in pageRequest) error {
 	name, _, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
 	switch {
 	case name != "/"+w.bot.Name:
-		return fmt.Errorf("%s is no command here; /%s and /me are", name, w.bot.Name)
+		return fmt.Errorf("%s is not a command here; use /%s or /me", name, w.bot.Name)
 	case in.Thread != "":
-		return fmt.Errorf("%s does not work in a thread, as no command does in Slack; use it in the channel", name)
+		return fmt.Errorf("no Slack command works in a thread; use %s in the channel", name)
 	}
 	return nil
 }
 
 func (w *Workspace) pageEdit(in pageRequest) error {
-	if err := w.mayChange(in); err != nil {
+	if err := w.checkEdit(in); err != nil {
 		return err
 	}
 	if strings.TrimSpace(in.Text) == "" {
@@ -110,16 +121,16 @@ func (w *Workspace) pageEdit(in pageRequest) error {
 }
 
 func (w *Workspace) pageDelete(in pageRequest) error {
-	if err := w.mayChange(in); err != nil {
+	if err := w.checkEdit(in); err != nil {
 		return err
 	}
 	w.Delete(in.Channel, in.TS)
 	return nil
 }
 
-// pageReact adds a reaction, or takes back one's own.
+// pageReact toggles the user's reaction.
 func (w *Workspace) pageReact(in pageRequest) error {
-	if err := w.mayWrite(in.Channel, in.User); err != nil {
+	if err := w.checkWriter(in.Channel, in.User); err != nil {
 		return err
 	}
 	err := w.react(in.Channel, in.TS, in.User, in.Name, true)
@@ -129,8 +140,8 @@ func (w *Workspace) pageReact(in pageRequest) error {
 	return err
 }
 
-// mayWrite reports whether a person, and not the bot, may write there.
-func (w *Workspace) mayWrite(channel, user string) error {
+// checkWriter returns an error unless the user is a person who may write in the channel.
+func (w *Workspace) checkWriter(channel, user string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c, u := w.channelByID(channel), w.user(user)
@@ -147,8 +158,9 @@ func (w *Workspace) mayWrite(channel, user string) error {
 	return nil
 }
 
-func (w *Workspace) mayChange(in pageRequest) error {
-	if err := w.mayWrite(in.Channel, in.User); err != nil {
+// checkEdit returns an error unless the user may edit or delete the message.
+func (w *Workspace) checkEdit(in pageRequest) error {
+	if err := w.checkWriter(in.Channel, in.User); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -161,124 +173,4 @@ func (w *Workspace) mayChange(in pageRequest) error {
 		return apiError("cant_update_message")
 	}
 	return nil
-}
-
-var typed = regexp.MustCompile(`https?://[^\s<>]+|@[\pL\pN._-]+|#[\pL\pN_-]+`)
-
-// Encode turns what a person types into what Slack sends: the three characters
-// escaped, names of people and channels as ids, addresses in brackets
-// (docs.slack.dev/messaging/formatting-message-text).
-func (w *Workspace) Encode(text string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return typed.ReplaceAllStringFunc(escape.Replace(text), func(word string) string {
-		name := strings.TrimRight(word[1:], ".-_")
-		rest := word[1+len(name):]
-		switch word[0] {
-		case 'h':
-			return link(word)
-		case '#':
-			if c := w.channel(name); c != nil && c.Name == name {
-				return "<#" + c.ID + "|" + c.Name + ">" + rest
-			}
-		case '@':
-			called := User{}
-			for _, u := range w.users {
-				if calls(name, u.Name) && len(u.Name) > len(called.Name) {
-					called = *u
-				}
-			}
-			if called.ID != "" {
-				return "<@" + called.ID + ">" + word[1+len(called.Name):]
-			}
-		}
-		return word
-	})
-}
-
-// calls reports whether a word is a name, or begins with it and goes on in Japanese, which
-// has no spaces, as @myaoさん does.
-func calls(word, name string) bool {
-	if len(word) < len(name) || !strings.EqualFold(word[:len(name)], name) {
-		return false
-	}
-	next, _ := utf8.DecodeRuneInString(word[len(name):])
-	return len(word) == len(name) || unicode.In(next, unicode.Han, unicode.Hiragana, unicode.Katakana)
-}
-
-// link puts an address in brackets, and leaves outside what only follows it.
-func link(word string) string {
-	end := len(word)
-	for _, stop := range []string{"&lt;", "&gt;", "|"} {
-		if i := strings.Index(word, stop); i >= 0 {
-			end = min(end, i)
-		}
-	}
-	address := strings.TrimRight(word[:end], ".,;:!?)]\"'*_")
-	return "<" + address + ">" + word[len(address):]
-}
-
-func mediaType(name string) string {
-	switch strings.ToLower(name[strings.LastIndex(name, ".")+1:]) {
-	case "png":
-		return "image/png"
-	case "jpg", "jpeg":
-		return "image/jpeg"
-	case "mp4":
-		return "video/mp4"
-	case "pdf":
-		return "application/pdf"
-	}
-	return "text/plain"
-}
-
-// Misbehaviour is a fault that a visitor of the page can switch on and off.
-type Misbehaviour struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	On    bool   `json:"on"`
-	// It is the one or the other.
-	call  *Fault
-	event *EventFault
-}
-
-// misbehaviour is all that there is. What is out of order is so only next to what is
-// not: that one switches itself off.
-var misbehaviour = []Misbehaviour{
-	{Name: "limited", Title: "Refuse to post: rate limited for 5 s", call: &Fault{Method: "chat.postMessage", Status: http.StatusTooManyRequests, RetryAfter: "5"}},
-	{Name: "lost", Title: "Post, but lose the answer", call: &Fault{Method: "chat.postMessage", LoseAnswer: true, AfterEffect: true}},
-	{Name: "broken", Title: "Post, but answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable, AfterEffect: true}},
-	{Name: "down", Title: "Refuse to post: answer 503", call: &Fault{Method: "chat.postMessage", Status: http.StatusServiceUnavailable}},
-	{Name: "again", Title: "Deliver every event three times", event: &EventFault{RedeliverAfter: []time.Duration{0, 5 * time.Second}}},
-	{Name: "order", Title: "Deliver the next event after the one that follows", event: &EventFault{Times: 1, Hold: 1}},
-}
-
-func (w *Workspace) pageMisbehave(in pageRequest) error {
-	i := slices.IndexFunc(misbehaviour, func(m Misbehaviour) bool { return m.Name == in.Name })
-	if i < 0 {
-		return apiError("no such misbehaviour")
-	}
-	w.faults.set(misbehaviour[i], in.On)
-	w.hub.send(change{Kind: "faults"})
-	return nil
-}
-
-// misbehaviour is all that there is, and what of it is on.
-func (w *Workspace) misbehaviour() []Misbehaviour {
-	all := slices.Clone(misbehaviour)
-	for i := range all {
-		all[i].On = w.faults.isSet(all[i])
-	}
-	return all
-}
-
-// Misbehaving is the names of what is switched on by the page.
-func (w *Workspace) Misbehaving() []string {
-	on := []string{}
-	for _, m := range w.misbehaviour() {
-		if m.On {
-			on = append(on, m.Name)
-		}
-	}
-	return on
 }

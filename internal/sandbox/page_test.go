@@ -3,20 +3,16 @@ package sandbox
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/slack-go/slack"
 )
 
 // do makes one request of the page's API, as a browser would.
-func (b *bench) do(t *testing.T, method, path, body string, change func(*http.Request)) (int, string, http.Header) {
+func (b *fixture) do(t *testing.T, method, path, body string, change func(*http.Request)) (int, string, http.Header) {
 	t.Helper()
 	req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
 	if err != nil {
@@ -38,7 +34,7 @@ func (b *bench) do(t *testing.T, method, path, body string, change func(*http.Re
 	return answer.StatusCode, string(content), answer.Header
 }
 
-func (b *bench) page(t *testing.T, action string, in pageRequest) (int, string) {
+func (b *fixture) page(t *testing.T, action string, in pageRequest) (int, string) {
 	t.Helper()
 	in.Channel = b.general
 	raw, _ := json.Marshal(in)
@@ -46,7 +42,7 @@ func (b *bench) page(t *testing.T, action string, in pageRequest) (int, string) 
 	return status, strings.TrimSpace(text)
 }
 
-func TestPageIsForThisMachineOnly(t *testing.T) {
+func TestPageAnswersOnlyThisMachine(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	b := setup(t, Config{Mind: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -96,7 +92,7 @@ func TestPageIsForThisMachineOnly(t *testing.T) {
 	if got := asked.Load(); got != 2 {
 		t.Errorf("the mind was asked %d times, want the 2 that were allowed", got)
 	}
-	// Whatever the mind can be told to do is told in JSON, by this page.
+	// Writes to the mind must be JSON and come from this page.
 	for _, path := range []string{"order", "worker", "model", "remember", "what-comes-next", ""} {
 		path = strings.TrimSuffix("/sandbox/mind/"+path, "/")
 		for _, c := range []struct {
@@ -124,7 +120,7 @@ func TestPageIsForThisMachineOnly(t *testing.T) {
 	}
 }
 
-func TestAPageWithoutAMind(t *testing.T) {
+func TestPageWithoutMindServesNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	for _, path := range []string{"/sandbox/mind", "/sandbox/mind/prompts"} {
@@ -134,7 +130,7 @@ func TestAPageWithoutAMind(t *testing.T) {
 	}
 }
 
-func TestPageActions(t *testing.T) {
+func TestPageActionsWriteAsThePerson(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	ok := func(action string, in pageRequest) {
@@ -183,8 +179,8 @@ func TestPageActions(t *testing.T) {
 		{"say", "user_not_found", pageRequest{User: b.Bot().UserID, Text: "I am the bot"}},
 		{"say", "not_in_channel", pageRequest{User: b.AddUser("carol").ID, Text: "x"}},
 		{"say", "no_text", pageRequest{User: b.bob, Text: " "}},
-		{"say", "/nosuch is no command here; /myao and /me are", pageRequest{User: b.bob, Text: "/nosuch thing"}},
-		{"say", "/myao does not work in a thread, as no command does in Slack; use it in the channel", pageRequest{User: b.bob, Text: "/myao status", Thread: root.TS}},
+		{"say", "/nosuch is not a command here; use /myao or /me", pageRequest{User: b.bob, Text: "/nosuch thing"}},
+		{"say", "no Slack command works in a thread; use /myao in the channel", pageRequest{User: b.bob, Text: "/myao status", Thread: root.TS}},
 		{"misbehave", "no such misbehaviour", pageRequest{Name: "explode"}},
 	} {
 		if status, text := b.page(t, c.action, c.in); status != 422 || text != c.want {
@@ -197,34 +193,13 @@ func TestPageActions(t *testing.T) {
 	}
 }
 
-func TestEncode(t *testing.T) {
-	t.Parallel()
-	b := setup(t, Config{})
-	hanako, both := b.AddUser("花子").ID, b.AddUser("花子山").ID
-	for typed, want := range map[string]string{
-		"see https://a.example/x?b=1&c=2.":    "see <https://a.example/x?b=1&amp;c=2>.",
-		"(https://a.example/)":                "(<https://a.example/>)",
-		"<https://a.example/|click>":          "&lt;<https://a.example/>|click&gt;",
-		"@MYAO, and @nobody":                  "<@U0BOT>, and @nobody",
-		"@myaoさん、@花子さん":                       "<@U0BOT>さん、<@" + hanako + ">さん",
-		"これ@myaoに、@花子山-":                      "これ<@U0BOT>に、<@" + both + ">-",
-		"@myaoxさん @myaox":                     "@myaoxさん @myaox",
-		"me@alice.example #general. #nothing": "me@alice.example <#" + b.general + "|general>. #nothing",
-		"<@U0BOT>":                            "&lt;@U0BOT&gt;",
-	} {
-		if got := b.Encode(typed); got != want {
-			t.Errorf("%s becomes %s, want %s", typed, got, want)
-		}
-	}
-}
-
-func TestPageShowsStateAndFollowsIt(t *testing.T) {
+func TestPageGetsStateAndChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{TemporalUI: "http://localhost:8233/"})
 	b.Say(b.general, b.alice, "</script><script>alert(1)</script>")
 	_, html, _ := b.do(t, "GET", "/", "", nil)
 	if strings.Contains(html, "alert(1)</script>") || strings.Contains(html, "{{state}}") {
-		t.Error("what people say becomes markup of the page")
+		t.Error("a message's text became markup of the page")
 	}
 	_, raw, _ := b.do(t, "GET", "/sandbox/state", "", nil)
 	var state struct{ Channels []pageChannel }
@@ -245,7 +220,7 @@ func TestPageShowsStateAndFollowsIt(t *testing.T) {
 	}
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
-	lines.Scan() // the greeting: from here on it listens
+	lines.Scan() // the first line: the stream is open
 	ts := b.Say(b.general, b.bob, "live")
 	b.Delete(b.general, ts)
 	var got []change
@@ -263,162 +238,7 @@ func TestPageShowsStateAndFollowsIt(t *testing.T) {
 	}
 }
 
-// misbehaving is what the page is told to be switched on.
-func (b *bench) misbehaving(t *testing.T) []string {
-	t.Helper()
-	_, raw, _ := b.do(t, "GET", "/sandbox/state", "", nil)
-	var state struct{ Misbehaviour []Misbehaviour }
-	if err := json.Unmarshal([]byte(raw), &state); err != nil || len(state.Misbehaviour) != len(misbehaviour) {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	var on []string
-	for _, m := range state.Misbehaviour {
-		if m.On {
-			on = append(on, m.Name)
-		}
-	}
-	if got := b.Misbehaving(); got == nil || !slices.Equal(got, on) {
-		t.Errorf("the page is told %v, and others %v", on, got)
-	}
-	return on
-}
-
-func (b *bench) misbehave(t *testing.T, name string, on bool) {
-	t.Helper()
-	if status, text := b.page(t, "misbehave", pageRequest{Name: name, On: on}); status != 204 {
-		t.Fatalf("%s: %d %s", name, status, text)
-	}
-}
-
-func TestMisbehaviourStaysUntilItIsSwitchedOff(t *testing.T) {
-	t.Parallel()
-	b := setup(t, Config{})
-	post := func(text string) (int, error) {
-		t.Helper()
-		before := len(b.Messages(b.general))
-		_, _, err := b.api.PostMessage(b.general, slack.MsgOptionText(text, false))
-		return len(b.Messages(b.general)) - before, err
-	}
-	var limited *slack.RateLimitedError
-	for _, c := range []struct {
-		name    string
-		posted  int
-		refused func(error) bool
-	}{
-		{"limited", 0, func(err error) bool { return errors.As(err, &limited) && limited.RetryAfter == 5*time.Second }},
-		{"lost", 1, func(err error) bool { return err != nil }},
-		{"broken", 1, func(err error) bool { return strings.Contains(err.Error(), "503") }},
-		{"down", 0, func(err error) bool { return strings.Contains(err.Error(), "503") }},
-	} {
-		b.misbehave(t, c.name, true)
-		b.misbehave(t, c.name, true) // once more makes no difference
-		for i := range 3 {
-			if posted, err := post(c.name); posted != c.posted || err == nil || !c.refused(err) {
-				t.Errorf("%s, post %d: %d posted, %v", c.name, i, posted, err)
-			}
-		}
-		if got := b.misbehaving(t); !slices.Equal(got, []string{c.name}) {
-			t.Errorf("on: %v, want %s", got, c.name)
-		}
-		b.misbehave(t, c.name, false)
-		b.misbehave(t, c.name, false)
-		if posted, err := post("well again"); posted != 1 || err != nil || len(b.misbehaving(t)) != 0 {
-			t.Errorf("%s is off: %d posted, %v; on: %v", c.name, posted, err, b.misbehaving(t))
-		}
-	}
-	b.events(t)
-
-	// A fault that a test has added is none of the page's.
-	off := b.Faults().Add(Fault{Method: "auth.test", Error: "fatal_error"})
-	b.misbehave(t, "broken", true)
-	b.misbehave(t, "limited", true)
-	if got := b.misbehaving(t); !slices.Equal(got, []string{"limited", "broken"}) {
-		t.Errorf("on: %v", got)
-	}
-	b.misbehave(t, "broken", false)
-	b.misbehave(t, "limited", false)
-	if _, err := b.api.AuthTest(); err == nil {
-		t.Error("the page has switched off what it did not switch on")
-	}
-	off()
-}
-
-func TestEventsMisbehaveUntilTheyAreSwitchedOff(t *testing.T) {
-	t.Parallel()
-	b := setup(t, Config{})
-	// The last delivery comes 5 s after the first one, and nobody waits for it here.
-	twice := func(text string) {
-		t.Helper()
-		b.Say(b.general, b.alice, text)
-		if err := b.Await(within(t, time.Minute), func() bool {
-			n := 0
-			for _, d := range b.Deliveries() {
-				if strings.Contains(string(d.Body), text) {
-					n++
-				}
-			}
-			return n >= 2
-		}); err != nil {
-			t.Errorf("%s was not delivered again", text)
-		}
-	}
-	b.misbehave(t, "again", true)
-	twice("one")
-	twice("two")
-	if got := b.misbehaving(t); !slices.Equal(got, []string{"again"}) {
-		t.Errorf("on: %v", got)
-	}
-	b.misbehave(t, "again", false)
-	if got := b.misbehaving(t); len(got) != 0 {
-		t.Errorf("on: %v", got)
-	}
-
-	changes, cancel := b.hub.subscribe()
-	defer cancel()
-	// told waits until the pages are told that there is something new of faults.
-	told := func(want ...string) {
-		t.Helper()
-		for timeout := time.After(time.Minute); ; {
-			select {
-			case c := <-changes:
-				if c.Kind != "faults" {
-					continue
-				}
-				if got := b.misbehaving(t); !slices.Equal(got, want) {
-					t.Errorf("on: %v, want %v", got, want)
-				}
-				return
-			case <-timeout:
-				t.Fatal("nobody tells of faults")
-			}
-		}
-	}
-	b.misbehave(t, "order", true)
-	told("order")
-	b.misbehave(t, "order", false)
-	told()
-	b.misbehave(t, "order", true)
-	told("order")
-	b.Say(b.general, b.alice, "overtaken")
-	told() // it is for one event
-	b.Say(b.general, b.alice, "overtaking")
-	var order []string
-	if err := b.Await(within(t, time.Minute), func() bool {
-		order = nil
-		for _, d := range b.Deliveries() {
-			for _, text := range []string{"overtaken", "overtaking"} {
-				if strings.Contains(string(d.Body), `"`+text+`"`) {
-					order = append(order, text)
-				}
-			}
-		}
-		return len(order) == 2
-	}); err != nil || order[0] != "overtaking" {
-		t.Errorf("delivered %v, %v", order, err)
-	}
-}
-
-func TestAPageThatCannotKeepUpIsCutOff(t *testing.T) {
+func TestSlowPageIsDisconnected(t *testing.T) {
 	t.Parallel()
 	h := newHub()
 	slow, cancel := h.subscribe()

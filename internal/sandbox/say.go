@@ -1,14 +1,12 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// SayOption changes how something is said.
+// SayOption changes how a message is said.
 type SayOption func(*saying)
 
 type saying struct {
@@ -20,13 +18,13 @@ type saying struct {
 	files     []File
 }
 
-// InThread makes it a reply to the message with this ts.
+// InThread makes the message a reply to the message with this ts.
 func InThread(ts string) SayOption { return func(s *saying) { s.thread = ts } }
 
-// Broadcast shows a reply in the channel, too.
+// Broadcast also sends a reply to the channel.
 func Broadcast() SayOption { return func(s *saying) { s.broadcast = true } }
 
-// Me makes it a /me message.
+// Me makes the message a /me message.
 func Me() SayOption { return func(s *saying) { s.me = true } }
 
 // WithFile attaches a file, which need not exist.
@@ -34,29 +32,29 @@ func WithFile(name, mimetype string) SayOption {
 	return func(s *saying) { s.files = append(s.files, File{Name: name, Title: name, Mimetype: mimetype}) }
 }
 
-// WithoutEvent delivers no event, as for what was said while nobody listened.
+// WithoutEvent delivers no event, as if the app had been down.
 func WithoutEvent() SayOption { return func(s *saying) { s.unseen = true } }
 
-// At dates the message; its ts is the first free one from then on.
+// At sets the time of the message; its ts is the first free one from then on.
 func At(t time.Time) SayOption { return func(s *saying) { s.at = t } }
 
 // App is another app that posts messages.
 type App struct {
 	BotID, Name string
-	// UserID is the app's user. Empty: an incoming webhook or classic bot, whose
+	// UserID is the app's user. It is empty for an incoming webhook or a classic bot, whose
 	// messages have the subtype bot_message and no user
 	// (docs.slack.dev/reference/events/message/bot_message).
 	UserID string
 }
 
-// Say posts a person's message, in Slack's mrkdwn with ids in mentions, delivers
-// its events and returns its ts. A channel that is not there returns "".
+// Say posts a person's message, delivers its events and returns its ts. text is Slack's
+// mrkdwn with ids in mentions. Say returns "" if there is no such channel.
 func (w *Workspace) Say(channel, user, text string, opts ...SayOption) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := &Message{Type: "message", User: user, Text: text, Team: w.cfg.Team, ClientMsgID: "00000000-0000-4000-8000-" + strings.Repeat("0", 5) + w.nextID("")}
 	if u := w.user(user); u != nil && u.Team != w.cfg.Team {
-		// People of other workspaces carry theirs (docs.slack.dev/apis/slack-connect).
+		// Messages from another workspace carry its team (docs.slack.dev/apis/slack-connect).
 		m.Team, m.UserTeam, m.SourceTeam = u.Team, u.Team, u.Team
 	}
 	m.Blocks = richText(text)
@@ -118,7 +116,7 @@ func (w *Workspace) freeTS(c *Channel, at time.Time) string {
 	return formatTS(micros)
 }
 
-// thread makes m a reply, if it is one.
+// thread makes m a reply if the message named by thread exists.
 func (w *Workspace) thread(c *Channel, m *Message, thread string, broadcast bool) {
 	root := c.find(thread)
 	if root == nil {
@@ -159,8 +157,8 @@ func (w *Workspace) edit(c *Channel, m *Message, by string, how func(*Message)) 
 	w.emitChanged(c, now, m, before)
 }
 
-// Delete removes a message and delivers what Slack does: message_deleted, or,
-// where a thread hangs on the message, message_changed to a tombstone.
+// Delete removes a message. Like Slack it delivers message_deleted, or message_changed to a
+// tombstone if the message has a thread.
 func (w *Workspace) Delete(channel, ts string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,8 +173,8 @@ func (w *Workspace) remove(c *Channel, m *Message) {
 	before, now := m.clone(), w.nextTS()
 	defer w.notify()
 	if m.ReplyCount > 0 {
-		// A parent with replies stays as a tombstone of Slack's own user, and the
-		// event is a change (seen in github.com/42wim/matterbridge/issues/600).
+		// A parent with replies becomes a tombstone by Slack's own user, and the event is
+		// message_changed (seen in github.com/42wim/matterbridge/issues/600).
 		*m = Message{Type: "message", Subtype: "tombstone", Hidden: true, User: "USLACKBOT", Text: "This message was deleted.",
 			TS: m.TS, ThreadTS: m.TS, ParentUserID: "USLACKBOT",
 			ReplyCount: m.ReplyCount, ReplyUsersCount: m.ReplyUsersCount, LatestReply: m.LatestReply, ReplyUsers: m.ReplyUsers}
@@ -189,7 +187,7 @@ func (w *Workspace) remove(c *Channel, m *Message) {
 	if root := c.find(m.ThreadTS); root != nil && m.Reply() {
 		c.recount(root)
 		if root.Subtype == "tombstone" && root.ReplyCount == 0 {
-			// The tombstone goes with the last reply (seen in github.com/slack-edge/slack-edge/pull/10).
+			// The last reply takes the tombstone with it (seen in github.com/slack-edge/slack-edge/pull/10).
 			w.drop(c, root)
 			w.emitDeleted(c, w.nextTS(), root.clone())
 			return
@@ -203,10 +201,10 @@ func (w *Workspace) drop(c *Channel, m *Message) {
 	w.hub.send(change{Kind: "deleted", Channel: c.ID, TS: m.TS})
 }
 
-// React adds a person's reaction and delivers reaction_added; Unreact takes it back.
+// React adds a person's reaction and delivers reaction_added.
 func (w *Workspace) React(channel, ts, user, name string) { w.react(channel, ts, user, name, true) }
 
-// Unreact removes a reaction.
+// Unreact removes a person's reaction and delivers reaction_removed.
 func (w *Workspace) Unreact(channel, ts, user, name string) { w.react(channel, ts, user, name, false) }
 
 func (w *Workspace) react(channel, ts, user, name string, on bool) error {
@@ -253,36 +251,3 @@ func (w *Workspace) setReaction(channel, ts, user, name string, on bool) error {
 	})
 	return nil
 }
-
-var wireMention = regexp.MustCompile(`<@([A-Z0-9]+)(?:\|[^>]*)?>`)
-
-// richText is the block that Slack's own clients send along with what a person
-// typed (docs.slack.dev/reference/block-kit/blocks/rich-text-block).
-func richText(text string) json.RawMessage {
-	type element = map[string]any
-	var parts []element
-	plain := func(s string) {
-		if s != "" {
-			parts = append(parts, element{"type": "text", "text": unescape.Replace(s)})
-		}
-	}
-	last := 0
-	for _, at := range wireMention.FindAllStringSubmatchIndex(text, -1) {
-		plain(text[last:at[0]])
-		parts = append(parts, element{"type": "user", "user_id": text[at[2]:at[3]]})
-		last = at[1]
-	}
-	plain(text[last:])
-	if len(parts) == 0 {
-		return nil
-	}
-	raw, _ := json.Marshal([]element{{"type": "rich_text", "block_id": "b1",
-		"elements": []element{{"type": "rich_text_section", "elements": parts}}}})
-	return raw
-}
-
-// Slack escapes these three characters and no others (docs.slack.dev/messaging/formatting-message-text).
-var (
-	escape   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
-)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Sign makes the headers of an event request with this body, signed at the given
-// time (docs.slack.dev/authentication/verifying-requests-from-slack).
+// Sign returns the headers of an event request with this body, signed at this time
+// (docs.slack.dev/authentication/verifying-requests-from-slack).
 func (w *Workspace) Sign(body []byte, at time.Time) http.Header {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(w.cfg.SigningSecret))
@@ -28,8 +28,8 @@ func (w *Workspace) Sign(body []byte, at time.Time) http.Header {
 	}
 }
 
-// VerifyURL makes the url_verification handshake that Slack makes when an events
-// URL is entered: the challenge must come back, bare or in a JSON object
+// VerifyURL makes the url_verification handshake that Slack makes when somebody enters an
+// events URL. The answer must hold the challenge, bare or in a JSON object
 // (docs.slack.dev/reference/events/url_verification).
 func (w *Workspace) VerifyURL(ctx context.Context) error {
 	const challenge = "3eZbrw1aB10FEMAGAZd4FyFQ"
@@ -37,7 +37,7 @@ func (w *Workspace) VerifyURL(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := w.out.send(ctx, body, w.Sign(body, time.Now())) // outside of the queue and the log
+	answer, err := w.out.send(ctx, body, w.Sign(body, time.Now())) // bypasses the queue and the log
 	if err != nil {
 		return fmt.Errorf("verify events URL: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// sockets are the connections of Socket Mode: events go out as envelopes, and
-// come back acknowledged by envelope_id (docs.slack.dev/apis/events-api/using-socket-mode).
+// sockets are the connections of Socket Mode. Events go out as envelopes; the app
+// acknowledges each by its envelope_id (docs.slack.dev/apis/events-api/using-socket-mode).
 type sockets struct {
 	w        *Workspace
 	upgrader websocket.Upgrader
@@ -23,7 +23,7 @@ type sockets struct {
 	tickets map[string]bool
 	open    []*socket
 	ever    bool
-	turn    int
+	next    int
 	wg      sync.WaitGroup
 }
 
@@ -31,12 +31,12 @@ type socket struct {
 	conn *websocket.Conn
 	gone chan struct{} // closed with the connection
 
-	mu   sync.Mutex             // of writing, and of acks
-	acks map[string]chan []byte // with what came along
+	mu   sync.Mutex             // guards writes and acks
+	acks map[string]chan []byte // by envelope_id; receives the acknowledgement's payload
 }
 
 const (
-	// Slack refuses an eleventh connection (same page).
+	// Slack refuses an eleventh connection (docs.slack.dev/apis/events-api/using-socket-mode).
 	maxSockets = 10
 	pingEvery  = 5 * time.Second
 )
@@ -46,22 +46,23 @@ var errNoSocket = errors.New("no open socket")
 func newSockets(w *Workspace) *sockets {
 	return &sockets{
 		w: w, ever: w.cfg.SocketMode, tickets: map[string]bool{},
-		// The ticket, and not the origin, says who may connect: clients come as https://api.slack.com.
+		// Do not check the origin, which clients set to https://api.slack.com. The ticket
+		// decides who may connect.
 		upgrader: websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }},
 	}
 }
 
-// used reports whether events go by socket, as they do from the first connection on.
+// used reports whether events go by socket. They do from the first connection on.
 func (s *sockets) used() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ever
 }
 
-// openSocket hands out an address good for one connection
+// openSocket returns a URL that is valid for one connection
 // (docs.slack.dev/reference/methods/apps.connections.open).
 func (c *call) openSocket() (reply, error) {
-	ticket := rand.Text() // nothing else keeps a page of any site from connecting
+	ticket := rand.Text() // only this keeps other sites' pages from connecting
 	c.socket.mu.Lock()
 	defer c.socket.mu.Unlock()
 	c.socket.tickets[ticket] = true
@@ -103,7 +104,7 @@ func (s *sockets) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keepAlive says hello and then pings: clients give up a connection that is silent for long.
+// keepAlive says hello and then pings, because clients give up a silent connection.
 func (k *socket) keepAlive(hello any) {
 	defer k.conn.Close()
 	if k.write(hello) != nil {
@@ -123,7 +124,7 @@ func (k *socket) keepAlive(hello any) {
 	}
 }
 
-// read takes acknowledgements until the connection ends.
+// read reads acknowledgements until the connection ends.
 func (k *socket) read() {
 	defer close(k.gone)
 	for {
@@ -154,7 +155,7 @@ func (k *socket) write(v any) error {
 	return k.conn.WriteJSON(v)
 }
 
-// deliver sends an event down one of the connections and waits for its acknowledgement.
+// deliver sends an event over one of the connections and waits for its acknowledgement.
 func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string) error {
 	_, err := s.send(ctx, "events_api", e.Body, map[string]any{
 		"accepts_response_payload": false, "retry_attempt": retry, "retry_reason": reason,
@@ -162,16 +163,16 @@ func (s *sockets) deliver(ctx context.Context, e Event, retry int, reason string
 	return err
 }
 
-// send sends an envelope with a payload down one of the connections, and returns what came
-// along with its acknowledgement.
+// send sends an envelope over one of the connections and returns the payload of its
+// acknowledgement.
 func (s *sockets) send(ctx context.Context, kind string, payload []byte, more map[string]any) ([]byte, error) {
 	s.mu.Lock()
 	if len(s.open) == 0 {
 		s.mu.Unlock()
 		return nil, errNoSocket
 	}
-	s.turn++
-	k := s.open[s.turn%len(s.open)]
+	s.next++
+	k := s.open[s.next%len(s.open)]
 	s.mu.Unlock()
 	s.w.mu.Lock()
 	id := s.w.nextID("envelope-")
@@ -203,8 +204,9 @@ func (s *sockets) send(ctx context.Context, kind string, payload []byte, more ma
 	}
 }
 
-// DisconnectSockets asks all connections to come anew, and then closes them; the
-// reasons are warning, refresh_requested and link_disabled (same page).
+// DisconnectSockets asks all clients to reconnect and then closes their connections. The
+// reasons are warning, refresh_requested and link_disabled
+// (docs.slack.dev/apis/events-api/using-socket-mode).
 func (w *Workspace) DisconnectSockets(reason string) {
 	w.socket.mu.Lock()
 	open := append([]*socket(nil), w.socket.open...)

@@ -14,8 +14,8 @@ import (
 	"github.com/slack-go/slack/socketmode"
 )
 
-// listen runs a Socket Mode client that acknowledges what take says yes to.
-func (b *bench) listen(t *testing.T, take func(socketmode.Request) bool) {
+// listen runs a Socket Mode client that acknowledges the requests for which take returns true.
+func (b *fixture) listen(t *testing.T, take func(socketmode.Request) bool) {
 	t.Helper()
 	b.connect(t, func(client *socketmode.Client, e socketmode.Event) {
 		if e.Type == socketmode.EventTypeEventsAPI && take(*e.Request) {
@@ -25,7 +25,7 @@ func (b *bench) listen(t *testing.T, take func(socketmode.Request) bool) {
 }
 
 // connect runs a Socket Mode client until the test ends, and returns once it is connected.
-func (b *bench) connect(t *testing.T, hear func(*socketmode.Client, socketmode.Event)) {
+func (b *fixture) connect(t *testing.T, handle func(*socketmode.Client, socketmode.Event)) {
 	t.Helper()
 	client := socketmode.New(b.api)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -33,7 +33,7 @@ func (b *bench) connect(t *testing.T, hear func(*socketmode.Client, socketmode.E
 	go func() { defer close(done); client.RunContext(ctx) }()
 	go func() {
 		for e := range client.Events {
-			hear(client, e)
+			handle(client, e)
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
@@ -46,7 +46,7 @@ func (b *bench) connect(t *testing.T, hear func(*socketmode.Client, socketmode.E
 	}
 }
 
-func TestSocketMode(t *testing.T) {
+func TestSocketModeRetriesAndReconnects(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{RetryAfter: []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second}, AckTimeout: time.Second})
 	type seen struct {
@@ -80,7 +80,7 @@ func TestSocketMode(t *testing.T) {
 	if list := []seen{next(), next()}; !slices.Equal(list, []seen{{"slow", 0}, {"slow", 1}}) {
 		t.Errorf("got %+v, want a retry of what was not acknowledged", list)
 	}
-	b.events(t) // until the acknowledgement is in
+	b.events(t) // waits for the acknowledgement
 	b.DisconnectSockets("refresh_requested")
 	b.Say(b.general, b.alice, "while away")
 	if s := next(); s.text != "while away" {
@@ -96,7 +96,7 @@ func TestSocketMode(t *testing.T) {
 	}
 }
 
-func TestSocketTicketsAreGoodForOnce(t *testing.T) {
+func TestSocketTicketIsValidOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	_, url, err := b.api.StartSocketModeContext(t.Context())
@@ -117,9 +117,9 @@ func TestSocketTicketsAreGoodForOnce(t *testing.T) {
 	}
 }
 
-// Browsers let any page open a socket to this machine, and post to it: what they do not
-// know is all that keeps them out. A number that goes up by one can be guessed.
-func TestNoPageGuessesItsWayIn(t *testing.T) {
+// Browsers let any page open a socket to this machine and post to it. Only unguessable URLs
+// keep those pages out; a counter can be guessed.
+func TestTicketsAndResponseURLsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	var tickets, answers [2]string

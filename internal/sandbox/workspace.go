@@ -9,67 +9,63 @@ import (
 	"time"
 )
 
-// Config says what workspace to build. The zero value is a working one that
-// delivers no events.
+// Config describes a workspace. The zero value is valid and delivers no events.
 type Config struct {
 	// Team is the workspace's id; T0SANDBOX if empty.
 	Team string
-	// BotToken and AppToken are what callers must present; xoxb-sandbox and xapp-sandbox if empty.
+	// BotToken and AppToken are the tokens that callers must present; xoxb-sandbox and
+	// xapp-sandbox if empty.
 	BotToken, AppToken string
-	// Scopes are what every answer of the Web API says that the token may do; nil, and none
-	// says so. Conversations are listed only with the scope for each kind that is asked for;
-	// else nothing is refused for want of one.
+	// Scopes are the token's scopes, sent with every answer of the Web API; nil sends none.
+	// Listing conversations needs the scope of each requested kind. No other method checks scopes.
 	Scopes []string
 	// SigningSecret signs events; "sandbox" if empty.
 	SigningSecret string
-	// EventsURL receives events; empty, and none are sent by HTTP (see also SetEventsURL).
+	// EventsURL receives events; empty sends none by HTTP (see also SetEventsURL).
 	EventsURL string
-	// SocketMode sends events by socket from the beginning; without it, from the
-	// first connection on.
+	// SocketMode sends events by socket from the beginning. Otherwise they go by socket from
+	// the first connection on.
 	SocketMode bool
 	// BotName is the bot's user name; myao if empty.
 	BotName string
-	// TemporalUI is the base address that the page's links to workflows begin with; empty for no links.
+	// TemporalUI is the base URL of Temporal's Web UI, for the page's links to workflows;
+	// empty for no links.
 	TemporalUI string
-	// Namespace is the workflows' namespace there; default if empty.
+	// Namespace is the workflows' Temporal namespace; default if empty.
 	Namespace string
-	// Hint is a line shown above the composer on the page.
+	// Hint is a line that the page shows above the composer.
 	Hint string
-	// Mind serves what the page shows of the bot's own mind, at /sandbox/mind and below;
-	// nil, and there is nothing. As all that the page asks for it is asked by pages of
-	// this machine only, and told what to do in JSON.
+	// Mind serves the state of the bot at /sandbox/mind and below; nil serves nothing there.
+	// It only gets requests from pages of this machine, and writes only as JSON.
 	Mind http.Handler
 
-	// Clock gives messages their ts. Requests are signed with the machine's own
-	// clock all the same, since the receiver checks them against its own.
+	// Clock gives messages their ts. Signatures use the machine's clock, because the
+	// receiver checks them against its own.
 	Clock  func() time.Time
 	Logger *slog.Logger
 
-	// RetryAfter are the pauses before the retries of an event that was not
-	// acknowledged. Slack: at once, one minute, five minutes
-	// (docs.slack.dev/apis/events-api, "Retries").
+	// RetryAfter are the pauses before the retries of an unacknowledged event. Slack: at
+	// once, one minute, five minutes (docs.slack.dev/apis/events-api, "Retries").
 	RetryAfter []time.Duration
 	// AckTimeout is how long an acknowledgement may take. Slack: 3 s (same page).
 	AckTimeout time.Duration
-	// Deliverers bounds how many events are in flight at once; 1 if zero, which
-	// keeps the order in which things happened.
+	// Deliverers limits the events in flight; 1 if zero, which keeps events in order.
 	Deliverers int
 
-	// LogLimit is how many deliveries and how many calls are kept at least half of;
-	// 20,000 if zero.
+	// LogLimit limits the log of deliveries and the log of calls; 20,000 if zero. A log that
+	// exceeds it drops its older half.
 	LogLimit int
 
-	// PageSize caps every page below the limit asked for. Slack may return fewer
-	// items than the limit while more remain (docs.slack.dev/apis/web-api/pagination).
+	// PageSize, if positive, caps every page. Slack may return fewer items than the limit
+	// while more remain (docs.slack.dev/apis/web-api/pagination).
 	PageSize int
-	// RepeatRoot makes every page of conversations.replies begin with the root.
-	// Slack's reference does not say whether it does; accounts differ, so callers must bear both.
+	// RepeatRoot makes every page of conversations.replies begin with the root. Slack's
+	// reference does not say whether it does, and reports differ. Callers must handle both.
 	RepeatRoot bool
-	// OldestPageFirst makes conversations.history, told oldest and not latest, begin with
-	// the page next to oldest and go forward in time; each page is newest first all the
-	// same. So did channels.history, which it replaced
-	// (api.slack.com/methods/channels.history); of itself Slack's reference does not
-	// say, so callers must bear both.
+	// OldestPageFirst changes conversations.history with oldest and without latest: it begins
+	// with the page after oldest and goes forward in time. Each page is still newest first.
+	// Its predecessor did so (api.slack.com/methods/channels.history); Slack's reference
+	// does not say. Callers must handle both.
 	OldestPageFirst bool
 }
 
@@ -81,7 +77,7 @@ type Bot struct {
 	Name   string `json:"name"`
 }
 
-// Workspace is the whole of it. Its methods are safe for concurrent use.
+// Workspace is a Slack workspace. Its methods are safe for concurrent use.
 type Workspace struct {
 	cfg    Config
 	bot    Bot
@@ -92,18 +88,18 @@ type Workspace struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu        sync.Mutex
-	lastTS    int64 // microseconds
-	seq       int
-	users     []*User
-	channels  []*Channel
-	posts     []Post
-	calls     []Call
-	ephemeral []Post
-	asked     map[string]*Interaction // by response_url
-	said      map[*Interaction][]Response
-	host      string        // by which the Web API was called last
-	changed   chan struct{} // closed and replaced whenever something happened
+	mu           sync.Mutex
+	lastTS       int64 // microseconds
+	seq          int
+	users        []*User
+	channels     []*Channel
+	posts        []Post
+	calls        []Call
+	ephemeral    []Post
+	interactions map[string]*Interaction // by response_url
+	responses    map[*Interaction][]Response
+	host         string        // of the last call of the Web API
+	changed      chan struct{} // closed and replaced whenever something happens
 }
 
 // New builds a workspace with the bot in it and nothing else. Close releases it.
@@ -132,13 +128,13 @@ func New(cfg Config) *Workspace {
 		cfg.LogLimit = maxLog
 	}
 	w := &Workspace{
-		cfg:     cfg,
-		bot:     Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
-		faults:  &Faults{},
-		hub:     newHub(),
-		asked:   map[string]*Interaction{},
-		said:    map[*Interaction][]Response{},
-		changed: make(chan struct{}),
+		cfg:          cfg,
+		bot:          Bot{UserID: "U0BOT", BotID: "B0BOT", AppID: "A0SANDBOX", Name: cfg.BotName},
+		faults:       &Faults{},
+		hub:          newHub(),
+		interactions: map[string]*Interaction{},
+		responses:    map[*Interaction][]Response{},
+		changed:      make(chan struct{}),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.socket = newSockets(w)
@@ -153,7 +149,7 @@ func setDefault(s *string, value string) {
 	}
 }
 
-// Close stops all deliveries and waits for those under way.
+// Close stops all deliveries and waits for the ones under way.
 func (w *Workspace) Close() {
 	w.cancel()
 	w.out.close()
@@ -170,24 +166,23 @@ func (w *Workspace) Team() string { return w.cfg.Team }
 // Faults switches misbehaviour on and off.
 func (w *Workspace) Faults() *Faults { return w.faults }
 
-// SetEventsURL says where events go from now on, for receivers whose address is
-// known only after the workspace has started. What happens while there is
-// neither an address nor a socket is told to nobody.
+// SetEventsURL sets where events go from now on, for receivers whose address is known only
+// after the workspace has started. Without a URL or a socket, events are discarded.
 func (w *Workspace) SetEventsURL(url string) { w.out.setURL(url) }
 
 // Handler serves the Web API under /api/, the page at /, and the page's own API
 // under /sandbox/, with Config.Mind.
 func (w *Workspace) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/api/", local(http.HandlerFunc(w.serveAPI)))
-	mux.HandleFunc("/socket", w.socket.serve)     // opened with a ticket that only the API hands out
-	mux.HandleFunc("/commands/", w.serveResponse) // opened with a secret that only a request holds
+	mux.Handle("/api/", requireLocal(http.HandlerFunc(w.serveAPI)))
+	mux.HandleFunc("/socket", w.socket.serve)     // needs a ticket that only the API hands out
+	mux.HandleFunc("/commands/", w.serveResponse) // needs a secret from the request's response_url
 	w.routePage(mux)
 	return mux
 }
 
-// Await returns nil once done reports true. It asks again after everything that
-// happens in the workspace: a message, a call, a delivery.
+// Await returns nil once done reports true. It calls done again whenever something happens
+// in the workspace: a message, a call, a delivery.
 func (w *Workspace) Await(ctx context.Context, done func() bool) error {
 	for {
 		w.mu.Lock()
@@ -204,14 +199,13 @@ func (w *Workspace) Await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// notify wakes those who Await. Callers hold mu.
+// notify wakes the callers of Await. Callers hold mu.
 func (w *Workspace) notify() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// nextTS is a ts that no other message or event of this workspace has, later
-// than all before it. Callers hold mu.
+// nextTS returns a unique ts, later than all others of this workspace. Callers hold mu.
 func (w *Workspace) nextTS() string {
 	w.lastTS = max(w.lastTS+1, w.cfg.Clock().UnixMicro())
 	return formatTS(w.lastTS)
@@ -219,7 +213,7 @@ func (w *Workspace) nextTS() string {
 
 func formatTS(micros int64) string { return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6) }
 
-// nextID makes an id of Slack's look: a letter that tells the kind, then a number. Callers hold mu.
+// nextID makes an id like Slack's: a letter for the kind, then a number. Callers hold mu.
 func (w *Workspace) nextID(kind string) string {
 	w.seq++
 	return fmt.Sprintf("%s0%06d", kind, w.seq)

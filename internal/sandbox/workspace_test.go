@@ -13,9 +13,9 @@ import (
 	"github.com/slack-go/slack"
 )
 
-// bench is a workspace with alice, bob and the bot in #general, a receiver of
-// its events, and a Slack client that talks to it.
-type bench struct {
+// fixture is a workspace with alice, bob and the bot in #general, a receiver of its events,
+// and a Slack client for it.
+type fixture struct {
 	*Workspace
 	api        *slack.Client
 	url        string
@@ -24,7 +24,7 @@ type bench struct {
 
 	mu      sync.Mutex
 	got     []received
-	receive http.HandlerFunc // answers instead of 200, if set
+	receive http.HandlerFunc // if set, answers the events
 }
 
 type received struct {
@@ -42,9 +42,9 @@ type envelope struct {
 	Event     map[string]any `json:"event"`
 }
 
-func setup(t *testing.T, cfg Config) *bench {
+func setup(t *testing.T, cfg Config) *fixture {
 	t.Helper()
-	b := &bench{}
+	b := &fixture{}
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -81,8 +81,8 @@ func setup(t *testing.T, cfg Config) *bench {
 	return b
 }
 
-// events waits until nothing is on its way and returns what arrived since the last time.
-func (b *bench) events(t *testing.T) []received {
+// events waits until all events are delivered and returns those since the last call.
+func (b *fixture) events(t *testing.T) []received {
 	t.Helper()
 	if err := b.AwaitDeliveries(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func (b *bench) events(t *testing.T) []received {
 	return got
 }
 
-func (b *bench) answer(h http.HandlerFunc) {
+func (b *fixture) answer(h http.HandlerFunc) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.receive = h
@@ -119,7 +119,7 @@ func kinds(events []received) []string {
 	return out
 }
 
-func TestTimestampsAreUniqueAndIncreaseWithAClockThatStands(t *testing.T) {
+func TestTimestampsAreUniqueAndIncreaseWithAStoppedClock(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := setup(t, Config{Clock: func() time.Time { return at }})
@@ -140,7 +140,7 @@ func TestTimestampsAreUniqueAndIncreaseWithAClockThatStands(t *testing.T) {
 	}
 }
 
-func TestAwaitSeesWhatHappensAndEndsWithItsContext(t *testing.T) {
+func TestAwaitSeesChangesAndEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	go b.Say(b.general, b.alice, "hello")
@@ -148,6 +148,6 @@ func TestAwaitSeesWhatHappensAndEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.Await(within(t, 10*time.Millisecond), func() bool { return false }); err == nil {
-		t.Error("Await returned without a reason")
+		t.Error("Await returned although done was false")
 	}
 }
