@@ -29,7 +29,7 @@ func TestQuietTime(t *testing.T) {
 			at(300, Tick{}, "", "waiting until 500"),
 			at(500, Tick{}, "judge#1 200", "judging"),
 		}},
-		{name: "a new message calls a judgment back", steps: []step{
+		{name: "a new message withdraws a judgment", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, said(301), "cancel; settle#1 withdrawn by 301", "waiting until 601", "pending 0 301"),
@@ -50,12 +50,12 @@ func TestQuietTime(t *testing.T) {
 			at(304, said(304), "cancel; settle#1 withdrawn by 304", "waiting until 604", "pending 0 304"),
 			at(305, composed(1, Done), "", "waiting until 604"),
 		}},
-		{name: "it is the newest message's, in whatever order they come", steps: []step{
+		{name: "it follows the newest message, in whatever order they come", steps: []step{
 			at(20, said(20), "", "waiting until 320"),
 			at(21, together(said(5), said(10)), "", "waiting until 321", "pending 5 10 20"),
 			at(321, Tick{}, "judge#1 20", "judging"),
 		}},
-		{name: "a follow-up is waited on for a shorter time", steps: []step{
+		{name: "a follow-up has a shorter quiet time", steps: []step{
 			at(0, follow(0), "", "waiting until 5"),
 			at(5, Tick{}, "judge#1 0", "judging"),
 		}},
@@ -64,7 +64,7 @@ func TestQuietTime(t *testing.T) {
 			at(3, said(3), "", "waiting until 303"),
 			at(4, edited(0, "a"), "", "waiting until 304", "pending 0ra 3"),
 		}},
-		{name: "an edited follow-up is one still", steps: []step{
+		{name: "an edited follow-up stays a follow-up", steps: []step{
 			at(0, follow(0), "", "waiting until 5"),
 			at(4, edited(0, "a"), "", "waiting until 9"),
 		}},
@@ -81,7 +81,7 @@ func TestFollowUpLongerThanTheQuietTime(t *testing.T) {
 	s := New(inThread)
 	s.Policy = Policy{MinWait: 3, MaxWait: 1800, FollowUpWait: 5}
 	s.Apply(follow(0), second(0))
-	if got := s.stands(); got != "waiting until 3" {
+	if got := s.phaseUntil(); got != "waiting until 3" {
 		t.Errorf("got %q, want the shorter of the two waits", got)
 	}
 }
@@ -96,7 +96,7 @@ func TestMaxWait(t *testing.T) {
 	}
 	all := "pending 0 290 580 870 1160 1450 1740"
 	run(t, []script{
-		{name: "a busy channel is judged too, and that judgment is not withdrawn", steps: busy(
+		{name: "a busy channel is judged, and that judgment is not withdrawn", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging", all),
 			at(1801, said(1801), "", "judging", all+", later 1801"),
 			at(1802, yes(1, 300), "compose#1 1740", "replying", all+", later 1801"), // no delay any more
@@ -105,24 +105,24 @@ func TestMaxWait(t *testing.T) {
 			at(1805, said(1805), "", "replying"),
 			at(1806, posted(1, Done), "", "waiting until 2106", "pending 1740ra 1801 1805"),
 		)},
-		{name: "verdict no: what came meanwhile waits", steps: busy(
+		{name: "after a no, the messages that came meanwhile wait", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
 			at(1802, no(1), "", "waiting until 2102", "pending 1801"),
 		)},
-		{name: "an addressed message withdraws even that", steps: busy(
+		{name: "an addressed message withdraws even a capped judgment", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
 			at(1802, mention(1802), "cancel; settle#1 withdrawn by 1802; compose#2 1802!", "replying", "answering 1802!, served 0 290 580 870 1160 1450 1740 1801"),
 		)},
-		{name: "one of its messages deleted: judged again at once, with what came meanwhile", steps: busy(
+		{name: "one of its messages is deleted: judged again at once, with those that came meanwhile", steps: busy(
 			at(1800, Tick{}, "judge#1 1740", "judging"),
 			at(1801, said(1801), "", "judging"),
 			at(1802, deleted(0), "cancel; settle#1 withdrawn by 0", "waiting until 1800", "pending 290 580 870 1160 1450 1740 1801"),
 			at(1802, Tick{}, "judge#2 1801", "judging"),
 			at(1803, no(2), "", "idle", ""),
 		)},
-		{name: "a tick that comes late is past it as well", steps: []step{
+		{name: "a late tick is past it as well", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1800, Tick{}, "judge#1 0", "judging"),
 			at(1801, said(1801), "", "judging", "pending 0, later 1801"),
@@ -131,17 +131,17 @@ func TestMaxWait(t *testing.T) {
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(1800, yes(1, 60), "compose#1 0", "replying"),
-			// It was not at the cap when it began, but is past it now: the yes is carried out.
+			// The judgment began before MaxWait and ended after it: the yes stands.
 			at(1801, said(1801), "", "replying", "pending 0, later 1801"),
 		}},
-		{name: "it counts from what came during an answer", steps: []step{
+		{name: "it counts from a message that came during an answer", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying", "answering 0!, later 1"),
 			at(1500, composed(1, Done), "post#1 0!", "replying"), // the model was away
 			at(1650, posted(1, Done), "", "waiting until 1801", "pending 1"),
 			at(1801, Tick{}, "judge#2 1", "judging"),
 		}},
-		{name: "it counts from then though that was edited since", steps: []step{
+		{name: "an edit does not move its start", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(1500, edited(1, "a"), "", "replying", "answering 0!, later 1ra"),
@@ -157,7 +157,7 @@ func TestMaxWait(t *testing.T) {
 			at(1480, said(1480), "", "waiting until 1780"),
 			at(1770, said(1770), "", "waiting until 1800"),
 		}},
-		{name: "a verdict does", steps: []step{
+		{name: "a verdict starts it again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, no(1), "", "idle", ""),
@@ -168,7 +168,7 @@ func TestMaxWait(t *testing.T) {
 
 func showUntil(n int) string {
 	s := State{Phase: Waiting, DueAt: second(n)}
-	return s.stands()
+	return s.phaseUntil()
 }
 
 func TestVerdict(t *testing.T) {
@@ -180,7 +180,7 @@ func TestVerdict(t *testing.T) {
 	}
 	run(t, []script{
 		{name: "no", steps: judging(at(302, no(1), "", "idle", ""))},
-		{name: "failed for good: silence", steps: judging(
+		{name: "failed: silence", steps: judging(
 			at(302, Judged{Epoch: 1, Failed: true}, "settle#1 failed", "idle", ""))},
 		{name: "failed, whatever its verdict says", steps: judging(
 			at(302, Judged{Epoch: 1, Verdict: yes(1, 0).Verdict, Failed: true}, "settle#1 failed", "idle", ""))},
@@ -199,7 +199,7 @@ func TestVerdict(t *testing.T) {
 			at(602, yes(1, 0), "", "judging"),
 			at(603, no(2), "", "idle"),
 		)},
-		{name: "given twice", steps: judging(
+		{name: "twice", steps: judging(
 			at(302, yes(1, 30), "", "delaying until 332"),
 			at(303, yes(1, 60), "", "delaying until 332"),
 			at(332, Tick{}, "compose#1 0", "replying"),
@@ -239,7 +239,7 @@ func TestAddressed(t *testing.T) {
 			at(303, composed(1, Done), "", "replying"),
 			at(304, composed(2, Done), "post#2 302!", "replying"),
 		}},
-		{name: "does not call back a post", steps: []step{
+		{name: "does not withdraw a post", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0", "replying"),
@@ -247,11 +247,11 @@ func TestAddressed(t *testing.T) {
 			at(303, mention(303), "", "replying", "pending 0, later 303!"),
 			at(304, posted(1, Done), "compose#2 303!", "replying", "answering 303!"),
 		}},
-		{name: "what was said before and after it is not forgotten with it", steps: []step{
+		{name: "deleted: messages before and after it wait again", steps: []step{
 			at(0, together(said(0), mention(1), said(2)), "compose#1 1!", "replying", "answering 1!, served 0, later 2"),
 			at(5, deleted(1), "cancel; settle#1 withdrawn by 1", "waiting until 305", "pending 0 2"),
 		}},
-		{name: "nor when it was heard of late", steps: []step{
+		{name: "arrived late: later messages wait", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(20, said(20), "", "waiting until 320", "pending 0 20"),
 			at(30, mention(10), "compose#1 10!", "replying", "answering 10!, served 0, later 20"),
@@ -259,7 +259,7 @@ func TestAddressed(t *testing.T) {
 		{name: "several together get one reply, to the newest", steps: []step{
 			at(0, together(said(0), mention(1), mention(2), said(3)), "compose#1 2!", "replying", "answering 1! 2!, served 0, later 3"),
 		}},
-		{name: "an addressed one while another is answered: one more reply for all", steps: []step{
+		{name: "others during an answer get one more reply for all", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(2, mention(2), "", "replying"),
@@ -270,7 +270,7 @@ func TestAddressed(t *testing.T) {
 			at(7, composed(2, Done), "post#2 4!", "replying"),
 			at(8, posted(2, Done), "", "waiting until 308", "pending 5"),
 		}},
-		{name: "none addressed while one is answered: the quiet time", steps: []step{
+		{name: "only plain messages during an answer: the quiet time", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(3, composed(1, Done), "post#1 0!", "replying"),
@@ -306,7 +306,7 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
 			at(302, mention(302), "cancel; settle#1 withdrawn by 302", "idle", ""),
 		}},
-		{name: "it does not call back a post, and withdraws what was remembered before it", in: topLevel, steps: []step{
+		{name: "it does not withdraw a post, and withdraws earlier messages kept for later", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
@@ -316,16 +316,16 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(305, said(305), "", "replying", "pending 0, later 305"),
 			at(306, posted(1, Done), "", "waiting until 606", "pending 305"),
 		}},
-		{name: "what was said after it begins anew", in: topLevel, steps: []step{
+		{name: "messages after it get a new quiet time", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, together(said(8), mention(9), said(10)), "", "waiting until 310", "pending 10"),
 		}},
-		{name: "so does what waited already when it was heard of late", in: topLevel, steps: []step{
+		{name: "arrived late: later messages that waited already get a new quiet time", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(20, said(20), "", "waiting until 320", "pending 0 20"),
 			at(30, mention(10), "", "waiting until 330", "pending 20"),
 		}},
-		{name: "and what was about to be answered", in: topLevel, steps: []step{
+		{name: "arrived late: a later message whose reply was delayed gets a new quiet time", in: topLevel, steps: []step{
 			at(20, said(20), "", "waiting until 320"),
 			at(320, Tick{}, "judge#1 20", "judging"),
 			at(321, yes(1, 60), "", "delaying until 381"),
@@ -335,10 +335,10 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mentioning(0, "a"), "", "idle", ""),
 		}},
-		{name: "one change of the addressed message does not make it wait as well", in: topLevel, steps: []step{
+		{name: "an addressed message does not wait here as well", in: topLevel, steps: []step{
 			at(0, together(mentioning(0, "a"), said(0)), "", "idle", ""),
 		}},
-		{name: "a judged reply stands there", in: topLevel, steps: []step{
+		{name: "a judged reply is posted there", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
@@ -356,22 +356,22 @@ func TestAtTheTopLevel(t *testing.T) {
 
 func TestEdited(t *testing.T) {
 	run(t, []script{
-		{name: "a message that is waited on: the quiet time again", steps: []step{
+		{name: "a pending message: the quiet time starts again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(100, edited(0, "a"), "", "waiting until 400", "pending 0ra"),
 		}},
-		{name: "one that is being judged", steps: []step{
+		{name: "being judged", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, edited(0, "a"), "cancel; settle#1 withdrawn by 0", "waiting until 601", "pending 0ra"),
 		}},
-		{name: "one whose reply is delayed", steps: []step{
+		{name: "reply delayed", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 60), "", "delaying until 361"),
 			at(302, edited(0, "a"), "settle#1 withdrawn by 0", "waiting until 602", "pending 0ra"),
 		}},
-		{name: "one whose reply is being posted", steps: []step{
+		{name: "reply being posted", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0", "replying"),
@@ -383,42 +383,42 @@ func TestEdited(t *testing.T) {
 			at(0, said(0), "", "waiting until 300"),
 			at(100, mentioning(0, "a"), "compose#1 0ra!", "replying", "answering 0ra!"),
 		}},
-		{name: "an edit adds a mention to a message long judged", steps: []step{
+		{name: "an edit adds a mention to a message judged long ago", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, no(1), "", "idle"),
 			at(900, mentioning(0, "a"), "compose#2 0ra!", "replying"),
 		}},
-		{name: "one unknown", steps: []step{
+		{name: "an unknown message", steps: []step{
 			at(0, edited(0, "a"), "", "idle", ""),
 			at(10, said(10), "", "waiting until 310"),
 			at(100, edited(1, "a"), "", "waiting until 310", "pending 10"),
 		}},
-		{name: "one judged already", steps: []step{
+		{name: "judged already", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, no(1), "", "idle"),
 			at(302, edited(0, "a"), "", "idle", ""),
 		}},
-		{name: "one being answered is remembered, as not addressed again", steps: []step{
+		{name: "being answered: kept for later, as not addressed", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, edited(0, "a"), "", "replying", "answering 0!, later 0ra"),
 			at(2, composed(1, Done), "post#1 0!", "replying"),
 			at(3, posted(1, Done), "", "waiting until 303", "pending 0ra"),
 		}},
-		{name: "one addressed and remembered stays addressed", steps: []step{
+		{name: "addressed and kept for later: stays addressed", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, mention(1), "", "replying"),
 			at(2, edited(1, "a"), "", "replying", "answering 0!, later 1ra!"),
 		}},
-		{name: "said and edited at once", steps: []step{
+		{name: "sent and edited in one signal", steps: []step{
 			at(0, together(said(0), edited(0, "a")), "", "waiting until 300", "pending 0ra"),
 			at(1, together(mention(1), edited(1, "a")), "compose#1 1ra!", "replying"),
 		}},
-		{name: "said and edited to a mention at once", steps: []step{
+		{name: "sent and edited to a mention in one signal", steps: []step{
 			at(0, together(said(0), mentioning(0, "a")), "compose#1 0ra!", "replying", "answering 0ra!"),
 		}},
-		{name: "an older edit that comes late does not undo a newer one", steps: []step{
+		{name: "a late older edit does not undo a newer one", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1, edited(0, "b"), "", "waiting until 301", "pending 0rb"),
 			at(2, edited(0, "a"), "", "waiting until 302", "pending 0rb"),
@@ -473,20 +473,20 @@ func TestDeleted(t *testing.T) {
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, deleted(0), "cancel; settle#1 withdrawn by 0", "idle", ""),
 		}},
-		{name: "composing an answer: what it would have served waits again", steps: []step{
+		{name: "composing an answer: the messages that it would have served wait again", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(10, mention(10), "compose#1 10!", "replying", "answering 10!, served 0 1"),
 			at(11, deleted(1), "", "replying", "answering 10!, served 0"),
 			at(12, deleted(10), "cancel; settle#1 withdrawn by 10", "waiting until 312", "pending 0"),
 		}},
-		{name: "composing an answer: what came meanwhile, and would have been served by it, waits again", steps: []step{
+		{name: "composing a second answer: the messages that it would have served wait again", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, together(said(1), mention(2)), "", "replying"),
 			at(3, composed(1, Done), "post#1 0!", "replying"),
 			at(4, posted(1, Done), "compose#2 2!", "replying", "answering 2!, served 1"),
 			at(5, deleted(2), "cancel; settle#2 withdrawn by 2", "waiting until 305", "pending 1"),
 		}},
-		{name: "composing an answer: what it would have served is served by the next", steps: []step{
+		{name: "composing an answer: the next one serves the same messages", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mention(10), "compose#1 10!", "replying"),
 			at(11, mention(11), "", "replying", "answering 10!, served 0, later 11!"),
@@ -494,7 +494,7 @@ func TestDeleted(t *testing.T) {
 			at(13, composed(2, Done), "post#2 11!", "replying"),
 			at(14, posted(2, Done), "", "idle", ""),
 		}},
-		{name: "composing what an operator wants now, others left", steps: []step{
+		{name: "composing an ordered reply, others left", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(10, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
 			at(11, deleted(0), "cancel; settle#1 withdrawn by 0; compose#2 1", "replying", "pending 1"),
@@ -505,43 +505,43 @@ func TestDeleted(t *testing.T) {
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!"),
 		}},
-		{name: "composing an answer, others left, and something new at once", steps: []step{
+		{name: "composing an answer, others left, and a new message in the same signal", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(2, together(deleted(1), said(2)), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying", "answering 0!, later 2"),
 		}},
-		{name: "composing an answer, another remembered", steps: []step{
+		{name: "composing an answer, another kept for later", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, mention(1), "", "replying"),
 			at(2, deleted(0), "cancel; settle#1 withdrawn by 0; compose#2 1!", "replying", "answering 1!"),
 		}},
-		{name: "remembered", steps: []step{
+		{name: "kept for later", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, together(mention(1), said(2)), "", "replying"),
 			at(3, together(deleted(1), deleted(2)), "", "replying", "answering 0!"),
 		}},
-		{name: "posting: not called back", steps: []step{
+		{name: "posting: not withdrawn", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Done), "post#1 0!", "replying"),
 			at(2, deleted(0), "", "replying"),
 			at(3, posted(1, Done), "", "idle", ""),
 		}},
-		{name: "posting: gone, and the other one deleted meanwhile", steps: []step{
+		{name: "posting: gone, and the other message deleted meanwhile", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, composed(1, Done), "post#1 1!", "replying"),
 			at(2, deleted(0), "", "replying"),
 			at(3, posted(1, Gone), "", "idle", ""),
 		}},
-		{name: "said and deleted at once", steps: []step{
+		{name: "sent and deleted in one signal", steps: []step{
 			at(0, together(said(0), deleted(0)), "", "idle", ""),
 			at(1, together(mention(1), deleted(1)), "", "idle", ""),
 		}},
-		{name: "deleted, and something new, at once", steps: []step{
+		{name: "deleted, and a new message in the same signal", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(100, together(deleted(0), said(100)), "", "waiting until 400", "pending 100"),
-			// MaxWait counts from the message that is left.
+			// MaxWait counts from the remaining message.
 			at(200, said(200), "", "waiting until 500"),
 		}},
-		{name: "all that is answered, at once", steps: []step{
+		{name: "every message that is answered, in one signal", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(2, together(deleted(0), deleted(1)),
 				"cancel; settle#1 withdrawn by 0; compose#2 1!; cancel; settle#2 withdrawn by 1", "idle", ""),
@@ -551,32 +551,32 @@ func TestDeleted(t *testing.T) {
 
 func TestResultOfAReply(t *testing.T) {
 	run(t, []script{
-		{name: "an answer that cannot be composed: one notice", steps: []step{
+		{name: "an answer cannot be composed: one notice", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Failed), "compose notice#1 0!", "replying"),
 			at(2, composed(1, Done), "post notice#1 0!", "replying"),
 			at(3, posted(1, Done), "", "idle", ""),
 		}},
-		{name: "a notice that cannot be composed either", steps: []step{
+		{name: "the notice cannot be composed either", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(2, composed(1, Failed), "compose notice#1 0!", "replying"),
 			at(3, composed(1, Failed), "settle#1 failed", "waiting until 303", "pending 1"),
 		}},
-		{name: "a notice for several, one of them deleted: the others get an answer if they can", steps: []step{
+		{name: "a notice for several, one deleted: an answer to the others is tried", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, composed(1, Failed), "compose notice#1 1!", "replying"),
 			at(2, deleted(1), "cancel; settle#1 withdrawn by 1; compose#2 0!", "replying"),
 			at(3, composed(2, Failed), "compose notice#2 0!", "replying"),
 		}},
-		{name: "that failure is settled for its own decision, not for the next", steps: []step{
+		{name: "the failure settles its own decision, not the next", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, mention(1), "", "replying"),
 			at(2, composed(1, Failed), "compose notice#1 0!", "replying"),
 			at(3, composed(1, Failed), "settle#1 failed; compose#2 1!", "replying"),
 			at(4, composed(2, Failed), "compose notice#2 1!", "replying"),
 		}},
-		{name: "an ambient reply fails quietly", steps: []step{
+		{name: "a judged reply fails quietly", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0", "replying"),
@@ -586,13 +586,13 @@ func TestResultOfAReply(t *testing.T) {
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Silenced), "", "idle", ""),
 		}},
-		{name: "a rule silences it as it is posted", steps: []step{
+		{name: "a rule silences it at the post", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(2, composed(1, Done), "post#1 0!", "replying"),
 			at(3, posted(1, Silenced), "", "waiting until 303", "pending 1"),
 		}},
-		{name: "a post that fails for good", steps: []step{
+		{name: "a post fails", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Done), "post#1 0!", "replying"),
 			at(2, mention(2), "", "replying"),
@@ -613,7 +613,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(601, Tick{}, "judge#2 0", "judging"),
 			at(602, Judged{Epoch: 2, Gone: true}, "", "idle", ""),
 		}},
-		{name: "gone before a judgment past max_wait: the others are judged at once", steps: []step{
+		{name: "gone before a judgment past MaxWait: the others are judged at once", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(290, said(290), "", "waiting until 590"),
 			at(580, said(580), "", "waiting until 880"),
@@ -625,7 +625,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(1801, Judged{Epoch: 1, Gone: true}, "", "waiting until 1800", "pending 0 290 580 870 1160 1450"),
 			at(1801, Tick{}, "judge#2 1450", "judging"),
 		}},
-		{name: "gone: the others are waited on", steps: []step{
+		{name: "gone: the others wait again", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 1", "judging"),
 			at(301, yes(1, 0), "compose#1 1", "replying"),
@@ -633,7 +633,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(303, said(303), "", "replying"),
 			at(304, posted(1, Gone), "", "waiting until 604", "pending 0 303"),
 		}},
-		{name: "gone: an addressed one remembered comes first", steps: []step{
+		{name: "gone: an addressed message kept for later comes first", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 1", "judging"),
 			at(301, yes(1, 0), "compose#1 1", "replying"),
@@ -641,23 +641,23 @@ func TestResultOfAReply(t *testing.T) {
 			at(303, mention(303), "", "replying"),
 			at(304, posted(1, Gone), "compose#2 303!", "replying", "answering 303!"),
 		}},
-		{name: "gone: what the answer would have served waits again", steps: []step{
+		{name: "gone: the messages that the answer would have served wait again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mention(10), "compose#1 10!", "replying"),
 			at(12, composed(1, Gone), "settle#1 withdrawn by 10", "waiting until 312", "pending 0"),
 		}},
-		{name: "gone: an operator wants an answer to the others", steps: []step{
+		{name: "gone: an ordered reply to the others is composed", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(1, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
 			at(2, composed(1, Done), "post#1 1", "replying"),
 			at(3, posted(1, Gone), "compose#2 0", "replying", "pending 0"),
 		}},
-		{name: "gone: its edit is gone, too", steps: []step{
+		{name: "gone: so is its edit", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, edited(0, "a"), "", "replying"),
 			at(2, composed(1, Gone), "settle#1 withdrawn by 0", "idle", ""),
 		}},
-		{name: "outdated: all that are left are answered anew", steps: []step{
+		{name: "outdated: the remaining messages get a new answer", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, composed(1, Done), "post#1 1!", "replying"),
 			at(2, deleted(0), "", "replying"),
@@ -665,13 +665,13 @@ func TestResultOfAReply(t *testing.T) {
 			at(4, composed(2, Done), "post#2 1!", "replying"),
 			at(5, posted(2, Done), "", "idle", ""),
 		}},
-		{name: "outdated, and the deletion is heard of later", steps: []step{
+		{name: "outdated, and the deletion arrives later", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, composed(1, Done), "post#1 1!", "replying"),
 			at(2, posted(1, Outdated), "compose#2 1!", "replying", "answering 0! 1!"),
 			at(3, deleted(0), "cancel; settle#2 withdrawn by 0; compose#3 1!", "replying", "answering 1!"),
 		}},
-		{name: "outdated, and what it answers is deleted or hushed meanwhile, too", steps: []step{
+		{name: "outdated, and its trigger is deleted or hushed meanwhile", steps: []step{
 			at(0, together(mention(0), mention(1), mention(2)), "compose#1 2!", "replying"),
 			at(1, composed(1, Done), "post#1 2!", "replying"),
 			at(2, together(deleted(0), deleted(2)), "", "replying"),
@@ -680,7 +680,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(5, hushed(1), "", "replying"),
 			at(6, posted(2, Outdated), "", "idle", ""),
 		}},
-		{name: "outdated: what was judged is waited on", steps: []step{
+		{name: "outdated: the judged messages wait again", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 1", "judging"),
 			at(301, yes(1, 0), "compose#1 1", "replying"),
@@ -688,13 +688,13 @@ func TestResultOfAReply(t *testing.T) {
 			at(303, deleted(0), "", "replying"),
 			at(304, posted(1, Outdated), "", "waiting until 604", "pending 1"),
 		}},
-		{name: "outdated: an operator wants an answer", steps: []step{
+		{name: "outdated: an ordered reply is composed again", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(1, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
 			at(2, composed(1, Done), "post#1 1", "replying"),
 			at(3, posted(1, Outdated), "compose#2 1", "replying", "pending 0 1"),
 		}},
-		{name: "outdated before it is composed: what was judged is waited on", in: topLevel, steps: []step{
+		{name: "outdated before it is composed: the judged messages wait again", in: topLevel, steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 1", "judging"),
 			at(301, yes(1, 60), "", "delaying until 361"),
@@ -703,7 +703,7 @@ func TestResultOfAReply(t *testing.T) {
 			at(662, Tick{}, "judge#2 1", "judging"),
 			at(663, no(2), "", "idle", ""),
 		}},
-		{name: "outdated before it is composed, until nothing is any more", in: topLevel, steps: []step{
+		{name: "outdated before it is composed, until MaxWait", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 600), "", "delaying until 901"),
@@ -716,13 +716,13 @@ func TestResultOfAReply(t *testing.T) {
 			at(1804, Tick{}, "judge#3 0", "judging"),
 			at(1805, yes(3, 600), "compose#3 0", "replying"),
 		}},
-		{name: "what an operator wants is not outdated by what is said aside", in: topLevel, steps: []step{
+		{name: "an ordered reply is not outdated by messages in threads", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 60), "", "delaying until 361"),
 			at(302, AnswerNow{By: "alice"}, "compose#1 0", "replying"),
 		}},
-		{name: "late ends are ignored", steps: []step{
+		{name: "late results are ignored", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, posted(1, Done), "", "replying"),
 			at(2, composed(0, Done), "", "replying"),
@@ -746,7 +746,7 @@ func TestOperator(t *testing.T) {
 		{name: "waiting: answer now", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1, AnswerNow{}, "compose#1 0", "replying", "pending 0"),
-			at(2, said(2), "", "replying", "pending 0, later 2"), // an order is carried out
+			at(2, said(2), "", "replying", "pending 0, later 2"), // an order is not withdrawn
 			at(3, AnswerNow{}, "", "replying"),
 			at(4, composed(1, Done), "post#1 0", "replying"),
 			at(5, posted(1, Done), "", "waiting until 305", "pending 2"),
@@ -767,7 +767,7 @@ func TestOperator(t *testing.T) {
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, drop, "cancel; settle#1 dropped by alice", "idle", ""),
 		}},
-		{name: "delaying: answer now carries out the decision that was taken", steps: []step{
+		{name: "delaying: answer now executes the decision that was made", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 60), "", "delaying until 361"),
@@ -781,23 +781,23 @@ func TestOperator(t *testing.T) {
 			at(301, yes(1, 60), "", "delaying until 361"),
 			at(302, drop, "settle#1 dropped by alice", "idle", ""),
 		}},
-		{name: "composing: drop, and what came meanwhile is attended to", steps: []step{
+		{name: "composing: drop, and the messages that came meanwhile wait", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying"),
 			at(2, drop, "cancel; settle#1 dropped by alice", "waiting until 302", "pending 1"),
 		}},
-		{name: "composing: drop of one answer is not a drop of the next", steps: []step{
+		{name: "composing: dropping one answer does not drop the next", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, mention(1), "", "replying"),
 			at(2, drop, "cancel; settle#1 dropped by alice; compose#2 1!", "replying", "answering 1!"),
 		}},
-		{name: "posting: it is too late", steps: []step{
+		{name: "posting: too late", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, composed(1, Done), "post#1 0!", "replying"),
 			at(2, drop, "", "replying"),
 			at(2, AnswerNow{}, "", "replying"),
 		}},
-		{name: "an addressed message overtakes an order", steps: []step{
+		{name: "an addressed message overrides an order", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1, AnswerNow{}, "compose#1 0", "replying"),
 			at(2, mention(2), "cancel; settle#1 withdrawn by 2; compose#2 2!", "replying", "answering 2!, served 0"),
@@ -822,7 +822,7 @@ func TestDuplicates(t *testing.T) {
 			at(3, posted(1, Done), "", "idle"),
 			at(4, mention(0), "", "idle"),
 		}},
-		{name: "a new revision is not one", steps: []step{
+		{name: "a new revision is not a duplicate", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(1, edited(0, "a"), "", "waiting until 301"),
 			at(2, edited(0, "a"), "", "waiting until 301"),

@@ -2,19 +2,19 @@ package conversation
 
 import "testing"
 
-// The benchmarks' conversations have run for long: their ring of change ids is full,
-// of which no benchmark says one twice.
-func benched(b *testing.B) *State {
+// longRunning is a conversation whose ring of change ids is full. No benchmark repeats one
+// of those ids.
+func longRunning(b *testing.B) *State {
 	b.Helper()
 	s := New(inThread)
 	s.Policy = steady
 	for i := range seenLimit {
-		s.seen(said(-1 - i)[0].ID())
+		s.markSeen(said(-1 - i)[0].ID())
 	}
 	return s
 }
 
-// benchMessages are more messages than the ring holds, an hour apart.
+// benchMessages returns more messages than the ring holds, an hour apart.
 func benchMessages() []Changes {
 	messages := make([]Changes, 2*seenLimit)
 	for i := range messages {
@@ -23,9 +23,9 @@ func benchMessages() []Changes {
 	return messages
 }
 
-// BenchmarkMessage is a message after a long pause, which is judged and not answered.
+// BenchmarkMessage handles a message after a long pause: judged, not answered.
 func BenchmarkMessage(b *testing.B) {
-	messages, s := benchMessages(), benched(b)
+	messages, s := benchMessages(), longRunning(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		n := i % len(messages)
@@ -34,13 +34,13 @@ func BenchmarkMessage(b *testing.B) {
 		s.Apply(Tick{}, s.NextTick())
 		s.Apply(no(s.Epoch), at)
 		if s.Phase != Idle {
-			b.Fatalf("stands at %s", s.stands())
+			b.Fatalf("phase is %s", s.phaseUntil())
 		}
 	}
 }
 
-// BenchmarkBurst is 200 messages of a busy channel, or of one that was missed for a
-// while, in one signal: most of them said, some edited, deleted or addressed.
+// BenchmarkBurst handles 200 changes in one signal: most are new messages, some are edits
+// and deletions.
 func BenchmarkBurst(b *testing.B) {
 	var burst Changes
 	for i := range 160 {
@@ -55,7 +55,7 @@ func BenchmarkBurst(b *testing.B) {
 	if len(burst) != 200 {
 		b.Fatalf("%d changes", len(burst))
 	}
-	full := benched(b)
+	full := longRunning(b)
 	now := second(200)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -68,10 +68,10 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// BenchmarkLife is a question, its judgment, a delay and the reply, until the
+// BenchmarkLife handles a question, its judgment, a delay and the reply, until the
 // conversation is idle again.
 func BenchmarkLife(b *testing.B) {
-	messages, s := benchMessages(), benched(b)
+	messages, s := benchMessages(), longRunning(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		n := i % len(messages)
@@ -83,7 +83,7 @@ func BenchmarkLife(b *testing.B) {
 		s.Apply(composed(s.Epoch, Done), at)
 		s.Apply(posted(s.Epoch, Done), at)
 		if s.Phase != Idle || s.Verdict == nil {
-			b.Fatalf("stands at %s", s.stands())
+			b.Fatalf("phase is %s", s.phaseUntil())
 		}
 	}
 }

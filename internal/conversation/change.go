@@ -11,38 +11,39 @@ import (
 type Kind string
 
 const (
-	Said      Kind = "said"      // said, without addressing the bot
+	Said      Kind = "said"      // new, and not addressed to the bot
 	Addressed Kind = "addressed" // a mention, a message in a channel of mode all, or in a DM
-	Edited    Kind = "edited"    // changed by an edit that adds no mention
+	Edited    Kind = "edited"    // by an edit that adds no mention
 	Deleted   Kind = "deleted"
-	// Hushed: somebody wants no answer to it, until an edit of it, or a person, asks for one.
+	// Hushed: somebody wants no answer to the message, until an edit adds a mention or a
+	// person asks for an answer.
 	Hushed Kind = "hushed"
 )
 
-// Change is one thing that happened to a message, as it travels in a signal: ids, never text.
+// Change is one thing that happened to a message, as a signal carries it: ids, never text.
 type Change struct {
 	TS   string `json:"ts"`
 	Kind Kind   `json:"kind"`
-	// Revision is the ts of the edit; empty for the message as first said. Of a message
-	// that is hushed it may be anything that tells this time from another.
+	// Revision is the ts of the edit; empty for the original message. For Hushed it is any
+	// value that tells one hush of the message from another.
 	Revision string `json:"revision,omitempty"`
-	// FollowUp is set when, in a thread, nobody but the person whom the bot
-	// answered last has spoken since.
+	// FollowUp is set when, since the bot answered a person in a thread, nobody else has
+	// spoken there.
 	FollowUp bool `json:"follow_up,omitempty"`
-	// By is whose order a change is, as slack:U…; empty where it is nobody's.
+	// By is the person who ordered the change, as slack:U…; empty for an ordinary change.
 	By string `json:"by,omitempty"`
 }
 
-// ID is the change's identity within its conversation.
+// ID identifies the change within its conversation.
 func (c Change) ID() string { return c.TS + "/" + string(c.Kind) + "/" + c.Revision }
 
-// Item is a message that still wants something: a judgment or an answer.
+// Item is a message that still wants a judgment or an answer.
 type Item struct {
 	TS        string `json:"ts"`
 	Revision  string `json:"revision,omitempty"`
 	FollowUp  bool   `json:"follow_up,omitempty"`
 	Addressed bool   `json:"addressed,omitempty"`
-	// At is when it was first heard of.
+	// At is when the conversation first learned of the message.
 	At time.Time `json:"at,omitzero"`
 }
 
@@ -50,10 +51,10 @@ func (c Change) item(now time.Time) Item {
 	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now}
 }
 
-// put adds an item in order of ts; the newest revision of a ts replaces the one before,
-// and has come when the first did.
+// put inserts an item in order of ts. An item of the same ts is replaced by its newest
+// revision, and keeps its time.
 func put(items []Item, it Item) []Item {
-	i, found := slices.BinarySearchFunc(items, it.TS, byTS)
+	i, found := slices.BinarySearchFunc(items, it.TS, compareTS)
 	if !found {
 		return slices.Insert(items, i, it)
 	}
@@ -67,17 +68,17 @@ func put(items []Item, it Item) []Item {
 	return items
 }
 
-func putAll(items, more []Item) []Item {
+func merge(items, more []Item) []Item {
 	for _, it := range more {
 		items = put(items, it)
 	}
 	return items
 }
 
-func addressed(it Item) bool { return it.Addressed }
+func isAddressed(it Item) bool { return it.Addressed }
 
-func has(items []Item, ts string) bool {
-	_, found := slices.BinarySearchFunc(items, ts, byTS)
+func contains(items []Item, ts string) bool {
+	_, found := slices.BinarySearchFunc(items, ts, compareTS)
 	return found
 }
 
@@ -85,14 +86,14 @@ func without(items []Item, ts string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool { return it.TS == ts })
 }
 
-// after is the items that were said after a ts; it reuses their memory.
+// after returns the items after a ts. It reuses the slice.
 func after(items []Item, ts string) []Item {
-	return slices.DeleteFunc(items, func(it Item) bool { return byTS(it, ts) <= 0 })
+	return slices.DeleteFunc(items, func(it Item) bool { return compareTS(it, ts) <= 0 })
 }
 
-// plain is the items that do not address the bot, and were said until a ts.
-func plain(items []Item, until string) []Item {
-	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return it.Addressed || byTS(it, until) > 0 })
+// unaddressedUntil returns the items up to a ts that do not address the bot.
+func unaddressedUntil(items []Item, ts string) []Item {
+	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return it.Addressed || compareTS(it, ts) > 0 })
 }
 
 func newest(items []Item) Item {
@@ -102,13 +103,13 @@ func newest(items []Item) Item {
 	return items[len(items)-1]
 }
 
-func byTS(it Item, ts string) int { return chat.CompareTS(it.TS, ts) }
+func compareTS(it Item, ts string) int { return chat.CompareTS(it.TS, ts) }
 
-// Policy is the timing of a conversation. It travels with each signal, so that a
-// changed configuration holds from the next message on. Seconds, but for the ratio.
+// Policy is the timing of a conversation. Each signal carries it, so that a changed
+// configuration applies from the next message on. All values except Jitter are seconds.
 type Policy struct {
 	MinWait      int     `json:"min_wait"`
-	Jitter       float64 `json:"jitter"` // 0 to 1: the quiet time is MinWait ± this part of it
+	Jitter       float64 `json:"jitter"` // 0 to 1: the quiet time is MinWait ± this fraction
 	MaxWait      int     `json:"max_wait"`
 	MaxDelay     int     `json:"max_delay"`
 	FollowUpWait int     `json:"follow_up_wait"`

@@ -2,29 +2,29 @@ package conversation
 
 import "myao/internal/chat"
 
-// Event is something that happened: to the conversation, to the work that an
-// effect started, or at an operator's hand.
+// Event is something that happened to the conversation: changes, passing time, the result
+// of an effect, or an operator's order.
 type Event interface{ event() }
 
-// Changes are changes of messages that came together.
+// Changes are message changes that came together.
 type Changes []Change
 
-// Tick says that time has passed; State.Wake tells when one is wanted.
+// Tick says that time has passed; State.NextTick tells when one is due.
 type Tick struct{}
 
-// Judged is the end of a Judge effect.
+// Judged is the result of a Judge effect.
 type Judged struct {
 	Epoch   int
 	Verdict chat.Verdict
-	// Failed is set when no judgment could be had; a failed judgment is silence.
+	// Failed is set when there is no verdict; the conversation stays silent.
 	Failed bool
-	// Gone is set where the newest message was deleted before it was judged: nothing was said
-	// of the others.
+	// Gone is set when the trigger was deleted before the judgment, which says nothing of
+	// the other messages.
 	Gone bool
 }
 
-// Composed is the end of a Compose effect. Each effect ends once: a notice has the
-// epoch of the answer that it stands for.
+// Composed is the result of a Compose effect. A notice has the epoch of the answer that it
+// replaces.
 type Composed struct {
 	Epoch  int
 	Result Result
@@ -32,7 +32,7 @@ type Composed struct {
 	By string
 }
 
-// Posted is the end of a Post effect.
+// Posted is the result of a Post effect.
 type Posted struct {
 	Epoch  int
 	Result Result
@@ -45,19 +45,19 @@ const (
 	Done Result = "done"
 	// Silenced: a rule forbids the reply (mode off, muted).
 	Silenced Result = "silenced"
-	// Gone: the message that the reply answers was deleted before anything was posted.
+	// Gone: the trigger was deleted before anything was posted.
 	Gone Result = "gone"
-	// Outdated: another message of the conversation was deleted after the reply was
-	// composed, and before anything was posted; or somebody has answered in a thread
-	// after a judgment was for a reply at the top level, and before it was composed.
+	// Outdated: before the post, another message of the conversation was deleted after the
+	// reply was composed; or, before composing a judged reply at the top level, somebody had
+	// answered in a thread.
 	Outdated Result = "outdated"
 	Failed   Result = "failed"
 )
 
-// AnswerNow is an operator's order to answer at once what is being waited for.
+// AnswerNow is an operator's order to reply at once to what is pending.
 type AnswerNow struct{ By string }
 
-// Drop is an operator's order to give up whatever waits.
+// Drop is an operator's order to give up what is pending.
 type Drop struct{ By string }
 
 func (Changes) event()   {}
@@ -68,8 +68,8 @@ func (Posted) event()    {}
 func (AnswerNow) event() {}
 func (Drop) event()      {}
 
-// Effect is something to be carried out. At most one of Judge, Compose and Post
-// is under way at any time; its epoch comes back with its end.
+// Effect is something to execute. At most one of Judge, Compose and Post is in flight at any
+// time; its result carries its epoch back.
 type Effect interface{ effect() }
 
 // Judge asks for a judgment.
@@ -83,16 +83,17 @@ type Compose struct {
 	Epoch     int
 	Trigger   Item
 	Addressed bool
-	// Notice asks for the brief note that the bot cannot answer, instead of an answer.
+	// Notice asks for the short note that the bot cannot answer, in place of an answer.
 	Notice bool
-	// Ordered is set where an operator wants the reply.
+	// Ordered is set when an operator ordered the reply.
 	Ordered bool
-	// Oldest is the ts of the oldest message that a judged reply is about, where what was
-	// said in the threads under them after the judgment makes it outdated; else empty.
+	// Oldest is the ts of the oldest message that a judged reply at the top level is about.
+	// Messages in the threads under these, after the judgment, make the reply outdated.
+	// It is empty for any other reply.
 	Oldest string
 }
 
-// Post asks for the composed reply to be posted. It is never called back.
+// Post asks for the composed reply to be posted. It is never cancelled.
 type Post struct {
 	Epoch     int
 	Trigger   Item
@@ -100,16 +101,16 @@ type Post struct {
 	Notice    bool
 }
 
-// Cancel calls back the Judge or Compose under way.
+// Cancel cancels the Judge or Compose in flight.
 type Cancel struct{}
 
-// Settle records what became of the decision of an epoch that no post will settle.
+// Settle records the outcome of a decision that no activity records.
 type Settle struct {
 	Epoch     int
 	Trigger   Item
 	Addressed bool
 	Outcome   Outcome
-	// By is the ts of the message, or the name of the operator, that caused it.
+	// By is the ts of the message, or the name of the operator, that caused the outcome.
 	By string
 }
 
@@ -117,12 +118,12 @@ type Settle struct {
 type Outcome string
 
 const (
-	Pending   Outcome = "pending" // nothing yet
+	Pending   Outcome = "pending" // no outcome yet
 	Silent    Outcome = "silent"
 	Sent      Outcome = "posted"
 	Withdrawn Outcome = "withdrawn"
 	Dropped   Outcome = "dropped"
-	Overruled Outcome = "overruled" // by an operator who wants an answer now
+	Overruled Outcome = "overruled" // by an operator's AnswerNow
 	Unsent    Outcome = "failed"
 )
 

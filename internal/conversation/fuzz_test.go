@@ -12,63 +12,62 @@ import (
 	"myao/internal/chat"
 )
 
-// What a byte pair of a fuzzed script stands for.
+// The first byte of each pair of a fuzzed script: what happens.
 const (
 	opSaid = iota
 	opMention
 	opEdited
 	opDeleted
-	opTogether // the next few changes come together
+	opTogether // the next few changes come in one signal
 	opLater    // time passes
 	opTick
-	opWake // time passes until something is due
+	opDue // time passes until something is due
 	opYes
 	opNo
 	opComposed
 	opPosted
 	opAnswerNow
 	opDrop
-	opStale  // the end of work that ended, or was called back, comes again
-	opRepeat // a change comes again
+	opStale  // the result of ended or cancelled work comes again
+	opRepeat // a signal comes again
 	ops
 
-	// opHushed came later: it takes a few bytes of the others, so that scripts that were
-	// found before mean what they did.
+	// opHushed was added later. It takes the highest bytes, so that older scripts keep their
+	// meaning.
 	opHushed = 240
 )
 
-// messages is how many messages there are; their ts are ten seconds apart.
+// messages is the number of messages; their ts are ten seconds apart.
 const messages = 12
 
-// FuzzState drives a conversation with arbitrary events and holds it against a
-// reference model (what is kept) and against a ledger of effects (what is done).
-// Three promises are kept by name, whatever the model says:
+// FuzzState drives a conversation with arbitrary events. It compares the state with a
+// reference model, and checks the effects on their own. Three promises have checks that do
+// not depend on the model:
 //
 //   - no reply without a cause: effect;
-//   - no cause forgotten: forgets;
-//   - never two timers: check, of the one deadline; that the workflow has one timer
-//     for it, its own tests see to.
+//   - no cause is lost: checkCauses;
+//   - one deadline: check. The workflow's tests show that it has one timer for it.
 func FuzzState(f *testing.F) {
-	ambient := []byte{opSaid, 0, opWake, 0, opYes, 0}
+	ambient := []byte{opSaid, 0, opDue, 0, opYes, 0}
 	add := func(kind byte, more ...byte) { f.Add(append([]byte{kind}, more...)) }
 	for kind := range byte(6) {
 		add(kind, append(ambient, opComposed, 0, opPosted, 0)...)
-		add(kind, append(ambient, opSaid, 1, opWake, 0, opYes, 2, opSaid, 2, opDrop, 0)...)
+		add(kind, append(ambient, opSaid, 1, opDue, 0, opYes, 2, opSaid, 2, opDrop, 0)...)
 		add(kind, append(ambient, opComposed, 0, opMention, 1, opSaid, 2, opEdited, 0, opPosted, 0, opComposed, 3, opComposed, 3)...)
 		add(kind, opMention, 0, opMention, 1, opSaid, 2, opDeleted, 0, opComposed, 0, opDeleted, 1, opPosted, 2)
 		add(kind, opTogether, 4, opMention, 0, opMention, 1, opSaid, 2, opDeleted, 1, opComposed, 2, opStale, 0, opRepeat, 0)
-		// At the cap: said, waited out, judged, more said, one deleted.
+		// At MaxWait: two messages, a judgment, more messages, one deleted.
 		add(kind, opTogether, 2, opSaid, 0, opSaid, 1, opLater, 255, opLater, 255, opTick, 0, opSaid, 2, opDeleted, 0, opTick, 0, opYes, 3, opSaid, 3,
 			opComposed, 0, opSaid, 4, opPosted, 2)
 		add(kind, opSaid, 0, opSaid, 1, opAnswerNow, 0, opSaid, 2, opDeleted, 1, opMention, 3, opEdited, 3, opComposed, 0, opPosted, 1)
-		add(kind, append(ambient, opMention, 0, opRepeat, 0, opStale, 1, opWake, 0, opYes, 2, opAnswerNow, 0, opComposed, 0, opDrop, 0)...)
-		add(kind, opTogether, 2, opSaid, 3, opSaid, 5, opWake, 0, opYes, 0, opComposed, 0, opMention, 6, opPosted, 2, opMention, 7, opDeleted, 7)
-		add(kind, append(ambient, opSaid, 1, opHushed, 1, opEdited, 1, opWake, 0, opYes, 2, opHushed, 0, opMention, 0, opComposed, 0, opHushed, 0, opEdited, 0, opPosted, 0)...)
+		add(kind, append(ambient, opMention, 0, opRepeat, 0, opStale, 1, opDue, 0, opYes, 2, opAnswerNow, 0, opComposed, 0, opDrop, 0)...)
+		add(kind, opTogether, 2, opSaid, 3, opSaid, 5, opDue, 0, opYes, 0, opComposed, 0, opMention, 6, opPosted, 2, opMention, 7, opDeleted, 7)
+		add(kind, append(ambient, opSaid, 1, opHushed, 1, opEdited, 1, opDue, 0, opYes, 2, opHushed, 0, opMention, 0, opComposed, 0, opHushed, 0, opEdited, 0, opPosted, 0)...)
 		add(kind, opTogether, 5, opHushed, 2, opSaid, 2, opMention, 3, opHushed, 3, opMention, 3, opSaid, 1, opMention, 4, opComposed, 0, opHushed, 3, opHushed, 4, opPosted, 0)
-		add(kind, opSaid, 9, opWake, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opWake, 0, opStale, 0)
+		add(kind, opSaid, 9, opDue, 0, opNo, 1, opSaid, 2, opTogether, 3, opEdited, 2, opMention, 4, opSaid, 6, opDue, 0, opStale, 0)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 60 { // so that a plain test run is worth something, too
+	for range 60 { // so that a plain test run covers something as well
 		script := make([]byte, 200)
 		for i := range script {
 			script[i] = byte(r.IntN(256))
@@ -77,7 +76,7 @@ func FuzzState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 400 {
-			return // the ring of change ids is bounded: a longer script may repeat what it has forgotten
+			return // the ring of change ids is bounded: a longer script may repeat one that has left it
 		}
 		d := newDriver(t, data[0])
 		for i := 1; i+1 < len(data); i += 2 {
@@ -91,15 +90,15 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// driver plays the world of a conversation: people, work and time.
+// driver plays everything around a conversation: people, activities and time.
 type driver struct {
 	t     *testing.T
 	s     *State
 	m     *model
 	now   time.Time
 	past  []moment
-	held  Changes // changes that will come together
-	hold  int
+	held  Changes // changes of the next signal
+	hold  int     // how many are still to be held
 	sent  []Changes
 	born  [messages]bool
 	dead  [messages]bool
@@ -107,27 +106,26 @@ type driver struct {
 	// revision is the newest of each message.
 	revision [messages]string
 
-	// work is the effect under way; ended are the effects that are not any more.
+	// work is the effect in flight; ended are the effects that ended.
 	work  Effect
 	ended []Effect
-	// open are the decisions that have been begun and not been settled, yes those
-	// judgments among them that said yes.
+	// open are the decisions that are not settled, yes those of them with a verdict yes.
 	open    map[int]bool
 	about   map[int]Item // what each decision was about
 	yes     map[int]bool
 	settled map[int]bool
-	heard   set  // messages that are known to be deleted
-	hushed  set  // messages that nobody wants answered
-	gone    set  // messages that the work under way has found deleted
-	known   set  // changes that were told of before
-	ordered bool // before the newest event, an operator's order was being carried out
+	deleted set  // messages whose deletion was signalled
+	hushed  set  // messages that are hushed
+	gone    set  // messages that an activity found deleted
+	known   set  // changes that were signalled
+	ordered bool // before the newest event, the reply was an operator's order
 }
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, heard: set{}, hushed: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
-	if kind/3%2 == 1 { // a cap that is reached at once, or nearly
+	if kind/3%2 == 1 { // MaxWait is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
 	}
 	return d
@@ -139,14 +137,14 @@ type moment struct {
 	at    time.Time
 }
 
-// fail tells the whole story first, by playing it once more.
+// fail logs all events first, by applying them once more.
 func (d *driver) fail(format string, args ...any) {
 	d.t.Helper()
 	s := New(d.s.Conversation)
 	s.Policy = d.s.Policy
 	for _, m := range d.past {
 		effects := show(s.Apply(m.event, m.at))
-		d.t.Logf("%5d %T%+v → %s, %s [%s]", int(m.at.Sub(start).Seconds()), m.event, m.event, effects, s.stands(), s.holds())
+		d.t.Logf("%5d %T%+v → %s, %s [%s]", int(m.at.Sub(start).Seconds()), m.event, m.event, effects, s.phaseUntil(), s.items())
 	}
 	d.t.Fatalf(format, args...)
 }
@@ -160,12 +158,12 @@ func (d *driver) do(op, arg byte) {
 		d.hold = int(arg)%6 + 1
 	case opLater:
 		d.now = d.now.Add(time.Duration(arg) * 10 * time.Second)
-	case opTick, opWake:
-		if w := d.s.NextTick(); op == opWake && d.now.Before(w) {
+	case opTick, opDue:
+		if w := d.s.NextTick(); op == opDue && d.now.Before(w) {
 			d.now = w
 		}
 		if due := !d.s.NextTick().IsZero() && !d.now.Before(d.s.NextTick()); due {
-			late := !d.now.Before(limitOf(d.s))
+			late := !d.now.Before(maxWaitOf(d.s))
 			d.apply(Tick{}, func() { d.m.tick(late) })
 		} else {
 			d.apply(Tick{}, nil)
@@ -198,8 +196,8 @@ func (d *driver) do(op, arg byte) {
 
 var results = []Result{Done, Silenced, Gone, Failed, Outdated}
 
-// change makes a change that Slack could tell of: nothing happens to a deleted
-// message, and only its first change says that it was said.
+// change makes a change that Slack could send: nothing happens to a deleted message, and
+// only the first change of a message can be Said.
 func (d *driver) change(op byte, n int, followUp bool) {
 	c := Change{TS: ts(n * 10), FollowUp: followUp}
 	switch {
@@ -243,7 +241,7 @@ func (d *driver) flush() {
 		fresh.add(c.ID())
 		switch c.Kind {
 		case Deleted:
-			d.heard.add(c.TS)
+			d.deleted.add(c.TS)
 		case Hushed:
 			d.hushed.add(c.TS)
 		case Addressed:
@@ -264,14 +262,14 @@ func (d *driver) judge(op, arg byte) {
 	case arg%8 == 6:
 		e.Gone = true
 	}
-	late := d.m.firm || !d.now.Before(limitOf(d.s))
+	late := d.m.capped || !d.now.Before(maxWaitOf(d.s))
 	delayed := asked > 0 && !late && d.s.Policy.MaxDelay > 0
 	_, judging := d.work.(Judge)
 	switch {
 	case judging && op == opYes:
 		d.yes[d.s.Epoch] = true
 	case judging && !e.Failed:
-		d.settle(d.s.Epoch) // the activity writes down the no
+		d.settle(d.s.Epoch) // the activity records the no
 	}
 	d.finish(e, func() { d.m.judged(op == opYes, e.Gone, delayed, late) })
 	if judging && delayed && op == opYes {
@@ -281,8 +279,8 @@ func (d *driver) judge(op, arg byte) {
 	}
 }
 
-// finish delivers the end of the work under way, or, where the work is of
-// another kind, an end that nobody waits for.
+// finish delivers the result of the work in flight. A result of another kind of work must be
+// ignored.
 func (d *driver) finish(e Event, then func()) {
 	epoch, of := endOf(e)
 	if d.work == nil || reflect.TypeOf(d.work) != of {
@@ -295,14 +293,14 @@ func (d *driver) finish(e Event, then func()) {
 		d.bury(w.(Judge).Trigger.TS)
 	}
 	if c, ok := e.(Composed); ok && c.Result == Silenced {
-		d.settle(epoch) // the activity writes down the rule
+		d.settle(epoch) // the activity records the rule
 	}
 	if c, ok := e.(Composed); ok && c.Result == Gone {
 		d.bury(w.(Compose).Trigger.TS)
 	}
 	if p, ok := e.(Posted); ok {
 		if p.Result != Failed {
-			d.settle(epoch) // the activity does; a failed one may not have come to it
+			d.settle(epoch) // the activity does, unless it fails
 		}
 		if p.Result == Gone {
 			d.bury(w.(Post).Trigger.TS)
@@ -311,7 +309,7 @@ func (d *driver) finish(e Event, then func()) {
 	d.apply(e, then)
 }
 
-// bury marks a message as deleted in Slack; the change may come later, or never.
+// bury marks a message as deleted in Slack. The change may come later, or never.
 func (d *driver) bury(deleted string) {
 	d.gone.add(deleted)
 	for n := range d.dead {
@@ -319,7 +317,7 @@ func (d *driver) bury(deleted string) {
 			continue
 		}
 		d.dead[n] = true
-		// What was held back for it comes before the deletion; it is of no more use here.
+		// Its held changes are older than the deletion.
 		d.held = slices.DeleteFunc(d.held, func(c Change) bool { return c.TS == deleted })
 	}
 }
@@ -333,10 +331,10 @@ func endOf(e Event) (int, reflect.Type) {
 	case Posted:
 		return e.Epoch, reflect.TypeFor[Post]()
 	}
-	panic("not the end of work")
+	panic("not a result")
 }
 
-// stale delivers an end once more.
+// stale delivers a result once more.
 func (d *driver) stale(w Effect) {
 	switch w := w.(type) {
 	case Judge:
@@ -344,7 +342,7 @@ func (d *driver) stale(w Effect) {
 		d.ignored(no(w.Epoch))
 	case Compose:
 		if now, ok := d.work.(Compose); ok && now.Epoch == w.Epoch {
-			return // each effect ends once: a notice has the epoch of its answer
+			return // a notice has the epoch of its answer
 		}
 		d.ignored(composed(w.Epoch, Done))
 		d.ignored(composed(w.Epoch, Failed))
@@ -373,7 +371,7 @@ func (d *driver) apply(e Event, then func()) {
 	was := d.s.Phase
 	var twin *State
 	if len(d.past)%4 == 3 { // the run continues as new, now and then
-		twin = carried(d.t, d.s)
+		twin = throughJSON(d.t, d.s)
 	}
 	d.past = append(d.past, moment{e, d.now})
 	before := d.s.causes()
@@ -386,7 +384,7 @@ func (d *driver) apply(e Event, then func()) {
 		d.effect(e, was, f)
 	}
 	d.check()
-	d.forgets(e, before, effects)
+	d.checkCauses(e, before, effects)
 	if twin != nil {
 		if again := twin.Apply(e, d.now); !slices.Equal(again, effects) || d.written(twin) != d.written(d.s) {
 			d.fail("a copy made through JSON evolved differently: %s", show(again))
@@ -395,11 +393,11 @@ func (d *driver) apply(e Event, then func()) {
 	}
 }
 
-// effect carries out an effect, and checks that it may be.
+// effect executes an effect, and checks that it is allowed.
 func (d *driver) effect(e Event, was Phase, f Effect) {
 	begin := func() {
 		if d.work != nil {
-			d.fail("%s while %s is under way", show([]Effect{f}), show([]Effect{d.work}))
+			d.fail("%s while %s is in flight", show([]Effect{f}), show([]Effect{d.work}))
 		}
 		d.work = f
 	}
@@ -413,7 +411,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		}
 	case Settle:
 		if (f.Outcome == Withdrawn || f.Outcome == Dropped) && f.By == "" {
-			d.fail("epoch %d is %s by nobody", f.Epoch, f.Outcome)
+			d.fail("epoch %d is %s without By", f.Epoch, f.Outcome)
 		}
 		if about := d.about[f.Epoch]; f.Trigger != about || f.Addressed != about.Addressed {
 			d.fail("epoch %d was about %+v, and is settled for %+v, addressed %v", f.Epoch, about, f.Trigger, f.Addressed)
@@ -421,7 +419,7 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 		d.settle(f.Epoch)
 	case Judge:
 		if _, ok := e.(Tick); !ok || was != Waiting {
-			d.fail("judged at %T while %s", e, was)
+			d.fail("judged on %T while %s", e, was)
 		}
 		d.open[f.Epoch], d.about[f.Epoch] = true, f.Trigger
 		begin()
@@ -431,10 +429,10 @@ func (d *driver) effect(e Event, was Phase, f Effect) {
 			d.fail("a reply without a cause: no verdict yes, no order, nobody who addressed the bot")
 		}
 		if first, ok := d.endedLast().(Compose); f.Notice != (ok && first.Epoch == f.Epoch) {
-			d.fail("notice is %v after %T%+v", f.Notice, e, e) // only a notice follows under the epoch of what failed
+			d.fail("notice is %v after %T%+v", f.Notice, e, e) // only a notice has the epoch of what failed
 		}
 		if f.Addressed != f.Trigger.Addressed {
-			d.fail("addressed is %v, that of its trigger is not", f.Addressed)
+			d.fail("addressed is %v, unlike its trigger", f.Addressed)
 		}
 		if d.settled[f.Epoch] {
 			d.fail("epoch %d is composed after it was settled", f.Epoch)
@@ -461,10 +459,10 @@ func (d *driver) endedLast() Effect {
 	return d.ended[len(d.ended)-1]
 }
 
-// settle notes the end of a decision: there must be one, and it ends once.
+// settle ends a decision, which must be open.
 func (d *driver) settle(epoch int) {
 	if d.settled[epoch] || !d.open[epoch] {
-		d.fail("epoch %d is settled: taken %v, settled before %v", epoch, d.open[epoch], d.settled[epoch])
+		d.fail("epoch %d is settled: open %v, settled before %v", epoch, d.open[epoch], d.settled[epoch])
 	}
 	delete(d.open, epoch)
 	d.settled[epoch] = true
@@ -472,7 +470,7 @@ func (d *driver) settle(epoch int) {
 
 func (d *driver) check() {
 	s := d.s
-	if diff := d.m.differs(s); diff != "" {
+	if diff := d.m.diff(s); diff != "" {
 		d.fail("%s", diff)
 	}
 	var want Effect
@@ -483,53 +481,53 @@ func (d *driver) check() {
 	switch d.m.stage {
 	case mJudging:
 		want = Judge{s.Epoch, trigger}
-	case mCompos:
+	case mComposing:
 		oldest := ""
-		if !addressed && !d.m.firm && s.Conversation.Thread == "" {
+		if !addressed && !d.m.capped && s.Conversation.Thread == "" {
 			oldest = s.Pending[0].TS
 		}
 		want = Compose{s.Epoch, trigger, addressed, s.Notice, d.m.ordered, oldest}
-	case mPosts:
+	case mPosting:
 		p, ok := d.work.(Post)
 		if !ok || p.Epoch != s.Epoch || p.Trigger.TS != d.m.trigger || p.Addressed != addressed {
-			d.fail("posting, but under way is %T%+v", d.work, d.work)
+			d.fail("posting, but in flight is %T%+v", d.work, d.work)
 		}
 		want = p
 	}
 	if d.work != want {
-		d.fail("under way is %T%+v, want %T%+v", d.work, d.work, want, want)
+		d.fail("in flight is %T%+v, want %T%+v", d.work, d.work, want, want)
 	}
-	if want != nil && d.m.stage != mPosts && d.heard[trigger.TS] {
-		d.fail("a reply without a cause: %T for a message that is known to be deleted", d.work)
+	if want != nil && d.m.stage != mPosting && d.deleted[trigger.TS] {
+		d.fail("a reply without a cause: %T for a deleted message", d.work)
 	}
-	if want != nil && d.m.stage != mPosts && d.hushed[trigger.TS] {
-		d.fail("%T for a message that nobody wants answered", d.work)
+	if want != nil && d.m.stage != mPosting && d.hushed[trigger.TS] {
+		d.fail("%T for a hushed message", d.work)
 	}
 	if s.NextTick().IsZero() != (d.work != nil) && !(s.Phase == Idle && s.Since.IsZero()) {
-		d.fail("not one thing to wait for: wake at %v with %T under way", s.NextTick(), d.work)
+		d.fail("not one thing to wait for: next tick at %v with %T in flight", s.NextTick(), d.work)
 	}
-	var left Effect // to a run that takes over
-	if under := s.InFlight(); len(under) > 0 {
-		left = under[0]
+	var resumed Effect // by a run that continues this one
+	if f := s.InFlight(); len(f) > 0 {
+		resumed = f[0]
 	}
-	if left != d.work || len(s.InFlight()) > 1 {
-		d.fail("a run that takes over would begin %s, under way is %T%+v", show(s.InFlight()), d.work, d.work)
+	if resumed != d.work || len(s.InFlight()) > 1 {
+		d.fail("the next run would resume %s, in flight is %T%+v", show(s.InFlight()), d.work, d.work)
 	}
 	for _, items := range [][]Item{s.Pending, s.Answering, s.Served, s.Later} {
 		for i, it := range items {
 			if i > 0 && !chat.Time(items[i-1].TS).Before(chat.Time(it.TS)) {
-				d.fail("%v are not in order, or not unique", items)
+				d.fail("%v are out of order, or not unique", items)
 			}
 		}
 	}
 	switch s.Phase {
 	case Waiting:
-		if s.FirstAt.IsZero() || s.FirstAt.After(d.now) || s.DueAt.After(limitOf(s)) {
+		if s.FirstAt.IsZero() || s.FirstAt.After(d.now) || s.DueAt.After(maxWaitOf(s)) {
 			d.fail("first at %v, due at %v: longer than MaxWait", s.FirstAt, s.DueAt)
 		}
 	case Idle:
 		if len(d.open) > 0 {
-			d.fail("idle, and the decisions %v are not settled", d.open)
+			d.fail("idle with open decisions %v", d.open)
 		}
 	}
 	if len(d.open) > 1 {
@@ -537,10 +535,10 @@ func (d *driver) check() {
 	}
 }
 
-// cause is a message that still wants something.
+// cause is a message that wants a judgment or an answer.
 type cause struct {
 	addressed bool
-	later     bool // than what the work under way is about
+	later     bool // not part of the current decision
 }
 
 func (s *State) causes() map[string]cause {
@@ -553,15 +551,15 @@ func (s *State) causes() map[string]cause {
 	return all
 }
 
-// forgets sees that what wanted something still does, unless it got it, or lost it
-// for a reason that has a name.
-func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
+// checkCauses checks that each cause is still in the state, unless it was served or removed
+// for a known reason.
+func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect) {
 	replied := slices.ContainsFunc(effects, func(f Effect) bool {
 		c, ok := f.(Compose)
 		return ok && c.Addressed
 	})
-	done := false   // what the work under way was about
-	elsewhere := "" // up to this message, the answer is given in a thread
+	done := false   // the decision has ended
+	elsewhere := "" // messages up to this one are withdrawn: it is answered in a thread
 	switch e := e.(type) {
 	case Changes:
 		for _, c := range e {
@@ -587,22 +585,22 @@ func (d *driver) forgets(e Event, wanted map[string]cause, effects []Effect) {
 	for ts, c := range wanted {
 		_, kept := has[ts]
 		switch {
-		case kept, d.heard[ts], d.gone[ts], d.hushed[ts]:
+		case kept, d.deleted[ts], d.gone[ts], d.hushed[ts]:
 		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
-		case elsewhere != "" && ts <= elsewhere: // which withdraws what waits
+		case elsewhere != "" && ts <= elsewhere: // withdrawn
 		case done && !c.later:
 		default:
-			d.fail("a cause is forgotten: %s at %T", showTS(ts), e)
+			d.fail("a cause is lost: %s at %T", showTS(ts), e)
 		}
 	}
 }
 
-// end lets everything end well, and sees that the conversation comes to rest.
+// end lets all work succeed, and checks that the conversation becomes idle.
 func (d *driver) end() {
 	d.flush()
 	for i := 0; d.s.Phase != Idle; i++ {
 		if i > 20 {
-			d.fail("the conversation does not come to rest")
+			d.fail("the conversation does not become idle")
 		}
 		switch d.work.(type) {
 		case Judge:
@@ -612,10 +610,10 @@ func (d *driver) end() {
 		case Post:
 			d.do(opPosted, 0)
 		default:
-			d.do(opWake, 0)
+			d.do(opDue, 0)
 		}
 	}
 	if !d.s.ShouldClose(d.now.Add(seconds(d.s.Policy.IdleClose))) {
-		d.fail("never closing")
+		d.fail("it does not close")
 	}
 }

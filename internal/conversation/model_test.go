@@ -9,27 +9,27 @@ import (
 	"myao/internal/chat"
 )
 
-// model is SYSTEM.md §4 once more, told in sets of messages and without a word
-// of time, epochs or effects: what must be pending, answered and remembered.
-// FuzzState holds the state machine against it.
+// model is a second implementation of SYSTEM.md §4 in sets of messages: which are pending,
+// being answered and kept for later. It has no times, epochs or effects. FuzzState compares
+// the state machine with it.
 type model struct {
 	here  bool // addressed messages are answered in this conversation
 	stage string
-	// pending wait for a judgment; answering are the addressed ones being answered.
+	// pending wait for a judgment; answering are the addressed messages being answered.
 	pending, answering set
-	// served were said before what is being answered.
+	// served are the messages before those, which the answer serves too.
 	served set
-	// said and mentions came while they could not be attended to.
+	// said and mentions are kept for later.
 	said, mentions set
-	// firm: neither the judgment nor the reply is withdrawn by what is merely said.
-	firm bool
-	// ordered is set while an operator's order is carried out.
+	// capped: a message without a mention does not withdraw the judgment or the reply.
+	capped bool
+	// ordered is set while the reply is an operator's order.
 	ordered bool
 	notice  bool
-	// trigger is the message of the post under way.
+	// trigger is the message that the post in flight answers.
 	trigger string
 	known   map[string]bool // change ids
-	// hushed are those that nobody wants answered.
+	// hushed are the messages that are hushed.
 	hushed set
 }
 
@@ -45,7 +45,7 @@ func (s set) list() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int { return chat.Time(a).Compare(chat.Time(b)) })
 }
 
-// after is what was said after a ts.
+// after returns the messages after a ts.
 func (s set) after(ts string) set {
 	later := maps.Clone(s)
 	maps.DeleteFunc(later, func(other string, _ bool) bool { return !chat.Time(other).After(chat.Time(ts)) })
@@ -61,8 +61,8 @@ func (s set) newest() string {
 }
 
 const (
-	mIdle, mWaiting, mJudging  = "idle", "waiting", "judging"
-	mDelaying, mCompos, mPosts = "delaying", "composing", "posting"
+	mIdle, mWaiting, mJudging       = "idle", "waiting", "judging"
+	mDelaying, mComposing, mPosting = "delaying", "composing", "posting"
 )
 
 func newModel(here bool) *model {
@@ -71,10 +71,10 @@ func newModel(here bool) *model {
 	}
 }
 
-// turn goes on to what came meanwhile.
-func (m *model) turn() {
+// next goes on to the messages kept for later.
+func (m *model) next() {
 	m.pending, m.answering, m.served = set{}, set{}, set{}
-	m.firm, m.ordered, m.notice = false, false, false
+	m.capped, m.ordered, m.notice = false, false, false
 	switch {
 	case len(m.mentions) > 0:
 		later := m.said.after(m.mentions.newest())
@@ -85,7 +85,7 @@ func (m *model) turn() {
 		}
 		m.said = later
 		m.answering, m.mentions = m.mentions, set{}
-		m.stage = mCompos
+		m.stage = mComposing
 	case len(m.said) > 0:
 		m.pending, m.said = m.said, set{}
 		m.stage = mWaiting
@@ -94,16 +94,16 @@ func (m *model) turn() {
 	}
 }
 
-// again lets what is pending, and what came meanwhile, wait from the start.
-func (m *model) again() {
+// quietTime starts the quiet time of all messages that want a judgment.
+func (m *model) quietTime() {
 	m.pending.add(m.said.list()...)
-	m.said, m.firm, m.ordered, m.notice, m.stage = set{}, false, false, false, mWaiting
+	m.said, m.capped, m.ordered, m.notice, m.stage = set{}, false, false, false, mWaiting
 }
 
-// restored is what an answer would have served, of which nothing is left to answer.
-func (m *model) restored() {
+// requeueServed goes on to the messages that an answer would have served: none is left to answer.
+func (m *model) requeueServed() {
 	m.said.add(m.served.list()...)
-	m.turn()
+	m.next()
 }
 
 func (m *model) changes(changes Changes) {
@@ -146,16 +146,16 @@ func (m *model) changes(changes Changes) {
 	if len(said)+len(mentions)+len(edits) == 0 {
 		return
 	}
-	switch busy := m.stage == mPosts || len(m.answering) > 0; {
+	switch busy := m.stage == mPosting || len(m.answering) > 0; {
 	case len(mentions) > 0 && !m.here:
 		last := mentions.newest()
 		m.said = m.said.after(last)
 		m.said.add(said.after(last).list()...)
-		if m.stage != mPosts {
+		if m.stage != mPosting {
 			m.said.add(m.pending.after(last).list()...)
-			m.turn()
+			m.next()
 		}
-	case busy, m.firm && len(mentions) == 0:
+	case busy, m.capped && len(mentions) == 0:
 		m.mentions.add(mentions.list()...)
 		m.said.add(said.list()...)
 		m.said.add(edits.list()...)
@@ -167,11 +167,11 @@ func (m *model) changes(changes Changes) {
 		m.said.add(m.pending.list()...)
 		m.said.add(edits.list()...)
 		m.mentions = mentions
-		m.turn()
+		m.next()
 	default:
 		m.pending.add(said.list()...)
 		m.pending.add(edits.list()...)
-		m.again()
+		m.quietTime()
 	}
 }
 
@@ -180,7 +180,7 @@ func (m *model) remove(ts string) {
 	delete(m.mentions, ts)
 	delete(m.served, ts)
 	switch {
-	case m.stage == mPosts:
+	case m.stage == mPosting:
 		if ts != m.trigger {
 			delete(m.answering, ts)
 			delete(m.pending, ts)
@@ -189,73 +189,73 @@ func (m *model) remove(ts string) {
 		delete(m.answering, ts)
 		m.notice = false
 		if len(m.answering) == 0 {
-			m.restored()
+			m.requeueServed()
 		}
 	case m.pending[ts]:
 		delete(m.pending, ts)
 		switch {
 		case len(m.pending) == 0:
-			m.turn()
-		case m.ordered: // of the others, too
-			m.stage = mCompos
+			m.next()
+		case m.ordered: // the others are part of the order
+			m.stage = mComposing
 		case m.stage != mWaiting:
-			m.again()
+			m.quietTime()
 		}
 	}
 }
 
-// tick is given when something is due; late when MaxWait is over.
+// tick is called when something is due. late says that MaxWait is over.
 func (m *model) tick(late bool) {
 	switch m.stage {
 	case mWaiting:
-		m.stage, m.firm = mJudging, late
+		m.stage, m.capped = mJudging, late
 	case mDelaying:
-		m.stage = mCompos
+		m.stage = mComposing
 	}
 }
 
-// judged is given late when MaxWait is over.
+// judged ends a judgment. late says that MaxWait is over.
 func (m *model) judged(yes, gone, delayed, late bool) {
-	m.firm = m.firm || yes && late
+	m.capped = m.capped || yes && late
 	switch {
 	case gone:
-		m.gone(m.replyTo())
+		m.dropTrigger(m.replyTo())
 	case !yes:
-		m.turn()
+		m.next()
 	case delayed:
 		m.stage = mDelaying
 	default:
-		m.stage = mCompos
+		m.stage = mComposing
 	}
 }
 
 func (m *model) composed(r Result) {
 	switch {
 	case r == Done:
-		m.stage, m.trigger = mPosts, m.replyTo()
+		m.stage, m.trigger = mPosting, m.replyTo()
 	case r == Failed && len(m.answering) > 0 && !m.notice:
 		m.notice = true
 	case r == Gone:
-		m.gone(m.replyTo())
+		m.dropTrigger(m.replyTo())
 	case r == Outdated:
-		m.anew()
+		m.restart()
 	default:
-		m.turn()
+		m.next()
 	}
 }
 
 func (m *model) posted(r Result) {
 	switch r {
 	case Gone:
-		m.gone(m.trigger)
+		m.dropTrigger(m.trigger)
 	case Outdated:
 		if m.hushed[m.trigger] || m.known[Change{TS: m.trigger, Kind: Deleted}.ID()] {
-			m.gone(m.trigger)
+			m.dropTrigger(m.trigger)
 			return
 		}
-		m.anew()
+		m.restart()
 	default:
-		m.turn()
+		m.next()
 	}
 }
 
@@ -266,55 +266,55 @@ func (m *model) replyTo() string {
 	return m.pending.newest()
 }
 
-func (m *model) gone(ts string) {
+func (m *model) dropTrigger(ts string) {
 	for _, s := range []set{m.pending, m.answering, m.said, m.mentions} {
 		delete(s, ts)
 	}
-	m.anew()
+	m.restart()
 }
 
-func (m *model) anew() {
+func (m *model) restart() {
 	switch {
 	case len(m.answering) > 0:
-		m.stage, m.notice, m.firm = mCompos, false, false
+		m.stage, m.notice, m.capped = mComposing, false, false
 	case len(m.pending) == 0, len(m.mentions) > 0:
-		m.restored()
+		m.requeueServed()
 	case m.ordered:
-		m.stage = mCompos
+		m.stage = mComposing
 	default:
-		m.again()
+		m.quietTime()
 	}
 }
 
-func (m *model) waits() bool {
+func (m *model) answerable() bool {
 	return m.stage == mWaiting || m.stage == mJudging || m.stage == mDelaying
 }
 
 func (m *model) answerNow() {
-	if m.waits() {
-		m.stage, m.firm, m.ordered = mCompos, true, true
+	if m.answerable() {
+		m.stage, m.capped, m.ordered = mComposing, true, true
 	}
 }
 
 func (m *model) drop() {
-	if m.waits() || m.stage == mCompos {
-		m.turn()
+	if m.answerable() || m.stage == mComposing {
+		m.next()
 	}
 }
 
-// differs says where a state is not what the model wants, or "".
-func (m *model) differs(s *State) string {
+// diff describes the first difference between a state and the model, or "".
+func (m *model) diff(s *State) string {
 	stage := string(s.Phase)
 	if s.Phase == Replying {
-		stage = mCompos
+		stage = mComposing
 		if s.Posting {
-			stage = mPosts
+			stage = mPosting
 		}
 	} else if s.Posting {
 		return "posting while " + stage
 	}
 	if stage != m.stage {
-		return fmt.Sprintf("stands at %s, want %s", stage, m.stage)
+		return fmt.Sprintf("phase is %s, want %s", stage, m.stage)
 	}
 	said, mentions := set{}, set{}
 	for _, it := range s.Later {
@@ -328,8 +328,8 @@ func (m *model) differs(s *State) string {
 		name      string
 		got, want set
 	}{
-		{"pending", named(s.Pending), m.pending}, {"answering", named(s.Answering), m.answering}, {"served", named(s.Served), m.served},
-		{"remembered as said", said, m.said}, {"remembered as addressed", mentions, m.mentions},
+		{"pending", tsOf(s.Pending), m.pending}, {"answering", tsOf(s.Answering), m.answering}, {"served", tsOf(s.Served), m.served},
+		{"kept for later, plain", said, m.said}, {"kept for later, addressed", mentions, m.mentions},
 	} {
 		if !maps.Equal(l.got, l.want) {
 			return fmt.Sprintf("%s: %v, want %v", l.name, l.got.list(), l.want.list())
@@ -340,13 +340,13 @@ func (m *model) differs(s *State) string {
 		return fmt.Sprintf("notice is %v, want %v", s.Notice, m.notice)
 	case s.Ordered != m.ordered:
 		return fmt.Sprintf("ordered is %v, want %v", s.Ordered, m.ordered)
-	case (s.Phase == Judging || s.Phase == Replying) && len(m.answering) == 0 && s.Capped != m.firm:
-		return fmt.Sprintf("capped is %v, want %v", s.Capped, m.firm)
+	case (s.Phase == Judging || s.Phase == Replying) && len(m.answering) == 0 && s.Capped != m.capped:
+		return fmt.Sprintf("capped is %v, want %v", s.Capped, m.capped)
 	}
 	return ""
 }
 
-func named(items []Item) set {
+func tsOf(items []Item) set {
 	s := set{}
 	for _, it := range items {
 		s.add(it.TS)
@@ -354,5 +354,5 @@ func named(items []Item) set {
 	return s
 }
 
-// limit is when MaxWait is over.
-func limitOf(s *State) time.Time { return s.FirstAt.Add(seconds(s.Policy.MaxWait)) }
+// maxWaitOf is when MaxWait is over.
+func maxWaitOf(s *State) time.Time { return s.FirstAt.Add(seconds(s.Policy.MaxWait)) }

@@ -12,13 +12,13 @@ import (
 type Mode string
 
 const (
-	ModeJudge   Mode = "judge"   // answers when it is addressed or a judgment says so
-	ModeMention Mode = "mention" // answers when it is mentioned
-	ModeAll     Mode = "all"     // answers every message of a person
+	ModeJudge   Mode = "judge"   // answers when addressed, or when the judgment says yes
+	ModeMention Mode = "mention" // answers when mentioned
+	ModeAll     Mode = "all"     // answers every message by a person
 	ModeOff     Mode = "off"     // never answers
 )
 
-// Rule is the name of a reason to be silent that needs no model; it goes into the ledger.
+// Rule names a reason to be silent that needs no model. It is recorded in the ledger.
 type Rule string
 
 const (
@@ -36,6 +36,7 @@ const (
 	RuleUnknownOutcome Rule = "lapsed"
 )
 
+// reasons are recorded in the ledger with their rule.
 var reasons = map[Rule]string{
 	RuleModeOff:        "the channel's mode is off",
 	RuleModeMention:    "the channel's mode is mention, and nobody mentioned the bot",
@@ -50,22 +51,22 @@ var reasons = map[Rule]string{
 	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
 }
 
-// Rules are all there are.
+// Rules returns all rules in order.
 func Rules() []Rule { return slices.Sorted(maps.Keys(reasons)) }
 
-// Reason is the rule in words.
+// Reason explains the rule to people.
 func (r Rule) Reason() string { return reasons[r] }
 
-// botReplies is how often the bot answers bots before a person has spoken again.
-const botReplies = 3
+// maxBotReplies is how often the bot answers other bots until a person speaks again.
+const maxBotReplies = 3
 
-// Addresses reports whether a message is a person's word to the bot: a mention, and
-// whatever is said in a channel of mode all or in a direct message.
+// Addresses reports whether a message addresses the bot. Only people do: by a mention, and
+// by anything in a channel of mode all or in a direct message.
 func Addresses(m chat.Message, mention bool, mode Mode) bool {
 	return !m.ByBot() && (mention || mode == ModeAll || chat.Conversation{Channel: m.Channel}.Direct())
 }
 
-// Facts are what the rules look at.
+// Facts are the inputs of the rules.
 type Facts struct {
 	Now    time.Time
 	Mode   Mode
@@ -73,25 +74,25 @@ type Facts struct {
 	MaxAge time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
-	// Silenced is set where the channel was muted or snoozed while a judged reply waited in one
-	// of its threads, though it may speak again.
+	// Silenced is set where the channel was muted or snoozed while a judged reply was pending
+	// in one of its threads, even if that is over.
 	Silenced bool
-	// Quiet is set in the channel's quiet hours.
+	// Quiet is set during the channel's quiet hours.
 	Quiet bool
 	// OverBudget is set when the channel's budget of the day is used up.
 	OverBudget bool
-	// UnknownOutcome is set when nobody knows any more whether the message was answered.
+	// UnknownOutcome is set when the ledger no longer tells whether the message was answered.
 	UnknownOutcome bool
-	// Tail are the newest messages of the conversation, in order of time.
+	// Tail holds the newest messages of the conversation, in order of time.
 	Tail []chat.Message
-	// Trigger is the message in question; the zero Message where it is no longer there.
+	// Trigger is the message in question; the zero Message if it was deleted.
 	Trigger chat.Message
-	// Saw is what the author of the bot's newest message had read; the zero time
-	// where that is not known.
+	// Saw is the time of the newest message that the model had read when it wrote the bot's
+	// newest message; the zero time if unknown.
 	Saw time.Time
 }
 
-// AddressedRule is the rule that keeps even an addressed message without an answer.
+// AddressedRule is the rule that silences any reply, even to an addressed message.
 func (f Facts) AddressedRule() Rule {
 	switch {
 	case f.Mode == ModeOff:
@@ -104,8 +105,7 @@ func (f Facts) AddressedRule() Rule {
 	return NoRule
 }
 
-// UnsolicitedRule is the rule that keeps a reply that nobody asked for from being written,
-// though a judgment was for it.
+// UnsolicitedRule is the rule that silences a judged reply after a yes, before it is composed.
 func (f Facts) UnsolicitedRule() Rule {
 	switch r := f.AddressedRule(); {
 	case r != NoRule:
@@ -120,7 +120,7 @@ func (f Facts) UnsolicitedRule() Rule {
 	return NoRule
 }
 
-// JudgmentRule is the first rule that spares the judgment of a conversation.
+// JudgmentRule is the first rule that makes the judgment of a conversation unnecessary.
 func (f Facts) JudgmentRule() Rule {
 	if r := f.AddressedRule(); r != NoRule {
 		return r
@@ -133,29 +133,29 @@ func (f Facts) JudgmentRule() Rule {
 	switch {
 	case f.Mode == ModeMention:
 		return RuleModeMention
-	case newest.Own && !f.Trigger.Time().After(f.sawUntil(newest)):
+	case newest.Own && !f.Trigger.Time().After(f.readUntil(newest)):
 		return RuleSpokeLast
 	case f.MaxAge > 0 && f.Now.Sub(f.Trigger.Time()) > f.MaxAge:
 		return RuleTooOld
 	case opening != "" && opening != f.BotID:
 		return RuleAddressesOther
-	case f.repliesToBots() >= botReplies:
+	case f.repliesToBots() >= maxBotReplies:
 		return RuleBotBudget
 	}
 	return f.UnsolicitedRule()
 }
 
-// sawUntil is up to when the author of the bot's newest message had read: a
-// message that came while the reply was being written is not answered by it.
-func (f Facts) sawUntil(own chat.Message) time.Time {
+// readUntil is the time up to which the model had read when it wrote the bot's message: that
+// message does not answer what came while it was being written.
+func (f Facts) readUntil(own chat.Message) time.Time {
 	if f.Saw.IsZero() {
 		return own.Time()
 	}
 	return f.Saw
 }
 
-// repliesToBots counts the bot's own replies since a person spoke last. Several messages
-// on end are one: a long reply is posted in parts.
+// repliesToBots counts the bot's replies since a person last spoke. Consecutive messages
+// count as one: a long reply is posted in parts.
 func (f Facts) repliesToBots() int {
 	n := 0
 	for i := len(f.Tail) - 1; i >= 0; i-- {

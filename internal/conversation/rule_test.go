@@ -14,20 +14,20 @@ func TestRule(t *testing.T) {
 	bot := func(n int) chat.Message { return chat.Message{TS: ts(n), BotID: "B2"} }
 	tail := func(m ...chat.Message) []chat.Message { return m }
 	for _, tt := range []struct {
-		name    string
-		f       Facts // asked at second 1000, of the newest message unless it says otherwise
-		want    Rule
-		silence Rule
-		unasked Rule // silence, where it is not given
+		name        string
+		f           Facts // at second 1000; Trigger is the newest message unless given
+		want        Rule
+		addressed   Rule
+		unsolicited Rule // addressed unless given
 	}{
 		{name: "none", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "hello"))}},
-		{name: "off", f: Facts{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, silence: RuleModeOff},
-		{name: "off before muted", f: Facts{Mode: ModeOff, SilencedUntil: second(2000)}, want: RuleModeOff, silence: RuleModeOff},
-		{name: "muted", f: Facts{Mode: ModeAll, SilencedUntil: second(1001), Tail: tail(person(0, ""))}, want: RuleSilenced, silence: RuleSilenced},
+		{name: "off", f: Facts{Mode: ModeOff, Tail: tail(person(0, "hello"))}, want: RuleModeOff, addressed: RuleModeOff},
+		{name: "off before muted", f: Facts{Mode: ModeOff, SilencedUntil: second(2000)}, want: RuleModeOff, addressed: RuleModeOff},
+		{name: "muted", f: Facts{Mode: ModeAll, SilencedUntil: second(1001), Tail: tail(person(0, ""))}, want: RuleSilenced, addressed: RuleSilenced},
 		{name: "a snooze that is over", f: Facts{Mode: ModeJudge, SilencedUntil: second(1000), Tail: tail(person(0, ""))}},
 		{name: "mention", f: Facts{Mode: ModeMention, Tail: tail(person(0, "hello"))}, want: RuleModeMention},
 		{name: "nothing left", f: Facts{Mode: ModeJudge}, want: RuleNothingLeft},
-		{name: "something left, but not what it is about", f: Facts{Mode: ModeJudge, MaxAge: time.Hour, Tail: tail(person(0, "hello"))}, want: RuleNothingLeft},
+		{name: "others left, but not the trigger", f: Facts{Mode: ModeJudge, MaxAge: time.Hour, Tail: tail(person(0, "hello"))}, want: RuleNothingLeft},
 		{name: "the bot spoke last", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1)), Trigger: person(0, "")}, want: RuleSpokeLast},
 		{
 			name: "the bot spoke last, having read the trigger",
@@ -47,23 +47,23 @@ func TestRule(t *testing.T) {
 		{name: "no limit of age", f: Facts{Mode: ModeJudge, Tail: tail(person(-1_000_000, ""))}},
 		{name: "addresses somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther},
 		{name: "addresses the bot", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
-		{name: "speaks of somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
+		{name: "mentions somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},
 		{name: "among bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
 		{name: "among bots, after a person", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), bot(2), own(3), bot(4), own(5), bot(6))}, want: RuleBotBudget},
-		{name: "among bots, and a person comes", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6), person(7, ""))}},
+		{name: "among bots, until a person speaks", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), bot(4), own(5), bot(6), person(7, ""))}},
 		{name: "among bots, a few times", f: Facts{Mode: ModeJudge, Tail: tail(own(3), bot(4), own(5), bot(6))}},
-		{name: "a long answer is one", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
+		{name: "a long answer counts once", f: Facts{Mode: ModeJudge, Tail: tail(person(0, ""), own(1), own(2), own(3), bot(4))}},
 		{name: "a person joined the bots", f: Facts{Mode: ModeJudge, Tail: tail(own(1), bot(2), own(3), person(4, ""), own(5), bot(6))}},
-		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
-		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, silence: RuleSilenced, unasked: RuleSilenced},
-		{name: "was muted while it waited", f: Facts{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unasked: RuleSilenced},
-		{name: "another reason in quiet hours", f: Facts{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unasked: RuleQuietHours},
-		{name: "over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unasked: RuleOverBudget},
-		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unasked: RuleQuietHours},
-		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, silence: RuleModeOff, unasked: RuleModeOff},
-		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unasked: RuleOverBudget},
-		{name: "lapsed", f: Facts{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, silence: RuleUnknownOutcome},
-		{name: "bots without this one", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
+		{name: "quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
+		{name: "muted in quiet hours", f: Facts{Mode: ModeAll, Quiet: true, SilencedUntil: second(1001)}, want: RuleSilenced, addressed: RuleSilenced, unsolicited: RuleSilenced},
+		{name: "was muted while it waited", f: Facts{Mode: ModeJudge, Silenced: true, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleSilenced, unsolicited: RuleSilenced},
+		{name: "another reason in quiet hours", f: Facts{Mode: ModeMention, Quiet: true, Tail: tail(person(0, "hello"))}, want: RuleModeMention, unsolicited: RuleQuietHours},
+		{name: "over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleOverBudget, unsolicited: RuleOverBudget},
+		{name: "over budget in quiet hours", f: Facts{Mode: ModeJudge, Quiet: true, OverBudget: true, Tail: tail(person(0, "hello"))}, want: RuleQuietHours, unsolicited: RuleQuietHours},
+		{name: "over budget, and off", f: Facts{Mode: ModeOff, OverBudget: true}, want: RuleModeOff, addressed: RuleModeOff, unsolicited: RuleModeOff},
+		{name: "another reason over budget", f: Facts{Mode: ModeJudge, OverBudget: true, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther, unsolicited: RuleOverBudget},
+		{name: "unknown outcome", f: Facts{Mode: ModeAll, UnknownOutcome: true, Tail: tail(person(0, "hello"))}, want: RuleUnknownOutcome, addressed: RuleUnknownOutcome},
+		{name: "other bots only", f: Facts{Mode: ModeJudge, Tail: tail(bot(1), bot(2), bot(3), bot(4))}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,16 +72,16 @@ func TestRule(t *testing.T) {
 				tt.f.Trigger = tt.f.Tail[n-1]
 			}
 			if got := tt.f.JudgmentRule(); got != tt.want {
-				t.Errorf("Rule = %q, want %q", got, tt.want)
+				t.Errorf("JudgmentRule = %q, want %q", got, tt.want)
 			}
-			if got := tt.f.AddressedRule(); got != tt.silence {
-				t.Errorf("Silence = %q, want %q", got, tt.silence)
+			if got := tt.f.AddressedRule(); got != tt.addressed {
+				t.Errorf("AddressedRule = %q, want %q", got, tt.addressed)
 			}
-			if tt.unasked == NoRule {
-				tt.unasked = tt.silence
+			if tt.unsolicited == NoRule {
+				tt.unsolicited = tt.addressed
 			}
-			if got := tt.f.UnsolicitedRule(); got != tt.unasked {
-				t.Errorf("Unasked = %q, want %q", got, tt.unasked)
+			if got := tt.f.UnsolicitedRule(); got != tt.unsolicited {
+				t.Errorf("UnsolicitedRule = %q, want %q", got, tt.unsolicited)
 			}
 			if (tt.want != NoRule) != (tt.want.Reason() != "") {
 				t.Errorf("%q has the reason %q", tt.want, tt.want.Reason())
@@ -106,7 +106,7 @@ func TestAddresses(t *testing.T) {
 		{"mode all", person, false, ModeAll, true},
 		{"a direct message", direct, false, ModeJudge, true},
 		{"another bot's mention", app, true, ModeAll, false},
-		{"the bot's own word", own, true, ModeAll, false},
+		{"the bot's own message", own, true, ModeAll, false},
 	} {
 		if got := Addresses(c.message, c.mention, c.mode); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
@@ -114,7 +114,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestASignalBeginsAPhase(t *testing.T) {
+func TestInitialPhase(t *testing.T) {
 	t.Parallel()
 	top := chat.Conversation{Team: "T1", Channel: "C1"}
 	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000001"}

@@ -11,7 +11,7 @@ import (
 	"myao/internal/chat"
 )
 
-// start is second 0 of every script; a message is named by the second in its ts.
+// start is second 0 of every script. A message is named by the second of its ts.
 var start = time.Unix(1_700_000_000, 0).UTC()
 
 var (
@@ -27,18 +27,17 @@ func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) 
 
 func ts(n int) string { return chat.TS(second(n)) }
 
-// step is one event at a second, the effects it must have, and where the
-// conversation must stand afterwards.
+// step is one event, the effects that it must have, and the phase that must follow.
 type step struct {
-	at     int
-	event  Event
-	want   string   // effects, separated by "; "
-	stands string   // phase, with the second of the next Tick where one is wanted
-	holds  []string // checked where given: what is kept
+	at    int
+	event Event
+	want  string   // effects, separated by "; "
+	phase string   // with the second of the next Tick, if one is due
+	items []string // the messages in the state; checked if given
 }
 
-func at(n int, event Event, want, stands string, holds ...string) step {
-	return step{n, event, want, stands, holds}
+func at(n int, event Event, want, phase string, items ...string) step {
+	return step{n, event, want, phase, items}
 }
 
 // script is one case: the steps of one conversation.
@@ -56,33 +55,33 @@ func play(t *testing.T, sc script) *State {
 	s := New(sc.in)
 	s.Policy = steady
 	for i, st := range sc.steps {
-		twin := carried(t, s)
+		twin := throughJSON(t, s)
 		got := show(s.Apply(st.event, second(st.at)))
 		step := fmt.Sprintf("step %d, at %d, %T%+v", i, st.at, st.event, st.event)
 		if got != st.want {
 			t.Fatalf("%s\n got effects %q\nwant effects %q", step, got, st.want)
 		}
-		if stands := s.stands(); stands != st.stands {
-			t.Fatalf("%s\n got %q\nwant %q", step, stands, st.stands)
+		if phase := s.phaseUntil(); phase != st.phase {
+			t.Fatalf("%s\n got %q\nwant %q", step, phase, st.phase)
 		}
-		if waits := s.Phase == Waiting || s.Phase == Delaying; s.DueAt.IsZero() == waits {
+		if timed := s.Phase == Waiting || s.Phase == Delaying; s.DueAt.IsZero() == timed {
 			t.Fatalf("%s\n %s, and due at %v", step, s.Phase, s.DueAt)
 		}
-		if len(st.holds) > 0 && s.holds() != st.holds[0] {
-			t.Fatalf("%s\n got %q\nwant %q", step, s.holds(), st.holds[0])
+		if len(st.items) > 0 && s.items() != st.items[0] {
+			t.Fatalf("%s\n got %q\nwant %q", step, s.items(), st.items[0])
 		}
 		if again := show(twin.Apply(st.event, second(st.at))); again != got {
 			t.Fatalf("%s: effects %q after a JSON round trip, %q before", step, again, got)
 		}
-		if !reflect.DeepEqual(carried(t, twin), carried(t, s)) {
+		if !reflect.DeepEqual(throughJSON(t, twin), throughJSON(t, s)) {
 			t.Fatalf("%s: a state that went through JSON evolved differently", step)
 		}
 	}
 	return s
 }
 
-// carried is the state as it arrives in the run after continue-as-new.
-func carried(t *testing.T, s *State) *State {
+// throughJSON is the state as the next run gets it from continue-as-new.
+func throughJSON(t *testing.T, s *State) *State {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -95,15 +94,16 @@ func carried(t *testing.T, s *State) *State {
 	return &c
 }
 
-// stands is the phase and, but for an idle conversation, the second of Wake.
-func (s *State) stands() string {
+// phaseUntil is the phase and, unless it is idle, the second of NextTick.
+func (s *State) phaseUntil() string {
 	if s.Phase == Idle || s.NextTick().IsZero() {
 		return string(s.Phase)
 	}
 	return fmt.Sprintf("%s until %d", s.Phase, s.NextTick().Sub(start)/time.Second)
 }
 
-func (s *State) holds() string {
+// items names the messages in the state.
+func (s *State) items() string {
 	var parts []string
 	for _, l := range []struct {
 		name  string

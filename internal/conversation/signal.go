@@ -6,40 +6,39 @@ import (
 	"myao/internal/chat"
 )
 
-// What the starter and the workflow call each other by. The names stand in every
-// history: they are never changed.
+// The names that the starter and the workflow share. They are recorded in every history, and
+// never change.
 const (
 	WorkflowType = "Conversation"
 	TaskQueue    = "myao"
-	// ModelTaskQueue is where activities wait that ask a model: it has a rate of its
-	// own, and nothing else waits behind it.
+	// ModelTaskQueue is for activities that call a model. It has a rate limit of its own,
+	// and nothing else waits behind it.
 	ModelTaskQueue = "myao-model"
 	// SignalName is the signal that carries a Signal.
 	SignalName = "changes"
-	// QueryName is the query that answers with the State.
+	// QueryName is the query that returns the State.
 	QueryName = "state"
-	// Updates, all of them an operator's; each takes an Order.
+	// The updates are an operator's orders; each takes an Order.
 	UpdateAnswerNow = "answer-now"
 	UpdateDrop      = "drop"
 	UpdateSnooze    = "snooze"
 	UpdateMute      = "mute"
 	UpdateUnmute    = "unmute"
-	// Refused is the type of the error of an order that makes no sense as things stand.
+	// Refused is the error type of an order that does not apply to the present state.
 	Refused = "refused"
 )
 
-// Search attributes of a conversation, all of them keywords.
+// The search attributes of a conversation, all of them keywords.
 const (
 	AttributeTeam    = "MyaoTeam"
 	AttributeChannel = "MyaoChannel"
 	AttributePhase   = "MyaoPhase"
 )
 
-// Attributes are the names of all of them.
+// Attributes are the names of all search attributes.
 var Attributes = []string{AttributeTeam, AttributeChannel, AttributePhase}
 
-// Signal tells a conversation what happened in it, and by which timing it goes
-// from now on.
+// Signal carries changes to a conversation, and the policy that applies from now on.
 type Signal struct {
 	Policy  Policy   `json:"policy"`
 	Changes []Change `json:"changes"`
@@ -50,20 +49,20 @@ type Input struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// Attributes is set when the server knows the search attributes.
 	Attributes bool `json:"attributes,omitempty"`
-	// Phase is what the search attribute says when the run starts; empty: idle.
+	// Phase is the search attribute's value when the run starts; empty: idle.
 	Phase Phase `json:"phase,omitempty"`
-	// LastingPhases is set when the search attribute need tell only of phases that last:
-	// while a judgment or a reply is made, it goes on to say what that was waited for.
+	// LastingPhases is set when the search attribute shows lasting phases only: during a
+	// judgment or a reply it keeps its value, to save the upserts.
 	LastingPhases bool `json:"lasting_phases,omitempty"`
-	// PostsAtOnce is set when a reply is first tried to be posted within the workflow task in
-	// which that is due, and by an activity in a queue only if that comes to nothing.
+	// PostsAtOnce is set when a reply is first posted by a local activity, within the
+	// workflow task that scheduled it, and by an activity on a queue only if that fails.
 	PostsAtOnce bool `json:"posts_at_once,omitempty"`
-	// State is what a run that continued as new had come to.
+	// State is where the previous run left off, when this one continues it as new.
 	State *State `json:"state,omitempty"`
 }
 
-// InitialPhase is the phase in which a conversation most likely is once it has heard the
-// signal, if it was idle: a run that is started in it has no need to say so.
+// InitialPhase predicts the phase of an idle conversation after the signal. A run that
+// starts with it as its search attribute need not upsert that.
 func (s Signal) InitialPhase(c chat.Conversation) Phase {
 	phase := Idle
 	for _, change := range s.Changes {
@@ -77,16 +76,16 @@ func (s Signal) InitialPhase(c chat.Conversation) Phase {
 	return phase
 }
 
-// MuteDuration is how long a conversation is silenced when no end is named: a century.
+// MuteDuration is how long a mute silences a conversation, which has no end: a century.
 const MuteDuration = 100 * 365 * 24 * time.Hour
 
-// MaxSnooze is how long a snooze may last: what is longer is a mute.
+// MaxSnooze is the longest snooze.
 const MaxSnooze = 366 * 24 * time.Hour
 
 // Order is what an operator asks for.
 type Order struct {
-	// By is who asks: a user id or a name.
+	// By is the operator: a user id or a name.
 	By string `json:"by"`
-	// Seconds is how long to snooze.
+	// Seconds is the length of a snooze.
 	Seconds int `json:"seconds,omitempty"`
 }

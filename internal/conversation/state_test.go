@@ -47,34 +47,34 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-func TestClosing(t *testing.T) {
+func TestShouldClose(t *testing.T) {
 	t.Parallel()
 	s := New(inThread)
 	if !s.ShouldClose(start) {
-		t.Error("a conversation of which nothing was heard must close at once")
+		t.Error("a conversation without any change must close at once")
 	}
 	s.Policy = steady
 	if !s.ShouldClose(start) {
-		t.Error("a conversation of which nothing of consequence was heard must close at once")
+		t.Error("a conversation without any message must close at once")
 	}
 	s.Apply(said(10), second(10))
 	for _, st := range []step{
 		at(310, Tick{}, "", ""), at(320, yes(1, 60), "", ""), at(380, Tick{}, "", ""), at(390, composed(1, Done), "", ""),
 	} {
 		if s.ShouldClose(second(1_000_000)) {
-			t.Fatalf("closing while %s", s.Phase)
+			t.Fatalf("should close while %s", s.Phase)
 		}
 		s.Apply(st.event, second(st.at))
 	}
 	if s.ShouldClose(second(1_000_000)) {
-		t.Fatalf("closing while %s", s.Phase)
+		t.Fatalf("should close while %s", s.Phase)
 	}
 	s.Apply(posted(1, Done), second(400))
 	if s.ShouldClose(second(400+86399)) || !s.ShouldClose(second(400+86400)) {
 		t.Error("IdleClose must count from the end of the reply")
 	}
 	if got := s.NextTick(); !got.Equal(second(400 + 86400)) {
-		t.Errorf("Wake = %v, want the time to close", got)
+		t.Errorf("NextTick = %v, want the time to close", got)
 	}
 	s.Apply(Tick{}, second(400+86400))
 	if s.Phase != Idle {
@@ -82,12 +82,18 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-func TestWaits(t *testing.T) {
+func TestAnswerableAndDroppable(t *testing.T) {
 	t.Parallel()
 	for phase, want := range map[Phase]bool{Idle: false, Waiting: true, Judging: true, Delaying: true, Replying: false} {
 		if got := (&State{Phase: phase}).Answerable(); got != want {
-			t.Errorf("%s: Waits = %v, want %v", phase, got, want)
+			t.Errorf("%s: Answerable = %v, want %v", phase, got, want)
 		}
+		if got := (&State{Phase: phase}).Droppable(); got != (want || phase == Replying) {
+			t.Errorf("%s: Droppable = %v", phase, got)
+		}
+	}
+	if (&State{Phase: Replying, Posting: true}).Droppable() {
+		t.Error("a post is droppable")
 	}
 }
 
@@ -133,7 +139,7 @@ func TestStateThroughJSON(t *testing.T) {
 			t.Fatalf("the test leaves %s empty", reflect.TypeFor[State]().Field(i).Name)
 		}
 	}
-	if got := carried(t, &full); !reflect.DeepEqual(*got, full) {
+	if got := throughJSON(t, &full); !reflect.DeepEqual(*got, full) {
 		t.Errorf("got %+v\nwant %+v", *got, full)
 	}
 	b, err := json.Marshal(New(topLevel))
@@ -161,13 +167,13 @@ func TestPut(t *testing.T) {
 	if want := []Item{{TS: ts(1), Revision: "b", Addressed: true, FollowUp: true}}; !slices.Equal(items, want) {
 		t.Errorf("got %v, want %v", items, want)
 	}
-	// Tens of thousands of seconds: the order is that of time, not of letters.
+	// The order is by time, not by text.
 	items = put(put(nil, Item{TS: "999.000000"}), Item{TS: "1000.000000"})
 	if newest(items).TS != "1000.000000" {
 		t.Errorf("newest of %v is %v", items, newest(items))
 	}
 	if got := newest(nil); got != (Item{}) {
-		t.Errorf("newest of nothing is %v", got)
+		t.Errorf("newest of no items is %v", got)
 	}
 }
 
@@ -184,7 +190,7 @@ func TestChangeID(t *testing.T) {
 		ids[c.ID()] = true
 	}
 	if (Change{TS: "1.0", Kind: Said, FollowUp: true}).ID() != (Change{TS: "1.0", Kind: Said}).ID() {
-		t.Error("a change that is sent again keeps its id, whatever has become of FollowUp")
+		t.Error("the id must not depend on FollowUp: a resent change keeps its id")
 	}
 }
 

@@ -7,11 +7,11 @@ func TestHushed(t *testing.T) {
 		{name: "unknown", steps: []step{
 			at(0, hushed(0), "", "idle"),
 		}},
-		{name: "heard of before the message", steps: []step{
+		{name: "arrives before the message", steps: []step{
 			at(0, hushed(0), "", "idle"),
 			at(1, said(0), "", "idle", ""),
 		}},
-		{name: "said and hushed at once", steps: []step{
+		{name: "sent and hushed in one signal", steps: []step{
 			at(0, together(said(0), hushed(0), said(1)), "", "waiting until 300", "pending 1"),
 		}},
 		{name: "waiting, nothing left", steps: []step{
@@ -42,7 +42,7 @@ func TestHushed(t *testing.T) {
 			at(310, hushed(0), "settle#1 dropped by slack:U1", "idle", ""),
 			at(422, Tick{}, "", "idle"),
 		}},
-		{name: "composing what an operator wanted at once, others left", steps: []step{
+		{name: "composing an ordered reply, others left", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(10, AnswerNow{By: "alice"}, "compose#1 1", "replying"),
 			at(11, hushed(0), "cancel; settle#1 dropped by slack:U1; compose#2 1", "replying", "pending 1"),
@@ -55,12 +55,12 @@ func TestHushed(t *testing.T) {
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, hushed(1), "cancel; settle#1 dropped by slack:U1; compose#2 0!", "replying", "answering 0!"),
 		}},
-		{name: "remembered", steps: []step{
+		{name: "kept for later", steps: []step{
 			at(0, mention(0), "compose#1 0!", "replying"),
 			at(1, said(1), "", "replying", "answering 0!, later 1"),
 			at(2, hushed(1), "", "replying", "answering 0!"),
 		}},
-		{name: "posting: not called back, and an edit brings it back no more", steps: []step{
+		{name: "posting: not withdrawn, and an edit does not make it pending again", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(302, yes(1, noDelay), "compose#1 0", "replying"),
@@ -69,32 +69,32 @@ func TestHushed(t *testing.T) {
 			at(305, edited(0, "305"), "", "replying", "pending 0"),
 			at(306, posted(1, Done), "", "idle", ""),
 		}},
-		{name: "posting an answer to several: only the reply to this one is posted", steps: []step{
+		{name: "posting an answer to several: the post continues", steps: []step{
 			at(0, together(mention(0), mention(1)), "compose#1 1!", "replying"),
 			at(1, composed(1, Done), "post#1 1!", "replying"),
 			at(2, hushed(0), "", "replying", "answering 1!"),
 		}},
-		{name: "edited later: it stays so", steps: []step{
+		{name: "edited later: it stays hushed", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
 			at(10, hushed(0), "", "waiting until 300", "pending 1"),
 			at(20, edited(0, "20"), "", "waiting until 300", "pending 1"),
 		}},
-		{name: "hushed and edited at once: it stays so", steps: []step{
+		{name: "hushed and edited in one signal: it stays hushed", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, together(hushed(0), edited(0, "10")), "", "idle", ""),
 		}},
-		{name: "edited to a mention: that is answered", steps: []step{
+		{name: "edited to a mention: it is answered", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, hushed(0), "", "idle"),
 			at(20, mentioning(0, "20"), "compose#1 0r20!", "replying"),
 			at(21, edited(0, "21"), "", "replying", "answering 0r20!, later 0r21"),
 		}},
-		{name: "hushed and edited to a mention at once: that is answered", steps: []step{
+		{name: "hushed and edited to a mention in one signal: it is answered", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, together(hushed(0), mentioning(0, "301")), "cancel; settle#1 dropped by slack:U1; compose#2 0r301!", "replying"),
 		}},
-		{name: "edited to a mention and hushed at once", steps: []step{
+		{name: "edited to a mention and hushed in one signal", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, together(mentioning(0, "10"), hushed(0)), "", "idle", ""),
 		}},
@@ -110,45 +110,45 @@ func TestHushed(t *testing.T) {
 	})
 }
 
-// wanted is a message that somebody has told the bot to answer now.
-func wanted(n int) Changes {
+// requested is a message that a person asked the bot to answer.
+func requested(n int) Changes {
 	return Changes{{TS: ts(n), Kind: Addressed, By: "slack:U1"}}
 }
 
-// A message that somebody wants answered now is as one that an edit has given a mention.
-func TestWantedNow(t *testing.T) {
+// A message that a person asks the bot to answer is handled like an edit that adds a mention.
+func TestRequested(t *testing.T) {
 	run(t, []script{
 		{name: "waiting in a thread", steps: []step{
 			at(0, together(said(0), said(1)), "", "waiting until 300"),
-			at(10, wanted(0), "compose#1 0!", "replying", "answering 0!, later 1"),
+			at(10, requested(0), "compose#1 0!", "replying", "answering 0!, later 1"),
 		}},
-		{name: "held back in a thread", steps: []step{
+		{name: "delayed in a thread", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(302, yes(1, 120), "", "delaying until 422"),
-			at(310, wanted(0), "settle#1 withdrawn by 0; compose#2 0!", "replying", "answering 0!"),
+			at(310, requested(0), "settle#1 withdrawn by 0; compose#2 0!", "replying", "answering 0!"),
 		}},
-		{name: "waiting at the top level: it is answered in a thread, what was said since waits", in: topLevel, steps: []step{
+		{name: "waiting at the top level: it is answered in a thread, later messages wait", in: topLevel, steps: []step{
 			at(0, together(said(0), said(1), said(2)), "", "waiting until 300"),
-			at(10, wanted(1), "", "waiting until 310", "pending 2"),
+			at(10, requested(1), "", "waiting until 310", "pending 2"),
 		}},
-		{name: "held back at the top level", in: topLevel, steps: []step{
+		{name: "delayed at the top level", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(302, yes(1, 120), "", "delaying until 422"),
-			at(310, wanted(0), "settle#1 withdrawn by 0", "idle", ""),
+			at(310, requested(0), "settle#1 withdrawn by 0", "idle", ""),
 			at(422, Tick{}, "", "idle"),
 		}},
 		{name: "judged long ago", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, no(1), "", "idle"),
-			at(400, wanted(0), "compose#2 0!", "replying", "answering 0!"),
+			at(400, requested(0), "compose#2 0!", "replying", "answering 0!"),
 		}},
 		{name: "hushed before", steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, hushed(0), "", "idle"),
-			at(20, wanted(0), "compose#1 0!", "replying", "answering 0!"),
+			at(20, requested(0), "compose#1 0!", "replying", "answering 0!"),
 		}},
 	})
 }

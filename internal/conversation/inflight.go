@@ -1,7 +1,7 @@
 package conversation
 
-// InFlight is the effect whose end the state waits for, if it waits for any: what a
-// run has to begin that takes the conversation over before another began it.
+// InFlight is the effect whose result the state waits for, if any. A run that continues
+// another one must execute it: the previous run left it.
 func (s *State) InFlight() []Effect {
 	switch {
 	case s.Phase == Judging:
