@@ -6,41 +6,40 @@ import (
 )
 
 const (
-	// muchLeft is of how many changes a backlog is told, and fewLeft how many may be on
-	// their way when it is over.
-	muchLeft, fewLeft = 100, 10
-	// tellEvery is the time between two words about it.
-	tellEvery = 10 * time.Second
+	// A backlog is reported from backlogStart pending changes on, until no more than
+	// backlogEnd are left.
+	backlogStart, backlogEnd = 100, 10
+	// reportInterval is the time between two log lines about a backlog.
+	reportInterval = 10 * time.Second
 )
 
-// telling is what the sweep has told of a backlog. Only the sweep uses it.
-type telling struct {
-	// is there a backlog that was told of?
-	told bool
-	// at is when it was told of last, and looked when it was measured.
-	at, looked time.Time
+// backlogReport is what the log says of the backlog. Only the sweep uses it.
+type backlogReport struct {
+	open     bool // a backlog was reported, and not yet its end
+	reported time.Time
+	measured time.Time
 }
 
-// tellBacklog says how large the backlog is when it is large, how much is left as it is
-// worked off, and when it is gone. left is whether the sweep found any.
-func (r *Relay) tellBacklog(ctx context.Context, left bool) {
+// reportBacklog logs the size of a large backlog, its progress, and its end. found says that
+// the sweep has found any.
+func (r *Relay) reportBacklog(ctx context.Context, found bool) {
 	now := r.clock()
-	t := &r.telling
-	if !left && !t.told || now.Sub(t.looked) < sweepEvery || left && t.told && now.Sub(t.at) < tellEvery {
+	b := &r.report
+	if !found && !b.open || now.Sub(b.measured) < sweepInterval || found && b.open && now.Sub(b.reported) < reportInterval {
 		return
 	}
-	t.looked = now
-	ctx, cancel := context.WithTimeout(ctx, turnFor)
+	b.measured = now
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	changes, oldest, err := r.store.BacklogSize(ctx)
 	switch {
 	case err != nil:
-		r.tell(ctx, "backlog not measured", err)
-	case t.told && changes <= fewLeft:
-		t.told = false
+		r.warn(ctx, "backlog not measured", err)
+	case b.open && changes <= backlogEnd:
+		b.open = false
 		r.logger.Info("backlog relayed", "changes", changes)
-	case t.told && now.Sub(t.at) >= tellEvery, !t.told && changes > muchLeft:
-		t.told, t.at = true, now
+	case b.open && now.Sub(b.reported) >= reportInterval, !b.open && changes > backlogStart:
+		b.open, b.reported = true, now
 		r.logger.Info("backlog to be relayed", "changes", changes, "oldest", now.Sub(oldest).Round(time.Second).String())
 	}
 }

@@ -16,17 +16,17 @@ type Metrics struct {
 	failed  prometheus.Counter
 }
 
-// NewMetrics registers the relay's metrics, the backlog among them.
+// NewMetrics registers the metrics of the relay and of the backlog.
 func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time) *Metrics {
 	m := &Metrics{
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_changes_relayed_total", Help: "Changes of messages that a signal has taken to their conversation.",
+			Name: "myao_changes_relayed_total", Help: "Changes of messages that a signal has carried to their conversation.",
 		}),
 		signals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_signals_total", Help: "Signals that Temporal has taken; each carries the changes that waited for one conversation.",
+			Name: "myao_signals_total", Help: "Signals that Temporal has accepted; each carries the pending changes of one conversation.",
 		}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not take; their changes wait.",
+			Name: "myao_relay_failures_total", Help: "Signals that Temporal did not accept; their changes stay pending.",
 		}),
 	}
 	r.MustRegister(m.relayed, m.signals, m.failed, backlog{s, clock})
@@ -35,25 +35,24 @@ func NewMetrics(r prometheus.Registerer, s *store.Store, clock func() time.Time)
 
 var (
 	backlogChanges = prometheus.NewDesc("myao_backlog_changes",
-		"Changes that wait to be relayed; -1 when the database does not say.", nil, nil)
+		"Changes that wait to be relayed; -1 when the database does not answer.", nil, nil)
 	backlogAge = prometheus.NewDesc("myao_backlog_age_seconds",
-		"Age of the oldest change that waits to be relayed; -1 when the database does not say.", nil, nil)
+		"Age of the oldest change that waits to be relayed; -1 when the database does not answer.", nil, nil)
 )
 
-// backlog looks at the backlog once for both of its gauges, since a long one takes a
-// while to count.
+// backlog collects both gauges from one query: counting a long backlog takes a while.
 type backlog struct {
 	store *store.Store
 	clock func() time.Time
 }
 
-// Describe tells of the gauges.
+// Describe implements prometheus.Collector.
 func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	to <- backlogChanges
 	to <- backlogAge
 }
 
-// Collect asks the database.
+// Collect implements prometheus.Collector.
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -10,363 +10,362 @@ import (
 )
 
 const (
-	// handsPerChannel is how many conversations of one Slack channel are relayed side
-	// by side: fewer than there are workers, so that no channel keeps them all.
-	handsPerChannel = 3
-	// linePerChannel is how many conversations of one channel stand in line at most;
-	// more than a sweep brings, so that the sweep of a single channel gets on.
-	linePerChannel = sweepAtOnce + 56
-	// queueAtMost bounds the lines of all channels together.
-	queueAtMost = 8192
-	// Of one channel turnsAtOnce conversations go without a pause, and then one every
-	// turnEvery. Slack takes one reply a second for a channel: so nobody is answered
-	// later for it, and what a storm has the server and the workers do is spread over time.
-	turnEvery   = 200 * time.Millisecond
-	turnsAtOnce = 10
-	// A conversation that comes again within recently rests first for againAfter since it
-	// was in hand, so that what is said in quick succession goes in one signal.
-	recently   = 5 * time.Second
-	againAfter = 100 * time.Millisecond
+	// channelConcurrency is how many conversations of one Slack channel are relayed at the
+	// same time. There are more workers than that, so one channel cannot occupy them all.
+	channelConcurrency = 3
+	// channelLimit is how many conversations of one channel may be pending. It exceeds
+	// sweepLimit, so that sweeping a single channel makes progress.
+	channelLimit = sweepLimit + 56
+	// queueLimit is how many conversations of all channels together may be pending.
+	queueLimit = 8192
+	// A channel may start channelBurst relays without a pause, and then one every
+	// channelInterval. Slack takes one reply a second per channel, so this delays no
+	// answer. It spreads the load of a storm on the server and the workers over time.
+	channelInterval = 200 * time.Millisecond
+	channelBurst    = 10
+	// A conversation that gets new changes within repeatWindow of its last relay waits until
+	// repeatDelay has passed since then. Messages in quick succession so share one signal.
+	repeatWindow = 5 * time.Second
+	repeatDelay  = 100 * time.Millisecond
 )
 
-// pace is how closely conversations follow each other in which nobody waits for an
-// answer: the machine, which may be the workers' and the server's, too, has time for the
-// door and for those that are awaited, and the longer they wait, the more each signal
-// carries. The bot would only let them talk on.
+// pace spaces out conversations nobody waits for, leaving capacity for the door and for
+// mentions: the workers and the server may run on the same machine. Waiting costs little:
+// the longer a conversation waits, the more changes its signal carries, and its workflow
+// would only let people go on talking.
 type pace struct {
-	// turns is how many turns' time two are apart: but no longer than farthest, if the
-	// server is slow or away, and so that hardly any waits for longer than within.
-	turns            time.Duration
-	farthest, within time.Duration
+	// factor is the gap between two conversations, in average relay times.
+	factor time.Duration
+	// maxGap bounds the gap when the server is slow or away. maxWait shortens it when many
+	// conversations are pending, so that hardly any waits longer.
+	maxGap, maxWait time.Duration
 }
 
 var (
-	// everybody is the pace of all together, those that speak for the first time among them.
-	everybody = pace{turns: 2, farthest: 50 * time.Millisecond, within: 15 * time.Second}
-	// again is that of those that come again, and slower, so that they leave turns to the
-	// others. Their workflows know already that people talk, and wait for them to have finished.
-	again = pace{turns: 4, farthest: 100 * time.Millisecond, within: 20 * time.Second}
+	// normalPace applies to every conversation that nobody waits for.
+	normalPace = pace{factor: 2, maxGap: 50 * time.Millisecond, maxWait: 15 * time.Second}
+	// repeatPace applies to repeated conversations first. It is slower, so that new ones are
+	// not held up: the workflows of repeated ones know that people talk, and wait for quiet.
+	repeatPace = pace{factor: 4, maxGap: 100 * time.Millisecond, maxWait: 20 * time.Second}
 )
 
-// distance is how long after one the next of those that wait has its turn.
-func (p pace) distance(took time.Duration, waiting int) time.Duration {
-	return min(p.turns*took, p.within/time.Duration(max(1, waiting)), p.farthest)
+// gap is the time between one conversation and the next of those pending.
+func (p pace) gap(relayTime time.Duration, pending int) time.Duration {
+	return min(p.factor*relayTime, p.maxWait/time.Duration(max(1, pending)), p.maxGap)
 }
 
-// queue keeps the conversations that have something new until a worker takes them.
-// Those of one Slack channel stand in line, and the channels take turns: a storm in
-// one channel costs a word in another no more than the turns that are under way. Those
-// in which somebody waits for an answer go first; the others keep a distance. A
-// conversation stands in line once, and is in one hand at a time.
+// queue schedules the conversations that have new changes. Each Slack channel has a queue of
+// its own, and the channels are served round-robin: a storm in one channel delays a message
+// in another only by the relays in flight. Conversations in which somebody waits for an
+// answer go first; the others are paced. A conversation is queued once, and relayed by one
+// worker at a time.
 type queue struct {
 	clock func() time.Time
-	// after calls something at a later time; it is time.AfterFunc but for tests.
-	after func(time.Duration, func())
+	// afterFunc is time.AfterFunc, except in tests.
+	afterFunc func(time.Duration, func())
 
-	mu       sync.Mutex
-	takeable sync.Cond // that there is a line to take from
-	lines    map[place]*line
-	turns    []*line // those with somebody waiting and a hand free, in order of their turns
-	known    map[chat.Conversation]standing
-	waiting  int
-	apart    bool          // everybody keeps the distance to the one before
-	again    []resting     // those that have come again, and rested
-	spacing  bool          // they keep theirs
-	took     time.Duration // about how long a conversation is in hand
+	mu        sync.Mutex
+	wake      sync.Cond // a conversation may be ready to be taken
+	channels  map[channelKey]*channelQueue
+	runnable  []*channelQueue // pending, below channelConcurrency and not throttled; in round-robin order
+	entries   map[chat.Conversation]entry
+	pending   int           // in the queues of all channels
+	paced     bool          // the gap after the last conversation nobody waits for is not over
+	repeats   []repeat      // repeated conversations whose repeatDelay is over
+	spacing   bool          // the gap after the last of them is not over
+	relayTime time.Duration // moving average of how long a conversation is in flight
 }
 
-// place is a Slack channel.
-type place struct{ team, channel string }
+// channelKey is a Slack channel.
+type channelKey struct{ team, channel string }
 
-func placeOf(c chat.Conversation) place { return place{c.Team, c.Channel} }
+func keyOf(c chat.Conversation) channelKey { return channelKey{c.Team, c.Channel} }
 
-// line is the conversations of one channel.
-type line struct {
-	place   place
-	waiting []chat.Conversation
-	urgent  int       // how many of them, the first, are urgent
-	hands   int       // how many are being relayed
-	turn    bool      // it is among the turns
-	pausing bool      // it gets its turn later
-	ending  bool      // it is forgotten later
-	paid    time.Time // when the turns it has had are made up for, one every turnEvery
+// channelQueue is the queue of one channel.
+type channelQueue struct {
+	key       channelKey
+	pending   []chat.Conversation
+	awaited   int       // how many of pending are awaited; they come first
+	inFlight  int       // how many are being relayed
+	runnable  bool      // it is in queue.runnable
+	throttled bool      // a timer will make it runnable
+	expiring  bool      // a timer will forget it
+	refilled  time.Time // when the whole channelBurst is available again
 }
 
-// standing is where a conversation is, and since when: while it is in hand, since it
-// was taken.
-type standing struct {
-	stage stage
-	since time.Time
-	haste haste // of what is new
+// entry is a conversation's place in the queue.
+type entry struct {
+	status   status
+	since    time.Time // of the status; of inFlight and inFlightAgain, since it was taken
+	priority priority  // of the changes not relayed yet
 }
 
-// resting is a conversation that has come again, while it stands as it does.
-type resting struct {
+// repeat is a repeated conversation; it is stale once the conversation's entry differs.
+type repeat struct {
 	conversation chat.Conversation
-	standing     standing
+	entry        entry
 }
 
-type stage int
+type status int
 
 const (
-	unknown stage = iota
-	waits
-	inHand
-	inHandAgain // and there is something new since it was taken
-	rests
-	restsAgain // and there is something new
+	absent        status = iota
+	pending              // in its channel's queue
+	inFlight             // being relayed
+	inFlightAgain        // being relayed, with new changes since
+	recent               // relayed within repeatWindow
+	repeated             // relayed within repeatWindow, with new changes since
 )
 
-// haste is how soon a conversation has to be taken, by what is new in it.
-type haste int
+// priority is how soon a conversation's new changes are to be relayed.
+type priority int
 
 const (
-	calm   haste = iota
-	late         // it has waited elsewhere: the next need not keep a distance to it
-	urgent       // somebody waits for an answer
+	normal  priority = iota
+	overdue          // found by the sweep: it has waited already, so the next one is not paced
+	awaited          // somebody waits for an answer
 )
 
 func newQueue(clock func() time.Time) *queue {
 	q := &queue{
-		clock: clock, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		lines: map[place]*line{}, known: map[chat.Conversation]standing{},
+		clock: clock, afterFunc: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		channels: map[channelKey]*channelQueue{}, entries: map[chat.Conversation]entry{},
 	}
-	q.takeable.L = &q.mu
+	q.wake.L = &q.mu
 	return q
 }
 
-// push adds a conversation to its channel's line, at once or when it has rested, and
-// reports whether that was news: it is not if it waits already, or if there is no room
-// for it. One that is urgent does not rest, and goes before those of its channel that
-// are not.
-func (q *queue) push(c chat.Conversation, h haste) bool {
+// push queues a conversation, at once or after repeatDelay. An awaited one skips that delay,
+// and goes before those of its channel that are not awaited. push reports whether this was
+// news: false where the conversation is pending already, or its queue is full.
+func (q *queue) push(c chat.Conversation, p priority) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := q.known[c]
-	switch at.stage {
-	case waits:
-		if h == urgent && at.haste != urgent {
-			l := q.lines[placeOf(c)]
-			i := slices.Index(l.waiting, c)
-			l.waiting = slices.Delete(l.waiting, i, i+1)
-			q.waiting--
-			q.enter(c, urgent)
+	e := q.entries[c]
+	switch e.status {
+	case pending:
+		if p == awaited && e.priority != awaited {
+			ch := q.channels[keyOf(c)]
+			i := slices.Index(ch.pending, c)
+			ch.pending = slices.Delete(ch.pending, i, i+1)
+			q.pending--
+			q.insert(c, awaited)
 		}
 		return false
-	case inHand, inHandAgain:
-		q.known[c] = standing{inHandAgain, at.since, max(at.haste, h)}
-		return at.stage == inHand
-	case rests, restsAgain:
+	case inFlight, inFlightAgain:
+		q.entries[c] = entry{inFlightAgain, e.since, max(e.priority, p)}
+		return e.status == inFlight
+	case recent, repeated:
 		switch {
-		case h == urgent:
-			q.enter(c, urgent)
-		case at.stage == rests:
-			q.comeAgain(c, at.since.Add(againAfter).Sub(q.clock()))
+		case p == awaited:
+			q.insert(c, awaited)
+		case e.status == recent:
+			q.requeue(c, e.since.Add(repeatDelay).Sub(q.clock()))
 		}
-		return at.stage == rests
-	case unknown:
+		return e.status == recent
+	case absent:
 	}
-	if l := q.lines[placeOf(c)]; q.waiting >= queueAtMost || (l != nil && len(l.waiting) >= linePerChannel) {
+	if ch := q.channels[keyOf(c)]; q.pending >= queueLimit || (ch != nil && len(ch.pending) >= channelLimit) {
 		return false
 	}
-	q.enter(c, h)
+	q.insert(c, p)
 	return true
 }
 
-// untaken counts those of some conversations that are yet to be taken.
-func (q *queue) untaken(some []chat.Conversation) (n int) {
+// countPending counts those of the conversations that have yet to be taken.
+func (q *queue) countPending(some []chat.Conversation) (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range some {
-		if at := q.known[c].stage; at == waits || at == restsAgain {
+		if s := q.entries[c].status; s == pending || s == repeated {
 			n++
 		}
 	}
 	return n
 }
 
-// take waits for a conversation and takes it in hand. It reports false when the
-// context ends. Who takes a conversation says when it is done.
+// take waits for a conversation and marks it as in flight; the caller must call done. It
+// reports false when the context ends.
 func (q *queue) take(ctx context.Context) (chat.Conversation, bool) {
 	stop := context.AfterFunc(ctx, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.takeable.Broadcast()
+		q.wake.Broadcast()
 	})
 	defer stop()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	due := q.due()
-	for ; due < 0 && ctx.Err() == nil; due = q.due() {
-		q.takeable.Wait()
+	next := q.next()
+	for ; next < 0 && ctx.Err() == nil; next = q.next() {
+		q.wake.Wait()
 	}
 	if ctx.Err() != nil {
-		q.takeable.Signal() // it may have been this worker that was told of a turn
+		q.wake.Signal() // this worker may have consumed the signal for another
 		return chat.Conversation{}, false
 	}
-	l := q.turns[due]
-	q.turns = slices.Delete(q.turns, due, due+1)
-	l.turn = false
-	c := l.waiting[0]
-	l.waiting = l.waiting[1:]
+	ch := q.runnable[next]
+	q.runnable = slices.Delete(q.runnable, next, next+1)
+	ch.runnable = false
+	c := ch.pending[0]
+	ch.pending = ch.pending[1:]
 	switch {
-	case l.urgent > 0:
-		l.urgent--
-	case q.known[c].haste == late:
+	case ch.awaited > 0:
+		ch.awaited--
+	case q.entries[c].priority == overdue:
 	default:
-		q.apart = true
-		q.later(everybody.distance(q.took, q.waiting+len(q.again)), func() {
-			q.apart = false
-			q.takeable.Signal()
+		q.paced = true
+		q.after(normalPace.gap(q.relayTime, q.pending+len(q.repeats)), func() {
+			q.paced = false
+			q.wake.Signal()
 		})
 	}
-	l.hands++
+	ch.inFlight++
 	now := q.clock()
-	if l.paid.Before(now) {
-		l.paid = now
+	if ch.refilled.Before(now) {
+		ch.refilled = now
 	}
-	l.paid = l.paid.Add(turnEvery)
-	q.waiting--
-	q.known[c] = standing{stage: inHand, since: now}
-	q.look(l)
+	ch.refilled = ch.refilled.Add(channelInterval)
+	q.pending--
+	q.entries[c] = entry{status: inFlight, since: now}
+	q.schedule(ch)
 	return c, true
 }
 
-// due is which of the turns is to be taken, or -1 if none is yet.
-func (q *queue) due() int {
-	if i := slices.IndexFunc(q.turns, func(l *line) bool { return l.urgent > 0 }); i >= 0 || q.apart || len(q.turns) == 0 {
+// next is the index in runnable of the channel to serve now, or -1.
+func (q *queue) next() int {
+	if i := slices.IndexFunc(q.runnable, func(ch *channelQueue) bool { return ch.awaited > 0 }); i >= 0 || q.paced || len(q.runnable) == 0 {
 		return i
 	}
 	return 0
 }
 
-// done ends a take; it says whether there is more for the conversation.
+// done ends a take. more says that the conversation still has changes to relay.
 func (q *queue) done(c chat.Conversation, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	was := q.known[c]
-	q.took += (q.clock().Sub(was.since) - q.took) / 8
-	l := q.lines[placeOf(c)]
-	l.hands--
-	q.look(l)
+	was := q.entries[c]
+	q.relayTime += (q.clock().Sub(was.since) - q.relayTime) / 8
+	ch := q.channels[keyOf(c)]
+	ch.inFlight--
+	q.schedule(ch)
 	switch {
-	case was.haste == urgent:
-		q.enter(c, urgent)
+	case was.priority == awaited:
+		q.insert(c, awaited)
 		return
-	case more || was.stage == inHandAgain:
-		q.comeAgain(c, againAfter)
+	case more || was.status == inFlightAgain:
+		q.requeue(c, repeatDelay)
 		return
 	}
-	now := standing{stage: rests, since: q.clock()}
-	q.known[c] = now
-	q.later(recently, func() {
-		if q.known[c] == now { // and not anew
-			delete(q.known, c)
+	now := entry{status: recent, since: q.clock()}
+	q.entries[c] = now
+	q.after(repeatWindow, func() {
+		if q.entries[c] == now { // unchanged since
+			delete(q.entries, c)
 		}
 	})
 }
 
-// comeAgain has a conversation that rests, and has something new, take its turn among
-// those that come again after a pause.
-func (q *queue) comeAgain(c chat.Conversation, pause time.Duration) {
-	r := resting{c, standing{stage: restsAgain, since: q.clock()}}
-	q.known[c] = r.standing
-	q.later(pause, func() {
-		q.again = append(q.again, r)
-		q.space()
+// requeue marks a conversation as repeated. After the delay it joins the repeats.
+func (q *queue) requeue(c chat.Conversation, delay time.Duration) {
+	r := repeat{c, entry{status: repeated, since: q.clock()}}
+	q.entries[c] = r.entry
+	q.after(delay, func() {
+		q.repeats = append(q.repeats, r)
+		q.releaseRepeats()
 	})
 }
 
-// space has those that come again enter their channels' lines one by one, at their pace.
-func (q *queue) space() {
-	for !q.spacing && len(q.again) > 0 {
-		distance := again.distance(q.took, len(q.again))
-		r := q.again[0]
-		q.again = q.again[1:]
-		if q.known[r.conversation] != r.standing {
-			continue // it became urgent meanwhile
+// releaseRepeats moves repeated conversations to their channels' queues, one by one at
+// repeatPace.
+func (q *queue) releaseRepeats() {
+	for !q.spacing && len(q.repeats) > 0 {
+		gap := repeatPace.gap(q.relayTime, len(q.repeats))
+		r := q.repeats[0]
+		q.repeats = q.repeats[1:]
+		if q.entries[r.conversation] != r.entry {
+			continue // somebody waits for its answer now
 		}
-		q.enter(r.conversation, calm)
+		q.insert(r.conversation, normal)
 		q.spacing = true
-		q.later(distance, func() {
+		q.after(gap, func() {
 			q.spacing = false
-			q.space()
+			q.releaseRepeats()
 		})
 	}
 }
 
-// later does something after a while, or at once if that is over.
-func (q *queue) later(d time.Duration, do func()) {
+// after calls do with the lock held: later, or at once where d is not positive.
+func (q *queue) after(d time.Duration, do func()) {
 	if d <= 0 {
 		do()
 		return
 	}
-	q.after(d, func() {
+	q.afterFunc(d, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		do()
 	})
 }
 
-// enter puts a conversation at the end of its channel's line, or of those there that are
-// urgent.
-func (q *queue) enter(c chat.Conversation, h haste) {
-	l := q.lines[placeOf(c)]
-	if l == nil {
-		l = &line{place: placeOf(c)}
-		q.lines[l.place] = l
+// insert adds a conversation to its channel's queue: at the end, or if it is awaited behind
+// the other awaited ones.
+func (q *queue) insert(c chat.Conversation, p priority) {
+	ch := q.channels[keyOf(c)]
+	if ch == nil {
+		ch = &channelQueue{key: keyOf(c)}
+		q.channels[ch.key] = ch
 	}
-	at := len(l.waiting)
-	if h == urgent {
-		at = l.urgent
-		l.urgent++
+	at := len(ch.pending)
+	if p == awaited {
+		at = ch.awaited
+		ch.awaited++
 	}
-	l.waiting = slices.Insert(l.waiting, at, c)
-	q.known[c] = standing{waits, q.clock(), h}
-	q.waiting++
-	q.look(l)
-	if h == urgent {
-		q.takeable.Signal() // it may have had a turn that was not due
+	ch.pending = slices.Insert(ch.pending, at, c)
+	q.entries[c] = entry{pending, q.clock(), p}
+	q.pending++
+	q.schedule(ch)
+	if p == awaited {
+		q.wake.Signal() // its channel may be runnable already, and held back by the pace
 	}
 }
 
-// look does with a line what is to be done now: it gives it a turn after all others,
-// or forgets it.
-func (q *queue) look(l *line) {
+// schedule makes a channel runnable if it may relay, starts the timer for that if it is
+// throttled, and forgets it if it is empty.
+func (q *queue) schedule(ch *channelQueue) {
 	switch {
-	case len(l.waiting) == 0:
-		q.forget(l)
-	case l.turn || l.pausing || l.hands >= handsPerChannel:
+	case len(ch.pending) == 0:
+		q.forget(ch)
+	case ch.runnable || ch.throttled || ch.inFlight >= channelConcurrency:
 	default:
-		if pause := l.paid.Add(-(turnsAtOnce - 1) * turnEvery).Sub(q.clock()); pause > 0 {
-			l.pausing = true
-			q.lookAfter(pause, l, &l.pausing)
+		if delay := ch.refilled.Add(-(channelBurst - 1) * channelInterval).Sub(q.clock()); delay > 0 {
+			ch.throttled = true
+			q.scheduleAfter(delay, ch, &ch.throttled)
 			return
 		}
-		l.turn = true
-		q.turns = append(q.turns, l)
-		q.takeable.Signal()
+		ch.runnable = true
+		q.runnable = append(q.runnable, ch)
+		q.wake.Signal()
 	}
 }
 
-// forget drops a line that nothing is left of, once it has made up for its turns: a
-// storm that comes in gusts would know no pause else.
-func (q *queue) forget(l *line) {
-	if l.hands > 0 || l.ending {
+// forget removes an empty channel once its burst is refilled. Sooner, a storm that comes in
+// gusts would get a new burst each time.
+func (q *queue) forget(ch *channelQueue) {
+	if ch.inFlight > 0 || ch.expiring {
 		return
 	}
-	if pause := l.paid.Sub(q.clock()); pause > 0 {
-		l.ending = true
-		q.lookAfter(pause, l, &l.ending)
+	if delay := ch.refilled.Sub(q.clock()); delay > 0 {
+		ch.expiring = true
+		q.scheduleAfter(delay, ch, &ch.expiring)
 		return
 	}
-	delete(q.lines, l.place)
+	delete(q.channels, ch.key)
 }
 
-// lookAfter looks at a line again, which is marked as long as that is to come.
-func (q *queue) lookAfter(d time.Duration, l *line, mark *bool) {
-	q.later(d, func() {
-		*mark = false
-		q.look(l)
+// scheduleAfter schedules a channel later; flag is set until then.
+func (q *queue) scheduleAfter(d time.Duration, ch *channelQueue, flag *bool) {
+	q.after(d, func() {
+		*flag = false
+		q.schedule(ch)
 	})
 }

@@ -13,70 +13,70 @@ import (
 	"myao/internal/store"
 )
 
-// thread is one of a channel's conversations, as "A3".
+// thread is a conversation by its channel and number, as "A3".
 func thread(name string) chat.Conversation {
 	return chat.Conversation{Team: "T1", Channel: name[:1], Thread: name[1:]}
 }
 
 func nameOf(c chat.Conversation) string { return c.Channel + c.Thread }
 
-// hourglass is a clock that a test turns on.
-type hourglass struct {
-	now   time.Time
-	calls []timed // what is to be called, and when
+// fakeClock is a clock that moves when the test says so.
+type fakeClock struct {
+	now    time.Time
+	timers []timer
 }
 
-type timed struct {
+type timer struct {
 	at   time.Time
 	call func()
 }
 
-func setupQueue() (*queue, *hourglass) {
-	h := &hourglass{now: time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)}
-	q := newQueue(func() time.Time { return h.now })
-	q.after = func(d time.Duration, f func()) { h.calls = append(h.calls, timed{h.now.Add(d), f}) }
-	return q, h
+func setupQueue() (*queue, *fakeClock) {
+	clock := &fakeClock{now: time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)}
+	q := newQueue(func() time.Time { return clock.now })
+	q.afterFunc = func(d time.Duration, f func()) { clock.timers = append(clock.timers, timer{clock.now.Add(d), f}) }
+	return q, clock
 }
 
-func (h *hourglass) elapse(d time.Duration) {
-	h.now = h.now.Add(d)
-	calls := h.calls
-	h.calls = nil
-	for _, c := range calls {
-		if c.at.After(h.now) {
-			h.calls = append(h.calls, c)
+func (c *fakeClock) advance(d time.Duration) {
+	c.now = c.now.Add(d)
+	timers := c.timers
+	c.timers = nil
+	for _, t := range timers {
+		if t.at.After(c.now) {
+			c.timers = append(c.timers, t)
 		} else {
-			c.call()
+			t.call()
 		}
 	}
 }
 
-// work takes in hand all that is to be taken now, each for as long as a turn takes.
-func (q *queue) work(t *testing.T, glass *hourglass, turn time.Duration) (taken []chat.Conversation) {
+// work takes everything that can be taken now, and is done with each after relayTime.
+func (q *queue) work(t *testing.T, clock *fakeClock, relayTime time.Duration) (taken []chat.Conversation) {
 	t.Helper()
-	for q.due() >= 0 {
+	for q.next() >= 0 {
 		c, ok := q.take(t.Context())
 		if !ok {
-			t.Fatal("nothing taken though there was something")
+			t.Fatal("nothing was taken, though something was ready")
 		}
 		taken = append(taken, c)
-		glass.calls = append(glass.calls, timed{glass.now.Add(turn), func() { q.done(c, false) }})
+		clock.timers = append(clock.timers, timer{clock.now.Add(relayTime), func() { q.done(c, false) }})
 	}
 	return taken
 }
 
-// next is what take hands out now, or "" where it would wait.
-func (q *queue) next(t *testing.T) string {
+// tryTake names what take returns now, or "" if it would block.
+func (q *queue) tryTake(t *testing.T) string {
 	t.Helper()
 	q.mu.Lock()
-	empty := q.due() < 0
+	empty := q.next() < 0
 	q.mu.Unlock()
 	if empty {
 		return ""
 	}
 	c, ok := q.take(t.Context())
 	if !ok {
-		t.Fatal("nothing taken though there was something")
+		t.Fatal("nothing was taken, though something was ready")
 	}
 	return nameOf(c)
 }
@@ -85,56 +85,56 @@ func TestChannelsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		// do is in order: +A1 pushes, !A1 does so urgently, -A1 is done with, *A1 is, and there is more, ?A1 is what
-		// is taken, ? that nothing is, _ a rest.
+		// do lists steps: +A1 pushes, !A1 pushes as awaited, -A1 is done, *A1 is done with
+		// more pending, ?A1 takes A1, ? takes nothing, _ waits for repeatDelay.
 		do string
 	}{
-		{"in order of coming", "+A1 +A2 +A3 ?A1 ?A2 ?A3 ?"},
-		{"in turn", "+A1 +A2 +A3 +B1 +C1 +C2 ?A1 ?B1 ?C1 ?A2 ?C2 ?A3 ?"},
-		{"who comes late waits for one turn", "+A1 +A2 +A3 ?A1 +B1 ?A2 ?B1 ?A3 ?"},
-		{"a channel has three in hand", "+A1 +A2 +A3 +A4 +A5 ?A1 ?A2 ?A3 ? -A2 ?A4 ? -A1 ?A5 -A3 -A4 -A5 ?"},
-		{"and stands aside for others meanwhile", "+A1 +A2 +A3 +A4 ?A1 ?A2 ?A3 +B1 +B2 ?B1 -A1 ?B2 ?A4 ?"},
-		{"waiting, it is in line once", "+A1 +B1 +A1 +A1 ?A1 ?B1 ?"},
-		{"in hand, it waits for its end and a rest", "+A1 ?A1 +A1 +A1 ? -A1 ? _ ?A1 ? -A1 _ ?"},
-		{"and goes to the end of the line", "+A1 ?A1 +A1 -A1 +A2 _ ?A2 ?A1 ?"},
-		{"pushed again in a full hand", "+A1 +A2 +A3 ?A1 ?A2 ?A3 +A2 ? -A2 _ ?A2 ?"},
-		{"there is more of it", "+A1 ?A1 *A1 +A1 ? _ ?A1 ? -A1 _ ?"},
-		{"done with, it rests", "+A1 ?A1 -A1 +A1 +A1 ? _ ?A1 ? -A1 _ ?"},
-		{"and the others do not", "+A1 ?A1 -A1 +A1 +A2 +B1 ?A2 ?B1 ? _ ?A1 ?"},
-		{"urgent, it does not rest", "+A1 ?A1 -A1 !A1 ?A1 ? -A1 _ ?"},
-		{"nor after it was in hand", "+A1 ?A1 !A1 +A1 ? -A1 ?A1 ? -A1 _ ?"},
-		{"nor when it has come again", "+A1 ?A1 -A1 +A1 ? !A1 ?A1 ? _ ? -A1 _ ?"},
-		{"and its old rest is forgotten", "+A1 ?A1 -A1 +A1 !A1 ?A1 -A1 +A1 ? _ ?A1 ? -A1 _ ?"},
-		{"it goes before its channel's others", "+A1 +A2 !A3 !A4 ?A3 ?A4 ?A1"},
-		{"also when it waits already", "+A1 +A2 +A3 !A3 !A3 ?A3 ?A1 ?A2 ?"},
-		{"and not before another channel's", "+A1 +B1 !A2 ?A2 ?B1 ?A1 ?"},
-		{"rested, it is new", "+A1 ?A1 -A1 _ ? +A1 ?A1 -A1 _ ?"},
+		{"in order of arrival", "+A1 +A2 +A3 ?A1 ?A2 ?A3 ?"},
+		{"round-robin", "+A1 +A2 +A3 +B1 +C1 +C2 ?A1 ?B1 ?C1 ?A2 ?C2 ?A3 ?"},
+		{"a late channel waits for one turn", "+A1 +A2 +A3 ?A1 +B1 ?A2 ?B1 ?A3 ?"},
+		{"a channel has three in flight", "+A1 +A2 +A3 +A4 +A5 ?A1 ?A2 ?A3 ? -A2 ?A4 ? -A1 ?A5 -A3 -A4 -A5 ?"},
+		{"and lets others go meanwhile", "+A1 +A2 +A3 +A4 ?A1 ?A2 ?A3 +B1 +B2 ?B1 -A1 ?B2 ?A4 ?"},
+		{"pending, it is queued once", "+A1 +B1 +A1 +A1 ?A1 ?B1 ?"},
+		{"in flight, it waits for its end and the delay", "+A1 ?A1 +A1 +A1 ? -A1 ? _ ?A1 ? -A1 _ ?"},
+		{"and goes to the end of the queue", "+A1 ?A1 +A1 -A1 +A2 _ ?A2 ?A1 ?"},
+		{"pushed again at full concurrency", "+A1 +A2 +A3 ?A1 ?A2 ?A3 +A2 ? -A2 _ ?A2 ?"},
+		{"done with more pending", "+A1 ?A1 *A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"done, a new push waits for the delay", "+A1 ?A1 -A1 +A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"and others do not wait", "+A1 ?A1 -A1 +A1 +A2 +B1 ?A2 ?B1 ? _ ?A1 ?"},
+		{"awaited, it skips the delay", "+A1 ?A1 -A1 !A1 ?A1 ? -A1 _ ?"},
+		{"awaited while in flight, it skips the delay", "+A1 ?A1 !A1 +A1 ? -A1 ?A1 ? -A1 _ ?"},
+		{"awaited while repeated, it skips the delay", "+A1 ?A1 -A1 +A1 ? !A1 ?A1 ? _ ? -A1 _ ?"},
+		{"and its old delay is void", "+A1 ?A1 -A1 +A1 !A1 ?A1 -A1 +A1 ? _ ?A1 ? -A1 _ ?"},
+		{"awaited, it goes first in its channel", "+A1 +A2 !A3 !A4 ?A3 ?A4 ?A1"},
+		{"awaited while pending, it goes first in its channel", "+A1 +A2 +A3 !A3 !A3 ?A3 ?A1 ?A2 ?"},
+		{"awaited, it goes before other channels, which keep their order", "+A1 +B1 !A2 ?A2 ?B1 ?A1 ?"},
+		{"after the window, it is new", "+A1 ?A1 -A1 _ ? +A1 ?A1 -A1 _ ?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			q, glass := setupQueue()
+			q, clock := setupQueue()
 			for i, step := range strings.Fields(test.do) {
 				switch name := step[1:]; step[0] {
 				case '+':
-					q.push(thread(name), calm)
+					q.push(thread(name), normal)
 				case '!':
-					q.push(thread(name), urgent)
+					q.push(thread(name), awaited)
 				case '-', '*':
 					q.done(thread(name), step[0] == '*')
 				case '_':
-					glass.elapse(againAfter)
+					clock.advance(repeatDelay)
 				default:
-					if got := q.next(t); got != name {
+					if got := q.tryTake(t); got != name {
 						t.Fatalf("step %d, %s: taken %q", i, step, got)
 					}
 				}
 			}
-			inLine := 0
-			for _, l := range q.lines {
-				inLine += len(l.waiting)
+			queued := 0
+			for _, ch := range q.channels {
+				queued += len(ch.pending)
 			}
-			if q.waiting != inLine {
-				t.Errorf("%d are counted of %d in line", q.waiting, inLine)
+			if q.pending != queued {
+				t.Errorf("pending is %d, but %d are queued", q.pending, queued)
 			}
 		})
 	}
@@ -142,105 +142,105 @@ func TestChannelsTakeTurns(t *testing.T) {
 
 func TestPushReportsWhatIsNew(t *testing.T) {
 	t.Parallel()
-	q, glass := setupQueue()
+	q, clock := setupQueue()
 	push := func(name string, want bool, why string) {
 		t.Helper()
-		if got := q.push(thread(name), calm); got != want {
+		if got := q.push(thread(name), normal); got != want {
 			t.Errorf("push %s reports %v, want %v: %s", name, got, want, why)
 		}
 	}
 	push("A1", true, "it is new")
-	push("A1", false, "it waits")
-	q.next(t)
-	push("A1", true, "it is in hand, and there is more")
-	push("A1", false, "it will be taken again already")
+	push("A1", false, "it is pending")
+	q.tryTake(t)
+	push("A1", true, "it is in flight, and there is more")
+	push("A1", false, "it will be taken again anyway")
 	q.done(thread("A1"), false)
-	push("A1", false, "it will be taken again when it has rested")
-	glass.elapse(againAfter)
-	q.next(t)
+	push("A1", false, "it will be taken again after the delay")
+	clock.advance(repeatDelay)
+	q.tryTake(t)
 	q.done(thread("A1"), false)
-	push("A1", true, "it rests, and there is something new")
-	push("A1", false, "that is known")
+	push("A1", true, "it was relayed, and there is something new")
+	push("A1", false, "it is repeated already")
 }
 
-// Conversations that always have something new come in hand at a pace that leaves the
-// machine time. Another one's first word hardly waits for them, and one that is urgent not at all.
-func TestThoseThatComeAgainKeepTheirPace(t *testing.T) {
+// Conversations with a steady stream of changes are paced. They hardly delay the first message
+// of another conversation, and never an awaited one.
+func TestRepeatsArePaced(t *testing.T) {
 	t.Parallel()
 	const tick, lasts = 5 * time.Millisecond, 30 * time.Second
 	for _, test := range []struct {
 		conversations int
-		took          time.Duration
-		want          float64 // turns a second
+		relayTime     time.Duration
+		want          float64 // relays per second
 	}{
-		{1, 20 * time.Millisecond, 5},    // a channel's pace
-		{8, 20 * time.Millisecond, 12.5}, // one every four turns' time
-		{50, 80 * time.Millisecond, 10},  // no farther apart than that
-		{500, 20 * time.Millisecond, 25}, // none waits for longer than twenty seconds
+		{1, 20 * time.Millisecond, 5},    // channelInterval
+		{8, 20 * time.Millisecond, 12.5}, // one every four relay times
+		{50, 80 * time.Millisecond, 10},  // maxGap
+		{500, 20 * time.Millisecond, 25}, // maxWait
 		{500, 2 * time.Second, 500 / 22.},
 	} {
-		t.Run(fmt.Sprintf("%d, %v", test.conversations, test.took), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d, %v", test.conversations, test.relayTime), func(t *testing.T) {
 			t.Parallel()
-			q, glass := setupQueue()
-			turns := 0
+			q, clock := setupQueue()
+			relays := 0
 			for n := range int(2 * lasts / tick) {
 				if n == int(lasts/tick) {
-					turns = 0 // by now they all have come before
+					relays = 0 // by now all are repeats
 				}
 				for c := range test.conversations {
-					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, calm)
+					q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", c)}, normal)
 				}
-				first, asked := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n/100)}, chat.Conversation{Team: "T1", Channel: fmt.Sprint("urgent", n/100)}
+				first, mention := chat.Conversation{Team: "T1", Channel: fmt.Sprint("new", n/100)}, chat.Conversation{Team: "T1", Channel: fmt.Sprint("mention", n/100)}
 				if n%100 == 0 {
-					q.push(first, calm)
-					q.push(asked, urgent)
+					q.push(first, normal)
+					q.push(mention, awaited)
 				}
-				for _, c := range q.work(t, glass, test.took) {
+				for _, c := range q.work(t, clock, test.relayTime) {
 					if c.Channel[0] == 'C' {
-						turns++
+						relays++
 					}
 				}
-				if at := q.known[asked].stage; at == waits {
-					t.Fatal("one that is urgent waits")
+				if q.entries[mention].status == pending {
+					t.Fatal("an awaited conversation waits")
 				}
-				if at := q.known[first].stage; at == waits && n > int(lasts/tick) && n%100 > int(again.farthest/tick) {
-					t.Fatal("the first word of another waits")
+				if q.entries[first].status == pending && n > int(lasts/tick) && n%100 > int(repeatPace.maxGap/tick) {
+					t.Fatal("the first message of another conversation waits")
 				}
-				glass.elapse(tick)
+				clock.advance(tick)
 			}
-			got := float64(turns) / lasts.Seconds()
+			got := float64(relays) / lasts.Seconds()
 			if got < .8*test.want || got > 1.2*test.want {
-				t.Errorf("%.1f turns a second, want %.1f", got, test.want)
+				t.Errorf("%.1f relays per second, want %.1f", got, test.want)
 			}
 		})
 	}
 }
 
-// Those that all begin to talk at once are told one after the other; who becomes urgent
-// meanwhile goes first.
-func TestEverybodyKeepsADistance(t *testing.T) {
+// Conversations that all begin at once are spaced out. One that becomes awaited meanwhile goes
+// first.
+func TestFirstMessagesArePaced(t *testing.T) {
 	t.Parallel()
-	const tick, took = 5 * time.Millisecond, 20 * time.Millisecond
+	const tick, relayTime = 5 * time.Millisecond, 20 * time.Millisecond
 	for _, test := range []struct {
 		conversations int
 		within        time.Duration
 	}{
 		{1, tick},
-		{10, 10 * everybody.turns * took},
-		{100, 100 * everybody.turns * took},
-		{2000, 3 * everybody.within}, // there are always fewer, so each waits a little less long
+		{10, 10 * normalPace.factor * relayTime},
+		{100, 100 * normalPace.factor * relayTime},
+		{2000, 3 * normalPace.maxWait}, // the gap grows as fewer are pending
 	} {
 		t.Run(fmt.Sprint(test.conversations), func(t *testing.T) {
 			t.Parallel()
-			q, glass := setupQueue()
-			q.took = took
+			q, clock := setupQueue()
+			q.relayTime = relayTime
 			in := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)} }
 			for n := range test.conversations {
-				q.push(in(n), calm)
+				q.push(in(n), normal)
 			}
 			taken, last := 0, time.Duration(0)
 			for now := time.Duration(0); now < 2*time.Minute; now += tick {
-				if n := len(q.work(t, glass, took)); n > 0 {
+				if n := len(q.work(t, clock, relayTime)); n > 0 {
 					taken, last = taken+n, now
 				}
 				if now == 0 {
@@ -248,14 +248,14 @@ func TestEverybodyKeepsADistance(t *testing.T) {
 						t.Fatalf("%d were taken at once", taken)
 					}
 					for n := range min(3, test.conversations-1) {
-						q.push(in(test.conversations-1-n), urgent)
-						if got := q.next(t); got != nameOf(in(test.conversations-1-n)) {
-							t.Fatalf("%q was taken in place of the urgent one", got)
+						q.push(in(test.conversations-1-n), awaited)
+						if got := q.tryTake(t); got != nameOf(in(test.conversations-1-n)) {
+							t.Fatalf("%q was taken before the awaited one", got)
 						}
 						taken++
 					}
 				}
-				glass.elapse(tick)
+				clock.advance(tick)
 			}
 			if taken != test.conversations {
 				t.Fatalf("%d of %d were taken", taken, test.conversations)
@@ -267,117 +267,117 @@ func TestEverybodyKeepsADistance(t *testing.T) {
 	}
 }
 
-// What has waited elsewhere, as while the server was away, makes nobody wait.
-func TestLateOnesKeepNoDistance(t *testing.T) {
+// Conversations from the backlog have waited already, and are not spaced out.
+func TestOverdueOnesAreNotPaced(t *testing.T) {
 	t.Parallel()
 	q, _ := setupQueue()
-	q.took = time.Second
+	q.relayTime = time.Second
 	for n := range 20 {
-		if !q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)}, late) {
-			t.Fatal("it was known")
+		if !q.push(chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", n)}, overdue) {
+			t.Fatal("it was queued already")
 		}
 	}
 	for n := range 20 {
-		if got, want := q.next(t), fmt.Sprint("C", n); got != want {
+		if got, want := q.tryTake(t), fmt.Sprint("C", n); got != want {
 			t.Fatalf("taken %q, want %q", got, want)
 		}
 	}
 }
 
-// However much is pushed, the lines stay bounded, one channel's too: a storm does not
-// take the room of the others. What has been worked off leaves nothing behind.
-func TestLinesAreBounded(t *testing.T) {
+// The queue is bounded, in all and by channel: a storm leaves room for other channels. What
+// was relayed leaves nothing behind.
+func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
-	q, glass := setupQueue()
-	channels := queueAtMost/linePerChannel + 10
+	q, clock := setupQueue()
+	channels := queueLimit/channelLimit + 10
 	in := func(channel, n int) chat.Conversation {
 		return chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", channel), Thread: fmt.Sprint(n)}
 	}
 	for channel := range channels {
-		for n := range linePerChannel + 10 {
-			if took, want := q.push(in(channel, n), calm), n < linePerChannel; channel == 0 && took != want {
-				t.Fatalf("push %d of a channel: %v", n, took)
+		for n := range channelLimit + 10 {
+			if queued, want := q.push(in(channel, n), normal), n < channelLimit; channel == 0 && queued != want {
+				t.Fatalf("push %d of a channel: %v", n, queued)
 			}
 		}
-		if channel == 0 && !q.push(thread("A1"), calm) {
+		if channel == 0 && !q.push(thread("A1"), normal) {
 			t.Error("a storm leaves no room for another channel")
 		}
 	}
-	if q.waiting != queueAtMost || len(q.known) != queueAtMost {
-		t.Errorf("%d wait, %d are known; want %d", q.waiting, len(q.known), queueAtMost)
+	if q.pending != queueLimit || len(q.entries) != queueLimit {
+		t.Errorf("%d pending, %d entries; want %d", q.pending, len(q.entries), queueLimit)
 	}
-	for range queueAtMost {
-		for len(q.turns) == 0 {
-			glass.elapse(turnEvery)
+	for range queueLimit {
+		for len(q.runnable) == 0 {
+			clock.advance(channelInterval)
 		}
 		c, _ := q.take(t.Context())
 		q.done(c, false)
 	}
-	glass.elapse(recently)
-	if q.waiting != 0 || len(q.known) != 0 || len(q.lines) != 0 || len(q.turns) != 0 {
-		t.Errorf("left behind: %d waiting, %d known, %d lines, %d turns", q.waiting, len(q.known), len(q.lines), len(q.turns))
+	clock.advance(repeatWindow)
+	if q.pending != 0 || len(q.entries) != 0 || len(q.channels) != 0 || len(q.runnable) != 0 {
+		t.Errorf("left behind: %d pending, %d entries, %d channels, %d runnable", q.pending, len(q.entries), len(q.channels), len(q.runnable))
 	}
 }
 
-// A channel's turns come at a pace once it has had some, however its words come.
+// After a burst, a channel is throttled, however its messages come.
 func TestStormIsSpreadOverTime(t *testing.T) {
 	t.Parallel()
 	const tick, ticks = 20 * time.Millisecond, 500
 	for _, test := range []struct{ gust, pause, want int }{
-		{gust: 1, pause: 50, want: 10},                                          // one a second: none waits
-		{gust: 10, pause: 100, want: 50},                                        // ten at once, and then two seconds of rest
-		{gust: 1, pause: 1, want: turnsAtOnce + int(ticks*tick/turnEvery)},      // fifty a second
-		{gust: 20, pause: 50, want: turnsAtOnce + int(ticks*tick/turnEvery)},    // in gusts
-		{gust: 50, pause: ticks, want: 50},                                      // all at once
-		{gust: 10000, pause: 50, want: turnsAtOnce + int(ticks*tick/turnEvery)}, // more than stand in line
+		{gust: 1, pause: 50, want: 10},                                                 // one a second: no throttling
+		{gust: 10, pause: 100, want: 50},                                               // ten at once, then a pause of two seconds
+		{gust: 1, pause: 1, want: channelBurst + int(ticks*tick/channelInterval)},      // fifty a second
+		{gust: 20, pause: 50, want: channelBurst + int(ticks*tick/channelInterval)},    // in gusts
+		{gust: 50, pause: ticks, want: 50},                                             // all at once
+		{gust: 10000, pause: 50, want: channelBurst + int(ticks*tick/channelInterval)}, // more than the queue holds
 	} {
 		t.Run(fmt.Sprintf("%d every %d ticks", test.gust, test.pause), func(t *testing.T) {
 			t.Parallel()
-			q, glass := setupQueue()
-			said, taken := 0, 0
+			q, clock := setupQueue()
+			pushed, taken := 0, 0
 			for n := range ticks {
 				for range test.gust {
 					if n%test.pause == 0 {
-						q.push(thread(fmt.Sprint("A", said)), calm)
-						said++
+						q.push(thread(fmt.Sprint("A", pushed)), normal)
+						pushed++
 					}
 				}
-				for name := q.next(t); name != ""; name = q.next(t) {
+				for name := q.tryTake(t); name != ""; name = q.tryTake(t) {
 					q.done(thread(name), false)
 					taken++
 				}
-				glass.elapse(tick)
+				clock.advance(tick)
 			}
 			if taken < test.want-1 || taken > test.want+1 {
-				t.Errorf("%d turns in %v, want %d", taken, ticks*tick, test.want)
+				t.Errorf("%d relays in %v, want %d", taken, ticks*tick, test.want)
 			}
 		})
 	}
 }
 
-// While one channel pauses, the others do not.
-func TestPauseIsOneChannelsOwn(t *testing.T) {
+// Throttling one channel does not hold up others.
+func TestThrottlingIsPerChannel(t *testing.T) {
 	t.Parallel()
-	q, glass := setupQueue()
-	for n := range turnsAtOnce + 2 {
-		q.push(thread(fmt.Sprint("A", n)), calm)
+	q, clock := setupQueue()
+	for n := range channelBurst + 2 {
+		q.push(thread(fmt.Sprint("A", n)), normal)
 	}
-	for n := range turnsAtOnce {
-		if got := q.next(t); got != fmt.Sprint("A", n) {
+	for n := range channelBurst {
+		if got := q.tryTake(t); got != fmt.Sprint("A", n) {
 			t.Fatalf("taken %q", got)
 		}
 		q.done(thread(fmt.Sprint("A", n)), false)
 	}
-	if got := q.next(t); got != "" {
-		t.Errorf("taken %q without a pause", got)
+	if got := q.tryTake(t); got != "" {
+		t.Errorf("taken %q while throttled", got)
 	}
-	q.push(thread("B1"), calm)
-	if got := q.next(t); got != "B1" {
+	q.push(thread("B1"), normal)
+	if got := q.tryTake(t); got != "B1" {
 		t.Errorf("taken %q, want the other channel's", got)
 	}
-	glass.elapse(turnEvery)
-	if got, then := q.next(t), q.next(t); got != "A10" || then != "" {
-		t.Errorf("taken %q and %q after a pause, want one more", got, then)
+	clock.advance(channelInterval)
+	if got, then := q.tryTake(t), q.tryTake(t); got != "A10" || then != "" {
+		t.Errorf("taken %q and %q after channelInterval, want one more", got, then)
 	}
 }
 
@@ -402,21 +402,21 @@ func TestTakeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Whatever many do at once: what was pushed is taken afterwards, nothing is in two
-// hands, and no channel has more hands than it may.
-func TestQueueUnderManyHands(t *testing.T) {
+// Under concurrent use, everything pushed is taken afterwards, nothing is in flight twice, and
+// no channel exceeds its concurrency.
+func TestQueueUnderConcurrentUse(t *testing.T) {
 	t.Parallel()
-	const faster = 1000 // than the world's clock
+	const faster = 1000 // than the real clock
 	began := time.Now()
 	q := newQueue(func() time.Time { return began.Add(faster * time.Since(began)) })
-	q.after = func(d time.Duration, f func()) { time.AfterFunc(d/faster, f) }
+	q.afterFunc = func(d time.Duration, f func()) { time.AfterFunc(d/faster, f) }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var (
-		mu    sync.Mutex
-		hands = map[string]int{}
-		held  = map[chat.Conversation]bool{}
-		owed  = map[chat.Conversation]bool{} // pushed, and not taken since
+		mu       sync.Mutex
+		relaying = map[string]int{} // by channel
+		held     = map[chat.Conversation]bool{}
+		owed     = map[chat.Conversation]bool{} // pushed, and not taken since
 	)
 	var workers, pushers sync.WaitGroup
 	for range 8 {
@@ -427,8 +427,8 @@ func TestQueueUnderManyHands(t *testing.T) {
 					return
 				}
 				mu.Lock()
-				if hands[c.Channel]++; hands[c.Channel] > handsPerChannel || held[c] {
-					t.Errorf("%s: %d of its channel in hand, held already: %v", nameOf(c), hands[c.Channel], held[c])
+				if relaying[c.Channel]++; relaying[c.Channel] > channelConcurrency || held[c] {
+					t.Errorf("%s: %d of its channel in flight, held already: %v", nameOf(c), relaying[c.Channel], held[c])
 				}
 				held[c] = true
 				delete(owed, c)
@@ -437,7 +437,7 @@ func TestQueueUnderManyHands(t *testing.T) {
 					time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 				}
 				mu.Lock()
-				hands[c.Channel]--
+				relaying[c.Channel]--
 				held[c] = false
 				mu.Unlock()
 				q.done(c, false)
@@ -451,7 +451,7 @@ func TestQueueUnderManyHands(t *testing.T) {
 				mu.Lock()
 				owed[c] = true
 				mu.Unlock()
-				q.push(c, []haste{calm, calm, calm, calm, urgent}[rand.IntN(5)])
+				q.push(c, []priority{normal, normal, normal, normal, awaited}[rand.IntN(5)])
 			}
 		})
 	}
@@ -467,33 +467,33 @@ func TestQueueUnderManyHands(t *testing.T) {
 			t.Fatalf("%d were pushed and never taken", left)
 		}
 	}
-	// What was pushed between a take and its mark is in line and no longer owed: the
-	// workers go on until nothing is left.
+	// What was pushed between a take and the bookkeeping above is pending and no longer owed:
+	// the workers go on until nothing is left.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		q.mu.Lock()
-		lines, known := len(q.lines), len(q.known)
+		channels, entries := len(q.channels), len(q.entries)
 		q.mu.Unlock()
-		if lines+known == 0 {
+		if channels+entries == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("left behind: %d lines, %d conversations", lines, known)
+			t.Fatalf("left behind: %d channels, %d conversations", channels, entries)
 		}
 	}
 	cancel()
 	workers.Wait()
 }
 
-// Of the conversations that hear of a mention the one with the answer goes first.
-func TestKickLetsTheAnswerGoBefore(t *testing.T) {
+// Of the conversations that a mention concerns, the one with the answer goes first.
+func TestNotifyPutsTheAnswerFirst(t *testing.T) {
 	thread, channel := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000001"}, chat.Conversation{Team: "T1", Channel: "C1"}
 	r := &Relay{queue: newQueue(time.Now)}
 	var later []func()
-	r.queue.after = func(_ time.Duration, do func()) { later = append(later, do) }
-	waiting := func() (n int) { return r.queue.untaken([]chat.Conversation{thread, channel}) }
+	r.queue.afterFunc = func(_ time.Duration, do func()) { later = append(later, do) }
+	pending := func() (n int) { return r.queue.countPending([]chat.Conversation{thread, channel}) }
 	r.Notify(store.Target{Conversation: channel}, store.Target{Conversation: thread, Awaited: true})
-	if got, ok := r.queue.take(t.Context()); !ok || got != thread || waiting() != 0 {
-		t.Fatalf("%v is taken first, and %d wait", got, waiting())
+	if got, ok := r.queue.take(t.Context()); !ok || got != thread || pending() != 0 {
+		t.Fatalf("%v is taken first, and %d are pending", got, pending())
 	}
 	for _, do := range later {
 		do()
@@ -502,7 +502,7 @@ func TestKickLetsTheAnswerGoBefore(t *testing.T) {
 		t.Errorf("%v is taken next", got)
 	}
 	r = &Relay{queue: newQueue(time.Now)}
-	if r.Notify(store.Target{Conversation: channel}, store.Target{Conversation: thread}); waiting() != 2 {
-		t.Errorf("%d wait, want both: nobody waits for an answer", waiting())
+	if r.Notify(store.Target{Conversation: channel}, store.Target{Conversation: thread}); pending() != 2 {
+		t.Errorf("%d are pending, want both: nobody waits for an answer", pending())
 	}
 }

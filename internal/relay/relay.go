@@ -1,10 +1,8 @@
 // Package relay carries changes from the database to the workflows of their
-// conversations. It leases a conversation, sends all that waits for it in one
-// signal, in order of ts, and marks what the signal took. In the normal case that
-// is as soon as a change is stored; a sweep finds what was left behind, by
-// whatever process, so that Temporal may be away for an hour and nothing is
-// missed or overtaken. The channels of Slack take turns, however much one of them
-// brings.
+// conversations. It leases a conversation, sends all its pending changes in one signal, in
+// order of ts, and marks those that the signal took. Normally that happens as soon as a
+// change is stored. A sweep finds what any process left behind: Temporal may be away for an
+// hour, and nothing is missed or overtaken. Slack's channels take turns, however busy one is.
 package relay
 
 import (
@@ -29,42 +27,41 @@ import (
 	"myao/internal/telemetry"
 )
 
-// Sender takes a signal to a conversation's workflow, and starts the workflow if
-// none runs. requestID is the same for the same batch, so that the server can
-// tell a repetition.
+// Sender sends a signal to a conversation's workflow, and starts the workflow if none
+// runs. The same batch has the same requestID, by which the server detects a repetition.
 type Sender interface {
 	Send(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error
 }
 
 const (
-	// batch is how many changes one signal carries at most.
-	batch = 200
-	// leaseFor is how long a conversation is held: longer than a turn may take.
-	leaseFor = 30 * time.Second
-	// leasing is how long it may take to lease a conversation, and to let go of it.
-	leasing = 5 * time.Second
-	// turnFor is how long one turn may take, whether the database or Temporal is slow.
-	turnFor = 20 * time.Second
-	// signalFor is how long one signal may take.
-	signalFor = 10 * time.Second
-	// sweepEvery is the sweeper's pace, and sweepSoon while it finds much and that is
-	// worked off.
-	sweepEvery = 2 * time.Second
-	sweepSoon  = 200 * time.Millisecond
-	// sweepAtOnce is how many conversations one look at the backlog takes on. A look
-	// passes all that wait, so one has to be worth it.
-	sweepAtOnce = 1000
-	// workers is how many conversations are relayed side by side. They mostly wait for
+	// batchSize is how many changes one signal carries at most.
+	batchSize = 200
+	// leaseDuration is how long a conversation is leased: longer than batchTimeout.
+	leaseDuration = 30 * time.Second
+	// leaseTimeout bounds claiming a conversation, and releasing it.
+	leaseTimeout = 5 * time.Second
+	// batchTimeout bounds the relay of one batch, whether the database or Temporal is slow.
+	batchTimeout = 20 * time.Second
+	// signalTimeout bounds one signal.
+	signalTimeout = 10 * time.Second
+	// sweepInterval is the time between sweeps. While a sweep finds much and the workers
+	// keep up, the next one comes after busySweepInterval.
+	sweepInterval     = 2 * time.Second
+	busySweepInterval = 200 * time.Millisecond
+	// sweepLimit is how many conversations one sweep queues. Each sweep reads past
+	// everything that is pending, so one has to be worth it.
+	sweepLimit = 1000
+	// workers is how many conversations are relayed at the same time. They mostly wait for
 	// Temporal, and need one of the database's 8 connections for a moment.
 	workers = 16
-	// letGoFirst is how long the others of a message's conversations let the first go
-	// before: about until its workflow has begun what it has to do.
-	letGoFirst = 150 * time.Millisecond
-	// restFor is how long a worker rests between two failures while nothing succeeds.
-	restFor = time.Second
+	// followerDelay is how long the other conversations of a message wait for the one with
+	// the answer: about until its workflow has started its first activity.
+	followerDelay = 150 * time.Millisecond
+	// failureBackoff is how long a worker pauses after a failure while nothing succeeds.
+	failureBackoff = time.Second
 )
 
-// Relay carries changes. Make one with New.
+// Relay carries changes to workflows. Create one with New.
 type Relay struct {
 	store   *store.Store
 	sender  Sender
@@ -72,39 +69,40 @@ type Relay struct {
 	clock   func() time.Time
 	logger  *slog.Logger
 	metrics *Metrics
-	// Tracer makes the spans of signals; nil: none are made.
+	// Tracer creates the spans of signals; nil: no spans.
 	Tracer trace.Tracer
 
 	queue *queue
-	// failures counts those since the last success.
+	// failures counts the failures since the last success.
 	failures atomic.Int32
-	rest     func(ctx context.Context)
-	telling  telling
+	backoff  func(ctx context.Context)
+	report   backlogReport
 }
 
-// New makes a relay; policy is the timing by which a conversation shall go.
+// New creates a relay. policy returns the timing that a conversation is to follow.
 func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conversation) conversation.Policy,
 	clock func() time.Time, logger *slog.Logger, metrics *Metrics) *Relay {
 	return &Relay{
 		store: s, sender: sender, policy: policy, clock: clock, logger: logger, metrics: metrics,
-		queue: newQueue(clock), rest: func(ctx context.Context) { sleep(ctx, restFor) },
+		queue: newQueue(clock), backoff: func(ctx context.Context) { sleep(ctx, failureBackoff) },
 	}
 }
 
-// Notify says that conversations have something new. One in which somebody waits for an
-// answer goes first; the others with it, as the channel at whose top level a mention
-// stands, only have to know. Kick never blocks: what does not fit is found by the sweep.
+// Notify queues conversations that have new changes. One in which somebody waits for an
+// answer goes first. The others that come with it follow a little later, such as the channel
+// at whose top level a mention stands: they only have to know. Notify never blocks; the sweep
+// finds what does not fit the queue.
 func (r *Relay) Notify(targets ...store.Target) {
-	all := calm
+	first := normal
 	if slices.ContainsFunc(targets, func(t store.Target) bool { return t.Awaited }) {
-		all = urgent
+		first = awaited
 	}
 	for _, t := range targets {
-		if all == urgent && !t.Awaited {
-			r.queue.after(letGoFirst, func() { r.queue.push(t.Conversation, calm) })
+		if first == awaited && !t.Awaited {
+			r.queue.afterFunc(followerDelay, func() { r.queue.push(t.Conversation, normal) })
 			continue
 		}
-		r.queue.push(t.Conversation, all)
+		r.queue.push(t.Conversation, first)
 	}
 }
 
@@ -127,16 +125,16 @@ func (r *Relay) work(ctx context.Context) {
 		}
 		more, err := r.drain(ctx, c)
 		if err != nil {
-			r.tell(ctx, "changes not relayed; they wait", err, "conversation", c.ID())
+			r.warn(ctx, "changes not relayed; they wait", err, "conversation", c.ID())
 		}
 		r.queue.done(c, more)
 		switch {
 		case err == nil:
 			r.failures.Store(0)
 		case r.failures.Add(1) >= workers:
-			// Temporal is away: the next would only meet the same refusal. One
-			// conversation that is refused among others that are taken does not count.
-			r.rest(ctx)
+			// Temporal is away, and would refuse the next conversation too. A single
+			// conversation that fails among successes does not get here.
+			r.backoff(ctx)
 		}
 	}
 }
@@ -151,58 +149,57 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// sweep takes up what waits without a relay at work on it.
+// sweep queues what is pending without a relay at work on it.
 func (r *Relay) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
-		fed, more := r.sweepOnce(ctx)
-		for slept := time.Duration(0); slept < sweepEvery && ctx.Err() == nil; slept += sweepSoon {
-			sleep(ctx, sweepSoon)
-			if more && r.queue.untaken(fed) < len(fed)/2 {
+		queued, more := r.sweepOnce(ctx)
+		for slept := time.Duration(0); slept < sweepInterval && ctx.Err() == nil; slept += busySweepInterval {
+			sleep(ctx, busySweepInterval)
+			if more && r.queue.countPending(queued) < len(queued)/2 {
 				break
 			}
 		}
 	}
 }
 
-// sweepOnce puts a part of the backlog in line. It returns what was not in line
-// already, and whether there may be more than that: then most of this part was new.
-func (r *Relay) sweepOnce(ctx context.Context) (fed []chat.Conversation, more bool) {
+// sweepOnce queues a part of the backlog. It returns the conversations that were not queued
+// already. more says that the backlog may hold others: most of this full part was new.
+func (r *Relay) sweepOnce(ctx context.Context) (queued []chat.Conversation, more bool) {
 	backlog, err := r.backlog(ctx)
 	if err != nil {
-		r.tell(ctx, "backlog not read", err)
+		r.warn(ctx, "backlog not read", err)
 		return nil, false
 	}
-	r.tellBacklog(ctx, len(backlog) > 0)
+	r.reportBacklog(ctx, len(backlog) > 0)
 	for _, left := range backlog {
 		c, err := chat.ParseConversation(left.WorkflowID)
 		if err != nil {
-			r.logger.ErrorContext(ctx, "a conversation in the backlog has no address", "error", err)
+			r.logger.ErrorContext(ctx, "backlog has an invalid conversation id", "error", err)
 			continue
 		}
-		h := late
+		p := overdue
 		if left.Addressed && c.AnswersHere() {
-			h = urgent
+			p = awaited
 		}
-		if r.queue.push(c, h) {
-			fed = append(fed, c)
+		if r.queue.push(c, p) {
+			queued = append(queued, c)
 		}
 	}
-	return fed, len(backlog) == sweepAtOnce && len(fed) > sweepAtOnce/2
+	return queued, len(backlog) == sweepLimit && len(queued) > sweepLimit/2
 }
 
 func (r *Relay) backlog(ctx context.Context) ([]store.BacklogItem, error) {
-	ctx, cancel := context.WithTimeout(ctx, turnFor)
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	return r.store.Backlog(ctx, sweepAtOnce)
+	return r.store.Backlog(ctx, sweepLimit)
 }
 
-// drain sends what waits for one conversation, batch after batch as long as they are
-// full, and reports whether more has come meanwhile. That may wait until the
-// conversation comes in hand again, so that more comes together. Another relay at work
-// on it is as good.
+// drain relays one conversation, batch after batch as long as they are full. It reports
+// whether more changes have come meanwhile: they wait for the conversation's next turn, so
+// that more of them share a signal. Where another relay holds the lease, drain does nothing.
 func (r *Relay) drain(ctx context.Context, c chat.Conversation) (more bool, err error) {
-	for me, full := uuid.NewString(), true; full; {
-		if full, more, err = r.turn(ctx, c, me); err != nil {
+	for holder, full := uuid.NewString(), true; full; {
+		if full, more, err = r.relayBatch(ctx, c, holder); err != nil {
 			return false, err // the sweep comes back to it
 		}
 		full = full && more
@@ -210,46 +207,46 @@ func (r *Relay) drain(ctx context.Context, c chat.Conversation) (more bool, err 
 	return more, nil
 }
 
-// turn leases a conversation for one batch and reports whether the batch was full,
-// and whether more waits.
-func (r *Relay) turn(ctx context.Context, c chat.Conversation, me string) (full, more bool, err error) {
-	// The turn is over before its lease is: nobody else sends meanwhile.
-	bounded, cancel := context.WithTimeout(ctx, turnFor)
+// relayBatch leases a conversation for one batch. It reports whether the batch was full, and
+// whether more changes are pending.
+func (r *Relay) relayBatch(ctx context.Context, c chat.Conversation, holder string) (full, more bool, err error) {
+	// The batch ends before its lease does, so nobody else sends meanwhile.
+	bounded, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	id := c.ID()
-	waiting, err := r.take(ctx, id, me)
+	waiting, err := r.claim(ctx, id, holder)
 	if err != nil || len(waiting) == 0 {
-		return false, false, err // a holder sees what has come when it lets go
+		return false, false, err // whoever holds the lease sees new changes on release
 	}
 	failpoint.Here("relay: claimed")
 	err = r.send(bounded, c, waiting)
-	more, released := r.release(ctx, id, me)
+	more, released := r.release(ctx, id, holder)
 	if released != nil {
-		r.tell(ctx, "conversation not released", released, "conversation", id)
+		r.warn(ctx, "conversation not released", released, "conversation", id)
 	}
-	return len(waiting) == batch, more, err
+	return len(waiting) == batchSize, more, err
 }
 
-// take leases a conversation. It is not called off when the relay is told to stop: the
-// database might lease it all the same, and nobody would let go of it before the lease ends.
-func (r *Relay) take(ctx context.Context, id, me string) ([]store.PendingChange, error) {
+// claim leases a conversation. It is not cancelled when the relay stops: the database might
+// grant the lease all the same, and nobody would release it before it ends.
+func (r *Relay) claim(ctx context.Context, id, holder string) ([]store.PendingChange, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
-	return r.store.Claim(ctx, id, me, r.clock().Add(leaseFor), batch)
+	return r.store.Claim(ctx, id, holder, r.clock().Add(leaseDuration), batchSize)
 }
 
-// release lets go of a conversation even when the relay is told to stop, or
-// nobody could take it up before the lease ends.
-func (r *Relay) release(ctx context.Context, id, me string) (more bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasing)
+// release ends a lease. It is not cancelled when the relay stops: nobody else could relay the
+// conversation before the lease ends.
+func (r *Relay) release(ctx context.Context, id, holder string) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
-	return r.store.Release(ctx, id, me)
+	return r.store.Release(ctx, id, holder)
 }
 
-// send sends one batch.
+// send signals one batch, and marks its changes as relayed.
 func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) error {
 	signal := conversation.Signal{Policy: r.policy(ctx, c)}
 	ids := make([]int64, len(waiting))
@@ -260,7 +257,7 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.P
 		signal.Changes = append(signal.Changes, w.Change)
 		_, _ = hash.Write([]byte("\n" + w.Change.ID()))
 	}
-	traced, span := r.trace(ctx, c, waiting)
+	traced, span := r.startSpan(ctx, c, waiting)
 	defer span.End()
 	if err := r.signal(traced, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
 		r.metrics.failed.Inc()
@@ -277,8 +274,8 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.P
 	return nil
 }
 
-// trace begins the span of a signal.
-func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) (context.Context, trace.Span) {
+// startSpan starts the span of a signal.
+func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) (context.Context, trace.Span) {
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}
@@ -290,14 +287,14 @@ func (r *Relay) trace(ctx context.Context, c chat.Conversation, waiting []store.
 }
 
 func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {
-	ctx, cancel := context.WithTimeout(ctx, signalFor)
+	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
 	defer cancel()
 	return r.sender.Send(ctx, c, s, requestID)
 }
 
-// tell logs a failure that the next sweep will mend, unless it is only the end.
-func (r *Relay) tell(ctx context.Context, what string, err error, about ...any) {
+// warn logs a failure that the next sweep will make up for, unless the relay is stopping.
+func (r *Relay) warn(ctx context.Context, message string, err error, attrs ...any) {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
-		r.logger.WarnContext(ctx, what, append(about, "error", err)...)
+		r.logger.WarnContext(ctx, message, append(attrs, "error", err)...)
 	}
 }

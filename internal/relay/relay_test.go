@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// sent is one signal that the server has taken.
+// sent is one signal to the server.
 type sent struct {
 	id      string
 	request string
@@ -34,18 +34,18 @@ type sent struct {
 	policy  conversation.Policy
 }
 
-// server is a Temporal that keeps what it is sent, and knows a repetition by its
-// request id as the real one does.
+// server is a Temporal that keeps its signals. Like the real one it detects a repetition by
+// the request id.
 type server struct {
 	t *testing.T
-	// refuse, if set, is asked before a signal is taken, lose after it.
+	// refuse, if set, is called before a signal is accepted, and lose after it.
 	refuse func(c chat.Conversation) error
 	lose   func(ctx context.Context, c chat.Conversation) error
 
 	mu      sync.Mutex
 	busy    map[string]bool
-	calls   []sent // every call, in the order of their beginning
-	signals []sent // what was taken, repetitions left out
+	calls   []sent // every call, in the order in which they began
+	signals []sent // accepted signals without repetitions
 }
 
 func (s *server) Send(ctx context.Context, c chat.Conversation, signal conversation.Signal, requestID string) error {
@@ -53,7 +53,7 @@ func (s *server) Send(ctx context.Context, c chat.Conversation, signal conversat
 		return err
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
-		s.t.Error("a signal may take for ever")
+		s.t.Error("a signal has no deadline")
 	}
 	call := sent{c.ID(), requestID, slices.Clone(signal.Changes), signal.Policy}
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *server) Send(ctx context.Context, c chat.Conversation, signal conversat
 		s.busy = map[string]bool{}
 	}
 	if s.busy[call.id] {
-		s.t.Errorf("two signals at once to %s", call.id)
+		s.t.Errorf("two concurrent signals to %s", call.id)
 	}
 	s.busy[call.id] = true
 	s.calls = append(s.calls, call)
@@ -87,7 +87,7 @@ func (s *server) Send(ctx context.Context, c chat.Conversation, signal conversat
 	return nil
 }
 
-// taken is the ts that a conversation was told, in this order.
+// taken returns the ts that a conversation was sent, in order.
 func (s *server) taken(c chat.Conversation) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (b *bundle) relay(s *store.Store) *Relay {
 	return New(s, b.server, policy, time.Now, slog.New(slog.DiscardHandler), NewMetrics(b.counters, s, time.Now))
 }
 
-// run runs a relay until stop is called, which returns when it has ended.
+// run runs a relay until stop is called. stop returns when the relay has ended.
 func (b *bundle) run(r *Relay) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})
@@ -174,7 +174,7 @@ func in(n int) chat.Conversation {
 
 func at(n int) string { return fmt.Sprintf("%d.000001", 1000+n) }
 
-// say stores messages with their changes, in the order of coming.
+// say stores messages with their changes, in the given order.
 func (b *bundle) say(c chat.Conversation, ns ...int) {
 	b.Helper()
 	if err := say(b.Context(), b.store, c, ns...); err != nil {
@@ -200,15 +200,15 @@ func sayAs(ctx context.Context, s *store.Store, kind conversation.Kind, c chat.C
 	return nil
 }
 
-// saidIn stores a message in each of n conversations, many at once: a commit costs most
-// of the time.
+// saidIn stores a message in each of n conversations, concurrently: the commits take most of
+// the time.
 func (b *bundle) saidIn(n int, conversation func(int) chat.Conversation) {
 	b.Helper()
-	const hands = 32
+	const writers = 32
 	var group sync.WaitGroup
-	for hand := range hands {
+	for first := range writers {
 		group.Go(func() {
-			for i := hand; i < n; i += hands {
+			for i := first; i < n; i += writers {
 				if err := say(b.Context(), b.store, conversation(i), 10_000+i); err != nil {
 					b.Error(err)
 				}
@@ -223,7 +223,7 @@ func (b *bundle) await(what string, done func() bool) {
 	deadline := time.Now().Add(60 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			b.Fatalf("waited in vain for %s", what)
+			b.Fatalf("timed out waiting for %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -261,21 +261,21 @@ func names(from, to int) []string {
 	return ts
 }
 
-func TestOneSignalTakesAllThatWaits(t *testing.T) {
+func TestOneSignalTakesAllPendingChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(in(1), 3, 1, 2)
 	b.say(in(22), 1)
 	r := b.relay(b.store)
 	if got, age := b.counted("myao_backlog_changes"), b.counted("myao_backlog_age_seconds"); got != 4 || age <= 0 || age > 60 {
-		t.Errorf("a backlog of %v, %v s old, want 4 of just now", got, age)
+		t.Errorf("a backlog of %v, %v s old; want 4, new", got, age)
 	}
 	r.Notify(store.Target{Conversation: in(1)})
 	r.Notify(store.Target{Conversation: in(22)})
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(1, 4)) {
-		t.Errorf("told %v, want %v", got, names(1, 4))
+		t.Errorf("sent %v, want %v", got, names(1, 4))
 	}
 	calls := b.called()
 	if len(calls) != 2 || calls[0].request == calls[1].request || calls[0].request == "" {
@@ -283,22 +283,22 @@ func TestOneSignalTakesAllThatWaits(t *testing.T) {
 	}
 	for _, call := range calls {
 		if want := len(strings.Split(call.id, "/")[2]); call.policy.MinWait != want {
-			t.Errorf("%s goes by the policy of another: %+v", call.id, call.policy)
+			t.Errorf("%s has the policy of another conversation: %+v", call.id, call.policy)
 		}
 	}
 	b.await("the count", func() bool { return b.counted("myao_changes_relayed_total") == 4 })
 	if age := b.counted("myao_backlog_age_seconds"); age != 0 {
-		t.Errorf("a backlog of nothing is %v s old", age)
+		t.Errorf("an empty backlog is %v s old", age)
 	}
 }
 
-// A backlog longer than a batch goes in several signals, still in order and without a
-// pause; what comes meanwhile waits for more.
+// More than a batch goes in several signals, in order and without a pause. What comes
+// meanwhile waits for the next turn.
 func TestBatchesAreInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var ns []int
-	for n := range 2*batch + 7 {
+	for n := range 2*batchSize + 7 {
 		ns = append(ns, n)
 	}
 	b.say(in(1), ns...)
@@ -312,15 +312,15 @@ func TestBatchesAreInOrder(t *testing.T) {
 		t.Errorf("more %v, %v", more, err)
 	}
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, len(ns))) {
-		t.Errorf("told %v", got)
+		t.Errorf("sent %v", got)
 	}
 	calls := b.called()
-	if len(calls) != 3 || len(calls[0].changes) != batch || len(calls[2].changes) != 7 {
+	if len(calls) != 3 || len(calls[0].changes) != batchSize || len(calls[2].changes) != 7 {
 		t.Errorf("%d signals", len(calls))
 	}
 }
 
-// drained drains a conversation as often as there is more.
+// drained drains a conversation until nothing more is pending.
 func (b *bundle) drained(r *Relay, c chat.Conversation) {
 	for more := true; more; {
 		var err error
@@ -330,9 +330,9 @@ func (b *bundle) drained(r *Relay, c chat.Conversation) {
 	}
 }
 
-// What comes while the conversation is being relayed goes next: its kick found the
-// conversation claimed, and the sweep is two seconds away.
-func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
+// Changes that come while the conversation is being relayed go next: their notification found
+// it in flight, and the sweep is two seconds away.
+func TestChangesDuringARelayDoNotWaitForTheSweep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	next := 1
@@ -340,7 +340,7 @@ func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 	b.refuse = func(c chat.Conversation) error {
 		if n := next; n < 6 {
 			next++
-			// Stored after the batch was read, by a process whose kick goes astray.
+			// Stored after the batch was read, by a process whose notification is lost.
 			return say(t.Context(), b.store, c, n)
 		}
 		return nil
@@ -352,12 +352,12 @@ func TestWhatComesMeanwhileDoesNotWaitForTheSweep(t *testing.T) {
 	go r.work(ctx) // no sweep runs here
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if got := b.taken(in(1)); !slices.Equal(got, names(0, 6)) {
-		t.Errorf("told %v, want %v", got, names(0, 6))
+		t.Errorf("sent %v, want %v", got, names(0, 6))
 	}
 }
 
-// The smallest gap: between the last look and the letting go.
-func TestNothingSlipsBetweenTheLastLookAndTheRelease(t *testing.T) {
+// Changes may come between the last read and the release of the lease.
+func TestNothingIsLostBetweenTheLastReadAndTheRelease(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	relays := []*Relay{b.relay(b.store), b.relay(b.open())}
@@ -369,18 +369,18 @@ func TestNothingSlipsBetweenTheLastLookAndTheRelease(t *testing.T) {
 				if err := say(t.Context(), b.store, in(1), 2*k+i); err != nil {
 					t.Error(err)
 				}
-				b.drained(relays[i], in(1)) // as a kick does; no sweep runs
+				b.drained(relays[i], in(1)) // as Notify makes a worker do; no sweep runs
 			}
 		})
 	}
 	group.Wait()
 	if left := b.backlog(); left != 0 {
-		t.Errorf("%d changes wait though every one was kicked", left)
+		t.Errorf("%d changes are pending, though all were notified", left)
 	}
 	got := b.taken(in(1))
 	slices.Sort(got)
 	if want := names(0, 2*n); !slices.Equal(got, want) {
-		t.Errorf("told %d changes, want %d", len(got), len(want))
+		t.Errorf("sent %d changes, want %d", len(got), len(want))
 	}
 }
 
@@ -403,20 +403,20 @@ func TestRefusedChangesWaitForTheSweep(t *testing.T) {
 	}
 	b.await("refusals", func() bool { return b.counted("myao_relay_failures_total") >= 8 })
 	if got := b.backlog(); got != 20 {
-		t.Errorf("%d changes wait, want all 20", got)
+		t.Errorf("%d changes are pending, want all 20", got)
 	}
 	away.Store(false)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	for c := range 4 {
 		got := b.taken(in(c))
 		if len(got) != 5 || !slices.IsSorted(got) {
-			t.Errorf("%s was told %v, want five in order", in(c).ID(), got)
+			t.Errorf("%s was sent %v, want five in order", in(c).ID(), got)
 		}
 	}
 }
 
-// A conversation that the server will never take does not hold up the others.
-func TestOnePoisonedConversationHoldsUpNobody(t *testing.T) {
+// A conversation that the server always refuses does not hold up others.
+func TestARefusedConversationHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.refuse = func(c chat.Conversation) error {
@@ -432,12 +432,12 @@ func TestOnePoisonedConversationHoldsUpNobody(t *testing.T) {
 	b.run(b.relay(b.store))
 	b.await("the others to be relayed", func() bool { return b.backlog() == 1 })
 	if got := b.taken(in(0)); got != nil {
-		t.Errorf("the poisoned one was told %v", got)
+		t.Errorf("the refused one was sent %v", got)
 	}
 }
 
-// While the server is away the workers rest after each refusal, until one is taken.
-func TestWorkersRestWhileTheServerIsAway(t *testing.T) {
+// While the server is away, the workers back off after each failure, until one succeeds.
+func TestWorkersBackOffWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var away atomic.Bool
@@ -452,30 +452,30 @@ func TestWorkersRestWhileTheServerIsAway(t *testing.T) {
 		b.say(in(n), 0)
 	}
 	r := b.relay(b.store)
-	var resting atomic.Int32
-	rested := make(chan struct{})
-	r.rest = func(ctx context.Context) {
-		resting.Add(1)
+	var backoffs atomic.Int32
+	resume := make(chan struct{})
+	r.backoff = func(ctx context.Context) {
+		backoffs.Add(1)
 		select {
-		case <-rested:
+		case <-resume:
 		case <-ctx.Done():
 		}
 	}
 	b.run(r)
-	b.await("every worker to rest", func() bool { return resting.Load() == workers })
+	b.await("every worker to back off", func() bool { return backoffs.Load() == workers })
 	if got := len(b.called()); got != 2*workers-1 {
-		t.Errorf("%d signals were tried, want %d failures to tell and one for each worker that rests", got, 2*workers-1)
+		t.Errorf("%d signals were tried, want %d: the failures that show it, and one for each further worker", got, 2*workers-1)
 	}
 	away.Store(false)
-	close(rested)
+	close(resume)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
-	if got := resting.Load(); got != workers {
-		t.Errorf("%d rests, want none after the first success", got-workers)
+	if got := backoffs.Load(); got != workers {
+		t.Errorf("%d backoffs, want none after the first success", got-workers)
 	}
 }
 
-// Failures among successes do not tell that the server is away.
-func TestNobodyRestsAmongSuccesses(t *testing.T) {
+// Failures among successes do not mean that the server is away.
+func TestNoBackoffAmongSuccesses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.refuse = func(c chat.Conversation) error {
@@ -485,41 +485,41 @@ func TestNobodyRestsAmongSuccesses(t *testing.T) {
 		return nil
 	}
 	r := b.relay(b.store)
-	r.rest = func(context.Context) { t.Error("a worker rests") }
+	r.backoff = func(context.Context) { t.Error("a worker backs off") }
 	for n := range 2 * workers {
 		c := in(n)
 		if n%2 == 0 {
 			c.Thread = at(0)
 		}
 		b.say(c, n)
-		r.queue.push(c, urgent)
+		r.queue.push(c, awaited)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.work(ctx) }()
-	b.await("all but the refused to be relayed", func() bool { return b.backlog() == workers })
+	b.await("all except the refused to be relayed", func() bool { return b.backlog() == workers })
 	cancel()
 	<-done
 }
 
-// A backlog of an hour's outage is not worked off at the pace of the sweeps.
+// After an outage the sweeps follow each other faster while there is more.
 func TestSweepGoesOnWhileThereIsMore(t *testing.T) {
 	t.Parallel()
 	b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
-	b.saidIn(sweepAtOnce+5, in)
+	b.saidIn(sweepLimit+5, in)
 	r := b.relay(b.store)
-	if fed, more := r.sweepOnce(t.Context()); len(fed) != sweepAtOnce || !more {
-		t.Errorf("%d are fed, and there is more: %v", len(fed), more)
+	if queued, more := r.sweepOnce(t.Context()); len(queued) != sweepLimit || !more {
+		t.Errorf("%d are queued, more: %v", len(queued), more)
 	}
-	if fed, more := r.sweepOnce(t.Context()); len(fed) != 0 || more {
-		t.Errorf("%d are fed again, though nobody works off what was found; there is more: %v", len(fed), more)
+	if queued, more := r.sweepOnce(t.Context()); len(queued) != 0 || more {
+		t.Errorf("%d are queued again, though no worker took any; more: %v", len(queued), more)
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 }
 
-// Whoever waits for an answer when the relay comes back is not behind those that talk.
-func TestSweepPutsFirstWhoWaitsForAnAnswer(t *testing.T) {
+// A sweep puts conversations in which somebody waits for an answer first.
+func TestSweepPutsAwaitedConversationsFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	thread := chat.Conversation{Team: "T1", Channel: "C5", Thread: at(5)}
@@ -528,27 +528,27 @@ func TestSweepPutsFirstWhoWaitsForAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	talk := chat.Conversation{Team: "T1", Channel: "C1", Thread: at(1)}
+	said := chat.Conversation{Team: "T1", Channel: "C1", Thread: at(1)}
 	b.say(in(2), 1)
-	b.say(talk, 2)
+	b.say(said, 2)
 	r := b.relay(b.store)
-	r.queue.push(in(2), late) // before the others are looked for
-	if fed, _ := r.sweepOnce(t.Context()); len(fed) != 3 {
-		t.Fatalf("fed %v", fed)
+	r.queue.push(in(2), overdue) // before the sweep
+	if queued, _ := r.sweepOnce(t.Context()); len(queued) != 3 {
+		t.Fatalf("queued %v", queued)
 	}
-	for _, want := range []chat.Conversation{thread, in(2), talk, thread.Top()} {
+	for _, want := range []chat.Conversation{thread, in(2), said, thread.Top()} {
 		if got, ok := r.queue.take(t.Context()); !ok || got != want {
 			t.Errorf("taken %v, want %v", got, want)
 		}
 	}
 }
 
-// A storm in one channel, held up by the server, holds up no other channel: neither
-// what is kicked nor what the sweep finds.
+// A storm in one channel, whose signals hang, holds up no other channel: neither by Notify
+// nor by the sweep.
 func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	for kicked, storm := range map[bool]int{true: 3 * workers, false: sweepAtOnce + 5} {
-		t.Run(fmt.Sprintf("kicked %v", kicked), func(t *testing.T) {
+	for notified, storm := range map[bool]int{true: 3 * workers, false: sweepLimit + 5} {
+		t.Run(fmt.Sprintf("notified %v", notified), func(t *testing.T) {
 			t.Parallel()
 			b := setupOn(t, testserver.Postgres(t)) // which does not sync to disk
 			held, storms := make(chan struct{}), atomic.Int32{}
@@ -563,24 +563,25 @@ func TestStormInOneChannelHoldsUpNoOther(t *testing.T) {
 			in0 := func(n int) chat.Conversation { return chat.Conversation{Team: "T1", Channel: "C0", Thread: at(n)} }
 			b.saidIn(storm, in0)
 			for n := range storm {
-				if kicked {
+				if notified {
 					r.Notify(store.Target{Conversation: in0(n)})
 				}
 			}
 			b.say(in(1), 1)
-			if kicked {
+			if notified {
 				r.Notify(store.Target{Conversation: in(1)})
 			}
 			b.run(r)
-			b.await("the other channel's word", func() bool { return len(b.taken(in(1))) == 1 })
-			b.await("the storm's turns", func() bool { return storms.Load() == handsPerChannel })
+			b.await("the other channel's message", func() bool { return len(b.taken(in(1))) == 1 })
+			b.await("the storm's relays", func() bool { return storms.Load() == channelConcurrency })
 			close(held)
 		})
 	}
 }
 
-// A turn takes the same statements whatever waits, and one where nothing does.
-func TestStatementsOfATurn(t *testing.T) {
+// A batch takes the same number of statements whatever its size, and an empty one a single
+// statement.
+func TestStatementsOfABatch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		bundle *bundle
@@ -596,23 +597,23 @@ func TestStatementsOfATurn(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := b.relay(s)
-			for _, turn := range []struct{ waiting, want int }{{1, test.want}, {batch, test.want}, {0, 1}} {
-				for n := range turn.waiting {
-					b.say(in(1), 1000*turn.waiting+n)
+			for _, batch := range []struct{ changes, want int }{{1, test.want}, {batchSize, test.want}, {0, 1}} {
+				for n := range batch.changes {
+					b.say(in(1), 1000*batch.changes+n)
 				}
 				before := statements(t, registry)
 				if more, err := r.drain(t.Context(), in(1)); more || err != nil || b.backlog() > 0 {
 					t.Fatalf("more %v, %v; %d left", more, err, b.backlog())
 				}
-				if got := statements(t, registry) - before; got != turn.want {
-					t.Errorf("%d statements for %d changes, want %d", got, turn.waiting, turn.want)
+				if got := statements(t, registry) - before; got != batch.want {
+					t.Errorf("%d statements for %d changes, want %d", got, batch.changes, batch.want)
 				}
 			}
 		})
 	}
 }
 
-// statements is how many a store that is measured has been asked.
+// statements counts the statements of a measured store.
 func statements(t *testing.T, measured *prometheus.Registry) (n int) {
 	t.Helper()
 	families, err := measured.Gather()
@@ -654,8 +655,8 @@ func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 		group.Go(func() {
 			s := []*store.Store{b.store, other}[c%2]
 			for n := range each {
-				// SQLite lets a writer wait in vain when the machine is very busy; Slack would
-				// send the event again then.
+				// On a very busy machine a write to SQLite may time out. Slack would resend the
+				// event then.
 				err := say(t.Context(), s, in(c), n)
 				for try := 0; err != nil && try < 5; try++ {
 					err = say(t.Context(), s, in(c), n)
@@ -670,16 +671,16 @@ func twoRelaysShareADatabase(t *testing.T, b *bundle) {
 	group.Wait()
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	for c := range 4 {
-		// One person's messages are stored in order here, so they are told in order.
+		// The messages are stored in order here, so they are sent in order.
 		if got := b.taken(in(c)); !slices.Equal(got, names(0, each)) {
-			t.Errorf("%s was told %v", in(c).ID(), got)
+			t.Errorf("%s was sent %v", in(c).ID(), got)
 		}
 	}
 }
 
-// A relay that ends after the server has taken a signal, and before it could mark
-// that, leaves the changes to be sent again under the same request id.
-func TestEndBetweenSignalAndMarkSendsTheSameAgain(t *testing.T) {
+// When a relay ends between a signal and the marking of its changes, the next one resends them
+// under the same request id.
+func TestEndBetweenSignalAndMarkResendsTheSameBatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(in(1), 1, 2)
@@ -687,23 +688,23 @@ func TestEndBetweenSignalAndMarkSendsTheSameAgain(t *testing.T) {
 	b.lose = func(ctx context.Context, _ chat.Conversation) error {
 		crash()
 		<-ctx.Done()
-		return nil // taken; the word of it comes to a relay that is no more
+		return nil // accepted, but the relay has ended
 	}
 	if more, err := b.relay(b.store).drain(ctx, in(1)); err == nil || more {
-		t.Errorf("it went well, %v, or comes again before the sweep: %v", err, more)
+		t.Errorf("err %v, more %v; want an error, and to wait for the sweep", err, more)
 	}
 	if got := b.backlog(); got != 2 {
-		t.Fatalf("%d changes wait, want 2", got)
+		t.Fatalf("%d changes are pending, want 2", got)
 	}
 	b.lose = nil
-	b.run(b.relay(b.open())) // the next process; the lease was let go
+	b.run(b.relay(b.open())) // the next process; the lease was released
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	calls := b.called()
 	if len(calls) != 2 || calls[0].request != calls[1].request || !slices.Equal(calls[0].changes, calls[1].changes) {
-		t.Errorf("sent %+v, want the same twice", calls)
+		t.Errorf("sent %+v, want the same batch twice", calls)
 	}
 	if got := b.taken(in(1)); !slices.Equal(got, names(1, 3)) {
-		t.Errorf("the server knows %v", got)
+		t.Errorf("the server accepted %v", got)
 	}
 }
 
@@ -722,7 +723,7 @@ func TestAnotherBatchHasAnotherRequestID(t *testing.T) {
 		calls := b.called()
 		last := calls[len(calls)-1]
 		if before, ok := seen[last.request]; ok || len(calls) != i+1 {
-			t.Errorf("the request id of %v is that of %s", last.changes, before)
+			t.Errorf("%v has the request id of %s", last.changes, before)
 		}
 		seen[last.request] = fmt.Sprint(last.changes)
 	}
@@ -733,7 +734,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 	b := setup(t)
 	b.say(in(1), 1)
 	ends := time.Now().Add(700 * time.Millisecond)
-	if taken, err := b.store.Claim(t.Context(), in(1).ID(), "dead", ends, batch); len(taken) != 1 || err != nil {
+	if taken, err := b.store.Claim(t.Context(), in(1).ID(), "dead", ends, batchSize); len(taken) != 1 || err != nil {
 		t.Fatal(taken, err)
 	}
 	var early atomic.Bool
@@ -742,7 +743,7 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 		return nil
 	}
 	r := b.relay(b.store)
-	r.Notify(store.Target{Conversation: in(1)}) // finds it claimed
+	r.Notify(store.Target{Conversation: in(1)}) // finds it leased
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	if early.Load() {
@@ -750,9 +751,9 @@ func TestLeaseOfADeadRelayEnds(t *testing.T) {
 	}
 }
 
-// A starter that is stopped while the database leases it a conversation lets go of that: the
-// next one need not wait until the lease ends.
-func TestAStopInTheMiddleOfALease(t *testing.T) {
+// A relay that stops while the database grants it a lease releases it: the next one need not
+// wait until the lease ends.
+func TestAStopDuringAClaim(t *testing.T) {
 	t.Parallel()
 	b := setupOn(t, testserver.Postgres(t))
 	b.say(in(1), 1)
@@ -769,7 +770,7 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	b.drained(r, in(2)) // so that the statements are prepared
-	// The database does as it is asked, and its answers wait.
+	// The database executes statements, and its answers are held back.
 	proxy.SetMode(testserver.ProxyHoldAnswers)
 	go func() { defer close(ended); _, _ = r.drain(ctx, in(1)) }()
 	b.await("the conversation to be leased", func() bool {
@@ -780,42 +781,42 @@ func TestAStopInTheMiddleOfALease(t *testing.T) {
 		return leased > 0
 	})
 	cancel()
-	time.Sleep(100 * time.Millisecond) // for the end to be heard
+	time.Sleep(100 * time.Millisecond) // for the cancellation to arrive
 	proxy.SetMode(testserver.ProxyForward)
 	<-ended
-	if taken, err := direct.Claim(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batch); err != nil || len(taken) != 1 {
-		t.Errorf("the next relay takes %d changes, %v; the lease is still held", len(taken), err)
+	if taken, err := direct.Claim(t.Context(), in(1).ID(), "next", time.Now().Add(time.Minute), batchSize); err != nil || len(taken) != 1 {
+		t.Errorf("the next relay claims %d changes, %v; the lease is still held", len(taken), err)
 	}
 	if got := b.taken(in(1)); len(got) > 0 {
-		t.Errorf("%q was sent after the end", got)
+		t.Errorf("%q was sent after the stop", got)
 	}
 }
 
-func TestFloodOfKicksLosesNothing(t *testing.T) {
+func TestFloodOfNotificationsLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.relay(b.store)
-	kicked := make(chan struct{})
+	notified := make(chan struct{})
 	go func() {
-		defer close(kicked)
-		for n := range 2 * queueAtMost { // nobody listens yet
+		defer close(notified)
+		for n := range 2 * queueLimit { // no worker runs yet
 			r.Notify(store.Target{Conversation: in(n % 500)})
 		}
 	}()
 	select {
-	case <-kicked:
+	case <-notified:
 	case <-time.After(time.Minute):
-		t.Fatal("a kick blocks")
+		t.Fatal("Notify blocks")
 	}
 	for n := range 30 {
-		b.say(in(1000+n), 1, 2) // their kicks are dropped
+		b.say(in(1000+n), 1, 2) // their notifications are dropped
 		r.Notify(store.Target{Conversation: in(1000 + n)})
 	}
 	b.run(r)
 	b.await("an empty backlog", func() bool { return b.backlog() == 0 })
 	for n := range 30 {
 		if got := b.taken(in(1000 + n)); !slices.Equal(got, names(1, 3)) {
-			t.Errorf("%s was told %v", in(1000+n).ID(), got)
+			t.Errorf("%s was sent %v", in(1000+n).ID(), got)
 		}
 	}
 }
@@ -834,19 +835,19 @@ func TestDatabaseThatGoesAwayIsNotTheEnd(t *testing.T) {
 	b.say(in(1), 2)
 	r.Notify(store.Target{Conversation: in(1)})
 	if _, err := r.drain(t.Context(), in(1)); err == nil {
-		t.Error("it went well without a database")
+		t.Error("drain succeeds without a database")
 	}
 	if _, more := r.sweepOnce(t.Context()); more {
-		t.Error("there is more without a database")
+		t.Error("the sweep finds more without a database")
 	}
 	if got := b.counted("myao_backlog_changes"); got != -1 {
-		t.Errorf("a backlog of %v, want -1 for not known", got)
+		t.Errorf("a backlog of %v, want -1: unknown", got)
 	}
 	b.run(b.relay(b.store))
 	b.await("another relay's turn", func() bool { return b.backlog() == 0 })
 }
 
-// Not parallel: it looks at the goroutines of the whole program.
+// Not parallel: it looks at the goroutines of the whole process.
 func TestRunLeavesNothingBehind(t *testing.T) {
 	b := setup(t)
 	hanging := make(chan struct{}, 100)
@@ -875,10 +876,10 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "relay.(*Relay)") {
 		t.Errorf("goroutines are left:\n%s", stacks)
 	}
-	// All that was held is let go: another process need not wait for the lease.
+	// All leases are released: another process need not wait.
 	for n := range 30 {
-		if taken, err := b.store.Claim(t.Context(), in(n).ID(), "other", time.Now(), batch); len(taken) != 1 || err != nil {
-			t.Errorf("%s is still claimed: %v, %v", in(n).ID(), taken, err)
+		if taken, err := b.store.Claim(t.Context(), in(n).ID(), "other", time.Now(), batchSize); len(taken) != 1 || err != nil {
+			t.Errorf("%s is still leased: %v, %v", in(n).ID(), taken, err)
 		}
 	}
 }
