@@ -59,17 +59,17 @@ type Task struct {
 // Subject is the message that it is about, for logs and traces.
 func (t Task) Subject() string { return t.Trigger }
 
-// reply is the outbox's name of the reply to the task's trigger. It does not
+// replyKey is the outbox's name of the reply to the task's trigger. It does not
 // depend on the run, so that a workflow that is reset posts nothing again.
-func (t Task) reply() string {
+func (t Task) replyKey() string {
 	c := t.Conversation
 	return c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
 }
 
-// decision is the ledger's name of the task's decision. A workflow that is reset
+// decisionKey is the ledger's name of the task's decision. A workflow that is reset
 // counts its decisions again from the same number, about other messages perhaps:
 // so the number alone is not enough.
-func (t Task) decision() string {
+func (t Task) decisionKey() string {
 	key := t.Decision + "/" + t.Trigger
 	if t.Revision != "" {
 		key += "/" + t.Revision
@@ -77,10 +77,10 @@ func (t Task) decision() string {
 	return key
 }
 
-// row is the task's decision in the ledger, as far as the task tells.
-func (t Task) row(source string) store.Decision {
+// decisionRow is the task's decision in the ledger, as far as the task tells.
+func (t Task) decisionRow(source string) store.Decision {
 	return store.Decision{
-		Key: t.decision(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision, Source: source,
+		Key: t.decisionKey(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision, Source: source,
 	}
 }
 
@@ -104,8 +104,8 @@ type knowledge struct {
 func (a *Activities) look(ctx context.Context, t Task, matter store.FactsRequest) (knowledge, error) {
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
-	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decision(), t.reply()
-	matter.Since = budgeted(a.Mind.Channel(config.ChannelFacts{ID: channel}), k.now)
+	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
+	matter.Since = budgetStart(a.Mind.Channel(config.ChannelFacts{ID: channel}), k.now)
 	var err error
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
 		return knowledge{}, err
@@ -116,7 +116,7 @@ func (a *Activities) look(ctx context.Context, t Task, matter store.FactsRequest
 		}
 	}
 	k.settings = a.Mind.Channel(config.ChannelFacts{ID: channel, Name: k.ChannelName})
-	if since := budgeted(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
+	if since := budgetStart(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
 		k.Calls, k.Tokens, err = a.Store.Spent(ctx, team, channel, since)
 	}
 	return k, err
@@ -129,14 +129,14 @@ const naming = 5 * time.Second
 func (a *Activities) nameOf(ctx context.Context, team, channel string) (string, error) {
 	ask := channels.Asker{Store: a.Store, Source: a.Slack, Clock: a.Clock, Logger: a.Logger}
 	said, err := ask.Ask(ctx, team, channel, naming)
-	if refused(err) {
+	if refusedBySlack(err) {
 		return "", nil
 	}
 	return said.Name, err
 }
 
-// budgeted is when the day began whose calls of models count; the zero time if none do.
-func budgeted(s config.ChannelSettings, now time.Time) time.Time {
+// budgetStart is when the day began whose calls of models count; the zero time if none do.
+func budgetStart(s config.ChannelSettings, now time.Time) time.Time {
 	if !s.HasBudget() {
 		return time.Time{}
 	}
@@ -162,7 +162,7 @@ func (a *Activities) facts(ctx context.Context, k knowledge) (conversation.Facts
 
 // overBudget reports whether a channel's calls of models have used up what its day may cost.
 func (a *Activities) overBudget(ctx context.Context, team, channel string, s config.ChannelSettings) (bool, error) {
-	since := budgeted(s, a.Clock())
+	since := budgetStart(s, a.Clock())
 	if since.IsZero() {
 		return false, nil
 	}

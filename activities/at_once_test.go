@@ -38,7 +38,7 @@ func TestPostAtOnce(t *testing.T) {
 		"tried before": {func(b *bench, task Task) {
 			b.compose(task, "Hello.")
 			p := b.outbox(task)[0]
-			if wait, err := b.Store.BeginSend(b.t.Context(), p, pace, lease); wait > 0 || err != nil {
+			if wait, err := b.Store.BeginSend(b.t.Context(), p, pace, sendLease); wait > 0 || err != nil {
 				b.t.Fatal(wait, err)
 			}
 			if err := b.Store.EndSend(b.t.Context(), p, store.Composed, time.Time{}, "a limit"); err != nil {

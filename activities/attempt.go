@@ -16,24 +16,24 @@ import (
 
 // An activity says that it is alive every beat. Heartbeats are also how it learns that it
 // is no longer wanted.
-const beat = 2 * time.Second
+const heartbeatInterval = 2 * time.Second
 
-// every is the time between two heartbeats of an activity that may be silent for no longer
+// heartbeatIntervalFor is the time between two heartbeats of an activity that may be silent for no longer
 // than limit. Where that is longer than the ten seconds of most, it says so as late as the SDK
 // itself would: each heartbeat costs as much as an activity.
-func every(limit time.Duration) time.Duration {
+func heartbeatIntervalFor(limit time.Duration) time.Duration {
 	if limit > 10*time.Second {
 		return limit * 4 / 5
 	}
-	return beat
+	return heartbeatInterval
 }
 
 // heartbeat keeps an attempt alive until stop is called. Most are over before the
 // first beat, and tell the server nothing but their result.
 func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
-	between := beat
+	between := heartbeatInterval
 	if activity.IsActivity(ctx) {
-		between = every(activity.GetInfo(ctx).HeartbeatTimeout)
+		between = heartbeatIntervalFor(activity.GetInfo(ctx).HeartbeatTimeout)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -55,7 +55,7 @@ func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 
 // attemptOf says to mind for which decision, and in which attempt, an activity asks a model.
 func attemptOf(ctx context.Context, t Task) mind.Attempt {
-	return mind.Attempt{Decision: t.decision(), Number: attemptNumber(ctx)}
+	return mind.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx)}
 }
 
 // attemptNumber is 1 for the first attempt, and outside an activity.
@@ -81,9 +81,9 @@ type queuedError struct {
 
 func (e queuedError) Error() string { return e.what + ": its turn comes in " + e.wait.String() }
 
-// early is how long before its turn an attempt is made: what it takes until a
+// turnLead is how long before its turn an attempt is made: what it takes until a
 // worker has it in hand differs, and a turn that is missed is lost.
-const early = 2 * time.Second
+const turnLead = 2 * time.Second
 
 // The types that errors have in a workflow's history.
 const (
@@ -93,9 +93,9 @@ const (
 	typeUnavailable = "Unavailable"
 )
 
-// patient is the longest time that a provider may ask to be left alone. Somebody
+// maxRetryAfter is the longest time that a provider may ask to be left alone. Somebody
 // waits for the answer, and everything else in the conversation behind it.
-const patient = 10 * time.Minute
+const maxRetryAfter = 10 * time.Minute
 
 // classify tells Temporal what an error means: it cannot pass; it passes after
 // a time that the other side, or the queue, has named; or it may pass. What it says goes into the
@@ -119,9 +119,9 @@ func classify(err error) error {
 	case errors.As(err, &own), errors.As(err, &bad):
 		return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 	case errors.As(err, &due):
-		kind, after = typeQueued, due.wait-early
+		kind, after = typeQueued, due.wait-turnLead
 	case l != nil:
-		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > patient {
+		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > maxRetryAfter {
 			return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 		}
 		after = l.RetryAfter

@@ -29,13 +29,13 @@ func TestClassify(t *testing.T) {
 		{"a canceled attempt", context.Canceled, typeUnavailable, 0},
 		{"an attempt out of time", context.DeadlineExceeded, typeUnavailable, 0},
 
-		{"not its turn yet", queuedError{"part 1", time.Minute}, typeQueued, time.Minute - early},
+		{"not its turn yet", queuedError{"part 1", time.Minute}, typeQueued, time.Minute - turnLead},
 
 		{"model unavailable", &llm.Error{Kind: llm.ErrUnavailable, Status: 503}, typeUnavailable, 0},
 		{"model unavailable until", &llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: time.Minute}, typeRateLimited, time.Minute},
 		{"model rate limited", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 7 * time.Second}, typeRateLimited, 7 * time.Second},
-		{"model rate limited for as long as is borne", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: patient}, typeRateLimited, patient},
-		{"model rate limited for longer", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: patient + time.Second}, typeFinal, 0},
+		{"model rate limited for as long as is borne", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: maxRetryAfter}, typeRateLimited, maxRetryAfter},
+		{"model rate limited for longer", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: maxRetryAfter + time.Second}, typeFinal, 0},
 		{"model rate limited, no time named", &llm.Error{Kind: llm.ErrRateLimited, Status: 429}, typeUnavailable, 0},
 		{"model empty", &llm.Error{Kind: llm.ErrEmpty}, typeUnavailable, 0},
 		{"model cut before the first word", &llm.Error{Kind: llm.ErrCut}, typeFinal, 0},

@@ -272,7 +272,7 @@ func (b *bench) compose(task Task, texts ...string) {
 		parts = append(parts, p[0])
 	}
 	err := b.Store.Compose(b.t.Context(), parts, store.Decision{
-		Key: task.decision(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
+		Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Source: "addressed", Outcome: "pending", ShouldRespond: true,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -290,7 +290,7 @@ func (b *bench) begin(p store.Part, lease time.Duration) {
 // outbox is the states of a reply's parts.
 func (b *bench) outbox(task Task) []store.Part {
 	b.t.Helper()
-	parts, err := b.Store.Parts(b.t.Context(), task.reply())
+	parts, err := b.Store.Parts(b.t.Context(), task.replyKey())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func (b *bench) outbox(task Task) []store.Part {
 // decision is the ledger's row of a task.
 func (b *bench) decision(task Task) store.Decision {
 	b.t.Helper()
-	d, err := b.Store.Decision(b.t.Context(), task.decision())
+	d, err := b.Store.Decision(b.t.Context(), task.decisionKey())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		b.t.Fatal(err)
 	}

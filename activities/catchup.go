@@ -91,16 +91,16 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
 		}
 		out.Read, out.New, out.Taken = out.Read+result.Read, out.New+result.New, out.Taken+result.Taken
-		if err := rest(ctx, left); err != nil {
+		if err := pauseUnlessStopped(ctx, left); err != nil {
 			return CatchUpOutput{}, err
 		}
 	}
 	return out, nil
 }
 
-// rest is a pause that a worker which is told to stop does not wait for: what has been
+// pauseUnlessStopped is a pause that a worker which is told to stop does not wait for: what has been
 // read is marked, and another attempt has little to do with it.
-func rest(ctx context.Context, d time.Duration) error {
+func pauseUnlessStopped(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {

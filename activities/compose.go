@@ -65,10 +65,10 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if err != nil {
 		return "", "", err
 	}
-	if facts.UnknownOutcome, err = a.lapsed(ctx, in.Task); err != nil {
+	if facts.UnknownOutcome, err = a.predatesLedger(ctx, in.Task); err != nil {
 		return "", "", err
 	}
-	d := in.row("operator")
+	d := in.decisionRow("operator")
 	d.Outcome, d.ShouldRespond = conversation.Pending, true
 	if in.Addressed {
 		d.Source, d.Reason = "addressed", addressedReason
@@ -83,7 +83,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if composed {
 		facts.OverBudget = false // it is paid for
 	}
-	if rule := in.silence(facts); rule != conversation.NoRule {
+	if rule := in.silenceRule(facts); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return "", "", err
@@ -118,10 +118,10 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	return conversation.Done, "", nil
 }
 
-// silence is the rule by which nothing is said. Somebody who addresses the bot is
+// silenceRule is the rule by which nothing is said. Somebody who addresses the bot is
 // answered in quiet hours, too, and told where the budget is used up. An operator's
 // order goes before quiet hours and a silence that is over, but is not worth more than the budget.
-func (in ComposeInput) silence(facts conversation.Facts) conversation.Rule {
+func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 	if in.Addressed || in.Notice {
 		return facts.AddressedRule()
 	}
@@ -133,7 +133,7 @@ func (in ComposeInput) silence(facts conversation.Facts) conversation.Rule {
 
 // write has the model write the reply.
 func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
-	q, err := a.Mind.Reply(ctx, in.Conversation, in.Trigger, in.Addressed)
+	q, err := a.Mind.ReplyQuestion(ctx, in.Conversation, in.Trigger, in.Addressed)
 	if err != nil {
 		return "", time.Time{}, err
 	}
@@ -153,9 +153,9 @@ func (a *Activities) parts(t Task, text string, saw, read time.Time) []store.Par
 	var parts []store.Part
 	for i, piece := range slack.Split(text, slack.DefaultLimit) {
 		parts = append(parts, store.Part{
-			Key: t.reply() + "/" + strconv.Itoa(i), Reply: t.reply(), Number: i,
+			Key: t.replyKey() + "/" + strconv.Itoa(i), Reply: t.replyKey(), Number: i,
 			Team: t.Conversation.Team, Channel: t.Conversation.Channel, Thread: t.Conversation.Thread,
-			Trigger: t.Trigger, Text: piece, Saw: saw, Read: read, Decision: t.decision(), Epoch: t.Epoch,
+			Trigger: t.Trigger, Text: piece, Saw: saw, Read: read, Decision: t.decisionKey(), Epoch: t.Epoch,
 		})
 	}
 	return parts

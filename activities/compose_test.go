@@ -33,8 +33,8 @@ func TestComposeAnAnswer(t *testing.T) {
 			t.Fatalf("%d parts", len(parts))
 		}
 		want := store.Part{
-			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.reply(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
-			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Read: parts[0].Read, Decision: task.decision(),
+			Key: "T1/" + b.general + "/" + m.TS + "/" + m.TS + "//0", Reply: task.replyKey(), Team: "T1", Channel: b.general, Thread: m.TS, Trigger: m.TS,
+			Text: "Seven.", State: store.Composed, LeasedUntil: parts[0].LeasedUntil, Saw: m.Time(), Read: parts[0].Read, Decision: task.decisionKey(),
 		}
 		if parts[0] != want {
 			t.Errorf("the outbox has\n%+v, want\n%+v", parts[0], want)
@@ -369,13 +369,13 @@ func TestTheKeyOfAReply(t *testing.T) {
 		{Conversation: chat.Conversation{Team: "T1", Channel: "C2", Thread: "1.000000"}, Trigger: "2.000000"},
 		{Conversation: chat.Conversation{Team: "T2", Channel: "C1", Thread: "1.000000"}, Trigger: "2.000000"},
 	} {
-		if other, ok := seen[task.reply()]; ok {
+		if other, ok := seen[task.replyKey()]; ok {
 			t.Errorf("%+v and %+v have the same reply", task, other)
 		}
-		seen[task.reply()] = task
+		seen[task.replyKey()] = task
 		again := task
 		again.Decision = "another run/7"
-		if again.reply() != task.reply() {
+		if again.replyKey() != task.replyKey() {
 			t.Errorf("the reply to %+v depends on the run", task)
 		}
 	}
@@ -392,10 +392,10 @@ func TestTheKeyOfADecision(t *testing.T) {
 		{Trigger: "2.000000", Revision: "4.000000", Decision: "run/1"},
 		{Trigger: "3.000000", Decision: "run/1"},
 	} {
-		if other, ok := seen[task.decision()]; ok {
+		if other, ok := seen[task.decisionKey()]; ok {
 			t.Errorf("%+v and %+v have the same decision", task, other)
 		}
-		seen[task.decision()] = task
+		seen[task.decisionKey()] = task
 	}
 }
 
@@ -423,7 +423,7 @@ func TestSettle(t *testing.T) {
 		t.Errorf("one that was not written down: %+v", d)
 	}
 	// Or it was called back, and learns of it only after it has decided.
-	if err := b.Store.Decide(t.Context(), store.Decision{Key: task.decision(), WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
+	if err := b.Store.Decide(t.Context(), store.Decision{Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := b.decision(task); d.Outcome != "failed" {

@@ -43,23 +43,23 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, err
 	}
 	if d := known.Decision; d != nil && d.HasVerdict() {
-		return decided(*d), nil
+		return decidedOutput(*d), nil
 	}
 	facts, err := a.facts(ctx, known)
 	if err != nil {
 		return JudgeOutput{}, err
 	}
 	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
-		d := in.row("rule")
+		d := in.decisionRow("rule")
 		d.Rule, d.Reason, d.Outcome = string(rule), rule.Reason(), conversation.Silent
 		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return JudgeOutput{}, err
 		}
 		a.Metrics.judged(v, rule)
-		return ruled(v, rule), nil
+		return ruleOutput(v, rule), nil
 	}
-	d := in.row("judgment")
+	d := in.decisionRow("judgment")
 	d.ReadUS = a.Clock().UnixMicro()
 	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
 	if err != nil {
@@ -90,17 +90,17 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	return JudgeOutput{Verdict: v}, nil
 }
 
-// decided is what an attempt before this one has written down before it was lost,
+// decidedOutput is what an attempt before this one has written down before it was lost,
 // or what was decided before the workflow was reset: what the ledger says is what
 // happens.
-func decided(d store.Decision) JudgeOutput {
+func decidedOutput(d store.Decision) JudgeOutput {
 	v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
 	if d.Confidence != nil {
 		v.Confidence = *d.Confidence
 	}
-	return ruled(v, conversation.Rule(d.Rule))
+	return ruleOutput(v, conversation.Rule(d.Rule))
 }
 
-func ruled(v chat.Verdict, rule conversation.Rule) JudgeOutput {
+func ruleOutput(v chat.Verdict, rule conversation.Rule) JudgeOutput {
 	return JudgeOutput{Verdict: v, Rule: rule, Gone: rule == conversation.RuleNothingLeft}
 }

@@ -176,7 +176,7 @@ func TestJudgment(t *testing.T) {
 				}
 				d.LatencyUS, d.ReadUS, d.DecidedUS, d.SettledUS = 0, 0, 0, nil
 				want := store.Decision{
-					Key: task.decision(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
+					Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
 					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,
 					DelaySeconds: c.want.DelaySeconds, Model: "small", TokensIn: 120, TokensOut: 34, Outcome: c.outcome,
 				}
@@ -324,7 +324,7 @@ func TestAModelIsGivenUp(t *testing.T) {
 			b := newBench(t, answers(llmtest.Script(c.reply)))
 			task := atTopLevel(b.say("does anybody know?"))
 			for _, call := range c.before {
-				call.Scope, call.Decision = chat.Scope(task.Conversation), cmp.Or(call.Decision, task.decision())
+				call.Scope, call.Decision = chat.Scope(task.Conversation), cmp.Or(call.Decision, task.decisionKey())
 				for _, call.Purpose = range []string{llm.PurposeJudgment, llm.PurposeResponse} {
 					if err := b.Store.SaveCall(t.Context(), call); err != nil {
 						t.Fatal(err)
@@ -364,7 +364,7 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 			b := newBench(t, database(url), answers(llmtest.Script(c.reply)))
 			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
 			for range c.before {
-				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decision(), Purpose: llm.PurposeResponse}); err != nil {
+				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decisionKey(), Purpose: llm.PurposeResponse}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -496,10 +496,10 @@ func TestAModelThatHangsIsWrittenDown(t *testing.T) {
 	if ctx.Err() != nil || llm.KindOf(err) != "timeout" {
 		t.Errorf("ended with %v, and the attempt with %v", err, ctx.Err())
 	}
-	if end, _ := ctx.Deadline(); !asked.until.Equal(end.Add(-writing)) {
-		t.Errorf("asked until %s of an attempt until %s, want %s before", asked.until, end, writing)
+	if end, _ := ctx.Deadline(); !asked.until.Equal(end.Add(-writeTimeout)) {
+		t.Errorf("asked until %s of an attempt until %s, want %s before", asked.until, end, writeTimeout)
 	}
-	if got, err := b.Store.CallSummaries(t.Context(), task.decision(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
+	if got, err := b.Store.CallSummaries(t.Context(), task.decisionKey(), llm.PurposeResponse); err != nil || len(got) != 1 || got[0].Error != "timeout" {
 		t.Errorf("the account has %v, %v; want one timeout", got, err)
 	}
 }

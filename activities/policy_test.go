@@ -241,7 +241,7 @@ func TestCallsOfATaskAreCounted(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	var judgments, replies int
 	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(CASE WHEN purpose = 'judgment' THEN 1 END), COUNT(CASE WHEN purpose = 'response' THEN 1 END)
-		FROM model_calls WHERE decision = ?`, task.decision()).Scan(&judgments, &replies); err != nil || judgments != 2 || replies != 1 {
+		FROM model_calls WHERE decision = ?`, task.decisionKey()).Scan(&judgments, &replies); err != nil || judgments != 2 || replies != 1 {
 		t.Errorf("of the decision: %d judgments, %d replies, %v; want 2 and 1", judgments, replies, err)
 	}
 }

@@ -23,24 +23,24 @@ import (
 const (
 	// pace is Slack's "generally one message a second a channel" (docs.slack.dev/apis/web-api/rate-limits).
 	pace = time.Second
-	// sending is how long Slack is given for an attempt, which may take two calls.
-	sending = 8 * time.Second
-	// lease is how long an attempt may be under way, when nobody says how it ended:
+	// sendTimeout is how long Slack is given for an attempt, which may take two calls.
+	sendTimeout = 8 * time.Second
+	// sendLease is how long an attempt may be under way, when nobody says how it ended:
 	// the worker died. A dead worker shall not delay a reply by more than 15 s.
-	lease = 12 * time.Second
-	// settling is how long Slack is given, after an answer that tells nothing or an
+	sendLease = 12 * time.Second
+	// settleTime is how long Slack is given, after an answer that tells nothing or an
 	// end of the connection, to show what it has done.
-	settling = 3 * time.Second
-	// overdue is how long after its beginning a call that we gave up waiting for may
+	settleTime = 3 * time.Second
+	// maxEffectDelay is how long after its beginning a call that we gave up waiting for may
 	// still have its effect.
-	overdue = 30 * time.Second
-	// glance is the pause between two looks for a post.
-	glance = 2 * time.Second
-	// nap is the longest time that an attempt waits for its turn by itself, holding
+	maxEffectDelay = 30 * time.Second
+	// lookupPause is the pause between two looks for a post.
+	lookupPause = 2 * time.Second
+	// maxTurnWait is the longest time that an attempt waits for its turn by itself, holding
 	// one of the worker's slots: what would wait for longer ends, and comes again.
-	nap = 3 * time.Second
-	// writing is how long the end of an attempt may take to be written down.
-	writing = 5 * time.Second
+	maxTurnWait = 3 * time.Second
+	// writeTimeout is how long the end of an attempt may take to be written down.
+	writeTimeout = 5 * time.Second
 )
 
 // PostInput asks for a composed reply to be posted.
@@ -76,7 +76,7 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	result, err := a.postReply(ctx, in.Task)
-	if in.Addressed && (result == conversation.Failed || refused(err)) {
+	if in.Addressed && (result == conversation.Failed || refusedBySlack(err)) {
 		result, err = a.postNote(ctx, in.Task, result, err)
 	}
 	if err != nil {
@@ -85,8 +85,8 @@ func (a *Activities) Post(ctx context.Context, in PostInput) (ReplyOutput, error
 	return ReplyOutput{Result: result}, nil
 }
 
-// refused reports whether Slack has said no for good.
-func refused(err error) bool {
+// refusedBySlack reports whether Slack has said no for good.
+func refusedBySlack(err error) bool {
 	e, ok := errors.AsType[*slack.Error](err)
 	return ok && e.Kind == slack.Final
 }
@@ -95,7 +95,7 @@ func refused(err error) bool {
 // answer: it may be the text that Slack refuses. Where nothing can be posted the note is
 // refused as well, and that is the end. Of a reply that is there in part nothing is said.
 func (a *Activities) postNote(ctx context.Context, t Task, result conversation.Result, cause error) (conversation.Result, error) {
-	excused, err := a.Store.ReplaceWithNotice(ctx, t.reply(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
+	excused, err := a.Store.ReplaceWithNotice(ctx, t.replyKey(), a.Mind.Prompts.Notice(prompt.Unanswered), refusedReason)
 	if err != nil {
 		return "", err
 	}
@@ -109,12 +109,12 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 	if result, err := a.postAtOnce(ctx, t); err != nil || result != "" {
 		return result, err
 	}
-	parts, err := a.Store.Parts(ctx, t.reply())
+	parts, err := a.Store.Parts(ctx, t.replyKey())
 	if err != nil {
 		return "", err
 	}
 	if len(parts) == 0 {
-		return "", final(fmt.Errorf("reply %s is not in the outbox", t.reply()))
+		return "", final(fmt.Errorf("reply %s is not in the outbox", t.replyKey()))
 	}
 	last := parts[len(parts)-1]
 	for _, p := range parts {
@@ -122,7 +122,7 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 		case err != nil:
 			return "", err
 		case result != conversation.Done:
-			return result, a.settle(ctx, t, p.Decision, outcome(result), by)
+			return result, a.settle(ctx, t, p.Decision, outcomeOf(result), by)
 		}
 	}
 	return conversation.Done, a.finish(ctx, t, last)
@@ -130,18 +130,18 @@ func (a *Activities) postReply(ctx context.Context, t Task) (conversation.Result
 
 // finish settles what remains of a reply that is posted, by its last part as it was found.
 func (a *Activities) finish(ctx context.Context, t Task, last store.Part) error {
-	if last.State != store.Sent && last.Decision == t.decision() {
+	if last.State != store.Sent && last.Decision == t.decisionKey() {
 		return nil // settled when its last part was written down
 	}
-	return a.settle(ctx, t, last.Decision, conversation.Sent, t.reply())
+	return a.settle(ctx, t, last.Decision, conversation.Sent, t.replyKey())
 }
 
 // postAtOnce posts a reply, in one look at the database, that is as most are: short, not
 // tried yet, and its turn is now. The result is empty where it is not so: then nothing has happened.
 func (a *Activities) postAtOnce(ctx context.Context, t Task) (conversation.Result, error) {
-	send, done := context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
+	send, done := context.WithTimeout(ctx, sendTimeout) // from before the lease begins: it ends first
 	defer done()
-	p, err := a.Store.BeginReply(send, t.reply(), pace, lease)
+	p, err := a.Store.BeginReply(send, t.replyKey(), pace, sendLease)
 	if err != nil || p == nil {
 		return "", err
 	}
@@ -155,17 +155,17 @@ func (a *Activities) postAtOnce(ctx context.Context, t Task) (conversation.Resul
 // was composed by. That is not the task's where a workflow was reset and comes to the
 // same reply by another decision, which then had nothing to post.
 func (a *Activities) settle(ctx context.Context, t Task, by string, outcome conversation.Outcome, why string) error {
-	if err := a.Store.Settle(ctx, by, outcome, why); err != nil || by == t.decision() {
+	if err := a.Store.Settle(ctx, by, outcome, why); err != nil || by == t.decisionKey() {
 		return err
 	}
 	if outcome == conversation.Sent {
 		outcome = conversation.Silent
 	}
-	return a.Store.Settle(ctx, t.decision(), outcome, why)
+	return a.Store.Settle(ctx, t.decisionKey(), outcome, why)
 }
 
-// outcome is what the ledger has of a reply that was not posted, or not to its end.
-func outcome(r conversation.Result) conversation.Outcome {
+// outcomeOf is what the ledger has of a reply that was not posted, or not to its end.
+func outcomeOf(r conversation.Result) conversation.Outcome {
 	switch r {
 	case conversation.Gone, conversation.Outdated:
 		return conversation.Withdrawn
@@ -185,7 +185,7 @@ func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (res
 	case store.Failed:
 		return conversation.Failed, p.Error, nil
 	case store.Sending:
-		if ts, found, err := a.lookFor(ctx, p); err != nil {
+		if ts, found, err := a.findPost(ctx, p); err != nil {
 			return "", "", err
 		} else if found {
 			return conversation.Done, "", a.sent(ctx, p, ts, last)
@@ -232,8 +232,8 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 // comes again in time for it; it is kept.
 func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Context, done func(), err error) {
 	for {
-		send, done = context.WithTimeout(ctx, sending) // from before the lease begins: it ends first
-		wait, err := a.Store.BeginSend(send, p, pace, lease)
+		send, done = context.WithTimeout(ctx, sendTimeout) // from before the lease begins: it ends first
+		wait, err := a.Store.BeginSend(send, p, pace, sendLease)
 		if err == nil && wait == 0 {
 			return send, done, nil
 		}
@@ -242,7 +242,7 @@ func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Cont
 			return nil, nil, err
 		}
 		failpoint.Here("post: turn taken")
-		if wait > nap {
+		if wait > maxTurnWait {
 			return nil, nil, queuedError{"part " + p.Key, wait}
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -260,10 +260,10 @@ func (a *Activities) giveUp(ctx context.Context, p store.Part, why error) error 
 	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: "+why.Error())
 }
 
-// lookFor asks Slack for a part whose last attempt ended nobody knows how. What is
+// findPost asks Slack for a part whose last attempt ended nobody knows how. What is
 // found is there; what is not found is not there only once that attempt can no
 // longer be under way, here or at Slack's.
-func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, found bool, err error) {
+func (a *Activities) findPost(ctx context.Context, p store.Part) (ts string, found bool, err error) {
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {
 		return "", false, err
@@ -279,7 +279,7 @@ func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, foun
 			a.Logger.InfoContext(ctx, "looked for a post of unknown end", "key", p.Key, "found", found)
 			return ts, found, nil
 		}
-		if err := pause(ctx, min(glance, p.LeasedUntil.Sub(a.Clock()))); err != nil {
+		if err := pause(ctx, min(lookupPause, p.LeasedUntil.Sub(a.Clock()))); err != nil {
 			return "", false, err
 		}
 	}
@@ -289,7 +289,7 @@ func (a *Activities) lookFor(ctx context.Context, p store.Part) (ts string, foun
 // even when the attempt's context is over: a row left as it is costs the next
 // attempt the rest of the lease.
 func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, cause error) error {
-	state, until := store.Sending, a.Clock().Add(settling)
+	state, until := store.Sending, a.Clock().Add(settleTime)
 	if e, ok := errors.AsType[*slack.Error](cause); ok {
 		switch {
 		case e.Kind == slack.RateLimited, e.Kind == slack.Transient:
@@ -297,11 +297,11 @@ func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, 
 		case e.Kind == slack.Final:
 			state, until = store.Failed, time.Time{}
 		case e.TimedOut():
-			until = began.Add(overdue)
+			until = began.Add(maxEffectDelay)
 		}
 	}
 	a.Metrics.unsent(reasonOf(cause))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := a.Store.EndSend(ctx, p, state, until, cause.Error()); err != nil {
 		a.Logger.ErrorContext(ctx, "end of an attempt not written down", "key", p.Key, "error", err)
@@ -312,7 +312,7 @@ func (a *Activities) unsent(ctx context.Context, p store.Part, began time.Time, 
 // sent writes down that a part is in Slack, and with the last one what became of the
 // reply; like unsent even when the attempt's context is over.
 func (a *Activities) sent(ctx context.Context, p store.Part, ts string, last bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	own, err := a.Slack.Identity(ctx)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestPost(t *testing.T) {
 			if m, err := b.Store.Message(t.Context(), "T1", p.Channel, p.TS); err != nil || !m.Own || m.Text != "Hello **alice**." || m.ThreadTS != task.Conversation.Thread {
 				t.Errorf("%s: the bot remembers %+v, %v", name, m, err)
 			}
-			if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.reply() {
+			if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.replyKey() {
 				t.Errorf("%s: the ledger has %+v", name, d)
 			}
 			// A workflow that is reset comes here again.
@@ -492,7 +492,7 @@ func TestACanceledAttempt(t *testing.T) {
 				t.Errorf("%v is final: nobody would try again", err)
 			}
 			row := b.outbox(task)[0]
-			held := time.Until(row.LeasedUntil) > settling // what was given up in the middle may come long after
+			held := time.Until(row.LeasedUntil) > settleTime // what was given up in the middle may come long after
 			if row.State != c.state || held != (c.state == store.Sending) || len(b.workspace.Posts()) != c.posts {
 				t.Errorf("the outbox has %+v, Slack %d posts; want %s, held %v, %d", row, len(b.workspace.Posts()), c.state, !held, c.posts)
 			}
@@ -515,8 +515,8 @@ func TestAnAttemptEndsBeforeItsLease(t *testing.T) {
 	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
-	if left := s.leased.Sub(s.deadline); s.deadline.IsZero() || left < settling {
-		t.Errorf("the call may last until %s before the lease is over, want %s for Slack to settle", left, settling)
+	if left := s.leased.Sub(s.deadline); s.deadline.IsZero() || left < settleTime {
+		t.Errorf("the call may last until %s before the lease is over, want %s for Slack to settle", left, settleTime)
 	}
 }
 
@@ -607,7 +607,7 @@ func TestTheLedgerAfterAReset(t *testing.T) {
 	again := task
 	again.Decision, again.Epoch = "run/2", 2
 	for _, other := range []Task{task, again} { // and one more that was judged before it came to the same
-		if err := b.Store.Decide(t.Context(), store.Decision{Key: other.decision(), WorkflowID: other.Conversation.ID(), Outcome: "pending"}); err != nil {
+		if err := b.Store.Decide(t.Context(), store.Decision{Key: other.decisionKey(), WorkflowID: other.Conversation.ID(), Outcome: "pending"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -616,10 +616,10 @@ func TestTheLedgerAfterAReset(t *testing.T) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
-	if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.reply() {
+	if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.replyKey() {
 		t.Errorf("the ledger has %+v", d)
 	}
-	if d := b.decision(again); d.Outcome != "silent" || d.OutcomeBy != task.reply() {
+	if d := b.decision(again); d.Outcome != "silent" || d.OutcomeBy != task.replyKey() {
 		t.Errorf("the ledger has %+v of the decision that had nothing to post", d)
 	}
 }
@@ -718,7 +718,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID, b.alice.ID)
 	task := atTopLevel(b.sayIn(other, "hello?"))
 	b.compose(task, "Hello.")
-	if wait, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], pace, lease); err != nil || wait != 0 {
+	if wait, err := b.Store.BeginSend(t.Context(), b.outbox(task)[0], pace, sendLease); err != nil || wait != 0 {
 		t.Errorf("the other channel waits %s, %v", wait, err)
 	}
 }
@@ -730,7 +730,7 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 	b := newBench(t)
 	others, task := inThread(b.say("tell us all")), inThread(b.say("hello?"))
 	b.compose(others, slices.Repeat([]string{"Much."}, 9)...)
-	if _, err := b.Store.BeginSend(t.Context(), b.outbox(others)[0], 20*time.Second, lease); err != nil {
+	if _, err := b.Store.BeginSend(t.Context(), b.outbox(others)[0], 20*time.Second, sendLease); err != nil {
 		t.Fatal(err)
 	}
 	b.compose(task, "Hello.")
@@ -743,7 +743,7 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 		}
 		waits = append(waits, app.NextRetryDelay())
 	}
-	if first := 9*20*time.Second - early; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
+	if first := 9*20*time.Second - turnLead; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
 		t.Errorf("told to come again in %v, want a little less than %s", waits, first)
 	}
 	if row := b.outbox(task)[0]; row.State != store.Composed || row.Attempts != 0 {

@@ -29,8 +29,8 @@ type SurveyOutput struct {
 	Team string `json:"team"`
 }
 
-// surveyAtOnce is how many scopes one part holds.
-const surveyAtOnce = 200
+// surveyPageSize is how many scopes one part holds.
+const surveyPageSize = 200
 
 // Survey finds what has changed since it was remembered. Channels in which the bot
 // is switched off are left out.
@@ -53,11 +53,11 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 		return SurveyOutput{}, err
 	}
 	out := SurveyOutput{Team: own.TeamID}
-	changed, err := a.Mind.Survey(ctx, in.Threads, in.At, in.After, surveyAtOnce)
+	changed, err := a.Mind.ChangedScopes(ctx, in.Threads, in.At, in.After, surveyPageSize)
 	if err != nil {
 		return SurveyOutput{}, err
 	}
-	if len(changed) == surveyAtOnce {
+	if len(changed) == surveyPageSize {
 		out.Next = &changed[len(changed)-1]
 	}
 	var ids []string
@@ -96,7 +96,7 @@ type RememberOutput struct {
 func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	if put, err := a.putOff(ctx, in.Scope); put || err != nil {
+	if put, err := a.overBudgetToday(ctx, in.Scope); put || err != nil {
 		return RememberOutput{}, classify(err)
 	}
 	made, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
@@ -110,9 +110,9 @@ func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOu
 	return RememberOutput{Calls: made.Calls, Changed: made.Changed}, nil
 }
 
-// putOff reports whether a scope is not remembered today, for want of budget. It says so
+// overBudgetToday reports whether a scope is not remembered today, for want of budget. It says so
 // once a run: of a channel, which comes in each run in which one of its threads does.
-func (a *Activities) putOff(ctx context.Context, s chat.Scope) (bool, error) {
+func (a *Activities) overBudgetToday(ctx context.Context, s chat.Scope) (bool, error) {
 	if s.Workspace() {
 		return false, nil
 	}

@@ -75,12 +75,12 @@ func TestSurveyGoesOnAfterItsLast(t *testing.T) {
 
 		in := SurveyInput{Threads: true, At: at}
 		got := b.survey(in)
-		if !slices.Equal(got.Scopes, want[:surveyAtOnce]) || got.Next == nil || *got.Next != want[surveyAtOnce-1] {
-			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, surveyAtOnce)
+		if !slices.Equal(got.Scopes, want[:surveyPageSize]) || got.Next == nil || *got.Next != want[surveyPageSize-1] {
+			t.Errorf("%d scopes and then %v, want %d", len(got.Scopes), got.Next, surveyPageSize)
 		}
 		in.After = *got.Next
-		if got := b.survey(in); !slices.Equal(got.Scopes, want[surveyAtOnce:]) || got.Next != nil {
-			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-surveyAtOnce)
+		if got := b.survey(in); !slices.Equal(got.Scopes, want[surveyPageSize:]) || got.Next != nil {
+			t.Errorf("%d scopes and then %v, want the other %d", len(got.Scopes), got.Next, len(want)-surveyPageSize)
 		}
 		got = b.survey(SurveyInput{At: at})
 		channels := []chat.Scope{{Team: "T1", Channel: first[0].Channel}, {Team: "T1", Channel: second[0].Channel}}
@@ -111,7 +111,7 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 	at := time.Now()
 	var want []chat.Scope
 	for id, name := range names {
-		found := b.threads(id, map[string]int{"off": surveyAtOnce + 50}[name]+1)
+		found := b.threads(id, map[string]int{"off": surveyPageSize + 50}[name]+1)
 		if name != "off" {
 			want = append(want, found...)
 		}
@@ -351,7 +351,7 @@ func TestHeartbeatsComeInTime(t *testing.T) {
 	for limit, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Second, 10 * time.Second: 2 * time.Second, 15 * time.Second: 12 * time.Second,
 	} {
-		if got := every(limit); got != want {
+		if got := heartbeatIntervalFor(limit); got != want {
 			t.Errorf("within %s: every %s, want %s", limit, got, want)
 		}
 	}
@@ -361,7 +361,7 @@ func TestHeartbeatsComeInTime(t *testing.T) {
 // model sends some.
 func TestRememberHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: beat + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
+	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: heartbeatInterval + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
 	b.sync()
 	b.say("hello?")
 	var suite testsuite.WorkflowTestSuite

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// respite is the least that others have the database to themselves between two steps
+	// minPrunePause is the least that others have the database to themselves between two steps
 	// that delete something: else as long as the step took.
-	respite = 20 * time.Millisecond
-	// closing is how long before an attempt's time is over it ends by itself.
-	closing = time.Minute
+	minPrunePause = 20 * time.Millisecond
+	// pruneReserve is how long before an attempt's time is over it ends by itself.
+	pruneReserve = time.Minute
 )
 
 // PruneOutput counts rows that were deleted.
@@ -27,7 +27,7 @@ type PruneOutput struct {
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-var errTimeOver = errors.New("its time is over")
+var errOutOfTime = errors.New("its time is over")
 
 // Prune deletes what the configuration does not have kept any longer, in small steps. It
 // may be killed anywhere: what is gone is gone, and the next attempt finds what is left.
@@ -44,17 +44,17 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 		if rows > 0 {
 			out.Deleted[table] += rows
 			a.Metrics.pruned(table, rows)
-			if err := pause(ctx, max(respite, a.Clock().Sub(last))); err != nil {
+			if err := pause(ctx, max(minPrunePause, a.Clock().Sub(last))); err != nil {
 				return err
 			}
 		}
 		last = a.Clock()
-		if limited && time.Until(end) < closing {
-			return errTimeOver
+		if limited && time.Until(end) < pruneReserve {
+			return errOutOfTime
 		}
 		return nil
 	})
-	out.Unfinished = errors.Is(err, errTimeOver)
+	out.Unfinished = errors.Is(err, errOutOfTime)
 	attributes := []slog.Attr{slog.Bool("finished", err == nil), slog.Duration("took", a.Clock().Sub(now))}
 	for _, table := range slices.Sorted(maps.Keys(out.Deleted)) {
 		attributes = append(attributes, slog.Int(table, out.Deleted[table]))
@@ -66,11 +66,11 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 	return out, nil
 }
 
-// lapsed reports whether the ledger does not reach back to when a task's message was heard
+// predatesLedger reports whether the ledger does not reach back to when a task's message was heard
 // of: a reply to it may have been posted, and nobody would know. So comes who does again
 // what was done long ago, as a workflow does that an operator has reset. What is said late,
 // edited or asked for again is heard of then, however old the message is.
-func (a *Activities) lapsed(ctx context.Context, t Task) (bool, error) {
+func (a *Activities) predatesLedger(ctx context.Context, t Task) (bool, error) {
 	since := a.Retention.LedgerSince(a.Clock())
 	if since.IsZero() || !chat.Time(t.Trigger).Before(since) || !chat.Time(t.Revision).Before(since) {
 		return false, nil

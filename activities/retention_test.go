@@ -80,7 +80,7 @@ func TestPruneEndsInTime(t *testing.T) {
 	b.compose(task, "Seven.")
 	b.wait(100 * days)
 	b.Retention = config.Retention{LedgerDays: 40, MessagesDays: 60}
-	ctx, cancel := context.WithTimeout(t.Context(), closing-time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), pruneReserve-time.Second)
 	defer cancel()
 	for _, want := range []map[string]int{{"messages": 1}, {}} {
 		if got, err := b.Prune(ctx); err != nil || !got.Unfinished || !maps.Equal(got.Deleted, want) {

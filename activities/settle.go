@@ -21,7 +21,7 @@ type SettleInput struct {
 // Settle writes the outcome of a decision into the ledger, and the decision
 // itself where the activity that takes it never came to its end.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
-	d := in.row("judgment")
+	d := in.decisionRow("judgment")
 	d.Reason, d.Outcome, d.OutcomeBy = unjudgedReason, in.Outcome, in.By
 	if in.Addressed {
 		d.Source, d.Reason, d.ShouldRespond = "addressed", addressedReason, true

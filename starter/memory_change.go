@@ -90,7 +90,7 @@ func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, er
 	if c.term() == chat.LongTerm {
 		key, tokens = "memory.long_term_summary_max_tokens", p.Config.Memory.LongTermSummaryMaxTokens
 	}
-	if most := mind.SummaryAtMost(tokens); len(text) > most {
+	if most := mind.MaxSummaryBytes(tokens); len(text) > most {
 		return "", fmt.Errorf("the text has %d bytes: want at most %d, by %s, which is %d", len(text), most, key, tokens)
 	}
 	return text, nil

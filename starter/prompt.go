@@ -112,7 +112,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		if err != nil {
 			return nil, err
 		}
-		reply, err := m.Reply(ctx, where, trigger, addressed)
+		reply, err := m.ReplyQuestion(ctx, where, trigger, addressed)
 		return []titled{{"response to " + trigger, reply.Question}}, err
 	case "judgment":
 		judgment, err := m.Judgment(ctx, where, whole(settings.MaxDelay))
@@ -123,7 +123,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		return []titled{{"judgment", q}}, err
 	}
 	scope := chat.Scope(where)
-	memories, err := m.Memories(ctx, scope, time.Now())
+	memories, err := m.MemoryQuestions(ctx, scope, time.Now())
 	if err != nil {
 		return nil, err
 	}

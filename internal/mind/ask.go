@@ -51,12 +51,12 @@ func (e *FinalError) Unwrap() error { return e.Err }
 // for longer pauses. Failures of the database or of Slack do not count. Answers that could not be
 // kept do, because each has been paid for.
 const (
-	failuresAtMost = 45
-	failingAtMost  = 9 * time.Minute // five calls that time out come to it
-	// emptyAtMost is how many empty answers are taken for accidents. Each costs as much as a full one.
-	emptyAtMost = 3
-	// answersAtMost is how many answers may get lost because they could not be kept.
-	answersAtMost = 10
+	maxFailures    = 45
+	maxFailingTime = 9 * time.Minute // five calls that time out come to it
+	// maxEmptyAnswers is how many empty answers are taken for accidents. Each costs as much as a full one.
+	maxEmptyAnswers = 3
+	// maxLostAnswers is how many answers may get lost because they could not be kept.
+	maxLostAnswers = 10
 )
 
 // Ask puts a question to its model. It ends early enough for the outcome to be written down before
@@ -78,7 +78,7 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 		if err != nil {
 			return llm.Response{}, err
 		}
-		if askedOften(tallies) {
+		if exhausted(tallies) {
 			return llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
 		}
 	}
@@ -92,25 +92,25 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 	if a.Decision == "" || !ok || !failure.Retryable() {
 		return response, err
 	}
-	if tallies, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && askedOften(tallies) {
+	if tallies, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(tallies) {
 		err = &FinalError{err}
 	}
 	return response, err
 }
 
-// askedOften reports whether a model was asked often enough for one decision, given how its calls
+// exhausted reports whether a model was asked often enough for one decision, given how its calls
 // have ended. Cancelled calls do not count.
-func askedOften(tallies []store.CallSummary) bool {
+func exhausted(tallies []store.CallSummary) bool {
 	failures, took := 0, time.Duration(0)
 	for _, of := range tallies {
 		switch {
-		case of.Error == "" && of.Calls >= answersAtMost, of.Error == llm.KindOf(llm.ErrEmpty) && of.Calls >= emptyAtMost:
+		case of.Error == "" && of.Calls >= maxLostAnswers, of.Error == llm.KindOf(llm.ErrEmpty) && of.Calls >= maxEmptyAnswers:
 			return true
 		case of.Error != "" && of.Error != llm.KindOf(context.Canceled):
 			failures, took = failures+of.Calls, took+of.Took
 		}
 	}
-	return failures >= failuresAtMost || took >= failingAtMost
+	return failures >= maxFailures || took >= maxFailingTime
 }
 
 // modelUse is one use of a model.
@@ -119,9 +119,9 @@ type modelUse struct {
 	model, purpose string
 }
 
-// thoughtfulFrom is the part of the limit of tokens, one in so many, from which on thoughts are
+// thoughtsShare is the part of the limit of tokens, one in so many, from which on thoughts are
 // blamed for an answer that was cut, and not the answer's length.
-const thoughtfulFrom = 4
+const thoughtsShare = 4
 
 // askWithTokens asks once more, with more tokens, where the model's thoughts have left too few for
 // its answer: they would do so each time. From then on the same model is asked with more
@@ -129,7 +129,7 @@ const thoughtfulFrom = 4
 // fails, the beginning of the first answer is returned.
 func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, error) {
 	more, use := q.withMoreTokens(), modelUse{q.agent.Provider, q.Model, q.Purpose}
-	if _, known := m.thoughtful.Load(use); known {
+	if _, known := m.needsMoreTokens.Load(use); known {
 		return m.askWithinWindow(ctx, more)
 	}
 	answer, err := m.askWithinWindow(ctx, q)
@@ -137,10 +137,10 @@ func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, err
 		return answer, err
 	}
 	begun := prompt.Visible(answer.Text)
-	if begun && thoughtfulFrom*answer.Usage.Thoughts < q.MaxOutputTokens {
+	if begun && thoughtsShare*answer.Usage.Thoughts < q.MaxOutputTokens {
 		return answer, err
 	}
-	m.thoughtful.Store(use, true)
+	m.needsMoreTokens.Store(use, true)
 	whole, failure := m.askWithinWindow(ctx, more)
 	used := answer.Usage.Plus(whole.Usage)
 	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {

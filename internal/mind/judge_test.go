@@ -41,13 +41,13 @@ func TestAVerdictWithoutADecision(t *testing.T) {
 		t.Errorf("a verdict that cannot be read: %v", err)
 	}
 	b.model.Handle(llmtest.Script(llmtest.Reply{}))
-	for number := range emptyAtMost + 1 {
+	for number := range maxEmptyAnswers + 1 {
 		if _, _, err := b.Judge(t.Context(), j, Attempt{Number: number}); !errors.Is(err, llm.ErrEmpty) || errors.As(err, &final) {
 			t.Errorf("an empty answer: %v", err)
 		}
 	}
 	calls := account(t, url)
-	if len(calls) != 4+emptyAtMost+1 {
+	if len(calls) != 4+maxEmptyAnswers+1 {
 		t.Errorf("%d calls are written down", len(calls))
 	}
 	for _, call := range calls {

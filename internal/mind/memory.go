@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// saidAtMost bounds how many messages one memory is made of; how much of them has
+	// maxMessages bounds how many messages one memory is made of; how much of them has
 	// room in a prompt, package prompt says.
-	saidAtMost = 1000
-	// repliesAtMost is the same of a thread, besides its parent.
-	repliesAtMost = 100
-	// channelsAtMost and memoriesAtMost bound of how many channels' memories one of the
+	maxMessages = 1000
+	// maxReplies is the same of a thread, besides its parent.
+	maxReplies = 100
+	// maxChannels and memoriesAtMost bound of how many channels' memories one of the
 	// workspace is made, and how many tokens they come to if each is as long as it is
 	// set: a common window is 128,000.
-	channelsAtMost = 200
-	memoriesAtMost = 100_000
-	// late is how long a message may take from being given its time of storage to being
+	maxChannels     = 200
+	maxMemoryTokens = 100_000
+	// storageDelay is how long a message may take from being given its time of storage to being
 	// there to be read, and how far the clocks of who stores it and who reads it may differ.
-	late = 5 * time.Minute
+	storageDelay = 5 * time.Minute
 )
 
-// Memory is a question for a summary, and what the answer will be made of.
-type Memory struct {
+// MemoryQuestion is a question for a summary, and what the answer will be made of.
+type MemoryQuestion struct {
 	Question
 	Term chat.Term
 	// Sources are the ts of messages, and for the workspace channels' memories as
@@ -41,23 +41,23 @@ type Memory struct {
 	shown []string
 }
 
-// Memories is what would be asked to remember a scope, as of a time, whether it has
+// MemoryQuestions is what would be asked to remember a scope, as of a time, whether it has
 // changed or not. There is no question of a term where there is nothing to ask about.
-func (m *Mind) Memories(ctx context.Context, s chat.Scope, at time.Time) ([]Memory, error) {
+func (m *Mind) MemoryQuestions(ctx context.Context, s chat.Scope, at time.Time) ([]MemoryQuestion, error) {
 	standing, err := m.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	p, err := m.plan(ctx, s, standing, at)
-	return p.ask, err
+	return p.questions, err
 }
 
 // plan is what is to be asked to remember a scope. A term that nothing is asked about
 // stays as it is, if it is the long one, or else is withdrawn; one that is refused stays.
 type plan struct {
-	ask []Memory
-	// forget is set if not even the long-term memory may stay.
-	forget bool
+	questions []MemoryQuestion
+	// dropLongTerm is set if not even the long-term memory may stay.
+	dropLongTerm bool
 	// refused is the questions among them that the model refuses for good.
 	refused []refusal
 }
@@ -66,9 +66,9 @@ type plan struct {
 func (p plan) fate(t chat.Term) store.MemoryAction {
 	refused := slices.ContainsFunc(p.refused, func(r refusal) bool { return r.Term == t })
 	switch {
-	case !refused && slices.ContainsFunc(p.ask, func(q Memory) bool { return q.Term == t }):
+	case !refused && slices.ContainsFunc(p.questions, func(q MemoryQuestion) bool { return q.Term == t }):
 		return store.PromoteDraft
-	case t == chat.LongTerm && !p.forget, t == chat.ShortTerm && refused:
+	case t == chat.LongTerm && !p.dropLongTerm, t == chat.ShortTerm && refused:
 		return store.KeepMemory
 	}
 	return store.ClearMemory
@@ -77,45 +77,45 @@ func (p plan) fate(t chat.Term) store.MemoryAction {
 func (m *Mind) plan(ctx context.Context, s chat.Scope, standing store.CurrentMemory, at time.Time) (plan, error) {
 	switch {
 	case s.Workspace():
-		return m.ofWorkspace(ctx, s, at)
+		return m.planWorkspace(ctx, s, at)
 	case s.Thread != "":
-		return m.ofThread(ctx, s, standing)
+		return m.planThread(ctx, s, standing)
 	}
-	return m.ofChannel(ctx, s, standing, at)
+	return m.planChannel(ctx, s, standing, at)
 }
 
-func (m *Mind) ofThread(ctx context.Context, s chat.Scope, standing store.CurrentMemory) (plan, error) {
-	said, omitted, err := m.Store.ThreadMemoryInput(ctx, s, repliesAtMost)
+func (m *Mind) planThread(ctx context.Context, s chat.Scope, standing store.CurrentMemory) (plan, error) {
+	said, omitted, err := m.Store.ThreadMemoryInput(ctx, s, maxReplies)
 	if err != nil {
 		return plan{}, err
 	}
 	if !slices.ContainsFunc(said, func(m chat.Message) bool { return m.ThreadTS == s.Thread }) {
 		return plan{}, nil // a parent alone is no thread
 	}
-	q, err := m.ofMessages(ctx, s, prompt.ThreadSummary, chat.ShortTerm, said, omitted, standing)
-	return plan{ask: q}, err
+	q, err := m.messageQuestions(ctx, s, prompt.ThreadSummary, chat.ShortTerm, said, omitted, standing)
+	return plan{questions: q}, err
 }
 
-// ofChannel makes the short-term memory of what is in the window, and the long-term
+// planChannel makes the short-term memory of what is in the window, and the long-term
 // memory of what is new.
-func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.CurrentMemory, at time.Time) (plan, error) {
-	window := m.window(at)
+func (m *Mind) planChannel(ctx context.Context, s chat.Scope, standing store.CurrentMemory, at time.Time) (plan, error) {
+	window := m.windowStart(at)
 	since := window
 	if standing.Known {
 		since = earlier(since, standing.Cursor.Since)
 	}
-	said, omitted, err := m.Store.ChannelMemoryInput(ctx, s.Team, s.Channel, since, saidAtMost)
+	said, omitted, err := m.Store.ChannelMemoryInput(ctx, s.Team, s.Channel, since, maxMessages)
 	if err != nil {
 		return plan{}, err
 	}
-	lately, before := choose(said, since, omitted, func(m store.Said) bool { return !m.Time().Before(window) })
-	short, err := m.ofMessages(ctx, s, prompt.ChannelShort, chat.ShortTerm, lately, before, standing)
+	lately, before := selectMessages(said, since, omitted, func(m store.Said) bool { return !m.Time().Before(window) })
+	short, err := m.messageQuestions(ctx, s, prompt.ChannelShort, chat.ShortTerm, lately, before, standing)
 	if err != nil {
 		return plan{}, err
 	}
-	known := knownOf(said, standing)
-	news, before := choose(said, since, omitted, func(m store.Said) bool { return isNews(m, known, standing) })
-	long, err := m.ofMessages(ctx, s, prompt.ChannelLong, chat.LongTerm, news, before, standing)
+	known := knownSources(said, standing)
+	news, before := selectMessages(said, since, omitted, func(m store.Said) bool { return isNew(m, known, standing) })
+	long, err := m.messageQuestions(ctx, s, prompt.ChannelLong, chat.LongTerm, news, before, standing)
 	if err != nil {
 		return plan{}, err
 	}
@@ -125,11 +125,11 @@ func (m *Mind) ofChannel(ctx context.Context, s chat.Scope, standing store.Curre
 		}
 		long[i].Sources = slices.Sorted(maps.Keys(known))
 	}
-	return plan{ask: append(short, long...)}, nil
+	return plan{questions: append(short, long...)}, nil
 }
 
-// knownOf is the ts of what was said that is in the standing long-term memory.
-func knownOf(said []store.Said, standing store.CurrentMemory) map[string]bool {
+// knownSources is the ts of what was said that is in the standing long-term memory.
+func knownSources(said []store.Said, standing store.CurrentMemory) map[string]bool {
 	known := map[string]bool{}
 	if standing.Long == nil {
 		return known
@@ -142,23 +142,23 @@ func knownOf(said []store.Said, standing store.CurrentMemory) map[string]bool {
 	return known
 }
 
-// isNews reports whether the standing memory may not know a message yet. What was
+// isNew reports whether the standing memory may not know a message yet. What was
 // stored about when that was made is told by its sources, unless it was edited: then
 // nobody knows which text that memory was made of.
-func isNews(m store.Said, known map[string]bool, standing store.CurrentMemory) bool {
+func isNew(m store.Said, known map[string]bool, standing store.CurrentMemory) bool {
 	switch {
-	case !standing.Known || !m.Stored.Before(standing.Read.Add(late)):
+	case !standing.Known || !m.Stored.Before(standing.Read.Add(storageDelay)):
 		return true
-	case m.Stored.Before(standing.Read.Add(-late)):
+	case m.Stored.Before(standing.Read.Add(-storageDelay)):
 		return false
 	}
 	return m.Revision != "" || !known[m.TS]
 }
 
-// choose is the wanted ones of what was said since a time, and the parents of their
+// selectMessages is the wanted ones of what was said since a time, and the parents of their
 // threads; and how many still earlier ones are missing, which are taken to be wanted
 // if the earliest is that was read.
-func choose(said []store.Said, since time.Time, omitted int, wanted func(store.Said) bool) (chosen []chat.Message, before int) {
+func selectMessages(said []store.Said, since time.Time, omitted int, wanted func(store.Said) bool) (chosen []chat.Message, before int) {
 	parents := map[string]bool{}
 	var first store.Said
 	for _, m := range said {
@@ -183,8 +183,8 @@ func choose(said []store.Said, since time.Time, omitted int, wanted func(store.S
 	return chosen, before
 }
 
-// ofMessages is the question that messages make, if there are any.
-func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, standing store.CurrentMemory) ([]Memory, error) {
+// messageQuestions is the question that messages make, if there are any.
+func (m *Mind) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.MemoryKind, term chat.Term, said []chat.Message, omitted int, standing store.CurrentMemory) ([]MemoryQuestion, error) {
 	if len(said) == 0 {
 		return nil, nil
 	}
@@ -201,12 +201,12 @@ func (m *Mind) ofMessages(ctx context.Context, s chat.Scope, kind prompt.MemoryK
 	for _, m := range r.Conversation.All() {
 		sources = append(sources, m.TS)
 	}
-	return m.memory(s, kind, term, r.Context, o, sources)
+	return m.memoryQuestions(s, kind, term, r.Context, o, sources)
 }
 
-// ofWorkspace merges what is remembered of the channels that everybody may read.
-func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
-	most := m.mergedAtMost()
+// planWorkspace merges what is remembered of the channels that everybody may read.
+func (m *Mind) planWorkspace(ctx context.Context, s chat.Scope, at time.Time) (plan, error) {
+	most := m.maxMergedChannels()
 	k, err := m.Store.Knowledge(ctx, s.Team, "", time.Time{}, most, most)
 	if err != nil {
 		return plan{}, err
@@ -232,7 +232,7 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 	merged.ChannelsUntold = k.Unlisted
 	var sources []string
 	for _, c := range k.Channels {
-		if c.ShortTerm != "" && !c.Active.Before(m.window(at)) {
+		if c.ShortTerm != "" && !c.Active.Before(m.windowStart(at)) {
 			lately.Channels = append(lately.Channels, chat.ChannelMemory{ChannelID: c.ChannelID, ChannelName: c.ChannelName, ShortTerm: c.ShortTerm})
 			sources = append(sources, store.Source(c.ChannelID, c.ShortID))
 		}
@@ -242,41 +242,41 @@ func (m *Mind) ofWorkspace(ctx context.Context, s chat.Scope, at time.Time) (pla
 			fresh = append(fresh, source)
 		}
 	}
-	p := plan{forget: existing == nil}
+	p := plan{dropLongTerm: existing == nil}
 	o := prompt.Options{Now: m.Clock(), AgentPrompt: m.Agents.Memory.SystemPrompt}
 	if len(lately.Channels) > 0 {
-		if p.ask, err = m.memory(s, prompt.WorkspaceShort, chat.ShortTerm, lately, o, sources); err != nil {
+		if p.questions, err = m.memoryQuestions(s, prompt.WorkspaceShort, chat.ShortTerm, lately, o, sources); err != nil {
 			return plan{}, err
 		}
 	}
 	if len(merged.Channels) > 0 {
-		long, err := m.memory(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, fresh)
+		long, err := m.memoryQuestions(s, prompt.WorkspaceLong, chat.LongTerm, merged, o, fresh)
 		if err != nil {
 			return plan{}, err
 		}
 		for i := range long {
 			long[i].Sources = slices.Sorted(maps.Values(told))
 		}
-		p.ask = append(p.ask, long...)
+		p.questions = append(p.questions, long...)
 	}
 	return p, nil
 }
 
-// mergedAtMost is of how many channels' memories one of the workspace is made.
-func (m *Mind) mergedAtMost() int {
-	longest := max(m.tokens(chat.LongTerm), m.tokens(chat.ShortTerm), 1)
-	return max(1, min(channelsAtMost, memoriesAtMost/longest))
+// maxMergedChannels is of how many channels' memories one of the workspace is made.
+func (m *Mind) maxMergedChannels() int {
+	longest := max(m.maxTokens(chat.LongTerm), m.maxTokens(chat.ShortTerm), 1)
+	return max(1, min(maxChannels, maxMemoryTokens/longest))
 }
 
-// memory is one question for a summary, in a list of its own. The model has room for as much
+// memoryQuestions is one question for a summary, in a list of its own. The model has room for as much
 // as is kept: what it is cut off from are the last lines, which are the newest.
-func (m *Mind) memory(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]Memory, error) {
-	o.MaxTokens, o.WindowHours = m.tokens(term), m.Memory.ShortTermWindowHours
+func (m *Mind) memoryQuestions(s chat.Scope, kind prompt.MemoryKind, term chat.Term, c chat.Context, o prompt.Options, sources []string) ([]MemoryQuestion, error) {
+	o.MaxTokens, o.WindowHours = m.maxTokens(term), m.Memory.ShortTermWindowHours
 	system, user, err := m.Prompts.Memory(kind, c, o)
 	if err != nil {
 		return nil, &FinalError{err}
 	}
-	return []Memory{{Term: term, Sources: sources, shown: sources, Question: newQuestion(m.Agents.Memory, s, llm.Request{
-		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: SummaryAtMost(m.tokens(term)) / bytesPerToken,
+	return []MemoryQuestion{{Term: term, Sources: sources, shown: sources, Question: newQuestion(m.Agents.Memory, s, llm.Request{
+		Purpose: llm.PurposeMemory, System: system, Prompt: user, MaxOutputTokens: MaxSummaryBytes(m.maxTokens(term)) / bytesPerToken,
 	})}}, nil
 }

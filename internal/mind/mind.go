@@ -35,8 +35,8 @@ type Mind struct {
 	Clock   func() time.Time
 	Logger  *slog.Logger
 
-	// thoughtful are the uses of models, as modelUse, whose thoughts have left too few tokens for an answer.
-	thoughtful sync.Map
+	// needsMoreTokens are the uses of models, as modelUse, whose thoughts have left too few tokens for an answer.
+	needsMoreTokens sync.Map
 }
 
 // Settings is what holds in a channel.
@@ -62,23 +62,23 @@ func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
 	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
 }
 
-// Reply is the question for a reply.
-type Reply struct {
+// ReplyQuestion is the question for a reply.
+type ReplyQuestion struct {
 	Question
 	// Saw is the newest message of the conversation that the model is shown.
 	Saw time.Time
 }
 
-// Reply is what is asked for a reply to a message. In a thread that an addressed
+// ReplyQuestion is what is asked for a reply to a message. In a thread that an addressed
 // message does not begin, Slack is asked for the thread.
-func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (Reply, error) {
+func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (ReplyQuestion, error) {
 	r, settings, err := m.recall(ctx, c, addressed && trigger != c.Thread)
 	if err != nil {
-		return Reply{}, err
+		return ReplyQuestion{}, err
 	}
 	own, err := m.Slack.Identity(ctx)
 	if err != nil {
-		return Reply{}, err
+		return ReplyQuestion{}, err
 	}
 	agent := m.Agents.Response
 	agent.Agent.Model = cmp.Or(settings.Model, agent.Agent.Model)
@@ -92,5 +92,5 @@ func (m *Mind) Reply(ctx context.Context, c chat.Conversation, trigger string, a
 		system, user, err := m.Prompts.Response(r.Context, o)
 		return llm.Request{Purpose: llm.PurposeResponse, System: system, Prompt: user}, err
 	})
-	return Reply{Question: q, Saw: r.Saw}, err
+	return ReplyQuestion{Question: q, Saw: r.Saw}, err
 }

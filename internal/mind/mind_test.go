@@ -24,7 +24,7 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.Reply(t.Context(), c, bare.TS, true)
+	r, err := b.ReplyQuestion(t.Context(), c, bare.TS, true)
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -32,19 +32,19 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	const called = "You were called by name and asked nothing."
 	b.holds("a bare mention", r.Prompt, called)
 	for _, other := range []string{hello.TS, "1.000000"} {
-		q, err := b.Reply(t.Context(), c, other, true)
+		q, err := b.ReplyQuestion(t.Context(), c, other, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.holds("any other message", q.Prompt, "!"+called)
 	}
 	withFile := b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
-	about, err := b.Reply(t.Context(), c, withFile.TS, true)
+	about, err := b.ReplyQuestion(t.Context(), c, withFile.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.holds("a mention with a file", about.Prompt, "!"+called)
-	if r, err = b.Reply(t.Context(), c, bare.TS, true); err != nil {
+	if r, err = b.ReplyQuestion(t.Context(), c, bare.TS, true); err != nil {
 		t.Fatal(err)
 	}
 	b.holds("a bare mention below which more is said", r.Prompt, called)
@@ -98,7 +98,7 @@ func TestWhenSlackIsAskedForAThread(t *testing.T) {
 	}{{reply.TS, true, 1}, {reply.TS, false, 0}, {root.TS, true, 0}} {
 		threads := &counted{}
 		b.Recall.Threads = threads
-		if _, err := b.Reply(t.Context(), chat.Conversation(thread(root)), c.trigger, c.addressed); err != nil || threads.asked != c.want {
+		if _, err := b.ReplyQuestion(t.Context(), chat.Conversation(thread(root)), c.trigger, c.addressed); err != nil || threads.asked != c.want {
 			t.Errorf("%+v: asked %d times, %v", c, threads.asked, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestQuestionsAmongLongMessages(t *testing.T) {
 		b.say("C1", time.Minute, "log: "+strings.Repeat("disk full ", 1200))
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	r, err := b.Reply(t.Context(), c, asked.TS, true)
+	r, err := b.ReplyQuestion(t.Context(), c, asked.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +144,12 @@ func TestDirectMessageRemembers(t *testing.T) {
 	b.meet(private("D1", ""))
 	b.say("D1", time.Hour, "hello")
 	b.remember(channel("D1"), 0)
-	r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "D1"}, "1.000000", true)
+	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "D1"}, "1.000000", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.holds("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
-	q, err := b.Memories(t.Context(), channel("D1"), b.now)
+	q, err := b.MemoryQuestions(t.Context(), channel("D1"), b.now)
 	if err != nil || len(q) == 0 {
 		t.Fatal(q, err)
 	}
@@ -194,19 +194,19 @@ func TestWithoutADatabaseNothingIsAsked(t *testing.T) {
 		if made, err := b.Remember(t.Context(), s, b.now, 1); err == nil || made.Changed {
 			t.Errorf("%s: %+v, %v", s, made, err)
 		}
-		if _, err := b.Memories(t.Context(), s, b.now); err == nil {
+		if _, err := b.MemoryQuestions(t.Context(), s, b.now); err == nil {
 			t.Errorf("%s: questions without a database", s)
 		}
 	}
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	if _, err := b.Reply(t.Context(), c, "1.000000", true); err == nil {
+	if _, err := b.ReplyQuestion(t.Context(), c, "1.000000", true); err == nil {
 		t.Error("a reply without a database")
 	}
 	if _, err := b.Judgment(t.Context(), c, 600); err == nil {
 		t.Error("a judgment without a database")
 	}
 	for _, threads := range []bool{true, false} {
-		if _, err := b.Survey(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
+		if _, err := b.ChangedScopes(t.Context(), threads, b.now, chat.Scope{}, 10); err == nil {
 			t.Error("a survey without a database")
 		}
 	}

@@ -33,17 +33,17 @@ func newLimitedQuestion(a Agent, s chat.Scope, limited func(characters int) (llm
 }
 
 const (
-	// moreTokens is how many times the tokens of its agent a question gets that needs more.
-	moreTokens = 4
-	// moreTokensAtMost bounds that.
-	moreTokensAtMost = 32_768
+	// raiseFactor is how many times the tokens of its agent a question gets that needs more.
+	raiseFactor = 4
+	// maxRaisedTokens bounds that.
+	maxRaisedTokens = 32_768
 )
 
 // withMoreTokens allows a longer answer. A question without a limit, or with one of
 // moreTokensAtMost and above, stays as it is.
 func (q Question) withMoreTokens() Question {
-	if 0 < q.MaxOutputTokens && q.MaxOutputTokens < moreTokensAtMost {
-		q.MaxOutputTokens = min(moreTokens*q.MaxOutputTokens, moreTokensAtMost)
+	if 0 < q.MaxOutputTokens && q.MaxOutputTokens < maxRaisedTokens {
+		q.MaxOutputTokens = min(raiseFactor*q.MaxOutputTokens, maxRaisedTokens)
 	}
 	return q
 }

@@ -63,7 +63,7 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello to you")
 	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}
-	r, err := b.Reply(t.Context(), in, m.TS, true)
+	r, err := b.ReplyQuestion(t.Context(), in, m.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
 		m := b.say("C1", time.Hour, "hello")
 		b.model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
 			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
-		q, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+		q, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
 	m := b.say("C1", 0, "a secret")
-	q, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	q, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestAChannelsPersonaAndModel(t *testing.T) {
 	} {
 		m := b.say(c.channel, 0, "hello")
 		where := chat.Conversation{Team: "T1", Channel: c.channel}
-		r, err := b.Reply(t.Context(), where, m.TS, true)
+		r, err := b.ReplyQuestion(t.Context(), where, m.TS, true)
 		if err != nil || r.Model != c.model || !strings.HasPrefix(r.System, c.persona+"Be exact.\n") {
 			t.Errorf("%s: a reply by %s, %v:\n%.120s", c.channel, r.Model, err, r.System)
 		}
@@ -231,7 +231,7 @@ func TestAChannelsPersonaAndModel(t *testing.T) {
 		if err != nil || q.Model != "small" || !strings.HasPrefix(q.System, c.persona+"Be strict.\n") {
 			t.Errorf("%s: a judgment by %s, %v:\n%.120s", c.channel, q.Model, err, q.System)
 		}
-		memories, err := b.Memories(t.Context(), channel(c.channel), b.now)
+		memories, err := b.MemoryQuestions(t.Context(), channel(c.channel), b.now)
 		if err != nil || len(memories) == 0 {
 			t.Fatal(memories, err)
 		}
@@ -266,7 +266,7 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		b.Agents.Response.MaxOutputTokens = c.limit
 		m := b.say("C1", time.Hour, "how many dwarfs?")
 		b.model.Handle(llmtest.Script(c.replies...))
-		r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, m.TS, true)
+		r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, m.TS, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 				return note(call)
 			})
 			where := chat.Conversation{Team: "T1", Channel: "C1"}
-			r, err := b.Reply(t.Context(), where, m.TS, true)
+			r, err := b.ReplyQuestion(t.Context(), where, m.TS, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -364,7 +364,7 @@ func TestAShortPromptIsNotMadeShorter(t *testing.T) {
 	b.meet(public("C1", "general"))
 	m := b.say("C1", 0, "how many dwarfs?")
 	b.model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
-	r, err := b.Reply(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
+	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func TestOtherScopesAreRefused(t *testing.T) {
 		b.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
 		b.meet(private("C2", "random"))
 		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute), 1)
-		if err != nil || made != (Made{Calls: 2, Changed: true}) {
+		if err != nil || made != (RememberResult{Calls: 2, Changed: true}) {
 			t.Errorf("%+v, %v", made, err)
 		}
 		if long, _ := b.inForce(workspace); long.Text != "" {
@@ -221,7 +221,7 @@ func TestARefusalIsWrittenDown(t *testing.T) {
 	b.meet(public("C1", "general"))
 	b.say("C1", time.Hour, poison)
 	b.model.Handle(unless(llmtest.Reply{Blocked: true, InputTokens: 9}))
-	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (Made{Calls: 2}) {
+	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (RememberResult{Calls: 2}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 18 {

@@ -11,24 +11,24 @@ import (
 	"myao/internal/store"
 )
 
-// Survey is the scopes of one kind, threads or channels, that have something new, after
+// ChangedScopes is the scopes of one kind, threads or channels, that have something new, after
 // a scope in order, at most limit.
-func (m *Mind) Survey(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
+func (m *Mind) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	own, err := m.Slack.Identity(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if threads {
-		return m.Store.ChangedThreads(ctx, own.TeamID, m.window(at), at.Add(-m.Recall.ThreadMemory), after, limit)
+		return m.Store.ChangedThreads(ctx, own.TeamID, m.windowStart(at), at.Add(-m.Recall.ThreadMemory), after, limit)
 	}
-	return m.Store.ChangedChannels(ctx, own.TeamID, m.window(at), after, limit)
+	return m.Store.ChangedChannels(ctx, own.TeamID, m.windowStart(at), after, limit)
 }
 
-// window is the beginning of what short-term memory holds.
-func (m *Mind) window(at time.Time) time.Time { return at.Add(-m.Memory.ShortTermWindow()) }
+// windowStart is the beginning of what short-term memory holds.
+func (m *Mind) windowStart(at time.Time) time.Time { return at.Add(-m.Memory.ShortTermWindow()) }
 
-// Made says what Remember did.
-type Made struct {
+// RememberResult says what Remember did.
+type RememberResult struct {
 	// Calls is how many times a model was asked: 0 where nothing was new.
 	Calls int
 	// Changed is set if the memory is another one now.
@@ -49,36 +49,36 @@ type Made struct {
 //
 // The scope is looked at before it is read: what is stored in between is read, and
 // read again the next time, and never missed.
-func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (Made, error) {
+func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (RememberResult, error) {
 	at = at.UTC().Truncate(time.Microsecond) // as the database keeps it
 	standing, err := m.Store.CurrentMemory(ctx, s)
 	if err != nil {
-		return Made{}, err
+		return RememberResult{}, err
 	}
 	if standing.Known {
 		now, err := m.Store.CurrentCursor(ctx, s, standing.Cursor.Since)
 		if err != nil || now == standing.Cursor {
-			return Made{}, err
+			return RememberResult{}, err
 		}
 	}
-	since, err := m.since(ctx, s, at)
+	since, err := m.changesSince(ctx, s, at)
 	if err != nil {
-		return Made{}, err
+		return RememberResult{}, err
 	}
 	read := m.Clock()
 	cursor, err := m.Store.CurrentCursor(ctx, s, since)
 	if err != nil {
-		return Made{}, err
+		return RememberResult{}, err
 	}
 	if !cursor.Ordered.Equal(standing.Cursor.Ordered) {
-		return Made{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // what stands may just have been forgotten
+		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // what stands may just have been forgotten
 	}
 	p, err := m.plan(ctx, s, standing, at)
 	if err != nil {
-		return Made{}, err
+		return RememberResult{}, err
 	}
-	var made Made
-	for _, q := range p.ask {
+	var made RememberResult
+	for _, q := range p.questions {
 		asked, err := m.draft(ctx, s, q, cursor, attempt)
 		made.Calls += asked
 		var refused *llm.Error
@@ -91,7 +91,7 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 	}
 	for _, r := range p.refused {
 		// Where nothing is answered it may be a setting that the model will not have.
-		if !errors.Is(r.err, llm.ErrBlocked) && len(p.refused) == len(p.ask) {
+		if !errors.Is(r.err, llm.ErrBlocked) && len(p.refused) == len(p.questions) {
 			return made, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
 		}
 	}
@@ -109,15 +109,15 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 
 // refusal is a question that a model refuses for good.
 type refusal struct {
-	Memory
+	MemoryQuestion
 	err *llm.Error
 }
 
-// since is from when on the next run shall look for what is new in a scope: from the
+// changesSince is from when on the next run shall look for what is new in a scope: from the
 // beginning of the window, or from earlier on where Slack's history has not been read
 // so far, since what is stored late may be older than the window by then.
-func (m *Mind) since(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
-	since := m.window(at)
+func (m *Mind) changesSince(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
+	since := m.windowStart(at)
 	if s.Workspace() || s.Thread != "" {
 		return since, nil
 	}
@@ -141,14 +141,14 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // draft has a memory written, unless that was done before a crash.
-func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.Cursor, attempt int) (asked int, err error) {
+func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor, attempt int) (asked int, err error) {
 	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
 	began := m.Clock()
 	answer, err := m.askWithTokens(ctx, q.Question)
-	text, err := summary(answer.Text, err, m.tokens(q.Term))
-	if errors.Is(err, llm.ErrEmpty) && attempt >= emptyAtMost {
+	text, err := summary(answer.Text, err, m.maxTokens(q.Term))
+	if errors.Is(err, llm.ErrEmpty) && attempt >= maxEmptyAnswers {
 		err = &FinalError{err}
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (m *Mind) draft(ctx context.Context, s chat.Scope, q Memory, cursor store.C
 	}, cursor)
 }
 
-func (m *Mind) tokens(t chat.Term) int {
+func (m *Mind) maxTokens(t chat.Term) int {
 	if t == chat.LongTerm {
 		return m.Memory.LongTermSummaryMaxTokens
 	}

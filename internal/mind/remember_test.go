@@ -353,12 +353,12 @@ func TestALongThreadShowsItsEnd(t *testing.T) {
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
 	parent := b.say("C1", time.Hour, "the parent")
-	for range repliesAtMost + 7 {
+	for range maxReplies + 7 {
 		b.reply(parent, 0, "reply")
 	}
 	calls := b.remember(thread(parent), 0)
 	b.holds("prompt", material(calls[0]), "the parent", "… 7 earlier messages")
-	if _, short := b.inForce(thread(parent)); len(short.Sources) != repliesAtMost+1 {
+	if _, short := b.inForce(thread(parent)); len(short.Sources) != maxReplies+1 {
 		t.Errorf("made of %d messages", len(short.Sources))
 	}
 }
@@ -372,7 +372,7 @@ func TestABusyChannelShowsItsEnd(t *testing.T) {
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
 	var many []chat.Message
-	for range saidAtMost + 5 {
+	for range maxMessages + 5 {
 		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(40 * time.Hour), UserID: "UALICE", Text: "chatter"})
 	}
 	if err := b.Store.SaveHistory(t.Context(), many); err != nil {
@@ -404,7 +404,7 @@ func TestALoudChannelFitsIntoAPrompt(t *testing.T) {
 	b := setup(t, sqliteURL(t))
 	b.meet(public("C1", "general"))
 	var many []chat.Message
-	for n := range saidAtMost {
+	for n := range maxMessages {
 		many = append(many, chat.Message{Team: "T1", Channel: "C1", TS: b.ts(time.Hour), UserID: "UALICE", Text: fmt.Sprintf("alert %d. ", n) + strings.Repeat("disk full ", 60)})
 	}
 	if err := b.Store.SaveHistory(t.Context(), many); err != nil {
@@ -418,8 +418,8 @@ func TestALoudChannelFitsIntoAPrompt(t *testing.T) {
 		if n := len(calls[i].System); n > 128_000 || shown < 100 {
 			t.Errorf("%s: %d characters, of %d messages", kindOf(calls[i]), n, shown)
 		}
-		b.holds(kindOf(calls[i]), material(calls[i]), fmt.Sprintf("… %d earlier messages", saidAtMost-shown), "alert 999.", "!alert 0.")
-		if newest := many[saidAtMost-1].TS; len(m.Sources) != shown || m.Sources[shown-1] != newest {
+		b.holds(kindOf(calls[i]), material(calls[i]), fmt.Sprintf("… %d earlier messages", maxMessages-shown), "alert 999.", "!alert 0.")
+		if newest := many[maxMessages-1].TS; len(m.Sources) != shown || m.Sources[shown-1] != newest {
 			t.Errorf("%s: made of %d messages, and %d were shown", kindOf(calls[i]), len(m.Sources), shown)
 		}
 	}

@@ -28,7 +28,7 @@ func summary(text string, err error, tokens int) (string, error) {
 		return "", err
 	}
 	text = trim(text)
-	for most := SummaryAtMost(tokens); len(text) > most; {
+	for most := MaxSummaryBytes(tokens); len(text) > most; {
 		_, rest, more := strings.Cut(text, "\n")
 		before, _ := withoutLastLine(text)
 		switch {
@@ -46,9 +46,9 @@ func summary(text string, err error, tokens int) (string, error) {
 	return text, nil
 }
 
-// SummaryAtMost is how long a memory may be that is to have so many tokens, in bytes: half as
+// MaxSummaryBytes is how long a memory may be that is to have so many tokens, in bytes: half as
 // long again as that.
-func SummaryAtMost(tokens int) int { return tokens * bytesPerToken * 3 / 2 }
+func MaxSummaryBytes(tokens int) int { return tokens * bytesPerToken * 3 / 2 }
 
 // HasWord says whether a text has a letter or a digit in it, as each memory must.
 func HasWord(text string) bool {

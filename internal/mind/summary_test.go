@@ -61,7 +61,7 @@ func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
 	b.Agents.Memory.SystemPrompt = "You write for lawyers."
 	b.meet(public("C1", "general"))
 	b.say("C1", time.Hour, "hello")
-	asked, err := b.Memories(t.Context(), channel("C1"), b.now)
+	asked, err := b.MemoryQuestions(t.Context(), channel("C1"), b.now)
 	if err != nil {
 		t.Fatal(err)
 	}

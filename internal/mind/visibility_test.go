@@ -95,7 +95,7 @@ func (b *bundle) everyPrompt(places []string, parents map[string]chat.Message, s
 		for _, in := range []string{"", parents[place].TS} {
 			c := chat.Conversation{Team: "T1", Channel: place, Thread: in}
 			for _, addressed := range []bool{true, false} {
-				r, err := b.Reply(ctx, c, "1.000000", addressed)
+				r, err := b.ReplyQuestion(ctx, c, "1.000000", addressed)
 				ask("a reply", place, r.Request, err)
 				known += r.System
 			}
@@ -114,7 +114,7 @@ func (b *bundle) everyPrompt(places []string, parents map[string]chat.Message, s
 	}
 	for _, place := range append(places, "") {
 		for _, scope := range []chat.Scope{channel(place), {Team: "T1", Channel: place, Thread: parents[place].TS}} {
-			questions, err := b.Memories(ctx, scope, b.now.Add(time.Hour))
+			questions, err := b.MemoryQuestions(ctx, scope, b.now.Add(time.Hour))
 			for _, q := range questions {
 				ask("the question for a memory", place, q.Request, err)
 			}

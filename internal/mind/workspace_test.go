@@ -35,7 +35,7 @@ func (b *bundle) run(after time.Duration) map[string]int {
 	for _, threads := range []bool{true, false} {
 		const limit = 200
 		for last := (chat.Scope{}); ; {
-			found, err := b.Survey(b.t.Context(), threads, at, last, limit)
+			found, err := b.ChangedScopes(b.t.Context(), threads, at, last, limit)
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -260,7 +260,7 @@ func TestLongMemoriesAreOfFewerChannels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ long, short, want int }{{500, 300, 200}, {1000, 300, 100}, {300, 2000, 50}, {1, 1, 200}, {1_000_000, 300, 1}} {
 		m := &Mind{Memory: config.Memory{LongTermSummaryMaxTokens: c.long, ShortTermSummaryMaxTokens: c.short}}
-		if got := m.mergedAtMost(); got != c.want {
+		if got := m.maxMergedChannels(); got != c.want {
 			t.Errorf("%d and %d tokens: %d channels, want %d", c.long, c.short, got, c.want)
 		}
 	}
@@ -273,11 +273,11 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 	}
 	t.Parallel()
 	b := setup(t, testserver.Postgres(t))
-	for i := range channelsAtMost + 2 {
+	for i := range maxChannels + 2 {
 		id := fmt.Sprintf("C%03d", i)
 		b.meet(public(id, fmt.Sprintf("channel-%03d", i)))
 		b.say(id, time.Hour, "hello")
-		cursor, err := b.Store.CurrentCursor(t.Context(), channel(id), b.window(b.now))
+		cursor, err := b.Store.CurrentCursor(t.Context(), channel(id), b.windowStart(b.now))
 		for _, term := range channel(id).Terms() {
 			err = errors.Join(err, b.Store.SaveDraft(t.Context(), store.Memory{Scope: channel(id), Term: term, Text: "a memory"}, cursor))
 		}
@@ -290,7 +290,7 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 	}
 	b.run(0)
 	long, short := b.inForce(workspace)
-	if len(long.Sources) != channelsAtMost || len(short.Sources) != channelsAtMost {
+	if len(long.Sources) != maxChannels || len(short.Sources) != maxChannels {
 		t.Errorf("made of %d and %d channels", len(long.Sources), len(short.Sources))
 	}
 	for _, sources := range [][]string{long.Sources, short.Sources} {

@@ -230,7 +230,7 @@ func TestNamesThatSlackWrote(t *testing.T) {
 	}
 	// Nobody hides a name behind a heap of others.
 	var crowd strings.Builder
-	for n := range 2 * nameAtMost {
+	for n := range 2 * maxNames {
 		fmt.Fprintf(&crowd, "<#X%d>", n)
 	}
 	b.say(chat.Message{Channel: "C1", TS: at(3), UserID: "U1", Text: crowd.String() + text})
@@ -267,7 +267,7 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 	fill(10, 40)
 	b.build("C1", "") // Slack is asked for names
 	few := count()
-	fill(40, 40+2*channelTexts)
+	fill(40, 40+2*maxChannelMemories)
 	b.build("C1", "")
 	many := count()
 	if few != many || few == 0 || few > 8 {
@@ -275,19 +275,19 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 	}
 	r := b.build("C1", "")
 	told := len(slices.DeleteFunc(slices.Clone(r.Context.Channels), func(c chat.ChannelMemory) bool { return c.LongTerm == "" }))
-	if told < channelTexts || told > channelTexts+1 || r.ChannelsUntold == 0 || told+r.ChannelsUntold != len(r.Context.Channels) {
+	if told < maxChannelMemories || told > maxChannelMemories+1 || r.ChannelsUntold == 0 || told+r.ChannelsUntold != len(r.Context.Channels) {
 		t.Errorf("%d channels with a memory, %d without, of %d", told, r.ChannelsUntold, len(r.Context.Channels))
 	}
 	all := len(r.Context.Channels)
 	if r.ChannelsUnlisted != 0 {
 		t.Errorf("%d channels of %d are left out", r.ChannelsUnlisted, all)
 	}
-	if len(r.ThreadMemories) != threadTexts || r.ThreadsUntold != 30+2*channelTexts+1-threadTexts {
+	if len(r.ThreadMemories) != maxThreadMemories || r.ThreadsUntold != 30+2*maxChannelMemories+1-maxThreadMemories {
 		t.Errorf("%d threads told, %d not", len(r.ThreadMemories), r.ThreadsUntold)
 	}
-	fill(40+2*channelTexts, 40+2*channelTexts+3*channelNames)
-	all += 2 * channelNames // the others are private
-	if r = b.build("C1", ""); len(r.Context.Channels) < channelNames || len(r.Context.Channels) > channelNames+1 || len(r.Context.Channels)+r.ChannelsUnlisted != all {
+	fill(40+2*maxChannelMemories, 40+2*maxChannelMemories+3*maxChannelNames)
+	all += 2 * maxChannelNames // the others are private
+	if r = b.build("C1", ""); len(r.Context.Channels) < maxChannelNames || len(r.Context.Channels) > maxChannelNames+1 || len(r.Context.Channels)+r.ChannelsUnlisted != all {
 		t.Errorf("%d channels are named and %d are not, of %d", len(r.Context.Channels), r.ChannelsUnlisted, all)
 	}
 	if !slices.ContainsFunc(r.Context.Channels, func(c chat.ChannelMemory) bool { return c.ChannelID == "C1" && c.LongTerm != "" }) {

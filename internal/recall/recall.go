@@ -49,12 +49,12 @@ type Builder struct {
 }
 
 const (
-	// channelTexts and threadTexts bound how many memories a context holds, the most
+	// maxChannelMemories and threadTexts bound how many memories a context holds, the most
 	// recently active first: of a thousand channels they would be a million tokens, and
 	// their names alone, which channelNames bounds, as much as all else.
-	channelTexts = 20
-	threadTexts  = 20
-	channelNames = 100
+	maxChannelMemories = 20
+	maxThreadMemories  = 20
+	maxChannelNames    = 100
 )
 
 // Recollection is a context with the names that occur in its texts.
@@ -80,7 +80,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
 	limit, failed := b.MessagesLimit, false
-	var read *reading
+	var read *threadReader
 	if addressed && !c.TopLevel() {
 		limit = b.ThreadLimit + 1 // the parent is one of them
 		if read, err = b.readThread(ctx, c, own); err != nil {
@@ -90,8 +90,8 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	}
 	now := b.Clock()
 	held, err := b.Store.Context(ctx, store.ContextRequest{
-		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: channelTexts, Named: channelNames,
-		Remembered: now.Add(-b.ThreadMemory), Threads: threadTexts,
+		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: maxChannelMemories, Named: maxChannelNames,
+		Remembered: now.Add(-b.ThreadMemory), Threads: maxThreadMemories,
 	})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
@@ -100,7 +100,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	for i, k := range held.Channels {
 		channels[i] = k.ChannelMemory
 	}
-	r, err := b.recollect(ctx, c, own, held.Messages, channels)
+	r, err := b.assemble(ctx, c, own, held.Messages, channels)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
@@ -153,7 +153,7 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
 	here := chat.ChannelMemory{ChannelID: s.Channel, LongTerm: textOf(known.Long), ShortTerm: textOf(known.Short)}
-	r, err := b.recollect(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here})
+	r, err := b.assemble(ctx, chat.Conversation(s), own, messages, []chat.ChannelMemory{here})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}
@@ -161,8 +161,8 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 	return r, nil
 }
 
-// recollect puts a context together, and the names into it.
-func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
+// assemble puts a context together, and the names into it.
+func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
 	r.Bot = own.UserID
 	who, which := usersIn(messages, own), channelsIn(messages, c)
 	known, err := b.Store.Names(ctx, c.Team, c.Channel, who.list, which.list)
@@ -180,7 +180,7 @@ func (b *Builder) recollect(ctx context.Context, c chat.Conversation, own slack.
 		case m.Name == "":
 			named[i].Name = cmp.Or(name, m.UserID, m.BotID)
 		}
-		named[i].Text = unlabelled(m.Text, label)
+		named[i].Text = withoutHiddenNames(m.Text, label)
 	}
 	r.Context = chat.Context{
 		Persona:      b.Persona,

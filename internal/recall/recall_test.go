@@ -242,7 +242,7 @@ func TestStrangersDoNotHideThoseWhoSpeak(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var crowd strings.Builder
-	for n := range 2 * nameAtMost {
+	for n := range 2 * maxNames {
 		fmt.Fprintf(&crowd, "<@X%d> <#X%d>", n, n)
 	}
 	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello"}, chat.Message{TS: at(2), UserID: "U2", Text: crowd.String()})
@@ -256,10 +256,10 @@ func TestStrangersDoNotHideThoseWhoSpeak(t *testing.T) {
 		}
 		return n
 	}
-	if got := total(); got > askAtMost+1 {
+	if got := total(); got > maxNameRequests+1 {
 		t.Errorf("Slack was asked %d times", got)
 	}
-	for range nameAtMost / askAtMost {
+	for range maxNames / maxNameRequests {
 		b.build("C1", "")
 	}
 	total()

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// threadPages bounds how far a thread is read from its beginning. Where it is longer,
+	// maxThreadPages bounds how far a thread is read from its beginning. Where it is longer,
 	// its end is looked for endTries times, endPages at each; endStride is how many times
 	// the time that the last such pages spoke of is passed over.
-	threadPages = 20
-	endTries    = 8
-	endPages    = 3
-	endStride   = 8
-	// threadFor is how long all that may take: the answer waits for it. Half of it is
+	maxThreadPages = 20
+	maxEndTries    = 8
+	pagesPerTry    = 3
+	endStride      = 8
+	// threadTimeout is how long all that may take: the answer waits for it. Half of it is
 	// left for the end, which matters most.
-	threadFor = 8 * time.Second
-	// pageTries is how often a page is asked for, pagePause what lies between where
+	threadTimeout = 8 * time.Second
+	// maxPageTries is how often a page is asked for, pagePause what lies between where
 	// Slack does not say.
-	pageTries = 3
-	pagePause = 500 * time.Millisecond
+	maxPageTries = 3
+	pagePause    = 500 * time.Millisecond
 )
 
 var errLongThread = errors.New("its end was not found")
 
-// reading is what Slack says of a thread.
-type reading struct {
+// threadReader is what Slack says of a thread.
+type threadReader struct {
 	*Builder
 	conversation chat.Conversation
 	own          slack.Identity
@@ -47,8 +47,8 @@ type reading struct {
 
 // readThread stores the newest replies of a thread and its parent as Slack has them.
 // What was read before something failed is stored, too, and is in the result.
-func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*reading, error) {
-	r := &reading{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
+func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*threadReader, error) {
+	r := &threadReader{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
 	err := r.read(ctx)
 	replies := slices.SortedFunc(maps.Values(r.replies), func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
 	newest := replies[max(0, len(replies)-b.ThreadLimit):]
@@ -59,7 +59,7 @@ func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack
 }
 
 // omitted is how many replies were read and are not shown, given those that are.
-func (r *reading) omitted(shown []chat.Message) int {
+func (r *threadReader) omitted(shown []chat.Message) int {
 	n := len(r.replies)
 	for _, m := range shown {
 		if _, ok := r.replies[m.TS]; ok {
@@ -72,12 +72,12 @@ func (r *reading) omitted(shown []chat.Message) int {
 // read goes through the thread from its beginning, since Slack gives the oldest first
 // (docs.slack.dev/reference/methods/conversations.replies), as far as replies that are
 // left out are counted; and if that is not its end, looks for the end.
-func (r *reading) read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, threadFor)
+func (r *threadReader) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, threadTimeout)
 	defer cancel()
 	began := r.Clock()
-	seen, whole, err := r.walk(ctx, chat.Time(r.conversation.Thread), threadPages, func() bool {
-		return len(r.replies) >= chat.CountAtMost+r.ThreadLimit || r.Clock().Sub(began) >= threadFor/2
+	seen, whole, err := r.walk(ctx, chat.Time(r.conversation.Thread), maxThreadPages, func() bool {
+		return len(r.replies) >= chat.CountAtMost+r.ThreadLimit || r.Clock().Sub(began) >= threadTimeout/2
 	})
 	if whole || err != nil {
 		return err
@@ -89,7 +89,7 @@ func (r *reading) read(ctx context.Context) error {
 // findEnd reads the last hour before the newest reply. Where that holds too few replies
 // or too many, it goes on from what has been seen last, a bit further than that reached
 // in time; and where that is too far, to the middle between what is too far and too near.
-func (r *reading) findEnd(ctx context.Context, seen span) error {
+func (r *threadReader) findEnd(ctx context.Context, seen span) error {
 	newest, err := r.newest(ctx)
 	if err != nil {
 		return err
@@ -97,15 +97,15 @@ func (r *reading) findEnd(ctx context.Context, seen span) error {
 	var few time.Duration // so long before the newest there are too few
 	many := newest.Sub(seen.to)
 	back := min(time.Hour, many/2)
-	for range endTries {
+	for range maxEndTries {
 		from := newest.Add(-back)
-		read, whole, err := r.walk(ctx, from, endPages, func() bool { return false })
+		read, whole, err := r.walk(ctx, from, pagesPerTry, func() bool { return false })
 		switch {
 		case err != nil:
 			return err
 		case !whole:
 			seen, many = read, newest.Sub(read.to)
-		case r.since(from) < r.ThreadLimit:
+		case r.countSince(from) < r.ThreadLimit:
 			few = back
 		default:
 			return nil
@@ -118,7 +118,7 @@ func (r *reading) findEnd(ctx context.Context, seen span) error {
 }
 
 // newest is when the newest reply was said, as far as that is known.
-func (r *reading) newest(ctx context.Context) (time.Time, error) {
+func (r *threadReader) newest(ctx context.Context) (time.Time, error) {
 	if r.latest != "" {
 		return chat.Time(r.latest), nil
 	}
@@ -134,8 +134,8 @@ func (r *reading) newest(ctx context.Context) (time.Time, error) {
 	return r.Clock(), nil
 }
 
-// since is how many of the replies were said at or after a time.
-func (r *reading) since(from time.Time) (n int) {
+// countSince is how many of the replies were said at or after a time.
+func (r *threadReader) countSince(from time.Time) (n int) {
 	for _, m := range r.replies {
 		if !m.Time().Before(from) {
 			n++
@@ -149,7 +149,7 @@ type span struct{ from, to time.Time }
 
 // walk reads from a time on, at most so many pages and until enough is read. whole is
 // set if it came to the end.
-func (r *reading) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool, err error) {
+func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool, err error) {
 	var next slack.Range
 	if from.After(chat.Time(r.conversation.Thread)) {
 		next.Oldest = chat.TS(from)
@@ -183,11 +183,11 @@ func (r *reading) walk(ctx context.Context, from time.Time, pages int, enough fu
 
 // page asks for a page, and again where that may help and there is time to wait as
 // long as Slack wants.
-func (r *reading) page(ctx context.Context, at slack.Range) (slack.Page, error) {
+func (r *threadReader) page(ctx context.Context, at slack.Range) (slack.Page, error) {
 	for try := 1; ; try++ {
 		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.own)
 		var refused *slack.Error
-		if err == nil || try == pageTries || !errors.As(err, &refused) || !refused.Retryable() ||
+		if err == nil || try == maxPageTries || !errors.As(err, &refused) || !refused.Retryable() ||
 			!refused.Wait(ctx, pagePause) {
 			return page, err
 		}

@@ -199,7 +199,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		"as long as Slack says":        {refusing{times: 2, err: limited(3 * time.Second)}, 3, 6 * time.Second, false},
 		"three tries":                  {refusing{times: 3, err: limited(time.Second)}, 3, 2 * time.Second, true},
 		"half a second":                {refusing{times: 1, err: limited(0)}, 2, pagePause, false},
-		"not beyond the end":           {refusing{times: 1, err: limited(threadFor)}, 1, 0, true},
+		"not beyond the end":           {refusing{times: 1, err: limited(threadTimeout)}, 1, 0, true},
 		"not beyond what is left":      {refusing{times: 2, err: limited(5 * time.Second)}, 2, 5 * time.Second, true},
 		"not for what does not pass":   {refusing{times: 1, err: &slack.Error{Kind: slack.Final}}, 1, 0, true},
 		"not for what is no refusal":   {refusing{times: 1, err: errors.New("broken")}, 1, 0, true},
@@ -209,7 +209,7 @@ func TestWaitingIsBounded(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				r := &reading{Builder: &Builder{Threads: &tt.refusing, Clock: time.Now}}
+				r := &threadReader{Builder: &Builder{Threads: &tt.refusing, Clock: time.Now}}
 				err := r.read(t.Context())
 				if waited := time.Since(began); waited != tt.waited || tt.refusing.asked != tt.asked || (err != nil) != tt.fails {
 					t.Errorf("asked %d times in %v, %v; want %d in %v, failing %t", tt.refusing.asked, waited, err, tt.asked, tt.waited, tt.fails)
@@ -304,7 +304,7 @@ func TestTheEndOfALongThreadIsFound(t *testing.T) {
 			if c.Omitted < tt.omitted || c.Unread != tt.unread {
 				t.Errorf("%d omitted, unread %t; want at least %d, %t", c.Omitted, c.Unread, tt.omitted, tt.unread)
 			}
-			if most := threadPages + endTries*endPages; tt.pages > most {
+			if most := maxThreadPages + maxEndTries*pagesPerTry; tt.pages > most {
 				t.Errorf("%d pages were asked for, want %d at most", tt.pages, most)
 			}
 		})
@@ -320,7 +320,7 @@ func TestWhereNoEndIsFoundThereIsMore(t *testing.T) {
 	if got, want := said(c), "the root, reply 197, reply 198, reply 199"; got != want || c.Omitted != 197 || !c.Unread {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 197 and unread", got, c.Omitted, c.Unread, want)
 	}
-	if want := threadPages + endTries*endPages; l.pages != want {
+	if want := maxThreadPages + maxEndTries*pagesPerTry; l.pages != want {
 		t.Errorf("%d pages were asked for, want %d", l.pages, want)
 	}
 }
@@ -329,7 +329,7 @@ func TestWhereNoEndIsFoundThereIsMore(t *testing.T) {
 func TestTimeIsLeftForTheEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := &long{root: at(0), said: every(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadFor / 4) }}
+	l := &long{root: at(0), said: every(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadTimeout / 4) }}
 	b.Threads, b.ThreadLimit = l, 2
 	c := b.called("C1", l.root)
 	if got, want := said(c), "the root, reply 998, reply 999"; got != want || c.Omitted < 198 || !c.Unread || l.pages != 3 {
