@@ -9,21 +9,21 @@ import (
 	"myao/internal/conversation"
 )
 
-// Channel is what the file says of one channel. Nil and empty inherit.
+// Channel is what the file sets for one channel. Nil and empty values inherit.
 type Channel struct {
 	// Mode is when the bot speaks here; empty is ModeJudge.
 	Mode Mode `yaml:"mode"`
-	// Bots is what other bots' messages set off here; empty is BotsIgnore.
+	// Bots is how other bots' messages are treated here; empty is BotsIgnore.
 	Bots Bots `yaml:"bots"`
 	// Persona is added to the persona's system prompt here.
 	Persona string `yaml:"persona"`
-	// Model writes the replies here, in place of agents.response's, of the same provider.
+	// Model writes the replies here, instead of the model of agents.response. The provider stays.
 	Model string `yaml:"model"`
-	// TimeZone is the IANA name of the channel's zone: that of its days and quiet hours.
-	// Empty is Config.TimeZone.
+	// TimeZone is the IANA name of the time zone of the channel's days and quiet hours; empty is
+	// Config.TimeZone.
 	TimeZone string `yaml:"time_zone"`
 
-	// The rest stands in for the keys of Response, in the same units.
+	// The following override the same keys of Response, in the same units.
 
 	MinWaitSeconds       *int     `yaml:"min_wait_seconds"`
 	JitterRatio          *float64 `yaml:"jitter_ratio"`
@@ -47,7 +47,7 @@ const (
 	ModeOff     = conversation.ModeOff
 )
 
-// Bots is what the messages of other bots set off.
+// Bots is how the messages of other bots are treated.
 type Bots string
 
 // The ways to treat other bots.
@@ -56,16 +56,16 @@ const (
 	BotsJudge  Bots = "judge"
 )
 
-// ChannelSettings are the settings that hold in one channel: the file's own,
-// the rest from Response.
+// ChannelSettings are the settings that apply to one channel: its own, and otherwise those of
+// Response.
 type ChannelSettings struct {
 	Mode Mode
 	Bots Bots
-	// Persona is added to the persona's system prompt; empty: nothing is.
+	// Persona is added to the persona's system prompt; it may be empty.
 	Persona string
-	// Model writes the replies, of the provider of agents.response.
+	// Model writes the replies. Its provider is that of agents.response.
 	Model string
-	// Zone is that of the channel's days and quiet hours.
+	// Zone is the time zone of the channel's days and quiet hours.
 	Zone *time.Location
 
 	MinWait       time.Duration
@@ -75,28 +75,28 @@ type ChannelSettings struct {
 	FollowUpWait  time.Duration
 	MaxMessageAge time.Duration
 
-	// DailyCalls and DailyTokens bound the calls of models in a day, and their tokens,
-	// in and out; 0: nothing does.
+	// DailyCalls and DailyTokens limit the model calls of a day, and their input and output
+	// tokens; 0 is no limit.
 	DailyCalls, DailyTokens int
-	// QuietHours are by the clock of Zone.
+	// QuietHours are local times of Zone.
 	QuietHours QuietHours
 }
 
-// HasBudget reports whether anything bounds what a day may cost.
+// HasBudget reports whether DailyCalls or DailyTokens set a limit.
 func (s ChannelSettings) HasBudget() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
 
-// Exhausted reports whether a day's calls and tokens leave nothing for another call.
+// Exhausted reports whether a day's calls and tokens have reached a limit.
 func (s ChannelSettings) Exhausted(calls, tokens int) bool {
 	return s.DailyCalls > 0 && calls >= s.DailyCalls || s.DailyTokens > 0 && tokens >= s.DailyTokens
 }
 
-// StartOfDay is when the channel's day began that a moment lies in.
+// StartOfDay returns when the channel's current day began.
 func (s ChannelSettings) StartOfDay(now time.Time) time.Time {
 	year, month, day := now.In(s.Zone).Date()
 	return Midnight(year, month, day, s.Zone)
 }
 
-// InQuietHours reports whether a moment lies in the channel's quiet hours.
+// InQuietHours reports whether a time is within the channel's quiet hours.
 func (s ChannelSettings) InQuietHours(now time.Time) bool {
 	return s.QuietHours.Contains(now.In(s.Zone))
 }
@@ -117,7 +117,8 @@ func (c Config) Channel(f ChannelFacts) ChannelSettings {
 	return s
 }
 
-// channel is what the file says of a channel, and the key in Channels under which it does.
+// channel returns a channel's own settings and their key in Channels; the key is empty if there are
+// none.
 func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 	for _, key := range []string{f.ID, normalChannel(f.ID), normalChannel(f.Name)} {
 		if ch, ok := c.Channels[key]; ok && key != "" {
@@ -127,16 +128,16 @@ func (c Config) channel(f ChannelFacts) (key string, own Channel) {
 	return "", Channel{}
 }
 
-// LeavesSettingsBehind reports whether settings stand under an id that a channel had before, and none under
-// the one that it has now.
-func (c Config) LeavesSettingsBehind(before, now string) bool {
-	_, old := c.Channels[before]
-	_, moved := c.Channels[now]
+// LeavesSettingsBehind reports whether a channel whose id changed has settings under the old id
+// and none under the new one.
+func (c Config) LeavesSettingsBehind(oldID, newID string) bool {
+	_, old := c.Channels[oldID]
+	_, moved := c.Channels[newID]
 	return old && !moved
 }
 
-// HasNamedChannels reports whether the settings of any channel stand under a name,
-// so that Channel depends on names.
+// HasNamedChannels reports whether any channel is set by its name. If not, Channel needs no
+// names.
 func (c Config) HasNamedChannels() bool {
 	for key := range c.Channels {
 		if !channelID.MatchString(key) {
@@ -146,36 +147,37 @@ func (c Config) HasNamedChannels() bool {
 	return false
 }
 
+// with returns the settings of a channel, without its model and time zone.
 func (r Response) with(ch Channel) ChannelSettings {
-	quiet, _ := ParseQuietHours(or(ch.QuietHours, r.QuietHours)) // none, of a Config that Load did not return
+	quiet, _ := ParseQuietHours(orInherited(ch.QuietHours, r.QuietHours)) // Load has checked it
 	return ChannelSettings{
 		Mode:          cmp.Or(ch.Mode, ModeJudge),
 		Bots:          cmp.Or(ch.Bots, BotsIgnore),
 		Persona:       ch.Persona,
-		MinWait:       seconds(or(ch.MinWaitSeconds, r.MinWaitSeconds)),
-		JitterRatio:   or(ch.JitterRatio, r.JitterRatio),
-		MaxWait:       seconds(or(ch.MaxWaitSeconds, r.MaxWaitSeconds)),
-		MaxDelay:      seconds(or(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
-		FollowUpWait:  seconds(or(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
-		MaxMessageAge: seconds(or(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
-		DailyCalls:    or(ch.DailyCalls, r.DailyCalls),
-		DailyTokens:   or(ch.DailyTokens, r.DailyTokens),
+		MinWait:       seconds(orInherited(ch.MinWaitSeconds, r.MinWaitSeconds)),
+		JitterRatio:   orInherited(ch.JitterRatio, r.JitterRatio),
+		MaxWait:       seconds(orInherited(ch.MaxWaitSeconds, r.MaxWaitSeconds)),
+		MaxDelay:      seconds(orInherited(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
+		FollowUpWait:  seconds(orInherited(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
+		MaxMessageAge: seconds(orInherited(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
+		DailyCalls:    orInherited(ch.DailyCalls, r.DailyCalls),
+		DailyTokens:   orInherited(ch.DailyTokens, r.DailyTokens),
 		QuietHours:    quiet,
 	}
 }
 
-func or[T any](own *T, inherited T) T {
+func orInherited[T any](own *T, inherited T) T {
 	if own != nil {
 		return *own
 	}
 	return inherited
 }
 
-// channelID is the form of Slack's ids of channels, DMs and old private groups.
+// channelID matches Slack's ids of channels, direct messages and old private groups.
 var channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{6,}$`)
 
-// normalChannel is the one form of a channel's key: an id as it is, a name
-// without "#" and in lower case, as Slack keeps names.
+// normalChannel returns the normal form of a channel's key: an id unchanged; a name in lower case
+// and without "#", as Slack keeps it.
 func normalChannel(key string) string {
 	key = strings.TrimPrefix(strings.TrimSpace(key), "#")
 	if channelID.MatchString(key) {

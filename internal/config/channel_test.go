@@ -8,8 +8,8 @@ import (
 	"myao/internal/config"
 )
 
-// The settings are asked for at each event.
-func TestZonesAreReadOnce(t *testing.T) {
+// Settings are resolved at each event, and loading a time zone is slow.
+func TestTimeZonesAreLoadedOnce(t *testing.T) {
 	c := parse(t, least+"\ntime_zone: Europe/Berlin\nchannels: {C1: {time_zone: Asia/Tokyo}}\n", nil)
 	for id, want := range map[string]string{"C1": "Asia/Tokyo", "C2": "Europe/Berlin"} {
 		zone := c.Channel(config.ChannelFacts{ID: id}).Zone
@@ -17,7 +17,7 @@ func TestZonesAreReadOnce(t *testing.T) {
 			t.Errorf("the zone of %s is %s, want %s", id, zone, want)
 		}
 		if again := c.Channel(config.ChannelFacts{ID: id}).Zone; again != zone {
-			t.Errorf("the zone of %s is read again", id)
+			t.Errorf("the zone of %s is loaded again", id)
 		}
 	}
 	if got := c.Location().String(); got != "Europe/Berlin" {
@@ -29,7 +29,7 @@ func TestZonesAreReadOnce(t *testing.T) {
 	}
 }
 
-func TestAChannelsSettingsInheritWhatTheyLack(t *testing.T) {
+func TestAChannelInheritsSettings(t *testing.T) {
 	c := parse(t, over(`agents: {response: {provider: demo, model: large}, judgment: {provider: demo}, memory: {provider: demo}}
 response: {min_wait_seconds: 10, jitter_ratio: 0.2, max_wait_seconds: 20, max_delay_seconds: 30,
   follow_up_wait_seconds: 4, max_message_age_seconds: 50, daily_calls: 60, daily_tokens: 70, quiet_hours: "22:00-07:00"}
@@ -64,13 +64,13 @@ channels:
 		why, id, name string
 		want          config.ChannelSettings
 	}{
-		{"nothing said of it", "C0000009", "random", inherited},
-		{"nothing said of it, name unknown", "C0000009", "", inherited},
-		{"every key of its own, zeros too", "C0000001", "x", own},
+		{"no settings", "C0000009", "random", inherited},
+		{"no settings, name unknown", "C0000009", "", inherited},
+		{"all keys set, some to zero", "C0000001", "x", own},
 		{"the id wins over the name", "C0000001", "general", own},
 		{"by name", "C0000002", "general", mention},
 		{"by name with #", "C0000002", "#general", mention},
-		{"said to be like the rest", "C0000003", "general", inherited},
+		{"an empty section", "C0000003", "general", inherited},
 		{"no id", "", "", inherited},
 	} {
 		if got := c.Channel(config.ChannelFacts{ID: tc.id, Name: tc.name}); !reflect.DeepEqual(got, tc.want) {
@@ -79,7 +79,7 @@ channels:
 	}
 }
 
-func TestAZoneOfTheChannelsOwn(t *testing.T) {
+func TestAChannelHasItsOwnTimeZone(t *testing.T) {
 	c := parse(t, over("time_zone: Asia/Tokyo\nchannels: {berlin: {time_zone: Europe/Berlin}}"), nil)
 	for name, want := range map[string]string{"berlin": "Europe/Berlin", "general": "Asia/Tokyo"} {
 		if got := c.Channel(config.ChannelFacts{ID: "C1", Name: name}).Zone.String(); got != want {
@@ -118,22 +118,22 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 		{"UTC", "2026-03-01T23:59:59Z", "2026-03-01T00:00:00Z"},
 		{"Asia/Tokyo", "2026-03-01T14:59:59Z", "2026-02-28T15:00:00Z"},
 		{"Asia/Tokyo", "2026-03-01T15:00:00Z", "2026-03-01T15:00:00Z"},
-		{"America/New_York", "2026-03-08T23:00:00Z", "2026-03-08T05:00:00Z"}, // summer began that morning
-		// Where summer begins at midnight, the day begins at one.
+		{"America/New_York", "2026-03-08T23:00:00Z", "2026-03-08T05:00:00Z"}, // summer time began that morning
+		// If summer time begins at midnight, the day begins at 01:00.
 		{"America/Santiago", "2026-09-06T03:59:59Z", "2026-09-05T04:00:00Z"},
 		{"America/Santiago", "2026-09-06T04:00:00Z", "2026-09-06T04:00:00Z"},
 		{"America/Santiago", "2026-09-06T15:00:00Z", "2026-09-06T04:00:00Z"},
 		{"America/Santiago", "2026-09-07T15:00:00Z", "2026-09-07T03:00:00Z"},
 		{"America/Havana", "2026-03-08T12:00:00Z", "2026-03-08T05:00:00Z"},
 		{"Africa/Cairo", "2026-04-24T12:00:00Z", "2026-04-23T22:00:00Z"},
-		// Where summer ends at midnight, the day before has an hour more; where it ends at
-		// one, midnight comes twice.
+		// If summer time ends at midnight, the previous day has 25 hours. If it ends at 01:00, 00:00
+		// occurs twice.
 		{"America/Santiago", "2026-04-05T03:30:00Z", "2026-04-04T03:00:00Z"},
 		{"America/Santiago", "2026-04-05T04:00:00Z", "2026-04-05T04:00:00Z"},
 		{"America/Havana", "2026-11-01T04:30:00Z", "2026-11-01T04:00:00Z"},
 		{"America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z"},
 		{"Asia/Amman", "2021-10-29T12:00:00Z", "2021-10-28T21:00:00Z"},
-		// A day that the calendar left out.
+		// A day that the time zone skipped.
 		{"Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z"},
 	} {
 		zone, err := time.LoadLocation(tc.zone)
@@ -145,12 +145,12 @@ func TestADayBeginsAtMidnightOfTheChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := (config.ChannelSettings{Zone: zone}).StartOfDay(now).UTC().Format(time.RFC3339); got != tc.want {
-			t.Errorf("%s in %s: since %s, want %s", tc.now, tc.zone, got, tc.want)
+			t.Errorf("%s in %s: the day began at %s, want %s", tc.now, tc.zone, got, tc.want)
 		}
 	}
 }
 
-func TestShortIdsAreFoundToo(t *testing.T) {
+func TestShortIDsAreFound(t *testing.T) {
 	c := parse(t, over("channels: {C1: {mode: off}}"), nil)
 	if got := c.Channel(config.ChannelFacts{ID: "C1", Name: "general"}).Mode; got != config.ModeOff {
 		t.Errorf("got %s", got)

@@ -4,81 +4,81 @@ import (
 	"slices"
 	"time"
 
-	// Time zones must be known in a container that has no zoneinfo.
+	// A container may have no time zone database of its own.
 	_ "time/tzdata"
 )
 
-// Config is the whole configuration, complete and valid: Load returns no other.
+// Config is the whole configuration. A Config that Load returns is complete and valid.
 type Config struct {
 	Slack    Slack    `yaml:"slack"`
 	Server   Server   `yaml:"server"`
 	Database Database `yaml:"database"`
-	// Encryption hides what Temporal stores from whoever can read its database.
+	// Encryption protects what Temporal stores from readers of its database.
 	Encryption Encryption `yaml:"encryption"`
 	Worker     Worker     `yaml:"worker"`
 	Log        Log        `yaml:"log"`
 	LLM        LLM        `yaml:"llm"`
 	Agents     Agents     `yaml:"agents"`
 	Persona    Persona    `yaml:"persona"`
-	// Language chooses the language of the prompts, and of what the bot says without a model.
+	// Language is the language of the prompts, and of what the bot says without a model.
 	Language Language `yaml:"language"`
-	// TimeZone is the IANA name of the zone in which prompts write times.
+	// TimeZone is the IANA name of the time zone of the times in prompts.
 	TimeZone string `yaml:"time_zone"`
-	// TemplatesDir holds prompt templates that replace the embedded ones; empty: none do.
+	// TemplatesDir is a directory of prompt templates that replace the embedded ones, or empty.
 	TemplatesDir string   `yaml:"templates_dir"`
 	Response     Response `yaml:"response"`
 	Memory       Memory   `yaml:"memory"`
-	// Retention is for how long the database keeps what is over.
+	// Retention is how long the database keeps rows that are no longer in use.
 	Retention Retention `yaml:"retention"`
-	// Channels are the exceptions from Response, by channel id or by name
-	// (without "#", lower case). Read them through Config.Channel.
+	// Channels are the exceptions from Response, by channel id or by name (lower case, without
+	// "#"). Read them through Config.Channel.
 	Channels map[string]Channel `yaml:"channels"`
-	// File is where all this stands.
+	// File is the file that the configuration was read from.
 	File File `yaml:"-"`
-	// zones are the zones of all this by name: to read one takes its time, and they are
-	// asked for at each event and each judgment.
+	// zones caches the time zones in use, by name. Loading one is slow, and each event and each
+	// judgment needs one.
 	zones map[string]*time.Location `yaml:"-"`
 }
 
-// Slack says how the workspace is reached.
+// Slack is the access to the workspace, and what its users may do with the bot.
 type Slack struct {
 	// BotToken is the app's bot token (xoxb-…).
 	BotToken Secret `yaml:"bot_token"`
-	// SigningSecret verifies Slack's requests; required unless AppToken is set.
+	// SigningSecret verifies Slack's requests. It is required unless AppToken is set.
 	SigningSecret Secret `yaml:"signing_secret"`
-	// AppToken (xapp-…) chooses Socket Mode instead of the HTTP door.
+	// AppToken (xapp-…) chooses Socket Mode instead of HTTP requests from Slack.
 	AppToken Secret `yaml:"app_token"`
-	// APIURL is the root of the Web API and ends with a slash.
+	// APIURL is the root of the Web API, with a slash at its end.
 	APIURL string `yaml:"api_url"`
-	// ThreadHistoryLimit is how many of a thread's newest messages an addressed
-	// message reads, 1–100. THREAD_HISTORY_LIMIT in the environment wins over the file.
+	// ThreadHistoryLimit is how many of a thread's newest messages are read for a message that
+	// addresses the bot, 1–100. The variable THREAD_HISTORY_LIMIT overrides the file.
 	ThreadHistoryLimit int `yaml:"thread_history_limit"`
-	// Command is the name of the slash command, with its slash.
+	// Command is the name of the slash command, including the slash.
 	Command string `yaml:"command"`
-	// Operators are the ids of the users who may do all that Permissions name.
+	// Operators are the ids of the users who have every Permission.
 	Operators []string `yaml:"operators"`
-	// EveryoneMay is what everybody may do who can see the channel.
+	// EveryoneMay is what everyone who can see a channel may do there.
 	EveryoneMay []Permission `yaml:"everyone_may"`
-	// HushReaction is the name of the emoji, without colons, by which somebody says that a
-	// message wants no answer; empty: there is none.
+	// HushReaction is the name, without colons, of the emoji that asks the bot not to answer a
+	// message; empty for none.
 	HushReaction string `yaml:"hush_reaction"`
 }
 
-// Permission is something that people can have the bot do from within Slack.
+// Permission is something that people may have the bot do from within Slack.
 type Permission string
 
 // The permissions.
 const (
-	MayStatus    Permission = "status"     // see where conversations stand
+	MayStatus    Permission = "status"     // see the state of conversations
 	MayWhy       Permission = "why"        // read the ledger of a channel
 	MaySnooze    Permission = "snooze"     // silence a channel for a time
-	MayMute      Permission = "mute"       // silence a channel, and end that
-	MayHush      Permission = "hush"       // withdraw what waits for a message, by a reaction
-	MayAnswerNow Permission = "answer_now" // have a message answered, by a shortcut
-	MayForget    Permission = "forget"     // take away what is remembered of a channel
+	MayMute      Permission = "mute"       // silence a channel, or end its silence
+	MayHush      Permission = "hush"       // withdraw the pending answer to a message, by a reaction
+	MayAnswerNow Permission = "answer_now" // have a message answered at once, by a shortcut
+	MayForget    Permission = "forget"     // delete the memory of a channel
 )
 
-// May reports whether a user may do something.
+// May reports whether a user has a permission.
 func (s Slack) May(user string, p Permission) bool {
 	return slices.Contains(s.EveryoneMay, p) || slices.Contains(s.Operators, user)
 }
@@ -86,48 +86,48 @@ func (s Slack) May(user string, p Permission) bool {
 // SocketMode reports whether events come through Slack's Socket Mode.
 func (s Slack) SocketMode() bool { return s.AppToken != "" }
 
-// Server is the starter's HTTP door.
+// Server is the starter's HTTP server.
 type Server struct {
-	// Address is host:port to listen on; port 0 takes a free one.
+	// Address is the host:port to listen on. Port 0 takes a free port.
 	Address string `yaml:"address"`
 }
 
-// Worker is how the worker works.
+// Worker is the worker's settings.
 type Worker struct {
-	// Address is host:port where the worker answers /livez, /readyz and /metrics; port 0
-	// takes a free one, empty: nowhere.
+	// Address is the host:port where the worker serves /livez, /readyz and /metrics. Port 0
+	// takes a free port; empty serves them nowhere.
 	Address string `yaml:"address"`
-	// ModelCallsAtOnce bounds the calls of models under way in one worker, ≥ 1.
+	// ModelCallsAtOnce limits the concurrent model calls of one worker, ≥ 2.
 	ModelCallsAtOnce int `yaml:"model_calls_at_once"`
-	// ModelCallsPerSecond bounds, over all workers, how many calls of models begin;
-	// 0: nothing does. All workers should have the same.
+	// ModelCallsPerSecond limits how many model calls all workers together begin per second; 0 is
+	// no limit. All workers should have the same value.
 	ModelCallsPerSecond float64 `yaml:"model_calls_per_second"`
-	// Deployment is the name of the Temporal worker deployment that this worker is of;
-	// empty: workers are not versioned.
+	// Deployment is the name of the worker's Temporal worker deployment; empty if workers are
+	// not versioned.
 	Deployment string `yaml:"deployment"`
-	// BuildID tells this version of the deployment from others; empty: the revision
-	// that the program was built from.
+	// BuildID identifies this version of the deployment; empty means the revision that the
+	// program was built from.
 	BuildID string `yaml:"build_id"`
 }
 
-// Log is how the programs write their logs, to standard error.
+// Log is how the programs write their logs to standard error.
 type Log struct {
 	// Format is json or text.
 	Format string `yaml:"format"`
-	// Level is the least that is written: debug, info, warn or error.
+	// Level is the lowest level that is written: debug, info, warn or error.
 	Level string `yaml:"level"`
 }
 
-// Encryption is the keys of what goes to Temporal.
+// Encryption has the keys that encrypt payloads for Temporal.
 type Encryption struct {
-	// ActiveKey is the id of the key that is used from now on; empty: nothing is
-	// encrypted, and what was can still be read with Keys.
+	// ActiveKey is the id of the key for new payloads; empty encrypts none. Older payloads are
+	// still decrypted with Keys.
 	ActiveKey string `yaml:"active_key"`
-	// Keys are 32 bytes in base64 by their id: the active one, and those that were.
+	// Keys are the active and the former keys by their ids, each 32 bytes in base64.
 	Keys map[string]Secret `yaml:"keys"`
 }
 
-// Price is what a model costs, in whatever currency, for a million tokens.
+// Price is what a million tokens of a model cost, in any currency.
 type Price struct {
 	Input  float64 `yaml:"input"`
 	Output float64 `yaml:"output"`
@@ -143,7 +143,7 @@ type Agents struct {
 	Memory Agent `yaml:"memory"`
 }
 
-// All returns the agents by the name that they have in the file.
+// All returns the agents by their names in the file.
 func (a Agents) All() map[string]Agent {
 	return map[string]Agent{"response": a.Response, "judgment": a.Judgment, "memory": a.Memory}
 }
@@ -151,17 +151,17 @@ func (a Agents) All() map[string]Agent {
 // Agent is one use of a model.
 type Agent struct {
 	Provider Provider `yaml:"provider"`
-	// APIKey and BaseURL are the agent's own access to its provider; empty: that below llm
-	// holds. Read them through Config.Access.
+	// APIKey and BaseURL are the agent's own access to its provider. Empty ones inherit from
+	// llm. Read them through Config.Access.
 	APIKey  Secret `yaml:"api_key"`
 	BaseURL string `yaml:"base_url"`
-	// Model is the provider's name of the model. Only Gemini has a default.
+	// Model is the provider's name for the model. Only Gemini has a default.
 	Model string `yaml:"model"`
-	// MaxOutputTokens bounds one answer of the model.
+	// MaxOutputTokens limits one answer of the model.
 	MaxOutputTokens int `yaml:"max_output_tokens"`
 	// SystemPrompt is added to the persona's.
 	SystemPrompt string `yaml:"system_prompt"`
-	// Temperature is 0–2, or nil: then none is sent, since newer models refuse it.
+	// Temperature is 0–2. If it is nil, none is sent, because newer models refuse it.
 	Temperature *float64 `yaml:"temperature"`
 }
 
@@ -169,11 +169,11 @@ type Agent struct {
 type Persona struct {
 	// Name is what the bot calls itself in prompts.
 	Name string `yaml:"name"`
-	// SystemPrompt describes the character; left empty, it is a default in Language.
+	// SystemPrompt describes the character. Its default depends on Language.
 	SystemPrompt string `yaml:"system_prompt"`
 }
 
-// Language is one in which there are prompts, and words of the bot's own.
+// Language is a language that the bot has prompts and texts in.
 type Language string
 
 // The languages.
@@ -186,95 +186,95 @@ const (
 type Response struct {
 	// MinWaitSeconds is the quiet time before a judgment, in seconds.
 	MinWaitSeconds int `yaml:"min_wait_seconds"`
-	// JitterRatio varies the quiet time by up to this share of it, 0–1.
+	// JitterRatio lengthens the quiet time at random by up to this share of it, 0–1.
 	JitterRatio float64 `yaml:"jitter_ratio"`
-	// MaxWaitSeconds bounds the wait for a quiet moment, in seconds; at least MinWaitSeconds.
+	// MaxWaitSeconds limits the wait for a quiet moment, in seconds. It is at least MinWaitSeconds.
 	MaxWaitSeconds int `yaml:"max_wait_seconds"`
-	// MaxDelaySeconds bounds the delay that a judgment may ask for, in seconds.
+	// MaxDelaySeconds limits the delay that a judgment may ask for, in seconds.
 	MaxDelaySeconds int `yaml:"max_delay_seconds"`
-	// FollowUpWaitSeconds is the quiet time after an answer to the bot's own message, in seconds.
+	// FollowUpWaitSeconds is the quiet time after an answer to a message of the bot, in seconds.
 	FollowUpWaitSeconds int `yaml:"follow_up_wait_seconds"`
-	// MaxMessageAgeSeconds is the age in seconds past which a message is answered no more.
+	// MaxMessageAgeSeconds is the age from which on a message is not answered any more, in seconds.
 	MaxMessageAgeSeconds int `yaml:"max_message_age_seconds"`
-	// DailyCalls bounds the calls of models for one channel in a day of its zone; 0: nothing does.
+	// DailyCalls limits a channel's model calls per day of its time zone; 0 is no limit.
 	DailyCalls int `yaml:"daily_calls"`
-	// DailyTokens bounds the tokens, in and out, of those calls; 0: nothing does.
+	// DailyTokens limits the input and output tokens of those calls; 0 is no limit.
 	DailyTokens int `yaml:"daily_tokens"`
-	// QuietHours is the time of day, as 22:00-07:00, in which nothing is judged, and
-	// only who addresses the bot is answered; empty: there is none.
+	// QuietHours is a time of day, such as 22:00-07:00, when nothing is judged and only messages
+	// that address the bot are answered; empty for none.
 	QuietHours string `yaml:"quiet_hours"`
 	// ChannelMessagesLimit is how many of a channel's newest messages a prompt shows.
 	ChannelMessagesLimit int `yaml:"channel_messages_limit"`
-	// ActiveChannelDays is within how many days a channel must have spoken to be shown.
+	// ActiveChannelDays is for how many days after its last message a prompt shows a channel.
 	ActiveChannelDays int `yaml:"active_channel_days"`
-	// ThreadMemoryDays is how many days old a thread's summary may be to be shown.
+	// ThreadMemoryDays is for how many days a prompt shows a thread's summary.
 	ThreadMemoryDays int `yaml:"thread_memory_days"`
-	// IdleCloseHours is after how many idle hours a conversation's workflow completes.
+	// IdleCloseHours is the number of idle hours after which a conversation's workflow completes.
 	IdleCloseHours int `yaml:"idle_close_hours"`
 }
 
-// ActiveChannel is within what time a channel must have spoken to be shown.
+// ActiveChannel is ActiveChannelDays as a duration.
 func (r Response) ActiveChannel() time.Duration { return days(r.ActiveChannelDays) }
 
-// ThreadMemory is how old a thread's summary may be to be shown.
+// ThreadMemory is ThreadMemoryDays as a duration.
 func (r Response) ThreadMemory() time.Duration { return days(r.ThreadMemoryDays) }
 
-// IdleClose is after what idle time a conversation's workflow completes.
+// IdleClose is IdleCloseHours as a duration.
 func (r Response) IdleClose() time.Duration { return hours(r.IdleCloseHours) }
 
 // Memory is how the bot remembers.
 type Memory struct {
 	// IntervalSeconds is the time between two runs of the memory schedule, in seconds.
 	IntervalSeconds int `yaml:"interval_seconds"`
-	// ShortTermWindowHours is how many hours back short-term memory looks.
+	// ShortTermWindowHours is how many hours back short-term memory reaches.
 	ShortTermWindowHours int `yaml:"short_term_window_hours"`
-	// LongTermSummaryMaxTokens bounds a long-term summary.
+	// LongTermSummaryMaxTokens limits a long-term summary.
 	LongTermSummaryMaxTokens int `yaml:"long_term_summary_max_tokens"`
-	// ShortTermSummaryMaxTokens bounds a short-term summary.
+	// ShortTermSummaryMaxTokens limits a short-term summary.
 	ShortTermSummaryMaxTokens int `yaml:"short_term_summary_max_tokens"`
 }
 
-// Interval is the time between two runs of the memory schedule.
+// Interval is IntervalSeconds as a duration.
 func (m Memory) Interval() time.Duration { return seconds(m.IntervalSeconds) }
 
-// ShortTermWindow is how far back short-term memory looks.
+// ShortTermWindow is ShortTermWindowHours as a duration.
 func (m Memory) ShortTermWindow() time.Duration { return hours(m.ShortTermWindowHours) }
 
-// Retention is for how long the database keeps what is over; 0 is for ever.
+// Retention is how long the database keeps rows that are no longer in use; 0 is for ever.
 type Retention struct {
-	// LedgerDays is for how long it is known what was passed on, decided, posted and
-	// ordered, and which calls of models that took.
+	// LedgerDays is how long the ledger is kept: deliveries, decisions, posts, orders and model
+	// calls.
 	LedgerDays int `yaml:"ledger_days"`
-	// MessagesDays is for how long what was said is kept, a thread since its newest reply.
+	// MessagesDays is how long messages are kept, a thread from its newest reply on.
 	MessagesDays int `yaml:"messages_days"`
-	// MemoryVersionsDays is for how long versions of memories are kept that are not in force.
+	// MemoryVersionsDays is how long replaced versions of memories are kept.
 	MemoryVersionsDays int `yaml:"memory_versions_days"`
 }
 
-// LedgerSince is from when on the ledger is complete, as of a time; the zero time if it
-// always was.
-func (r Retention) LedgerSince(now time.Time) time.Time { return horizon(now, r.LedgerDays) }
+// LedgerSince returns the time from which on the ledger is complete; the zero time if it is never
+// pruned.
+func (r Retention) LedgerSince(now time.Time) time.Time { return cutoff(now, r.LedgerDays) }
 
-// MessagesSince is LedgerSince of what was said.
-func (r Retention) MessagesSince(now time.Time) time.Time { return horizon(now, r.MessagesDays) }
+// MessagesSince is LedgerSince for messages.
+func (r Retention) MessagesSince(now time.Time) time.Time { return cutoff(now, r.MessagesDays) }
 
-// MemoryVersionsSince is LedgerSince of old versions of memories.
+// MemoryVersionsSince is LedgerSince for replaced versions of memories.
 func (r Retention) MemoryVersionsSince(now time.Time) time.Time {
-	return horizon(now, r.MemoryVersionsDays)
+	return cutoff(now, r.MemoryVersionsDays)
 }
 
-func horizon(now time.Time, kept int) time.Time {
-	if kept == 0 {
+func cutoff(now time.Time, keptDays int) time.Time {
+	if keptDays == 0 {
 		return time.Time{}
 	}
-	return now.Add(-days(kept))
+	return now.Add(-days(keptDays))
 }
 
-// Location returns the zone in which prompts write times. For a Config that Load
-// did not return it falls back to UTC.
+// Location returns the time zone of the times in prompts. It falls back to UTC if TimeZone is
+// not valid, which Load rules out.
 func (c Config) Location() *time.Location { return c.zone(c.TimeZone) }
 
-// zone is the zone of a name; one that was put in after Load is read each time.
+// zone returns a time zone by name. Only zones that Load saw are cached.
 func (c Config) zone(name string) *time.Location {
 	if loc, ok := c.zones[name]; ok {
 		return loc

@@ -2,10 +2,9 @@ package config
 
 import "time"
 
-// Midnight is the first moment of a day in a zone. Where summer time begins at midnight
-// the clock shows none, and time.Date may take an hour of the day before for it; where
-// it ends at one, the clock shows it twice. As with time.Date, the day may lie outside
-// of the month.
+// Midnight returns the first moment of a day in a time zone. If summer time begins at midnight,
+// the day has no 00:00, and time.Date may return an hour of the day before. If summer time ends at
+// 01:00, the day has 00:00 twice. As with time.Date, the day may be outside the month.
 func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	year, month, day = time.Date(year, month, day, 12, 0, 0, 0, zone).Date()
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)

@@ -10,37 +10,37 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A file may hold far less than this would allow. The limits stop aliases that refer to
-// aliases, or to themselves.
+// These limits are far above any real file. They stop aliases that refer to aliases or to
+// themselves.
 const (
 	maxNodes = 20_000
 	maxDepth = 40
 )
 
-// decoder walks the file's tree once and puts its values into a Config. A value of another
-// type than its field's is a fault, never a conversion; so is a key without a field. The walk
-// goes on after a fault, so that every fault is found.
+// decoder walks the YAML tree once and stores its values in a Config. A value must have the
+// type of its field, and every key must have a field; anything else is a fault. The walk goes on
+// after a fault, so one run finds them all.
 type decoder struct {
 	faults *faults
 	getenv func(string) (string, bool)
-	// overridden is the key whose value the environment replaces; what the file has is not read.
+	// overridden is the key whose value the environment replaces. The file's value is ignored.
 	overridden string
 
-	// lines has the line of each key that has a value, by its dotted key. A value that comes
-	// through an alias or a merge has the line where it was written.
+	// lines maps the dotted key of each value to its line. A value that comes through an alias or
+	// a merge has the line where it is written.
 	lines map[string]int
-	// unset has the variables that are not set, by the dotted key of the value.
+	// unset maps the dotted key of a value to its variables that are not set.
 	unset map[string][]string
 
 	nodes   int
 	tooMuch bool
 }
 
-// place is where a node is in the tree.
+// place is a node's place in the tree.
 type place struct {
 	key   string // dotted
 	depth int
-	// secret: texts here and below must not be printed.
+	// secret is set where texts, here and below, must not be printed.
 	secret bool
 }
 
@@ -52,7 +52,7 @@ func (p place) item(i int) place {
 	return place{fmt.Sprintf("%s[%d]", p.key, i), p.depth + 1, p.secret}
 }
 
-// join puts a dotted key together.
+// join returns the dotted key of a name below a key.
 func join(key, name string) string {
 	if key == "" {
 		return name
@@ -60,15 +60,15 @@ func join(key, name string) string {
 	return key + "." + name
 }
 
-// within counts nodes, and reports whether the tree is still within its limits.
+// within counts nodes and reports whether the tree is still within its limits.
 func (d *decoder) within(at place, nodes int) bool {
 	d.nodes += nodes
 	d.tooMuch = d.tooMuch || d.nodes > maxNodes || at.depth > maxDepth
 	return !d.tooMuch
 }
 
-// value decodes a node into target and reports whether the node has a value at all. An invalid
-// target, that of an unknown key, takes any value.
+// value decodes a node into target. It returns false for a node without a value, such as null.
+// Below an unknown key, target is invalid and any value is accepted.
 func (d *decoder) value(n *yaml.Node, target reflect.Value, at place) bool {
 	if !d.within(at, 1) {
 		return false
@@ -151,11 +151,11 @@ func (d *decoder) scalar(n *yaml.Node, target reflect.Value, at place) bool {
 		v = d.expand(n.Value, at)
 	case "!!int", "!!float", "!!bool":
 		if err := n.Decode(&v); err != nil {
-			d.faults.add(at.key, nil, "line %d: is not what its tag %s says", n.Line, tag)
+			d.faults.add(at.key, nil, "line %d: the value does not fit its tag %s", n.Line, tag)
 			return false
 		}
 	default:
-		d.faults.add(at.key, nil, "line %d: the tag %s is not known", n.Line, tag)
+		d.faults.add(at.key, nil, "line %d: the tag %s is unknown", n.Line, tag)
 		return false
 	}
 	if target.IsValid() && !assign(target, v, len(d.faults.from[at.key]) > 0) {
@@ -164,8 +164,8 @@ func (d *decoder) scalar(n *yaml.Node, target reflect.Value, at place) bool {
 	return true
 }
 
-// assign puts a scalar into target if it has target's type. The text of variables may also
-// stand where a number or a boolean is wanted.
+// assign stores a scalar in target and reports whether their types match. A text that comes from
+// variables may also be read as a number or a boolean.
 func assign(target reflect.Value, v any, fromVariables bool) bool {
 	text, isText := v.(string)
 	trimmed := strings.TrimSpace(text)
@@ -181,7 +181,7 @@ func assign(target reflect.Value, v any, fromVariables bool) bool {
 			return false
 		}
 		if target.Type() == reflect.TypeFor[Secret]() {
-			text = trimmed // without the end of the line that it was copied from
+			text = trimmed // a copied secret often ends with a line break
 		}
 		target.SetString(text)
 	case reflect.Int:
@@ -226,10 +226,10 @@ func assign(target reflect.Value, v any, fromVariables bool) bool {
 	return true
 }
 
-// wrongType adds the fault that a value has another type than its target.
+// wrongType adds a fault for a value that does not have its target's type.
 func (d *decoder) wrongType(v any, target reflect.Value, at place) {
 	if len(d.unset[at.key]) > 0 {
-		return // the fault is the variable that is not set
+		return // the fault is that the variable is not set
 	}
 	t := target.Type()
 	if t.Kind() == reflect.Pointer {

@@ -2,16 +2,16 @@ package config
 
 import "time"
 
-// Default returns what an empty file would mean. It lacks the secrets, which
-// have no default, and is therefore not valid by itself.
+// Default returns the configuration of an empty file. It is not valid, because the secrets have
+// no defaults.
 func Default() Config {
-	c := bare()
-	c.fillIn()
+	c := basics()
+	c.derive()
 	return c
 }
 
-// bare is Default without the values that depend on other values.
-func bare() Config {
+// basics is Default without the values that depend on other values.
+func basics() Config {
 	return Config{
 		Slack: Slack{
 			APIURL: "https://slack.com/api/", ThreadHistoryLimit: 20, Command: "/myao", Operators: []string{},
@@ -49,14 +49,14 @@ func bare() Config {
 			LongTermSummaryMaxTokens:  500,
 			ShortTermSummaryMaxTokens: 300,
 		},
-		Retention: Retention{LedgerDays: 400}, // so that a year can be summed up
+		Retention: Retention{LedgerDays: 400}, // more than a year, for yearly sums
 		Channels:  map[string]Channel{},
 	}
 }
 
-// fillIn gives the values that depend on others. The default models are Gemini's:
-// sent to another provider they would only fail there, one call at a time.
-func (c *Config) fillIn() {
+// derive sets the values that depend on others. The default models are Gemini's; with another
+// provider, each call would fail.
+func (c *Config) derive() {
 	for _, use := range []struct {
 		name  string
 		agent *Agent

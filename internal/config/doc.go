@@ -1,12 +1,12 @@
-// Package config reads the one configuration file that starter, worker and
-// sandbox share, and refuses it when anything in it is wrong.
+// Package config reads the configuration file that starter, worker and sandbox
+// share, and refuses it if anything in it is wrong.
 //
-// What passes through it, in this order: the file's bytes → a YAML tree →
-// ${NAME} expanded inside the tree's strings, so that a variable's value can
-// never become structure → a [Config] on top of the defaults → validation.
-// Whatever is wrong at any of these steps is collected, so that one start tells
-// every fault of a file: see [Error].
+// The steps are: the file's bytes → a YAML tree (document.go) → a [Config] on top of
+// the defaults (decode.go) → the rules for single values (rules.go) → what values
+// require of each other (validate.go). ${NAME} is expanded inside the tree's texts, so
+// the value of a variable can never become structure. The faults of all steps are
+// collected, so one start reports everything that is wrong with a file: see [Error].
 //
-// Durations are whole seconds, hours or days in the file, as the keys' names
-// say; the methods return them as [time.Duration].
+// Durations in the file are whole seconds, hours or days, as the keys' names say. The
+// methods return them as [time.Duration].
 package config

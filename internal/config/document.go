@@ -9,22 +9,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document returns the mapping that is the file's one YAML document. For any other file it
-// returns nil, and adds one fault without a key.
+// document returns the file's only YAML document, which must be a mapping. Otherwise it adds one
+// fault without a key and returns nil.
 func document(data []byte, f *faults) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, next yaml.Node
 	err := dec.Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && doc.Content[0].ShortTag() == "!!null":
-		f.add("", nil, "is empty; config.example.yaml shows what belongs into it")
+		f.add("", nil, "is empty; config.example.yaml shows what belongs in it")
 		return nil
 	case err != nil:
 		f.add("", nil, "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return nil
 	}
 	if err := dec.Decode(&next); !errors.Is(err, io.EOF) {
-		f.add("", nil, "holds several YAML documents; one is allowed")
+		f.add("", nil, "has several YAML documents; only one is allowed")
 		return nil
 	}
 	root := doc.Content[0]
@@ -38,12 +38,12 @@ func document(data []byte, f *faults) *yaml.Node {
 // entry is a key of a mapping with its value.
 type entry struct {
 	name  string
-	line  int // of the key, where it was written
+	line  int // of the key
 	value *yaml.Node
 }
 
-// entries returns the keys of a mapping in the order of the file, followed by those that "<<"
-// merges into it. A key that is no text, or comes twice, is a fault.
+// entries returns the keys of a mapping in file order, followed by the keys that "<<" merges
+// into it. A key that is not text or is repeated is a fault.
 func (d *decoder) entries(n *yaml.Node, at place) []entry {
 	var all, merged []entry
 	lines := map[string]int{}
@@ -59,7 +59,7 @@ func (d *decoder) entries(n *yaml.Node, at place) []entry {
 		case k.ShortTag() == "!!merge":
 			merged = append(merged, d.merged(v, key, at)...)
 		case lines[k.Value] > 0:
-			d.faults.add(key, nil, "stands in line %d and again in line %d; once is allowed", lines[k.Value], k.Line)
+			d.faults.add(key, nil, "is set in line %d and again in line %d; set it once", lines[k.Value], k.Line)
 		default:
 			lines[k.Value] = k.Line
 			all = append(all, entry{k.Value, k.Line, v})
@@ -74,8 +74,8 @@ func (d *decoder) entries(n *yaml.Node, at place) []entry {
 	return all
 }
 
-// merged returns the entries of what stands after "<<": a mapping, or a list of mappings.
-// The caller lets the first entry of a name win.
+// merged returns the entries of the mapping, or of the list of mappings, after "<<". If a name
+// occurs twice, the first entry wins.
 func (d *decoder) merged(n *yaml.Node, key string, at place) []entry {
 	for n.Kind == yaml.AliasNode && n.Alias.Kind == yaml.SequenceNode {
 		n = n.Alias

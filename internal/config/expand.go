@@ -7,12 +7,12 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// secretName recognises variables whose value must not be printed, whichever key has it by
-// mistake.
+// secretName matches the names of variables whose values must not be printed, even if a wrong
+// key uses them.
 var secretName = regexp.MustCompile(`(?i)token|secret|passw|key|credential`)
 
-// expand replaces ${NAME} and ${NAME:-default} in a text. What comes out is not expanded again.
-// "$${" stands for "${"; any other "$" for itself.
+// expand replaces ${NAME} and ${NAME:-default} in a text. The result is not expanded again.
+// "$${" is a literal "${"; any other "$" is literal too.
 func (d *decoder) expand(s string, at place) string {
 	var out strings.Builder
 	for {
@@ -28,7 +28,7 @@ func (d *decoder) expand(s string, at place) string {
 		inside, rest, closed := strings.Cut(after, "}")
 		name, def, hasDefault := strings.Cut(inside, ":-")
 		if !closed || !variableName.MatchString(name) || strings.Contains(def, "${") {
-			d.faults.add(at.key, nil, "has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${")
+			d.faults.add(at.key, nil, "has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${")
 			return ""
 		}
 		d.faults.from[at.key] = append(d.faults.from[at.key], name)
@@ -42,8 +42,8 @@ func (d *decoder) expand(s string, at place) string {
 	return out.String()
 }
 
-// variable looks a name up. As in a shell, the default of ":-" also stands in for a variable
-// that is set but empty.
+// variable returns the value of a variable. As in a shell, the default after ":-" also replaces
+// a variable that is set but empty.
 func (d *decoder) variable(name, def string, hasDefault bool, at place) string {
 	value, set := d.getenv(name)
 	if secretName.MatchString(name) {

@@ -37,7 +37,7 @@ func TestAVariablesValueCannotBecomeYAML(t *testing.T) {
 	}
 }
 
-func TestAVariableMayStandWhereANumberIsWanted(t *testing.T) {
+func TestAVariableMayBeANumber(t *testing.T) {
 	c := parse(t, over(`response:
   min_wait_seconds: ${N:-20}
   jitter_ratio: ${J}
@@ -47,7 +47,7 @@ channels: {general: {max_wait_seconds: "${M:-90}", min_wait_seconds: 1}}`), env{
 	}
 }
 
-func TestWhatNothingUsesNeedsNoVariable(t *testing.T) {
+func TestUnusedKeysNeedNoVariables(t *testing.T) {
 	const unset = "llm: {gemini: {api_key: '${G}'}, openai: {api_key: '${O}', base_url: '${B}'}}\n"
 	agents := func(provider string) string {
 		return "agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provider: " + provider + ", model: m}}\n"
@@ -70,8 +70,8 @@ func TestWhatNothingUsesNeedsNoVariable(t *testing.T) {
 	}
 }
 
-// What a secret was copied from ends its line with it, and a variable may hold a blank.
-func TestASecretHasNoSpaceAroundIt(t *testing.T) {
+// A secret is often copied with its line break, and a variable may have a space in it.
+func TestSecretsAreTrimmed(t *testing.T) {
 	const text = "slack: {bot_token: ' x ', signing_secret: '${S}', app_token: '${A}'}\nllm: {gemini: {api_key: '${G}'}}"
 	c := parse(t, over(text), env{"S": "shh\n", "A": " ", "G": "\tkey\r\n"})
 	if c.Slack.BotToken != "x" || c.Slack.SigningSecret != "shh" || c.Slack.SocketMode() || c.LLM.Gemini.APIKey != "key" {

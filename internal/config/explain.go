@@ -8,53 +8,53 @@ import (
 	"slices"
 )
 
-// File is where a configuration was read, and where in there each value stands.
+// File is the file that a configuration was read from, with the line of each value.
 type File struct {
-	// Path is the file's; empty where there is none.
+	// Path is the file's path; empty if there is no file.
 	Path string
 
-	// lines are those of the keys that have a value, by their dotted keys.
+	// lines maps the dotted key of each value to its line.
 	lines map[string]int
-	// written are the keys of channels as the file has them, by their one form.
-	written map[string]string
-	// variables are the names of those that went into a value, by its dotted key.
+	// channels maps the normal form of a channel's key to the key in the file.
+	channels map[string]string
+	// variables maps a dotted key to the environment variables in its value.
 	variables map[string][]string
 }
 
-// Channels are the keys of the channels, as they are written, in order of their lines.
+// Channels returns the keys of the channels as written in the file, in order of their lines.
 func (f File) Channels() []string {
-	keys := slices.Collect(maps.Values(f.written))
+	keys := slices.Collect(maps.Values(f.channels))
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.lines["channels."+a], f.lines["channels."+b]), cmp.Compare(a, b))
 	})
 	return keys
 }
 
-// Setting is one of the settings that hold in a channel, and why it does.
+// Setting is one setting of a channel, with where it comes from.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// From is the dotted key that has the value in the file, or "default".
+	// From is the dotted key of the value in the file, or "default".
 	From string `json:"from"`
-	// Line is that of From's last part in the file, from 1; 0 for a default. What comes
-	// by an alias or a merge has the line where it was written.
+	// Line is the line of From in the file, from 1; 0 for a default. A value that comes through
+	// an alias or a merge has the line where it is written.
 	Line int `json:"line,omitempty"`
-	// Variables are those of the environment that the value was made of.
+	// Variables are the environment variables in the value.
 	Variables []string `json:"variables,omitempty"`
 }
 
-// fromDefault is Setting.From of what the file says nothing of.
+// fromDefault is Setting.From of a setting that the file does not have.
 const fromDefault = "default"
 
-// ChannelKey is the key of Channels, as the file has it, under which something is said of a
-// channel; empty if nothing is.
+// ChannelKey returns a channel's key below channels, as written in the file; empty if the channel
+// has no settings of its own.
 func (c Config) ChannelKey(f ChannelFacts) string {
 	key, _ := c.channel(f)
-	return cmp.Or(c.File.written[key], key)
+	return cmp.Or(c.File.channels[key], key)
 }
 
-// Explain returns every setting of a channel in the order of Channel's fields, as
-// Channel resolves them, with where each comes from.
+// Explain returns every setting of a channel, as Channel resolves it, with where it comes from. The
+// order is that of the fields of type Channel.
 func (c Config) Explain(f ChannelFacts) []Setting {
 	_, own := c.channel(f)
 	key := c.ChannelKey(f)
@@ -70,7 +70,7 @@ func (c Config) Explain(f ChannelFacts) []Setting {
 	return all
 }
 
-// inherited is a setting that a channel does not have of its own.
+// inherited returns a setting that the channel does not have itself.
 func (c Config) inherited(key string) Setting {
 	switch key {
 	case "mode":
@@ -87,7 +87,7 @@ func (c Config) inherited(key string) Setting {
 	return c.setting(key, fieldOf(reflect.ValueOf(c.Response), key), "response."+key)
 }
 
-// setting is a value that the file has under a dotted key, if it has one there.
+// setting returns a setting with its place in the file, if the dotted key from has a value there.
 func (c Config) setting(key string, value reflect.Value, from string) Setting {
 	s := Setting{Key: key, Value: fmt.Sprint(value), From: fromDefault}
 	if line := c.File.lines[from]; line > 0 {

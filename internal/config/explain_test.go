@@ -8,7 +8,7 @@ import (
 	"myao/internal/config"
 )
 
-// explained is what Explain says of some of a channel's keys.
+// explained returns the settings of some keys from Explain.
 func explained(c config.Config, id, name string, keys ...string) []config.Setting {
 	var some []config.Setting
 	all := c.Explain(config.ChannelFacts{ID: id, Name: name})
@@ -22,7 +22,7 @@ func explained(c config.Config, id, name string, keys ...string) []config.Settin
 	return some
 }
 
-func TestExplainTellsWhereEachSettingStands(t *testing.T) {
+func TestExplainShowsWhereSettingsComeFrom(t *testing.T) {
 	c := parse(t, `slack: {bot_token: xoxb-token, signing_secret: signing-secret}
 agents:
   response: {provider: demo,
@@ -78,7 +78,7 @@ channels:
 			{Key: "time_zone", Value: "Asia/Tokyo", From: "time_zone", Line: 7},
 			{Key: "daily_tokens", Value: "0", From: "channels.late.daily_tokens", Line: 25},
 		}},
-		{"nothing said of it", "C0000009", "random", []config.Setting{
+		{"no settings", "C0000009", "random", []config.Setting{
 			{Key: "mode", Value: "judge", From: "default"},
 			{Key: "persona", Value: "", From: "default"},
 			{Key: "daily_tokens", Value: "0", From: "default"},
@@ -95,8 +95,8 @@ channels:
 	}
 }
 
-// What a channel may have is what is explained, in that order.
-func TestExplainKnowsEveryKeyOfAChannel(t *testing.T) {
+// Explain returns all keys of a channel in the order of Channel's fields.
+func TestExplainReturnsEveryKeyOfAChannel(t *testing.T) {
 	var want []string
 	for field := range reflect.TypeFor[config.Channel]().Fields() {
 		want = append(want, field.Tag.Get("yaml"))
@@ -118,7 +118,7 @@ func TestExplainKnowsEveryKeyOfAChannel(t *testing.T) {
 	}
 }
 
-// A model that is left empty is the provider's default, whatever line says so.
+// An empty model in the file means the provider's default, not that line.
 func TestAnEmptyModelIsADefault(t *testing.T) {
 	c := parse(t, "slack: {bot_token: a, signing_secret: b}\nllm: {gemini: {api_key: c}}\nagents: {response: {model: '${MODEL:-}'}}", nil)
 	want := []config.Setting{{Key: "model", Value: config.Default().Agents.Response.Model, From: "default"}}

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Error is a configuration that was refused, with everything that is wrong in it.
+// Error is why a configuration was refused: everything that is wrong with it.
 type Error struct {
 	// Faults are sorted by key; there is at least one.
 	Faults []Fault
 }
 
-// Error returns one line for each fault.
+// Error returns one line per fault.
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
@@ -25,13 +25,13 @@ func (e *Error) Error() string {
 
 // Fault is one thing that is wrong.
 type Fault struct {
-	// Key is the dotted key ("response.jitter_ratio"), the name of a variable of
-	// the environment, or the path of a file that could not be read at all.
+	// Key is the dotted key ("response.jitter_ratio"), the name of an environment variable, or
+	// the path of a file that could not be read.
 	Key string
-	// Value is what the key has, in the form to be printed; empty when it has
-	// none, or a secret one.
+	// Value is the key's value in the form to print. It is empty if there is none or if it is a
+	// secret.
 	Value string
-	// Message says what is wrong, or what is allowed.
+	// Message says what is wrong or what is allowed.
 	Message string
 }
 
@@ -44,25 +44,25 @@ func (f Fault) String() string {
 	return oneLine(line + ": " + f.Message)
 }
 
-// faults collects what is wrong. A key has one fault: what follows from its first one helps
-// nobody. Values are kept as they are until err, when all secrets are known.
+// faults collects what is wrong. Each key has one fault, since later ones only follow from the
+// first. Values are formatted in err, when all secrets are known.
 type faults struct {
 	list []found
 	seen map[string]bool
-	// from names the variables whose values went into a key's value.
+	// from maps a dotted key to the variables in its value.
 	from map[string][]string
-	// secrets are the texts that no fault may hold, wherever they turn up.
+	// secrets are the texts that no fault may contain.
 	secrets []string
 }
 
-// found is a fault whose value may still hold secrets.
+// found is a fault whose value may still contain secrets.
 type found struct {
 	key     string
-	value   any // nil: the key has none, or a secret one
+	value   any // nil if there is none, or if it is a secret
 	message string
 }
 
-// verbatim is a value that a fault shows as it is, without quotes.
+// verbatim is a value that a fault shows without quotes.
 type verbatim string
 
 func newFaults() *faults {
@@ -81,8 +81,8 @@ func (f *faults) add(key string, value any, message string, args ...any) {
 	f.list = append(f.list, found{key, value, message})
 }
 
-// addAll adds what checks have found. There a key may have several faults, unless it has
-// one already.
+// addAll adds the faults that Checks found. A key may have several of them, unless it already has
+// a fault of its own.
 func (f *faults) addAll(list []Fault) {
 	for _, fault := range list {
 		if !f.seen[fault.Key] {
@@ -91,7 +91,7 @@ func (f *faults) addAll(list []Fault) {
 	}
 }
 
-// err returns the faults as an *Error, or nil when there are none.
+// err returns the faults as an *Error, or nil if there are none.
 func (f *faults) err() error {
 	if len(f.list) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (f *faults) err() error {
 	return &Error{Faults: list}
 }
 
-// show returns a fault's value and the variables that it comes from, in the form to be printed.
+// show formats a fault's value and the variables that it comes from.
 func (f *faults) show(fault found) string {
 	text := ""
 	switch v := fault.value.(type) {
@@ -122,8 +122,8 @@ func (f *faults) show(fault found) string {
 	return text
 }
 
-// quote quotes the beginning of a text. Secrets go before that, as they would be hard to find
-// in what is quoted or cut.
+// quote quotes the beginning of a text. It hides secrets first, because they could not be found
+// in a quoted or shortened text.
 func (f *faults) quote(text string) string {
 	const most = 80
 	text = f.hide(text)
@@ -135,7 +135,7 @@ func (f *faults) quote(text string) string {
 
 func (f *faults) hide(s string) string {
 	for _, secret := range f.secrets {
-		// What is this short is no secret, and would hide parts of plain words.
+		// A shorter text is not a secret, and would hide parts of ordinary words.
 		if len(secret) >= 6 {
 			s = strings.ReplaceAll(s, secret, hidden)
 		}
@@ -143,7 +143,7 @@ func (f *faults) hide(s string) string {
 	return s
 }
 
-// oneLine makes sure that nothing a file holds can look like a line of its own.
+// oneLine replaces line breaks and control characters, so a value cannot look like another line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

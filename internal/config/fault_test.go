@@ -11,7 +11,7 @@ import (
 )
 
 func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
-	// Each text is laid over a valid file; a section that stands there, too, replaces it.
+	// Each text is added to a valid file, and replaces the sections that it has itself.
 	slack := func(more string) string {
 		return "slack: {bot_token: xoxb-token, signing_secret: signing-secret, " + more + "}"
 	}
@@ -46,7 +46,7 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"operator from a variable", slack("operators: ['${WORD}']"), `slack.operators[0] = "word" (from WORD): must be the id of a user, U… or W…`},
 		{"permission", slack("everyone_may: [why, fly]"), `slack.everyone_may[1] = "fly": must be one of status, why, snooze, mute, hush, answer_now, forget`},
 		{"permissions as mapping", slack("everyone_may: {why: true}"), `slack.everyone_may = (a mapping): must be a list of texts`},
-		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, as shushing_face, or empty`},
+		{"reaction", slack("hush_reaction: 🤫"), `slack.hush_reaction = "🤫": must be the name of an emoji, such as shushing_face, or empty`},
 
 		{"address without port", "server: {address: localhost}", `server.address = "localhost": must be HOST:PORT or :PORT with a port from 0 to 65535`},
 		{"port too big", "server: {address: ':65536'}", `server.address = ":65536": must be HOST:PORT or :PORT with a port from 0 to 65535`},
@@ -56,15 +56,15 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"database DSN", "database: {url: 'host=db password=hunter22'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database without slashes", "database: {url: 'mysql:me:hunter22@db/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"database port", "database: {url: 'postgres://me:hunter22@db:port/x'}", `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
-		{"database port too big", "database: {url: 'postgres://me:hunter22@db:99999/x'}", `database.url = postgres://me:xxxxx@db:99999/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: invalid port`},
-		{"database option", "database: {url: 'postgres://me:hunter22@db/x?sslmode=banana'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to configure TLS (sslmode is invalid)`},
-		{"database option of pgx", "database: {url: 'postgres://me:hunter22@db/x?default_query_exec_mode=slow'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: invalid default_query_exec_mode (unknown value "slow")`},
-		{"database certificate", "database: {url: 'postgres://me:hunter22@db/x?sslrootcert=/does/not/exist'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to configure TLS (unable to read CA file: open /does/not/exist: no such file or directory)`},
-		{"database password cut by an &", "database: {url: 'postgres://db/x?password=part1&hunter22'}", `database.url = postgres://db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: failed to parse as URL`},
+		{"database port too big", "database: {url: 'postgres://me:hunter22@db:99999/x'}", `database.url = postgres://me:xxxxx@db:99999/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: invalid port`},
+		{"database option", "database: {url: 'postgres://me:hunter22@db/x?sslmode=banana'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: failed to configure TLS (sslmode is invalid)`},
+		{"database option of pgx", "database: {url: 'postgres://me:hunter22@db/x?default_query_exec_mode=slow'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: invalid default_query_exec_mode (unknown value "slow")`},
+		{"database certificate", "database: {url: 'postgres://me:hunter22@db/x?sslrootcert=/does/not/exist'}", `database.url = postgres://me:xxxxx@db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: failed to configure TLS (unable to read CA file: open /does/not/exist: no such file or directory)`},
+		{"database password cut by an &", "database: {url: 'postgres://db/x?password=part1&hunter22'}", `database.url = postgres://db/x?…: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: failed to parse as URL`},
 		{"database empty", "database: {url: ''}", `database.url: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
 		{"SQLite without path", "database: {url: 'sqlite:'}", `database.url = sqlite:: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME`},
-		{"SQLite in memory", "database: {url: 'sqlite::memory:'}", `database.url = sqlite::memory:: must name a file, which two programs share, without options`},
-		{"SQLite with options", "database: {url: 'sqlite:x.db?mode=ro'}", `database.url = sqlite:x.db?mode=ro: must name a file, which two programs share, without options`},
+		{"SQLite in memory", "database: {url: 'sqlite::memory:'}", `database.url = sqlite::memory:: must name a file, without options, because two programs share it`},
+		{"SQLite with options", "database: {url: 'sqlite:x.db?mode=ro'}", `database.url = sqlite:x.db?mode=ro: must name a file, without options, because two programs share it`},
 
 		{"provider", agent("provider: claudia"), `agents.response.provider = "claudia": must be one of gemini, openai, demo`},
 		{"Gemini's key", agent("provider: gemini"), `llm.gemini.api_key: is required, as an agent has the provider gemini (demo needs none)`},
@@ -94,8 +94,8 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"persona without a name", "persona: {name: ''}", `persona.name = "": must be one line of 1 to 80 characters`},
 		{"persona of two lines", "persona: {name: \"a\\nb\"}", `persona.name = "a\nb": must be one line of 1 to 80 characters`},
 		{"language", "language: fr", `language = "fr": must be one of en, ja`},
-		{"time zone", "time_zone: Mars/Base", `time_zone = "Mars/Base": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
-		{"time zone of the machine", "time_zone: Local", `time_zone = "Local": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
+		{"time zone", "time_zone: Mars/Base", `time_zone = "Mars/Base": must be the IANA name of a time zone, such as UTC or Asia/Tokyo`},
+		{"time zone of the machine", "time_zone: Local", `time_zone = "Local": must be the IANA name of a time zone, such as UTC or Asia/Tokyo`},
 		{"templates", "templates_dir: /does/not/exist", `templates_dir = "/does/not/exist": must be a directory that exists, or empty`},
 
 		{"negative wait", "response: {min_wait_seconds: -1}", `response.min_wait_seconds = -1: must be a whole number from 0 to 86400`},
@@ -109,18 +109,18 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"follow-up", "response: {follow_up_wait_seconds: -5}", `response.follow_up_wait_seconds = -5: must be a whole number from 0 to 86400`},
 		{"age", "response: {max_message_age_seconds: 0}", `response.max_message_age_seconds = 0: must be a whole number from 1 to 2678400`},
 		{"age within the quiet time", "response: {max_message_age_seconds: 60, jitter_ratio: 0}",
-			`response.max_message_age_seconds = 60: must be more than the longest quiet time, which is 300 by min_wait_seconds 300, jitter_ratio 0 and max_wait_seconds 1800`},
+			`response.max_message_age_seconds = 60: must be more than the longest quiet time, which is 300 with min_wait_seconds 300, jitter_ratio 0 and max_wait_seconds 1800`},
 		{"age as long as the longest quiet time", "response: {max_message_age_seconds: 390}",
-			`response.max_message_age_seconds = 390: must be more than the longest quiet time, which is 390 by min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 1800`},
+			`response.max_message_age_seconds = 390: must be more than the longest quiet time, which is 390 with min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 1800`},
 		{"quiet time above the default age", "response: {min_wait_seconds: 43200, jitter_ratio: 0, max_wait_seconds: 90000}",
-			`response.max_message_age_seconds = 43200: must be more than the longest quiet time, which is 43200 by min_wait_seconds 43200, jitter_ratio 0 and max_wait_seconds 90000`},
+			`response.max_message_age_seconds = 43200: must be more than the longest quiet time, which is 43200 with min_wait_seconds 43200, jitter_ratio 0 and max_wait_seconds 90000`},
 		{"age as long as the longest wait", "response: {max_message_age_seconds: 320, max_wait_seconds: 320}",
-			`response.max_message_age_seconds = 320: must be more than the longest quiet time, which is 320 by min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 320`},
+			`response.max_message_age_seconds = 320: must be more than the longest quiet time, which is 320 with min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 320`},
 		{"calls", "response: {daily_calls: -1}", `response.daily_calls = -1: must be a whole number from 0 to 1000000`},
 		{"tokens of a day", "response: {daily_tokens: 2000000000}", `response.daily_tokens = 2000000000: must be a whole number from 0 to 1000000000`},
-		{"quiet hours", "response: {quiet_hours: at night}", `response.quiet_hours = "at night": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
-		{"quiet hours of no length", "response: {quiet_hours: '07:00-07:00'}", `response.quiet_hours = "07:00-07:00": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
-		{"quiet hours to midnight", "response: {quiet_hours: '22:00-24:00'}", `response.quiet_hours = "22:00-24:00": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
+		{"quiet hours", "response: {quiet_hours: at night}", `response.quiet_hours = "at night": must be HH:MM-HH:MM from one time of day to another, such as 22:00-07:00, or empty`},
+		{"quiet hours of no length", "response: {quiet_hours: '07:00-07:00'}", `response.quiet_hours = "07:00-07:00": must be HH:MM-HH:MM from one time of day to another, such as 22:00-07:00, or empty`},
+		{"quiet hours to midnight", "response: {quiet_hours: '22:00-24:00'}", `response.quiet_hours = "22:00-24:00": must be HH:MM-HH:MM from one time of day to another, such as 22:00-07:00, or empty`},
 		{"quiet hours as YAML reads them", "response: {quiet_hours: 2200}", `response.quiet_hours = 2200: must be text; put it in quotes`},
 		{"messages", "response: {channel_messages_limit: 0}", `response.channel_messages_limit = 0: must be a whole number from 1 to 1000`},
 		{"channel days", "response: {active_channel_days: 0}", `response.active_channel_days = 0: must be a whole number from 1 to 365`},
@@ -149,22 +149,22 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"channel follow-up", "channels: {general: {follow_up_wait_seconds: -1}}", `channels.general.follow_up_wait_seconds = -1: must be a whole number from 0 to 86400`},
 		{"channel age", "channels: {general: {max_message_age_seconds: 0}}", `channels.general.max_message_age_seconds = 0: must be a whole number from 1 to 2678400`},
 		{"channel age within the quiet time", "channels: {general: {max_message_age_seconds: 60}}",
-			`channels.general.max_message_age_seconds = 60: must be more than the longest quiet time, which is 390 by min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 1800`},
+			`channels.general.max_message_age_seconds = 60: must be more than the longest quiet time, which is 390 with min_wait_seconds 300, jitter_ratio 0.3 and max_wait_seconds 1800`},
 		{"channel age within the channel's quiet time", "channels: {general: {mode: all, bots: judge, max_message_age_seconds: 600, min_wait_seconds: 600, jitter_ratio: 0}}",
-			`channels.general.max_message_age_seconds = 600: must be more than the longest quiet time, which is 600 by min_wait_seconds 600, jitter_ratio 0 and max_wait_seconds 1800`},
+			`channels.general.max_message_age_seconds = 600: must be more than the longest quiet time, which is 600 with min_wait_seconds 600, jitter_ratio 0 and max_wait_seconds 1800`},
 		{"channel quiet time above the age", "channels: {general: {min_wait_seconds: 40000, max_wait_seconds: 80000}}",
-			`channels.general.min_wait_seconds = 40000: must leave the longest quiet time, now 52000, below response.max_message_age_seconds, 43200, or the channel needs a max_message_age_seconds of its own`},
+			`channels.general.min_wait_seconds = 40000: must keep the longest quiet time (now 52000) below response.max_message_age_seconds (43200), unless the channel sets its own max_message_age_seconds`},
 		{"channel jitter above the age", "response: {max_message_age_seconds: 400}\nchannels: {general: {jitter_ratio: 0.5}}",
-			`channels.general.jitter_ratio = 0.5: must leave the longest quiet time, now 450, below response.max_message_age_seconds, 400, or the channel needs a max_message_age_seconds of its own`},
+			`channels.general.jitter_ratio = 0.5: must keep the longest quiet time (now 450) below response.max_message_age_seconds (400), unless the channel sets its own max_message_age_seconds`},
 		{"channel longest wait above the age", "response: {max_message_age_seconds: 310, max_wait_seconds: 300}\nchannels: {general: {max_wait_seconds: 900}}",
-			`channels.general.max_wait_seconds = 900: must leave the longest quiet time, now 390, below response.max_message_age_seconds, 310, or the channel needs a max_message_age_seconds of its own`},
+			`channels.general.max_wait_seconds = 900: must keep the longest quiet time (now 390) below response.max_message_age_seconds (310), unless the channel sets its own max_message_age_seconds`},
 		{"channel jitter", "channels: {general: {jitter_ratio: -0.1}}", `channels.general.jitter_ratio = -0.1: must be a number from 0 to 1`},
 		{"channel longest wait below the quiet time", "channels: {general: {max_wait_seconds: 299}}", `channels.general.max_wait_seconds = 299: must be at least min_wait_seconds, which is 300`},
-		{"channel quiet time above the longest wait", "channels: {general: {min_wait_seconds: 1801}}", `channels.general.min_wait_seconds = 1801: must be at most response.max_wait_seconds, 1800, or the channel needs a max_wait_seconds of its own`},
+		{"channel quiet time above the longest wait", "channels: {general: {min_wait_seconds: 1801}}", `channels.general.min_wait_seconds = 1801: must be at most response.max_wait_seconds (1800), unless the channel sets its own max_wait_seconds`},
 		{"channel calls", "channels: {general: {daily_calls: -1}}", `channels.general.daily_calls = -1: must be a whole number from 0 to 1000000`},
 		{"channel tokens", "channels: {general: {daily_tokens: 1.5}}", `channels.general.daily_tokens = 1.5: must be a whole number`},
-		{"channel quiet hours", "channels: {general: {quiet_hours: 7-9}}", `channels.general.quiet_hours = "7-9": must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty`},
-		{"channel time zone", "channels: {general: {time_zone: Local}}", `channels.general.time_zone = "Local": must be the IANA name of a time zone, as UTC or Asia/Tokyo`},
+		{"channel quiet hours", "channels: {general: {quiet_hours: 7-9}}", `channels.general.quiet_hours = "7-9": must be HH:MM-HH:MM from one time of day to another, such as 22:00-07:00, or empty`},
+		{"channel time zone", "channels: {general: {time_zone: Local}}", `channels.general.time_zone = "Local": must be the IANA name of a time zone, such as UTC or Asia/Tokyo`},
 		{"channel model", "channels: {general: {model: \"a\\nb\"}}", `channels.general.model = "a\nb": must be one line`},
 		{"channel persona", "channels: {general: {persona: {system_prompt: x}}}", `channels.general.persona = (a mapping): must be text`},
 		{"channel twice", "channels: {'#general': {}, General: {}}", `channels.General: is the same channel as channels.#general`},
@@ -187,18 +187,18 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 		{"section as text", "response: soon", `response = "soon": must be a mapping of keys to values`},
 		{"text as mapping", "language: {en: true}", `language = (a mapping): must be text`},
 		{"text as list", "language: [en]", `language = (a list): must be text`},
-		{"duplicate key", "language: en\nlanguage: ja", `language: stands in line 1 and again in line 2; once is allowed`},
+		{"duplicate key", "language: en\nlanguage: ja", `language: is set in line 1 and again in line 2; set it once`},
 		{"key that is a list", "[a]: b", `?: line 1: a key must be plain text`},
 		{"merge of text", "response: {<<: x}", `response.<<: must be a mapping, or a list of mappings`},
-		{"unknown tag", "language: !lang en", `language: line 1: the tag !lang is not known`},
-		{"tag that lies", "language: !!int en", `language: line 1: is not what its tag !!int says`},
+		{"unknown tag", "language: !lang en", `language: line 1: the tag !lang is unknown`},
+		{"tag that lies", "language: !!int en", `language: line 1: the value does not fit its tag !!int`},
 
 		{"variable not set", "persona: {name: '${WHO}'}", `persona.name: not set in the environment: WHO`},
 		{"two variables not set", "persona: {name: '${WHO} ${ELSE}'}", `persona.name: not set in the environment: WHO, ELSE`},
-		{"variable never closed", "persona: {name: '${WHO'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
-		{"variable with a bad name", "persona: {name: '${1}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
-		{"variable in a default", "persona: {name: '${WHO:-${ELSE}}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
-		{"variable as a shell would ask", "persona: {name: '${WHO:?}'}", `persona.name: has a ${ that begins neither ${NAME} nor ${NAME:-default}; $${ stands for a plain ${`},
+		{"variable never closed", "persona: {name: '${WHO'}", `persona.name: has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${`},
+		{"variable with a bad name", "persona: {name: '${1}'}", `persona.name: has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${`},
+		{"variable in a default", "persona: {name: '${WHO:-${ELSE}}'}", `persona.name: has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${`},
+		{"variable as a shell would ask", "persona: {name: '${WHO:?}'}", `persona.name: has a ${ that is neither ${NAME} nor ${NAME:-default}; write $${ for a literal ${`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := faultsOf(t, over(tc.text), env{"EMPTY": "", "WORD": "word"})
@@ -209,9 +209,9 @@ func TestEveryFaultNamesItsKeyItsValueAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// A section that is named twice, or has no name, is looked at like any other: whoever mends
-// that one fault is not told of more afterwards.
-func TestFaultsOfAChannelThatIsNamedWrongly(t *testing.T) {
+// The settings of a channel with a duplicate or empty name are checked too, so all faults are
+// reported at once.
+func TestAChannelWithAWrongNameIsChecked(t *testing.T) {
 	for text, want := range map[string][]string{
 		"channels: {'#general': {}, General: {mode: some}}": {
 			"channels.General: is the same channel as channels.#general",
@@ -231,10 +231,9 @@ func TestFaultsOfAChannelThatIsNamedWrongly(t *testing.T) {
 	}
 }
 
-// An @ that is not encoded puts a part of a password where it is not looked for: into the
-// host's name, the database's, an option.
-func TestNoPartOfAPasswordIsTold(t *testing.T) {
-	want := `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME with no @ but the one before HOST: elsewhere, as in a password, @ is %40, / is %2F, ? is %3F, # is %23, % is %25`
+// After an unencoded @, a part of the password is parsed as the host, the database or an option.
+func TestNoPartOfAPasswordIsShown(t *testing.T) {
+	want := `database.url = (hidden): must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME with one @, before HOST; elsewhere, such as in a password, write %40 for @, %2F for /, %3F for ?, %23 for #, %25 for %`
 	for _, address := range []string{
 		"u:part1@part2@h:99999/x", "u:part1@part2@h:5432/x", "u:12/part2@h/x", "u:12?part2@h/x", "u:12#part2@h/x",
 		"u:part1@12/part2@h/x", "u:part1@12?part2@h/x", "u:part1@12#part2@h/x", "h/x?password=part1@part2",
@@ -247,18 +246,18 @@ func TestNoPartOfAPasswordIsTold(t *testing.T) {
 	}
 }
 
-// Postgres's driver goes by the environment, too: of which a fault tells the names.
-func TestTheEnvironmentOfADatabase(t *testing.T) {
+// The Postgres driver also reads the environment, so a fault names its variables.
+func TestADatabaseFaultNamesTheDriversVariables(t *testing.T) {
 	t.Setenv("PGSSLMODE", "banana")
 	t.Setenv("PGPASSWORD", "hunter22")
-	want := `database.url = postgres://db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME that can be connected to: ` +
+	want := `database.url = postgres://db/x: must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME; the database driver refuses this one: ` +
 		`failed to configure TLS (sslmode is invalid) (the environment has PGPASSWORD, PGSSLMODE)`
 	if got := faultsOf(t, over("database: {url: 'postgres://db/x'}"), nil); len(got) != 1 || got[0].String() != want {
 		t.Errorf("got  %v\nwant %s", got, want)
 	}
 }
 
-// over puts the sections of a valid file that text lacks behind it.
+// over appends to text the sections of a valid file that it lacks.
 func over(text string) string {
 	for _, section := range []string{
 		"slack: {bot_token: xoxb-token, signing_secret: signing-secret}",
@@ -272,7 +271,7 @@ func over(text string) string {
 	return text
 }
 
-func TestEveryFaultIsToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	got := faultsOf(t, `
 slack: {bot_tokne: x, thread_history_limit: 500, signing_secret: '${SECRET}'}
 agents: {response: {provider: openai}, judgment: {model: 5}, memory: {provider: none}}
@@ -326,7 +325,7 @@ func TestALongValueIsCut(t *testing.T) {
 	}
 }
 
-func TestNoFaultTellsASecret(t *testing.T) {
+func TestNoFaultShowsASecret(t *testing.T) {
 	const secret = "hunter22hunter22"
 	e := env{"SLACK_BOT_TOKEN": secret, "SECRET_THING": secret, "DB": "postgres://me:" + secret + "@db/x"}
 	for _, text := range []string{
@@ -353,13 +352,13 @@ func TestNoFaultTellsASecret(t *testing.T) {
 	} {
 		for _, f := range faultsOf(t, text, e) {
 			if strings.Contains(fmt.Sprintf("%+v %s", f, f), secret[:12]) {
-				t.Errorf("%s\ntells %s", text, f)
+				t.Errorf("%s\nshows %s", text, f)
 			}
 		}
 	}
 }
 
-func TestAPrintedConfigTellsNoSecret(t *testing.T) {
+func TestAPrintedConfigShowsNoSecret(t *testing.T) {
 	const secret = "hunter22hunter22"
 	c := parse(t, over(strings.ReplaceAll(`slack: {bot_token: SECRET, signing_secret: SECRET, app_token: SECRET}
 llm: {gemini: {api_key: SECRET}, openai: {api_key: SECRET}}

@@ -5,29 +5,29 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"reflect"
 	"strconv"
 	"strings"
 )
 
-// historyVariable wins over slack.thread_history_limit.
+// historyVariable overrides slack.thread_history_limit.
 const historyVariable = "THREAD_HISTORY_LIMIT"
 
-// A Check finds faults that only another package can know of, as in files that the
-// configuration names. It may be given a configuration that has others: it should find
-// what does not follow from them. The Value of a fault is the key's as it stands.
+// A Check finds faults that only another package can see, such as those in files that the
+// configuration names. The configuration may have other faults; a Check should not repeat what
+// follows from them. The Value of its faults is the plain value.
 type Check func(Config) []Fault
 
-// Load reads the file at path; getenv is os.LookupEnv, or a test's own. A
-// configuration that is wrong in any way, be it missing, is an *Error with
-// every fault of it, those of the checks among them.
+// Load reads the file at path; getenv is os.LookupEnv or a test's own. If anything is wrong, or the
+// file is missing, it returns an *Error with every fault, including those of the checks.
 func Load(path string, getenv func(string) (string, bool), checks ...Check) (Config, error) {
 	data, err := read(path)
 	if err != nil {
 		message := "cannot be read: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			message = "there is no such file; copy config.example.yaml to begin with"
+			message = "there is no such file; start with a copy of config.example.yaml"
 		}
 		return Config{}, &Error{Faults: []Fault{{Key: path, Message: message}}}
 	}
@@ -46,31 +46,31 @@ func Load(path string, getenv func(string) (string, bool), checks ...Check) (Con
 	return c, nil
 }
 
-// longest is how many bytes a configuration may have: as many as channels and prompts could need.
-const longest = 4 << 20
+// maxBytes is more than any number of channels and prompts needs.
+const maxBytes = 4 << 20
 
-// read is the content of a file, which may have no end, as devices have none.
+// read returns the content of a file. A device, as a file, may have no end.
 func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, longest+1))
-	if err == nil && len(data) > longest {
-		err = fmt.Errorf("it is longer than %d bytes", longest)
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("it is longer than %d bytes", maxBytes)
 	}
 	return data, err
 }
 
-// Parse is Load for what a file would hold. A fault of the whole has the key "".
+// Parse is Load for the content of a file. A fault of the file as a whole has the key "".
 func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Config, error) {
 	f := newFaults()
 	root := document(data, f)
 	if root == nil {
 		return Config{}, f.err()
 	}
-	c, d := bare(), decoder{faults: f, getenv: getenv, lines: map[string]int{}, unset: map[string][]string{}}
+	c, d := basics(), decoder{faults: f, getenv: getenv, lines: map[string]int{}, unset: map[string][]string{}}
 	limit, overridden := historyLimit(getenv, f)
 	if overridden {
 		d.overridden = "slack.thread_history_limit"
@@ -83,7 +83,10 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 		c.Slack.ThreadHistoryLimit = limit
 	}
 	c.addUnset(d.unset, f)
-	f.secrets = append(f.secrets, urlSecret(c.Database.URL))
+	f.secrets = append(f.secrets, c.Secrets()...)
+	if _, err := url.Parse(c.Database.URL); err != nil {
+		f.secrets = append(f.secrets, c.Database.URL) // its password may be anywhere
+	}
 	c.File = File{lines: d.lines, variables: f.from}
 	c.normalise()
 	check(f, reflect.ValueOf(c), "")
@@ -97,11 +100,12 @@ func Parse(data []byte, getenv func(string) (string, bool), checks ...Check) (Co
 	if err := f.err(); err != nil {
 		return Config{}, err
 	}
-	c.fillIn()
+	c.derive()
 	return c, nil
 }
 
-// historyLimit is what the environment gives in place of slack.thread_history_limit.
+// historyLimit returns the environment's value for slack.thread_history_limit; ok is false if there
+// is no valid one.
 func historyLimit(getenv func(string) (string, bool), f *faults) (limit int, ok bool) {
 	value, _ := getenv(historyVariable)
 	limit, err := strconv.Atoi(strings.TrimSpace(value))
@@ -111,8 +115,8 @@ func historyLimit(getenv func(string) (string, bool), f *faults) (limit int, ok 
 	return limit, ok
 }
 
-// addUnset adds a fault for each value whose variables are not set, unless nothing will read it:
-// an access that no agent uses, or the signing secret in Socket Mode.
+// addUnset adds a fault for each value with a variable that is not set. Values that nothing reads
+// need no variables: an access that no agent uses, and the signing secret in Socket Mode.
 func (c Config) addUnset(unset map[string][]string, f *faults) {
 	unused := c.unusedAccess()
 	if c.Slack.SocketMode() {

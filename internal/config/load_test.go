@@ -16,7 +16,7 @@ import (
 	"myao/internal/config"
 )
 
-// env is an environment that holds just these variables.
+// env is an environment with only these variables.
 type env map[string]string
 
 func (e env) get(name string) (string, bool) {
@@ -24,8 +24,7 @@ func (e env) get(name string) (string, bool) {
 	return v, ok
 }
 
-// least is what every valid file needs besides what a test is about. Its agents
-// need no key.
+// least is the shortest valid file, without keys for models. Tests append to it.
 const least = `
 slack: {bot_token: xoxb-token, signing_secret: signing-secret}
 agents:
@@ -43,7 +42,7 @@ func parse(t *testing.T, text string, e env) config.Config {
 	return c
 }
 
-// faultsOf parses what must be refused.
+// faultsOf parses a file that must be refused.
 func faultsOf(t *testing.T, text string, e env) []config.Fault {
 	t.Helper()
 	c, err := config.Parse([]byte(text), e.get)
@@ -104,7 +103,7 @@ func TestTheExampleFileShowsEveryKey(t *testing.T) {
 	walk(reflect.TypeFor[config.Config](), "")
 }
 
-// The documentation has each key in a row or a list of its own, with its section or without.
+// The documentation has each key in a table or a list, with or without its section.
 func TestTheDocumentationNamesEveryKey(t *testing.T) {
 	text, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
@@ -216,7 +215,7 @@ memory: {interval_seconds: 11, short_term_window_hours: 12}`, nil)
 	}
 }
 
-func TestAgesThatLeaveRoomForAJudgment(t *testing.T) {
+func TestAgesAboveTheLongestQuietTime(t *testing.T) {
 	for name, text := range map[string]string{
 		"just above the longest quiet time":        "response: {max_message_age_seconds: 391}",
 		"longest quiet time that max_wait cuts":    "response: {min_wait_seconds: 300, max_wait_seconds: 320, max_message_age_seconds: 321}",
@@ -234,7 +233,7 @@ func TestAgesThatLeaveRoomForAJudgment(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptSince(t *testing.T) {
+func TestRetentionCutoffs(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
 		text                       string
@@ -279,7 +278,7 @@ llm: {gemini: {api_key: k}}`), nil)
 	}
 }
 
-func TestTheEnvironmentsThreadHistoryLimitWins(t *testing.T) {
+func TestTheEnvironmentOverridesTheThreadHistoryLimit(t *testing.T) {
 	file := strings.Replace(least, "slack: {", "slack: {thread_history_limit: 30, ", 1)
 	for _, tc := range []struct {
 		name string
@@ -296,7 +295,7 @@ func TestTheEnvironmentsThreadHistoryLimitWins(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	// What does not hold is not looked at, whatever it is.
+	// An overridden value in the file is ignored, even if it is wrong.
 	for _, value := range []string{"500", "-1", "many", "[20]", "'${NOBODY}'"} {
 		file := strings.Replace(least, "slack: {", "slack: {thread_history_limit: "+value+", ", 1)
 		if got := parse(t, file, env{"THREAD_HISTORY_LIMIT": "7"}).Slack.ThreadHistoryLimit; got != 7 {
@@ -329,7 +328,7 @@ func TestAWholeNumberMayBeWrittenWithAnExponent(t *testing.T) {
 	}
 }
 
-func TestYAMLsOwnWordsAreText(t *testing.T) {
+func TestWordsThatYAMLTreatsSpeciallyAreText(t *testing.T) {
 	c := parse(t, least+"channels: {C0000001: {mode: off}}\npersona: {name: 2024-03-01}", nil)
 	if got := c.Channel(config.ChannelFacts{ID: "C0000001"}).Mode; got != config.ModeOff {
 		t.Errorf("mode is %q", got)
@@ -353,7 +352,7 @@ channels:
 	}
 }
 
-func TestFilesThatAreNoConfiguration(t *testing.T) {
+func TestFilesThatAreNotAConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.yaml")
 	for _, tc := range []struct{ name, text, want string }{
@@ -382,7 +381,7 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 	t.Run("missing", func(t *testing.T) {
 		missing := filepath.Join(dir, "none.yaml")
 		_, err := config.Load(missing, env{}.get)
-		if want := missing + ": there is no such file; copy config.example.yaml to begin with"; err == nil || err.Error() != want {
+		if want := missing + ": there is no such file; start with a copy of config.example.yaml"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
@@ -393,7 +392,7 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 	})
 }
 
-func TestWhatPeopleMayDo(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	slack := func(more string) config.Slack {
 		t.Helper()
 		return parse(t, over("slack: {bot_token: xoxb-token, signing_secret: signing-secret, "+more+"}"), env{"BOSS": "U0BOSS"}).Slack
@@ -431,7 +430,7 @@ func TestWhatPeopleMayDo(t *testing.T) {
 	}
 }
 
-// Names of models have dots, slashes and colons in them.
+// Names of models contain dots, slashes and colons.
 func TestPrices(t *testing.T) {
 	c := parse(t, least+`
 llm:
@@ -448,7 +447,7 @@ llm:
 	}
 }
 
-// bomb is a small file that would be a billion values.
+// bomb is a small file that would expand to ten billion values.
 func bomb() string {
 	text := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 10; i++ {
@@ -510,7 +509,7 @@ func TestEncryptionKeysAreChecked(t *testing.T) {
 			}
 			for _, secret := range []string{short, "not-base64-at-all", "hunter2"} {
 				if text := fmt.Sprint(faults); strings.Contains(text, secret) {
-					t.Errorf("tells the key: %s", text)
+					t.Errorf("shows the key: %s", text)
 				}
 			}
 		})

@@ -13,18 +13,18 @@ const (
 	ProviderDemo Provider = "demo"
 )
 
-// LLM holds the access to each provider of models.
+// LLM is the access to each provider of models.
 type LLM struct {
 	Gemini Gemini `yaml:"gemini"`
 	OpenAI Access `yaml:"openai"`
-	// Prices are what models cost, by their names, for the reckoning of starter usage.
+	// Prices are the prices of models by their names, for starter usage.
 	Prices map[string]Price `yaml:"prices"`
 }
 
-// Access says which server a model is reached at, and with which key.
+// Access is the address and the key of a model's server.
 type Access struct {
 	APIKey Secret `yaml:"api_key"`
-	// BaseURL replaces the provider's own address; empty: it does not.
+	// BaseURL replaces the provider's own address unless it is empty.
 	BaseURL string `yaml:"base_url"`
 }
 

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// What is allowed. The upper bounds are far beyond sense: they catch
-// milliseconds where seconds are meant.
+// The upper limits are far above what makes sense. They catch milliseconds given as seconds.
 const (
 	maxThreadHistory = 100
 	daySeconds       = 86_400      // for waits
@@ -25,28 +24,27 @@ const (
 	maxHours         = 24 * 31
 	maxTokens        = 1_000_000
 	maxPrice         = 1_000_000
-	// leastKept is more days than anything waits, or looks back for what was said: longer
-	// than monthSeconds and maxHours.
-	leastKept = 32
-	mostKept  = 36_500
+	// minKeptDays is longer than monthSeconds and maxHours, so nothing is deleted that something
+	// still waits for or reads.
+	minKeptDays = 32
+	maxKeptDays = 36_500
 )
 
-// rules are what single values must keep to, by the name of the type and of the field. A field
-// of Channel without a rule of its own has that of Response. The items of a list have the rule
-// of the list.
+// rules are the rules for single values, by type and field. A field of Channel without a rule has
+// the rule of the same field of Response. The rule of a list applies to its items.
 var rules = map[string]rule{
 	"Slack.APIURL":             text(webURL),
 	"Slack.ThreadHistoryLimit": whole(1, maxThreadHistory),
 	"Slack.Command":            matches(`^/[\p{Ll}\p{Lo}\p{N}_-]{1,31}$`, "must be a slash and up to 31 lower-case letters, digits and any of - _"),
 	"Slack.Operators":          matches(`^[UW][A-Z0-9]+$`, "must be the id of a user, U… or W…"),
 	"Slack.EveryoneMay":        oneOf(MayStatus, MayWhy, MaySnooze, MayMute, MayHush, MayAnswerNow, MayForget),
-	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, as shushing_face, or empty"),
+	"Slack.HushReaction":       matches(`^[\p{Ll}\p{Lo}\p{M}\p{N}_+'-]{0,100}$`, "must be the name of an emoji, such as shushing_face, or empty"),
 
 	"Server.Address": text(address),
 	"Database.URL":   text(databaseURL),
 
 	"Worker.Address":             optional(address),
-	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with one, the SDK's pollers deadlock
+	"Worker.ModelCallsAtOnce":    whole(2, 10_000), // with 1, the SDK's pollers deadlock
 	"Worker.ModelCallsPerSecond": number(0, 10_000),
 	"Worker.Deployment":          deploymentName,
 	"Worker.BuildID":             deploymentName,
@@ -93,12 +91,12 @@ var rules = map[string]rule{
 	"Memory.LongTermSummaryMaxTokens":  whole(1, maxTokens),
 	"Memory.ShortTermSummaryMaxTokens": whole(1, maxTokens),
 
-	"Retention.LedgerDays":         daysOrForever(leastKept),
-	"Retention.MessagesDays":       daysOrForever(leastKept),
+	"Retention.LedgerDays":         daysOrForever(minKeptDays),
+	"Retention.MessagesDays":       daysOrForever(minKeptDays),
 	"Retention.MemoryVersionsDays": daysOrForever(1),
 }
 
-// check applies the rules to every value of a section; key is the section's.
+// check applies the rules to the values of a section; key is the section's key.
 func check(f *faults, section reflect.Value, key string) {
 	for field, v := range section.Fields() {
 		name, ok := keyOf(field)
@@ -153,8 +151,8 @@ func number(low, high float64) rule {
 
 func daysOrForever(least int64) rule {
 	return func(f *faults, key string, v reflect.Value) {
-		if days := v.Int(); days != 0 && (days < least || days > mostKept) {
-			f.add(key, days, "must be a whole number from %d to %d, or 0 for ever", least, mostKept)
+		if days := v.Int(); days != 0 && (days < least || days > maxKeptDays) {
+			f.add(key, days, "must be a whole number from %d to %d, or 0 for ever", least, maxKeptDays)
 		}
 	}
 }
@@ -180,11 +178,12 @@ func matches(pattern, message string) rule {
 	})
 }
 
+// text is a rule for the text of a value.
 func text(check func(f *faults, key, v string)) rule {
 	return func(f *faults, key string, v reflect.Value) { check(f, key, v.String()) }
 }
 
-// optional allows an empty text.
+// optional is text that also allows an empty value.
 func optional(check func(f *faults, key, v string)) rule {
 	return text(func(f *faults, key, v string) {
 		if v != "" {
@@ -193,19 +192,19 @@ func optional(check func(f *faults, key, v string)) rule {
 	})
 }
 
-// deploymentName leaves out what separates the name of a deployment from its
-// build id in Temporal: a dot and a colon.
+// deploymentName excludes the dot and the colon, which separate a deployment's name from its build
+// id in Temporal.
 var deploymentName = matches(`^[A-Za-z0-9_+@-]{0,128}$`, "must be empty, or up to 128 letters, digits and any of - _ + @")
 
 func timeZone(f *faults, key, v string) {
 	if _, err := time.LoadLocation(v); err != nil || v == "" || v == "Local" {
-		f.add(key, v, "must be the IANA name of a time zone, as UTC or Asia/Tokyo")
+		f.add(key, v, "must be the IANA name of a time zone, such as UTC or Asia/Tokyo")
 	}
 }
 
 func quietHours(f *faults, key, v string) {
 	if _, err := ParseQuietHours(v); err != nil {
-		f.add(key, v, "must be HH:MM-HH:MM from one time of day to another, as 22:00-07:00, or empty")
+		f.add(key, v, "must be HH:MM-HH:MM from one time of day to another, such as 22:00-07:00, or empty")
 	}
 }
 

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Secret is a value that must never reach a log, an error or a page. However it
-// is formatted, it shows only whether it is set; string(s) is its value.
+// Secret is a value that must never reach a log, an error or a page. Every way of formatting
+// it shows only whether it is set. string(s) is the value.
 type Secret string
 
 const hidden = "(hidden)"
 
-// String returns "(hidden)", or "" when nothing is set.
+// String returns "(hidden)", or "" if the secret is not set.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -20,14 +20,14 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// GoString is String, for %#v.
+// GoString is String for %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText is String, for JSON, YAML and slog.
+// MarshalText is String for JSON, YAML and slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Secrets returns every secret of the configuration: what is set of type Secret, wherever
-// it is, and the passwords within addresses, both as they are written and decoded.
+// Secrets returns every secret of the configuration: all values of type Secret, and the
+// passwords in addresses, both encoded and decoded.
 func (c Config) Secrets() []string {
 	var all []string
 	var walk func(v reflect.Value)
@@ -63,7 +63,7 @@ func (c Config) Secrets() []string {
 	return all
 }
 
-// passwords are those of an address; none of any other text.
+// passwords returns the password of an address, encoded and decoded. Other texts have none.
 func passwords(text string) []string {
 	u, err := url.Parse(text)
 	if err != nil || u.User == nil {
@@ -78,4 +78,22 @@ func passwords(text string) []string {
 		}
 	}
 	return all
+}
+
+// isSecret reports whether values of a type are secrets.
+func isSecret(t reflect.Type) bool {
+	return t == reflect.TypeFor[Secret]() || t.Kind() == reflect.Map && isSecret(t.Elem())
+}
+
+// holdsSecret reports whether a value of the wrong type, found where t was expected, must not
+// be printed. Somebody may have put a secret in the place of its section.
+func holdsSecret(t reflect.Type) bool {
+	if t.Kind() == reflect.Struct {
+		for field := range t.Fields() {
+			if _, ok := keyOf(field); ok && holdsSecret(field.Type) {
+				return true
+			}
+		}
+	}
+	return isSecret(t) || t == reflect.TypeFor[Database]()
 }

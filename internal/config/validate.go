@@ -13,7 +13,7 @@ const (
 	keyBytes = 32 // AES-256
 )
 
-// normalise brings what may be written in several ways into one form.
+// normalise gives values that can be written in several ways their normal form.
 func (c *Config) normalise() {
 	if c.Slack.APIURL != "" && !strings.HasSuffix(c.Slack.APIURL, "/") {
 		c.Slack.APIURL += "/"
@@ -21,7 +21,7 @@ func (c *Config) normalise() {
 	c.Slack.HushReaction = strings.Trim(c.Slack.HushReaction, ":")
 }
 
-// normaliseChannels brings the keys of the channels into one form.
+// normaliseChannels gives the keys of the channels their normal form.
 func (c *Config) normaliseChannels(f *faults) {
 	channels := make(map[string]Channel, len(c.Channels))
 	first := map[string]string{}
@@ -38,10 +38,10 @@ func (c *Config) normaliseChannels(f *faults) {
 		first[normal] = key
 		channels[normal] = c.Channels[key]
 	}
-	c.Channels, c.File.written = channels, first
+	c.Channels, c.File.channels = channels, first
 }
 
-// validate checks what several values have to do with each other, and what is required.
+// validate checks that required values are set, and what values require of each other.
 func (c *Config) validate(f *faults) {
 	if c.Slack.BotToken == "" {
 		f.add("slack.bot_token", nil, "is required: the app's bot token, xoxb-…")
@@ -50,7 +50,7 @@ func (c *Config) validate(f *faults) {
 		f.add("slack.signing_secret", nil, "is required unless slack.app_token chooses Socket Mode")
 	}
 	if c.Worker.BuildID != "" && c.Worker.Deployment == "" {
-		f.add("worker.build_id", c.Worker.BuildID, "means nothing without worker.deployment")
+		f.add("worker.build_id", c.Worker.BuildID, "has no effect without worker.deployment")
 	}
 	c.Encryption.validate(f)
 	c.validateAgents(f)
@@ -61,7 +61,7 @@ func (c *Config) validate(f *faults) {
 	for key, own := range c.Channels {
 		own.validate("channels."+key, c.Response, f)
 	}
-	// Catch-up would store again what is not kept, and memory would miss it.
+	// Catch-up would store deleted messages again, and memory would lack them.
 	if kept, threads := c.Retention.MessagesDays, c.Response.ThreadMemoryDays; kept != 0 && kept <= threads {
 		f.add("retention.messages_days", kept, "must be more than response.thread_memory_days, which is %d, or 0 for ever", threads)
 	}
@@ -74,7 +74,7 @@ func (e Encryption) validate(f *faults) {
 			f.add(at, nil, "must have an id of 1 to %d characters", maxKeyID)
 		}
 		if raw, err := base64.StdEncoding.DecodeString(string(key)); err != nil || len(raw) != keyBytes {
-			f.add(at, nil, "must be %d bytes in base64, as openssl rand -base64 %d makes them", keyBytes, keyBytes)
+			f.add(at, nil, "must be %d bytes in base64; openssl rand -base64 %d makes a key", keyBytes, keyBytes)
 		}
 	}
 	if _, ok := e.Keys[e.ActiveKey]; !ok && e.ActiveKey != "" {
@@ -87,21 +87,21 @@ func (r Response) validate(f *faults) {
 	aboveQuietTime(f, "response.max_message_age_seconds", r.MaxMessageAgeSeconds, r.MinWaitSeconds, r.MaxWaitSeconds, r.JitterRatio)
 }
 
-// validate checks the channel's own values against each other and against inherited ones. What
-// the channel inherits is checked once, where it is set.
+// validate checks the channel's own values against each other and against inherited ones. Inherited
+// values are only checked where they are set.
 func (ch Channel) validate(key string, inherited Response, f *faults) {
-	minWait, maxWait := or(ch.MinWaitSeconds, inherited.MinWaitSeconds), or(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
+	minWait, maxWait := orInherited(ch.MinWaitSeconds, inherited.MinWaitSeconds), orInherited(ch.MaxWaitSeconds, inherited.MaxWaitSeconds)
 	switch {
 	case ch.MaxWaitSeconds != nil:
 		atLeastMinWait(f, key+".max_wait_seconds", maxWait, minWait)
 	case ch.MinWaitSeconds != nil && minWait > maxWait && maxWait >= 0:
 		f.add(key+".min_wait_seconds", minWait,
-			"must be at most response.max_wait_seconds, %d, or the channel needs a max_wait_seconds of its own", maxWait)
+			"must be at most response.max_wait_seconds (%d), unless the channel sets its own max_wait_seconds", maxWait)
 	}
 	if !ch.judges() {
-		return // nothing waits for a judgment and could get too old
+		return // nothing waits for a judgment
 	}
-	jitter := or(ch.JitterRatio, inherited.JitterRatio)
+	jitter := orInherited(ch.JitterRatio, inherited.JitterRatio)
 	if ch.MaxMessageAgeSeconds != nil {
 		aboveQuietTime(f, key+".max_message_age_seconds", *ch.MaxMessageAgeSeconds, minWait, maxWait, jitter)
 		return
@@ -119,12 +119,12 @@ func (ch Channel) validate(key string, inherited Response, f *faults) {
 		return
 	}
 	if longest, age := longestQuietTime(minWait, maxWait, jitter), inherited.MaxMessageAgeSeconds; age <= longest && age > 0 {
-		f.add(key+own, value, "must leave the longest quiet time, now %d, below response.max_message_age_seconds, %d, or the channel needs a max_message_age_seconds of its own",
+		f.add(key+own, value, "must keep the longest quiet time (now %d) below response.max_message_age_seconds (%d), unless the channel sets its own max_message_age_seconds",
 			longest, age)
 	}
 }
 
-// judges reports whether anything that is said in the channel waits for a judgment.
+// judges reports whether any message in the channel waits for a judgment.
 func (ch Channel) judges() bool {
 	mode := cmp.Or(ch.Mode, ModeJudge)
 	return mode == ModeJudge || mode == ModeAll && ch.Bots == BotsJudge
@@ -136,17 +136,16 @@ func atLeastMinWait(f *faults, key string, maxWait, minWait int) {
 	}
 }
 
-// aboveQuietTime refuses an age that messages reach while they wait for their judgment:
-// the rule too_old would keep the bot silent then. Only a follow-up and a talk that never
-// gets quiet would still be judged, and nobody means that.
+// aboveQuietTime refuses an age that messages reach while they wait for their judgment. The rule
+// too_old would then silence the bot almost always.
 func aboveQuietTime(f *faults, key string, age, minWait, maxWait int, jitter float64) {
 	if longest := longestQuietTime(minWait, maxWait, jitter); age <= longest {
-		f.add(key, age, "must be more than the longest quiet time, which is %d by min_wait_seconds %d, jitter_ratio %v and max_wait_seconds %d",
+		f.add(key, age, "must be more than the longest quiet time, which is %d with min_wait_seconds %d, jitter_ratio %v and max_wait_seconds %d",
 			longest, minWait, jitter, maxWait)
 	}
 }
 
-// longestQuietTime is in whole seconds; 0 where a value that makes it is refused by itself.
+// longestQuietTime is in whole seconds. It is 0 if one of its values has a fault of its own.
 func longestQuietTime(minWait, maxWait int, jitter float64) int {
 	if minWait < 0 || minWait > daySeconds || !(jitter >= 0 && jitter <= 1) {
 		return 0

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// QuietHours is a time of every day, by the clock on the wall: from a minute of the
-// day, included, to another, left out. The zero value is none at all.
+// QuietHours is a range of local time on every day, from one minute, included, to another,
+// excluded. The zero value is an empty range.
 type QuietHours struct {
 	from, to int // minutes since midnight
 }
 
-// quietHoursForm is what a file holds: two times of day, of which 24:00 is none.
+// quietHoursForm is the form in the file: two times of day, without 24:00.
 var quietHoursForm = regexp.MustCompile(`^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$`)
 
-// ParseQuietHours reads HH:MM-HH:MM, which may cross midnight; the empty text is
-// none. From a time to the same time would be never or always, and is an error.
+// ParseQuietHours reads HH:MM-HH:MM, which may cross midnight. An empty text means none. Two equal
+// times are an error, since they could mean never or always.
 func ParseQuietHours(s string) (QuietHours, error) {
 	if s == "" {
 		return QuietHours{}, nil
@@ -33,16 +33,15 @@ func ParseQuietHours(s string) (QuietHours, error) {
 	return q, nil
 }
 
-// minutes is the minutes since midnight of a time whose digits have been checked.
+// minutes returns the minutes since midnight. The digits have been checked.
 func minutes(hour, minute string) int {
 	h, _ := strconv.Atoi(hour)
 	m, _ := strconv.Atoi(minute)
 	return 60*h + m
 }
 
-// Contains reports whether a moment lies within, by the clock of its own zone. Only
-// what that clock shows counts: an hour that is shown twice when summer ends is quiet
-// twice, and one that is left out is not missed.
+// Contains reports whether the local time of t is in the range. When summer time ends, an hour
+// occurs twice and is quiet twice.
 func (q QuietHours) Contains(t time.Time) bool {
 	now := 60*t.Hour() + t.Minute()
 	if q.from <= q.to {
@@ -51,7 +50,7 @@ func (q QuietHours) Contains(t time.Time) bool {
 	return q.from <= now || now < q.to
 }
 
-// String is the form in the file; empty for none.
+// String returns the form in the file, which is empty for none.
 func (q QuietHours) String() string {
 	if q == (QuietHours{}) {
 		return ""

@@ -18,11 +18,11 @@ func TestQuietHours(t *testing.T) {
 	}{
 		{"", "2026-01-15T00:00:00Z", false},
 		{"", "2026-01-15T12:00:00Z", false},
-		{"09:00-17:30", "2026-01-15T07:59:59Z", false}, // in winter, an hour ahead
+		{"09:00-17:30", "2026-01-15T07:59:59Z", false}, // UTC+1 in winter
 		{"09:00-17:30", "2026-01-15T08:00:00Z", true},
 		{"09:00-17:30", "2026-01-15T16:29:59Z", true},
 		{"09:00-17:30", "2026-01-15T16:30:00Z", false},
-		{"09:00-17:30", "2026-07-15T06:59:59Z", false}, // in summer, two
+		{"09:00-17:30", "2026-07-15T06:59:59Z", false}, // UTC+2 in summer
 		{"09:00-17:30", "2026-07-15T07:00:00Z", true},
 		{"22:00-07:00", "2026-01-15T20:59:59Z", false},
 		{"22:00-07:00", "2026-01-15T21:00:00Z", true},
@@ -33,7 +33,7 @@ func TestQuietHours(t *testing.T) {
 		{"00:00-06:00", "2026-01-15T05:00:00Z", false},
 		{"22:00-00:00", "2026-01-15T22:59:59Z", true},
 		{"22:00-00:00", "2026-01-15T23:00:00Z", false},
-		// The night in which 02:00 becomes 03:00, and that in which 03:00 becomes 02:00.
+		// The nights when the clock goes from 02:00 to 03:00, and from 03:00 back to 02:00.
 		{"02:30-03:00", "2026-03-29T00:59:59Z", false},
 		{"02:30-03:00", "2026-03-29T01:00:00Z", false},
 		{"02:30-03:30", "2026-03-29T01:00:00Z", true},
@@ -64,7 +64,7 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-func TestTextsThatAreNoQuietHours(t *testing.T) {
+func TestInvalidQuietHours(t *testing.T) {
 	for _, text := range []string{
 		"22:00", "22:00-", "22-07", "22:00-7:00", "24:00-07:00", "22:00-24:00", "22:60-07:00", "22:00 - 07:00", "22:00-07:00\n", "08:00-08:00", "２２:00-07:00",
 	} {

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// hint suggests a key for an unknown one: a key of the same section with a similar spelling,
+// or else the same key in another section.
+func hint(name string, section reflect.Type) string {
+	best, bestDistance := "", max(len(name)/3, 2)+1
+	for _, key := range keysOf(section) {
+		d := distance(strings.ToLower(name), key)
+		if strings.HasPrefix(key, name+"_") || strings.HasSuffix(key, "_"+name) {
+			d = 1
+		}
+		if d < bestDistance {
+			best, bestDistance = key, d
+		}
+	}
+	if best == "" {
+		best = elsewhere(name, reflect.TypeFor[Config](), "")
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// elsewhere returns the dotted key of the first field with the name below a section, or "".
+func elsewhere(name string, section reflect.Type, at string) string {
+	for field := range section.Fields() {
+		key, ok := keyOf(field)
+		switch path := join(at, key); {
+		case !ok:
+		case key == name:
+			return path
+		case field.Type.Kind() == reflect.Struct:
+			if found := elsewhere(name, field.Type, path); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// distance is the Levenshtein distance: the number of letters to change, add or remove.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
