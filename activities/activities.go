@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"myao/internal/catchup"
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -24,24 +23,30 @@ import (
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Post(ctx context.Context, p slack.Post) (ts string, err error)
-	Channel(ctx context.Context, id string) (slack.Channel, error)
 	FindPost(ctx context.Context, channel, threadTS, oldest, key string, own slack.Identity) (ts string, found bool, err error)
+}
+
+// Directory knows the settings of channels.
+type Directory interface {
+	SettingsOf(f config.ChannelFacts) config.ChannelSettings
+	// StoredSettings returns settings by ID, as far as the database knows the channels.
+	StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error)
+	// Resolve is SettingsOf that asks Slack for a missing name, if it may matter.
+	Resolve(ctx context.Context, team string, f config.ChannelFacts) (config.ChannelSettings, error)
 }
 
 // Activities holds what they all need. All fields are required.
 type Activities struct {
-	Store *store.Store
-	Slack Slack
-	Mind  *mind.Mind
+	Store     *store.Store
+	Slack     Slack
+	Directory Directory
+	Mind      *mind.Mind
 	// Missed reads what the door did not hear.
 	Missed *catchup.Reader
 	// Retention is for how long the database keeps what is over; the zero value: for ever.
 	Retention config.Retention
-	// NamesChannels is set where settings stand under the name of a channel: then nothing is
-	// decided as long as Slack may yet tell it.
-	NamesChannels bool
-	Clock         func() time.Time
-	Logger        *slog.Logger
+	Clock     func() time.Time
+	Logger    *slog.Logger
 	// Metrics counts what comes of it; nil: nobody does.
 	Metrics *Metrics
 }
@@ -105,34 +110,19 @@ func (a *Activities) look(ctx context.Context, t Task, matter store.FactsRequest
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
 	matter.Conversation, matter.Trigger, matter.Decision, matter.Reply = t.Conversation, t.Trigger, t.decisionKey(), t.replyKey()
-	matter.Since = budgetStart(a.Mind.Channel(config.ChannelFacts{ID: channel}), k.now)
+	matter.Since = budgetStart(a.Directory.SettingsOf(config.ChannelFacts{ID: channel}), k.now)
 	var err error
 	if k.Facts, err = a.Store.Facts(ctx, matter); err != nil {
 		return knowledge{}, err
 	}
-	if k.ChannelName == "" && a.NamesChannels && !t.Conversation.Direct() {
-		if k.ChannelName, err = a.nameOf(ctx, team, channel); err != nil {
-			return knowledge{}, err
-		}
+	// Nothing is decided while Slack may yet tell a name that matters.
+	if k.settings, err = a.Directory.Resolve(ctx, team, config.ChannelFacts{ID: channel, Name: k.ChannelName}); err != nil {
+		return knowledge{}, err
 	}
-	k.settings = a.Mind.Channel(config.ChannelFacts{ID: channel, Name: k.ChannelName})
 	if since := budgetStart(k.settings, k.now); !since.IsZero() && !since.Equal(matter.Since) {
 		k.Calls, k.Tokens, err = a.Store.Spent(ctx, team, channel, since)
 	}
 	return k, err
-}
-
-// naming is how long Slack is given to tell a channel's name.
-const naming = 5 * time.Second
-
-// nameOf asks Slack for a channel's name; empty where Slack does not tell it for good.
-func (a *Activities) nameOf(ctx context.Context, team, channel string) (string, error) {
-	ask := channels.Asker{Store: a.Store, Source: a.Slack, Clock: a.Clock, Logger: a.Logger}
-	said, err := ask.Ask(ctx, team, channel, naming)
-	if refusedBySlack(err) {
-		return "", nil
-	}
-	return said.Name, err
 }
 
 // budgetStart is when the day began whose calls of models count; the zero time if none do.

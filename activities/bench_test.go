@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"myao/internal/catchup"
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -48,6 +49,7 @@ type bench struct {
 	model     *llmtest.Running
 	api       *httptest.Server
 	settings  config.ChannelSettings
+	channels  *channelConfig
 	general   string
 	alice     sandbox.User
 	ci        sandbox.App // another app
@@ -98,6 +100,21 @@ func (waiting) RoundTrip(req *http.Request) (*http.Response, error) {
 // impatient is Slack as the worker asks it: no attempt waits for it for longer than its time.
 func impatient(s *benchSettings) { s.http = http.Client{} }
 
+// channelConfig is the settings of channels in a test.
+type channelConfig struct {
+	channel func(config.ChannelFacts) config.ChannelSettings
+	named   bool
+}
+
+func (c *channelConfig) Channel(f config.ChannelFacts) config.ChannelSettings { return c.channel(f) }
+
+func (c *channelConfig) HasNamedChannels() bool { return c.named }
+
+// set has settings depend on facts, the name of the channel among them.
+func (c *channelConfig) set(channel func(config.ChannelFacts) config.ChannelSettings) {
+	c.channel, c.named = channel, true
+}
+
 func newBench(t *testing.T, options ...benchOption) *bench {
 	t.Helper()
 	o := benchSettings{http: http.Client{Timeout: time.Minute, Transport: waiting{}}, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
@@ -136,12 +153,14 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 		t.Fatal(err)
 	}
 	client := slack.New(slack.Config{Token: "xoxb-1", APIURL: b.api.URL + "/api/", HTTPClient: &o.http})
+	b.channels = &channelConfig{channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings }}
+	directory := &channels.Directory{Store: s, Slack: client, Config: b.channels, Clock: time.Now, Logger: discard}
 	b.Activities = &Activities{
-		Store: s, Slack: client,
+		Store: s, Slack: client, Directory: directory,
 		Mind: &mind.Mind{
 			Store: s, Slack: client,
 			Recall: &recall.Builder{
-				Store: s, Directory: client, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
+				Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: 20, Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
 				MessagesLimit: 50, ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: time.Now, Logger: discard,
 			},
 			Prompts: prompts,
@@ -150,13 +169,12 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 				Judgment: mind.Agent{Model: model, Agent: config.Agent{Model: "small", MaxOutputTokens: 500}},
 				Memory:   mind.Agent{Model: model, Agent: config.Agent{Model: "large", MaxOutputTokens: 800}},
 			},
-			Memory: config.Default().Memory, Channel: func(config.ChannelFacts) config.ChannelSettings { return b.settings },
+			Memory: config.Default().Memory, Channel: b.channels.Channel,
 			Clock: time.Now, Logger: discard,
 		},
 		Missed: &catchup.Reader{
-			Store: s, Slack: client,
-			Recorder: &record.Recorder{Store: s, Directory: client, Config: config.Default(), Clock: time.Now, Logger: discard},
-			First:    24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
+			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
+			First: 24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
 		},
 		Clock: time.Now, Logger: discard,
 	}

@@ -150,7 +150,7 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 		b := newBench(t, url, answers(llmtest.Script(llmtest.No("nothing to add"))))
 		b.noon(0)
 		b.sync()
-		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
+		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
 			switch f.Name {
 			case "":
@@ -159,7 +159,7 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 				s.DailyCalls = 1
 			}
 			return s
-		}
+		})
 		spent := store.Call{Scope: chat.Scope{Team: "T1", Channel: b.general}, TokensIn: 1, Ended: b.Clock().Add(-2 * time.Hour)}
 		if err := b.Store.SaveCall(t.Context(), spent); err != nil {
 			t.Fatal(err)
@@ -171,13 +171,13 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 		b.silent("the judgment", task, conversation.RuleOverBudget, 0)
 		elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
 		b.sync()
-		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
+		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
 			if f.Name == "" {
 				s.DailyCalls = 1 // which is not that of the channel
 			}
 			return s
-		}
+		})
 		spent.Scope.Channel = elsewhere
 		if err := b.Store.SaveCall(t.Context(), spent); err != nil {
 			t.Fatal(err)
@@ -393,13 +393,12 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 		b.settings.DailyCalls = 100
 		off := b.settings
 		off.Mode = config.ModeOff
-		b.NamesChannels = true
-		b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
+		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			if f.Name == "general" {
 				return off
 			}
 			return b.settings
-		}
+		})
 		return b, inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
 	}
 	b, mention := named()

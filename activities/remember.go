@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/conversation"
 )
 
@@ -64,12 +63,12 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 	for _, s := range changed {
 		ids = append(ids, s.Channel)
 	}
-	known, err := a.Store.Channels(ctx, own.TeamID, ids)
+	settings, err := a.Directory.StoredSettings(ctx, own.TeamID, ids...)
 	if err != nil {
 		return SurveyOutput{}, err
 	}
 	for _, s := range changed {
-		if a.Mind.Channel(config.ChannelFacts{ID: s.Channel, Name: known[s.Channel].Name}).Mode != conversation.ModeOff {
+		if settings[s.Channel].Mode != conversation.ModeOff {
 			out.Scopes = append(out.Scopes, s)
 		}
 	}
@@ -116,11 +115,11 @@ func (a *Activities) overBudgetToday(ctx context.Context, s chat.Scope) (bool, e
 	if s.Workspace() {
 		return false, nil
 	}
-	settings, err := a.Mind.Settings(ctx, s.Team, s.Channel)
+	settings, err := a.Directory.StoredSettings(ctx, s.Team, s.Channel)
 	if err != nil {
 		return false, err
 	}
-	over, err := a.overBudget(ctx, s.Team, s.Channel, settings)
+	over, err := a.overBudget(ctx, s.Team, s.Channel, settings[s.Channel])
 	if over && s.Thread == "" {
 		a.Logger.WarnContext(ctx, "not remembered today: "+conversation.RuleOverBudget.Reason(), "scope", s.String())
 	}

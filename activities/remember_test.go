@@ -100,14 +100,14 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
 	}
 	b.sync()
-	b.Mind.Channel = func(f config.ChannelFacts) config.ChannelSettings {
+	b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 		s := b.settings
 		if names[f.ID] != f.Name {
 			t.Errorf("asked for the settings of %s as %q", f.ID, f.Name)
 		}
 		s.Mode = map[string]config.Mode{"off": config.ModeOff, "mention": config.ModeMention}[f.Name]
 		return s
-	}
+	})
 	at := time.Now()
 	var want []chat.Scope
 	for id, name := range names {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/ledger"
@@ -124,7 +125,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 		return channelReport{}, err
 	}
 	report, err := r.report(ctx, c, known)
-	report.File, report.Settings = r.config.File.Path, r.config.Explain(config.ChannelFacts{ID: c.ID, Name: c.Name})
+	report.File, report.Settings = r.config.File.Path, r.config.Explain(channels.Facts(c))
 	return report, err
 }
 
@@ -138,12 +139,12 @@ func (r channelReader) find(ctx context.Context, named string) (c store.Channel,
 		}
 		return store.Channel{}, false, err
 	}
-	channels, err := r.store.Channels(ctx, r.team, []string{id})
-	return channels[id], true, err
+	stored, err := r.store.Channels(ctx, r.team, []string{id})
+	return stored[id], true, err
 }
 
 func (r channelReader) report(ctx context.Context, c store.Channel, known bool) (channelReport, error) {
-	s := r.config.Channel(config.ChannelFacts{ID: c.ID, Name: c.Name})
+	s := r.config.Channel(channels.Facts(c))
 	report := channelReport{
 		Channel: c.ID, Name: c.Name, Known: known, Member: c.Member, Private: c.Private, External: c.External,
 		Mode: s.Mode, QuietHours: s.QuietHours.String(), TimeZone: s.Zone.String(), DailyCalls: s.DailyCalls, DailyTokens: s.DailyTokens,

@@ -22,15 +22,15 @@ const (
 )
 
 // desk is what answers people in Slack.
-func (s *starter) desk(db *store.Store, channels chatops.Channels) (ingest.Desk, ingest.Responder, error) {
+func (s *starter) desk(db *store.Store, directory chatops.Directory) (ingest.Desk, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	desk := &chatops.Desk{
 		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
-		Operator: &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load},
-		Channels: channels,
+		Operator:  &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load},
+		Directory: directory,
 		Reach: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, reachFor)
 			defer cancel()

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"myao/internal/channels"
 	"myao/internal/config"
 	"myao/internal/ingest"
 	"myao/internal/launch"
@@ -65,9 +66,10 @@ func open(t *testing.T, l web.Limits) *front {
 		metrics: prometheus.NewRegistry(),
 	}
 	s.metrics.MustRegister(collectors.NewGoCollector())
+	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: logger}
 	s.door.Store(&ingest.Door{
-		Recorder: record.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: logger},
-		Relay:    nobody{}, Metrics: ingest.NewMetrics(s.metrics),
+		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
+		Relay: nobody{}, Clock: time.Now, Logger: logger, Metrics: ingest.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

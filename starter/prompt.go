@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -56,7 +57,8 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	client := slackClient(p)
-	m, closeModels, err := mind.Open(ctx, p.Config, db, client, p.Logger)
+	directory := &channels.Directory{Store: db, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
+	m, closeModels, err := mind.Open(ctx, p.Config, db, client, directory, p.Logger)
 	if err != nil {
 		return err
 	}
@@ -101,11 +103,10 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 	}
-	known, err := db.Channels(ctx, where.Team, []string{where.Channel})
+	settings, err := storedSettings(ctx, of, db, where)
 	if err != nil {
 		return nil, err
 	}
-	settings := of.Channel(config.ChannelFacts{ID: where.Channel, Name: known[where.Channel].Name})
 	switch c.For {
 	case "response":
 		trigger, addressed, err := trigger(ctx, db, where, own, settings.Mode)

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/ingest"
 	"myao/internal/launch"
@@ -96,22 +96,18 @@ func (s *starter) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := temporal.NewNames(func(ctx context.Context, team, channel string) (string, error) {
-		known, err := db.Channels(ctx, team, []string{channel})
-		return known[channel].Name, err
-	}, time.Now)
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.forget, Name: names.Name}, s.policy(db),
+	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.forget, Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
-	recorder := record.Recorder{Store: db, Directory: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
-	desk, answers, err := s.desk(db, &recorder)
+	desk, answers, err := s.desk(db, directory)
 	if err != nil {
 		return err
 	}
 	door := &ingest.Door{
-		Recorder: recorder,
-		Relay:    r, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
-		People: s.slack, Desk: desk, Answers: answers,
+		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
+		Relay: r, Desk: desk, Answers: answers,
+		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
 	s.door.Store(door)
@@ -191,18 +187,14 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 	}
 }
 
-// policy is the timing of a conversation by the configuration of its channel.
-func (s *starter) policy(db *store.Store) func(context.Context, chat.Conversation) conversation.Policy {
+// policy returns the timing of a conversation by the settings of its channel.
+func (s *starter) policy(directory *channels.Directory) func(context.Context, chat.Conversation) conversation.Policy {
 	return func(ctx context.Context, c chat.Conversation) conversation.Policy {
-		name := ""
-		if s.Config.HasNamedChannels() {
-			known, err := db.Channels(ctx, c.Team, []string{c.Channel})
-			if err != nil {
-				s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)
-			}
-			name = known[c.Channel].Name
+		stored, err := directory.StoredSettings(ctx, c.Team, c.Channel)
+		if err != nil {
+			s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)
 		}
-		settings := s.Config.Channel(config.ChannelFacts{ID: c.Channel, Name: name})
+		settings := stored[c.Channel]
 		return conversation.Policy{
 			MinWait: whole(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: whole(settings.MaxWait),
 			MaxDelay: whole(settings.MaxDelay), FollowUpWait: whole(settings.FollowUpWait),

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/store"
 )
@@ -30,6 +32,14 @@ func conversationIn(ctx context.Context, db *store.Store, team, channel, thread 
 		return c, err
 	}
 	return c, isThread(ctx, db, c)
+}
+
+// storedSettings returns the settings of a conversation's channel, as far as the database
+// knows the channel.
+func storedSettings(ctx context.Context, c config.Config, db *store.Store, of chat.Conversation) (config.ChannelSettings, error) {
+	directory := &channels.Directory{Store: db, Config: c}
+	settings, err := directory.StoredSettings(ctx, of.Team, of.Channel)
+	return settings[of.Channel], err
 }
 
 // ownTeam is the workspace: Slack is asked only where the database does not know

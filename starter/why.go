@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/launch"
 	"myao/internal/ledger"
 	"myao/internal/store"
@@ -62,13 +61,13 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	known, err := db.Channels(ctx, in.Team, []string{in.Channel})
+	settings, err := storedSettings(ctx, p.Config, db, in)
 	if err != nil {
 		return err
 	}
 	o := ledger.Options{
 		MessageTS: c.Message, Text: c.Text, Prices: p.Config.LLM.Prices, LedgerSince: p.Config.Retention.LedgerSince(time.Now()),
-		Settings: p.Config.Channel(config.ChannelFacts{ID: in.Channel, Name: known[in.Channel].Name}),
+		Settings: settings,
 	}
 	if c.Since != "" {
 		if o.Since, err = c.Since.time(time.Now(), p.Config.Location()); err != nil {

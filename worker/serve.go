@@ -13,6 +13,7 @@ import (
 
 	"myao/activities"
 	"myao/internal/catchup"
+	"myao/internal/channels"
 	"myao/internal/conversation"
 	"myao/internal/launch"
 	"myao/internal/mind"
@@ -108,20 +109,20 @@ func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err
 }
 
 func newActivities(ctx context.Context, p launch.Program, s *store.Store, client *slack.Client) (*activities.Activities, func(), error) {
-	m, closeModels, err := mind.Open(ctx, p.Config, s, client, p.Logger)
+	directory := &channels.Directory{Store: s, Slack: client, Config: p.Config, Clock: time.Now, Logger: p.Logger}
+	m, closeModels, err := mind.Open(ctx, p.Config, s, client, directory, p.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
 	m.Measure(p.Telemetry.Registry)
 	return &activities.Activities{
-		Store: s, Slack: client, Mind: m,
+		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
-			Store: s, Slack: client,
-			Recorder: &record.Recorder{Store: s, Directory: client, Config: p.Config, Clock: time.Now, Logger: p.Logger},
-			First:    p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
+			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
+			First: p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
-		Retention: p.Config.Retention, NamesChannels: p.Config.HasNamedChannels(),
-		Clock: time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
+		Retention: p.Config.Retention,
+		Clock:     time.Now, Logger: p.Logger, Metrics: activities.NewMetrics(p.Telemetry.Registry),
 	}, closeModels, nil
 }

@@ -72,7 +72,7 @@ func (r *Reader) pass(ctx context.Context, channel string, threads bool) (p *pas
 		resumed = true
 	}
 	p.now, p.result = now, Result{}
-	p.since = later(now.Add(-r.Recorder.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
+	p.since = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
 	p.stale = now.Sub(p.began) > fresh
 	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadsEvery
 	return p, resumed, nil

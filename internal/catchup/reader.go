@@ -18,24 +18,30 @@ import (
 // Slack is who tells what was said, and where. Errors are *slack.Error.
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
-	Channel(ctx context.Context, id string) (slack.Channel, error)
 	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
 	History(ctx context.Context, channel string, r slack.Range, own slack.Identity) (slack.Page, error)
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
 }
 
-// Recorder is who commits events, and knows the settings of a channel.
+// Recorder commits events.
 type Recorder interface {
 	Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error)
+}
+
+// Directory knows channels.
+type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+	// RefreshUnwatched saves what Slack says of a channel that the bot is not in.
+	RefreshUnwatched(ctx context.Context, team, channel string, within time.Duration) error
 }
 
 // Reader reads what the door did not hear. All exported fields are required. It is safe
 // for concurrent use, and several may read the same channel.
 type Reader struct {
-	Store    *store.Store
-	Slack    Slack
-	Recorder Recorder
+	Store     *store.Store
+	Slack     Slack
+	Recorder  Recorder
+	Directory Directory
 	// First is how far back a channel is read that never was.
 	First time.Duration
 	// ActiveThreads is how far back a thread must have spoken to be read.
@@ -148,9 +154,8 @@ func (r *Reader) look(ctx context.Context, team string) {
 		r.Logger.WarnContext(ctx, "not known which channels to look at", "error", err)
 		return
 	}
-	ask := channels.Asker{Store: r.Store, Source: r.Slack, Clock: r.Clock, Logger: r.Logger}
 	for _, id := range ids {
-		err := ask.Look(ctx, team, id, lookFor)
+		err := r.Directory.RefreshUnwatched(ctx, team, id, lookFor)
 		if err == nil {
 			continue
 		}

@@ -31,10 +31,10 @@ func TestAfterAnOlderCopyWasRestored(t *testing.T) {
 			b.say(31*minutes, b.mention("answered in the thread"), sandbox.InThread(root))
 			b.say(20*minutes, "since the stop")
 
-			b.recorder.Config.Response.MaxMessageAgeSeconds = int(test.age.Seconds())
+			b.config.Response.MaxMessageAgeSeconds = int(test.age.Seconds())
 			b.catchUp(true)
 			b.wantTaken(test.want[0])
-			b.recorder.Config.Response.MaxMessageAgeSeconds = int((12 * hours).Seconds())
+			b.config.Response.MaxMessageAgeSeconds = int((12 * hours).Seconds())
 			b.clock.set(stop.Add(test.back))
 			b.catchUp(true)
 			b.wantTaken(test.want[1])

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/record"
@@ -83,6 +84,7 @@ type bundle struct {
 	w        *sandbox.Workspace
 	clock    *clock
 	recorder *recorder
+	config   *config.Config
 	log      *strings.Builder
 	alice    string
 	channel  string
@@ -134,11 +136,11 @@ func prepare(t *testing.T, o options) *bundle {
 		o.response.MaxMessageAgeSeconds = 12 * 3600
 	}
 	client := slack.New(slack.Config{Token: o.BotToken, APIURL: api.URL + "/api/"})
-	b.recorder = &recorder{Recorder: &record.Recorder{
-		Store: db, Directory: client, Config: config.Config{Response: o.response}, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler),
-	}}
+	b.config = &config.Config{Response: o.response}
+	directory := &channels.Directory{Store: db, Slack: client, Config: b.config, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler)}
+	b.recorder = &recorder{Recorder: &record.Recorder{Store: db, Directory: directory}}
 	b.Reader = &Reader{
-		Store: db, Slack: client, Recorder: b.recorder, First: 24 * time.Hour, ActiveThreads: 7 * 24 * time.Hour,
+		Store: db, Slack: client, Recorder: b.recorder, Directory: directory, First: 24 * time.Hour, ActiveThreads: 7 * 24 * time.Hour,
 		Clock: b.clock.now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	}
 	return b

@@ -22,8 +22,8 @@ type Operator interface {
 	Conversations(ctx context.Context, f operator.Filter) ([]operator.Listed, error)
 }
 
-// Channels knows channels.
-type Channels interface {
+// Directory knows channels.
+type Directory interface {
 	// Absent reports whether the bot is not in a channel.
 	Absent(ctx context.Context, team, channel string) bool
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
@@ -31,10 +31,10 @@ type Channels interface {
 
 // Desk answers the slash command. All fields are required.
 type Desk struct {
-	Config   config.Config
-	Store    *store.Store
-	Operator Operator
-	Channels Channels
+	Config    config.Config
+	Store     *store.Store
+	Operator  Operator
+	Directory Directory
 	// Reach returns an error when Temporal is not there. It is asked before anything is
 	// asked of Temporal itself, whose client would try for as long as it may.
 	Reach  func(ctx context.Context) error
@@ -92,7 +92,7 @@ func (d *Desk) Answer(ctx context.Context, c slack.Command, own slack.Identity) 
 	if !d.Config.Slack.May(c.User, o.may) {
 		return MayNot(d.Config, o.doing), what, refused
 	}
-	if d.Channels.Absent(ctx, own.TeamID, c.Channel) {
+	if d.Directory.Absent(ctx, own.TeamID, c.Channel) {
 		return d.say("I am not in this conversation, and know nothing of it. Invite me first."), what, refused
 	}
 	if o.bare && len(typed) > 1 {

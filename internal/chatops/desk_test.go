@@ -63,7 +63,7 @@ func setup(t *testing.T) *bench {
 	db := storetest.Open(t)
 	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel(config.ChannelFacts{ID: "C1"})}}
 	b.Desk = &Desk{
-		Config: config.Default(), Store: db, Operator: b.crew, Channels: b.rooms, Clock: func() time.Time { return noon },
+		Config: config.Default(), Store: db, Operator: b.crew, Directory: b.rooms, Clock: func() time.Time { return noon },
 		Reach: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),
 	}
 	b.Desk.Config.Slack.Operators = []string{"UBOSS"}

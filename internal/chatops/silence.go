@@ -35,7 +35,7 @@ func (d *Desk) snooze(ctx context.Context, r request) (text, result string) {
 	if text, result = d.tell(ctx, r, conversation.UpdateSnooze, int(length/time.Second)); text != "" {
 		return text, result
 	}
-	zone := d.Channels.Settings(ctx, r.here.Team, r.here.Channel).Zone
+	zone := d.Directory.Settings(ctx, r.here.Team, r.here.Channel).Zone
 	return d.say("I am silent in this channel and its threads until %s. `%s unmute` ends it.", moment(d.Clock().Add(length), zone), word(r.Name)), done
 }
 

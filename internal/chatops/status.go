@@ -16,7 +16,7 @@ const listed = 20
 
 // status tells what waits in the channel and its threads, and what keeps the bot silent.
 func (d *Desk) status(ctx context.Context, r request) (text, result string) {
-	settings := d.Channels.Settings(ctx, r.here.Team, r.here.Channel)
+	settings := d.Directory.Settings(ctx, r.here.Team, r.here.Channel)
 	now := d.Clock()
 	until, err := d.Store.SilencedUntil(ctx, r.here)
 	if err != nil {

@@ -19,7 +19,7 @@ const told = 5
 // why tells what was decided in the channel and its threads, or about one message.
 func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 	options := ledger.Options{
-		Threads: true, Settings: d.Channels.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices,
+		Threads: true, Settings: d.Directory.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices,
 		LedgerSince: d.Config.Retention.LedgerSince(d.Clock()),
 	}
 	var about string // ts

@@ -12,6 +12,7 @@ import (
 	"github.com/slack-go/slack/slackevents"
 	"go.opentelemetry.io/otel/trace"
 
+	"myao/internal/config"
 	"myao/internal/failpoint"
 	"myao/internal/record"
 	"myao/internal/slack"
@@ -27,14 +28,32 @@ type Relay interface {
 	Notify(targets ...store.Target)
 }
 
+// Slack knows the bot's identity, and users.
+type Slack interface {
+	Identity(ctx context.Context) (slack.Identity, error)
+	User(ctx context.Context, id string) (slack.User, error)
+}
+
+// Directory knows channels.
+type Directory interface {
+	// Absent reports whether the bot is not in a channel.
+	Absent(ctx context.Context, team, channel string) bool
+	Settings(ctx context.Context, team, channel string) config.ChannelSettings
+}
+
 // Door takes in events, and what people ask of the bot by name. All fields are required.
 type Door struct {
-	record.Recorder
-	Relay   Relay
-	Metrics *Metrics
-	People  People
-	Desk    Desk
-	Answers Responder
+	Store     *store.Store
+	Recorder  *record.Recorder
+	Slack     Slack
+	Directory Directory
+	Config    config.Config
+	Relay     Relay
+	Desk      Desk
+	Answers   Responder
+	Clock     func() time.Time
+	Logger    *slog.Logger
+	Metrics   *Metrics
 	// Tracer begins traces; nil: there are none.
 	Tracer trace.Tracer
 
@@ -114,7 +133,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 		d.leaveOut(ctx, env.EventID, env.Type, err)
 		return nil
 	}
-	targets, err := d.Record(ctx, event, own)
+	targets, err := d.Recorder.Record(ctx, event, own)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err
@@ -143,7 +162,7 @@ func (d *Door) useless(env slack.Envelope) error {
 
 // own is who the bot is, without which nothing can be told from what is others'.
 func (d *Door) own(ctx context.Context) (slack.Identity, error) {
-	own, err := d.Directory.Identity(ctx)
+	own, err := d.Slack.Identity(ctx)
 	if err != nil {
 		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/conversation"
@@ -100,6 +101,7 @@ func (k *kicks) told() []string {
 
 type bundle struct {
 	*Door
+	channels  *channels.Directory
 	directory *directory
 	kicks     *kicks
 	desk      *desk
@@ -131,16 +133,14 @@ func (b *bundle) counted(t testing.TB, name, label string) float64 {
 func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
+	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
 	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
-		Recorder: record.Recorder{
-			Store: db, Directory: b.directory, Clock: func() time.Time { return noon },
-			Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
-			Logger: slog.New(slog.DiscardHandler),
-		},
-		Relay: b.kicks, Metrics: NewMetrics(b.counters),
-		People: b.directory, Desk: b.desk, Answers: b.answers,
+		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
+		Relay: b.kicks, Desk: b.desk, Answers: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
+	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}
+	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{events: b.Events(), interactions: b.Interactions(), commands: b.Commands()} {
 		mux.Handle("POST "+path, handler)
@@ -530,9 +530,9 @@ func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
 		}
 	}
 	// Slack does not tell: the event is taken all the same, by the settings of all.
-	b.Directory = &mute{directory: b.directory}
+	b.channels.Slack = &mute{directory: b.directory}
 	say(1)
-	b.Directory = b.directory
+	b.channels.Slack = b.directory
 	say(2)
 	say(3)
 	if b.directory.asked != 1 {
@@ -544,8 +544,12 @@ func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
 	}
 }
 
-// mute knows the bot, and no channel.
+// mute knows the bot, and no channel or user.
 type mute struct{ *directory }
+
+func (m *mute) User(context.Context, string) (slack.User, error) {
+	return slack.User{}, errors.New("not now")
+}
 
 func (m *mute) Channel(context.Context, string) (slack.Channel, error) {
 	return slack.Channel{}, errors.New("not now")
@@ -560,7 +564,8 @@ func TestDoorOfAWorkspace(t *testing.T) {
 	t.Cleanup(w.Close)
 	api := httptest.NewServer(w.Handler())
 	t.Cleanup(api.Close)
-	b.Directory = slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
+	client := slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: api.URL + "/api/"})
+	b.Slack, b.channels.Slack = client, client
 	alice := w.AddUser("alice")
 	general := w.AddChannel(sandbox.Public, "general", w.Bot().UserID, alice.ID)
 	settle := func() {

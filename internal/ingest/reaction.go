@@ -11,11 +11,6 @@ import (
 	"myao/internal/store"
 )
 
-// People knows who is an app.
-type People interface {
-	User(ctx context.Context, id string) (slack.User, error)
-}
-
 // hushed takes in a reaction. By the one that the configuration names, somebody says that
 // a message wants no answer: that is committed as a change like others.
 func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identity) error {
@@ -32,7 +27,7 @@ func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identit
 		return nil
 	}
 	m := chat.Message{Team: own.TeamID, Channel: r.Channel, TS: r.TS}
-	targets, outcome, err := d.Hush(ctx, m, r.User)
+	targets, outcome, err := d.Recorder.Hush(ctx, m, r.User)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err
@@ -75,7 +70,7 @@ func (d *Door) isBot(ctx context.Context, team, id string) bool {
 	}
 	ask, cancel := context.WithTimeout(ctx, time.Second) // Slack waits three seconds for its answer
 	defer cancel()
-	user, err := d.People.User(ask, id)
+	user, err := d.Slack.User(ask, id)
 	if err != nil {
 		d.Logger.WarnContext(ctx, "not known whether a user is an app", "user", id, "error", err)
 		return false

@@ -418,7 +418,7 @@ func TestReactionsWhileSlackDoesNotTellWhoIsAnApp(t *testing.T) {
 	b.mayAll()
 	b.deliver(t, callback(hello))
 	b.deliver(t, reaction("UROBOT", shh, "U1", "100.000001"))
-	b.People = &directory{err: errors.New("Slack is away")}
+	b.Slack = &mute{directory: b.directory}
 	for _, test := range []struct {
 		user string
 		want []string

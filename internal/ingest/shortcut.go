@@ -49,7 +49,7 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	case begun:
 		return alreadyAsked, "refused", nil
 	}
-	targets, outcome, err := d.AnswerNow(ctx, m, "slack/"+i.ID, i.User)
+	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+i.ID, i.User)
 	if err != nil {
 		return "", "", err
 	}
@@ -67,10 +67,10 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 
 // unwilling is why the bot answers nothing where a message is, whatever it is; or empty.
 func (d *Door) unwilling(ctx context.Context, m chat.Message) (string, error) {
-	if d.Absent(ctx, m.Team, m.Channel) {
+	if d.Directory.Absent(ctx, m.Team, m.Channel) {
 		return notHere, nil
 	}
-	if d.Settings(ctx, m.Team, m.Channel).Mode == config.ModeOff {
+	if d.Directory.Settings(ctx, m.Team, m.Channel).Mode == config.ModeOff {
 		return offHere, nil
 	}
 	until, err := d.Store.SilencedUntil(ctx, record.Conversations(m, true)...)

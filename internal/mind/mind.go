@@ -39,15 +39,6 @@ type Mind struct {
 	needsMoreTokens sync.Map
 }
 
-// Settings is what holds in a channel.
-func (m *Mind) Settings(ctx context.Context, team, channel string) (config.ChannelSettings, error) {
-	known, err := m.Store.Channels(ctx, team, []string{channel})
-	if err != nil {
-		return config.ChannelSettings{}, err
-	}
-	return m.Channel(config.ChannelFacts{ID: channel, Name: known[channel].Name}), nil
-}
-
 // recall reads what there is to know for one conversation, with its channel's persona.
 func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
 	r, err := m.Recall.Build(ctx, c, addressed)

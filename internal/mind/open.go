@@ -13,9 +13,9 @@ import (
 	"myao/internal/store"
 )
 
-// Open makes a mind as the configuration says. close ends the connections to the
+// Open makes a mind as the configuration says. directory refreshes what is known of channels. close ends the connections to the
 // models' providers.
-func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, logger *slog.Logger) (m *Mind, close func(), err error) {
+func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory, logger *slog.Logger) (m *Mind, close func(), err error) {
 	prompts, err := Prompts(c)
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +27,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 	return &Mind{
 		Store: s, Slack: client,
 		Recall: &recall.Builder{
-			Store: s, Directory: client, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
+			Store: s, Users: client, Directory: directory, Threads: client, ThreadLimit: c.Slack.ThreadHistoryLimit,
 			Persona:       chat.Persona{Name: c.Persona.Name, SystemPrompt: c.Persona.SystemPrompt},
 			MessagesLimit: c.Response.ChannelMessagesLimit,
 			ActiveChannel: c.Response.ActiveChannel(), ThreadMemory: c.Response.ThreadMemory(),

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/config"
 	"myao/internal/llm/llmtest"
@@ -139,8 +140,9 @@ func setup(t *testing.T, url string) *bundle {
 	b.Mind = &Mind{
 		Store: s, Slack: b.slack,
 		Recall: &recall.Builder{
-			Store: s, Directory: b.slack, Threads: nothing{}, ThreadLimit: 20,
-			Persona: chat.Persona{Name: "myao", SystemPrompt: "You are myao."}, MessagesLimit: 50,
+			Store: s, Users: b.slack, Threads: nothing{}, ThreadLimit: 20,
+			Directory: &channels.Directory{Store: s, Slack: b.slack, Config: &b.config, Clock: clock, Logger: discard},
+			Persona:   chat.Persona{Name: "myao", SystemPrompt: "You are myao."}, MessagesLimit: 50,
 			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: discard,
 		},
 		Prompts: prompts, Memory: config.Default().Memory, Clock: clock, Logger: discard,

@@ -315,7 +315,7 @@ func TestMemoriesThatCannotBeReadAreAnError(t *testing.T) {
 	if _, _, err := b.Store.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
-	b.Directory = &nobody{b.directory}
+	b.Users = &nobody{b.directory}
 	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); !errors.Is(err, errNobody) {
 		t.Errorf("%v, want %v", err, errNobody)
 	}

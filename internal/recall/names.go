@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"myao/internal/channels"
 	"myao/internal/chat"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -86,7 +85,7 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 		user := known[id]
 		if stale := b.Clock().Sub(user.Refreshed) > nameMaxAge; stale && asked < maxNameRequests && ask.Err() == nil {
 			asked++
-			if fresh, err := b.Directory.User(ask, id); err != nil && !isUnknownUser(err) {
+			if fresh, err := b.Users.User(ask, id); err != nil && !isUnknownUser(err) {
 				b.Logger.WarnContext(ctx, "name of user not learnt", "user", id, "error", err)
 			} else {
 				// Whom Slack does not know is not asked for again for a day.
@@ -146,7 +145,6 @@ func (b *Builder) refresh(ctx context.Context, c chat.Conversation, described ti
 	if b.Clock().Sub(described) <= nameMaxAge {
 		return ""
 	}
-	ask := channels.Asker{Store: b.Store, Source: b.Directory, Clock: b.Clock, Logger: b.Logger}
-	fresh, _ := ask.Ask(ctx, c.Team, c.Channel, nameTimeout)
+	fresh, _ := b.Directory.Refresh(ctx, c.Team, c.Channel, nameTimeout)
 	return fresh.Name
 }

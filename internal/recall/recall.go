@@ -18,11 +18,16 @@ import (
 	"myao/internal/store"
 )
 
-// Directory is who knows the names of users and channels.
-type Directory interface {
+// Users knows users, and which of them is the bot.
+type Users interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	User(ctx context.Context, id string) (slack.User, error)
-	Channel(ctx context.Context, id string) (slack.Channel, error)
+}
+
+// Directory knows channels.
+type Directory interface {
+	// Refresh has Slack describe a channel, for as long as within, and saves the answer.
+	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
 }
 
 // Threads is who reads a thread, a page at a time.
@@ -33,6 +38,7 @@ type Threads interface {
 // Builder builds contexts. All fields are required.
 type Builder struct {
 	Store     *store.Store
+	Users     Users
 	Directory Directory
 	Threads   Threads
 	Persona   chat.Persona
@@ -75,7 +81,7 @@ type Recollection struct {
 // have been called into the middle of it. Names that cannot be had are ids;
 // messages and memories that cannot be read are an error.
 func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool) (Recollection, error) {
-	own, err := b.Directory.Identity(ctx)
+	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
@@ -144,7 +150,7 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 // said elsewhere, which would go from memory to memory and could never be taken back.
 // omitted is how many earlier messages there are.
 func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection, error) {
-	own, err := b.Directory.Identity(ctx)
+	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
 	}

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
+	"myao/internal/config"
 	"myao/internal/slack"
 	"myao/internal/store"
 )
@@ -103,9 +105,10 @@ func setupIn(t *testing.T, url string) *bundle {
 		asked: map[string]int{},
 	}}
 	b.Builder = &Builder{
-		Store: db, Directory: b.directory, Persona: chat.Persona{Name: "myao", SystemPrompt: "p"}, MessagesLimit: 50,
+		Store: db, Users: b.directory, Persona: chat.Persona{Name: "myao", SystemPrompt: "p"}, MessagesLimit: 50,
 		Clock: func() time.Time { return b.now }, Logger: slog.New(slog.DiscardHandler),
 	}
+	b.Directory = &channels.Directory{Store: db, Slack: b.directory, Config: config.Config{}, Clock: b.Clock, Logger: b.Logger}
 	return b
 }
 
@@ -356,11 +359,11 @@ func TestWithoutIdentityOrDatabaseThereIsNoContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	b.Directory = &nobody{b.directory}
+	b.Users = &nobody{b.directory}
 	if _, err := b.Build(t.Context(), c, false); !errors.Is(err, errNobody) {
 		t.Errorf("%v, want %v", err, errNobody)
 	}
-	b.Directory = b.directory
+	b.Users = b.directory
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/converter"
 
+	"myao/internal/channels"
 	"myao/internal/chat"
-	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/ledger"
 	"myao/internal/operator"
@@ -195,13 +195,13 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
 	db, team, channel := system.Store, l.c.Team, l.c.Channel
-	known, err := db.Channels(ctx, team, []string{channel})
+	settings, err := (&channels.Directory{Store: db, Config: l.w.Config}).StoredSettings(ctx, team, channel)
 	if err != nil {
 		return err
 	}
 	story, err := ledger.Read(ctx, db, l.c, ledger.Options{
 		Limit: storyOf, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
-		Settings: l.w.Config.Channel(config.ChannelFacts{ID: channel, Name: known[channel].Name}),
+		Settings: settings[channel],
 	})
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ func (directory) User(context.Context, string) (slack.User, error) {
 	return slack.User{}, fmt.Errorf("a user was asked for")
 }
 
-func (directory) Channel(context.Context, string) (slack.Channel, error) {
-	return slack.Channel{}, fmt.Errorf("a channel was asked for")
+func (directory) Refresh(context.Context, string, string, time.Duration) (store.Channel, error) {
+	return store.Channel{}, fmt.Errorf("a channel was asked for")
 }
 
 func openLibrary(b *bench, name string, messages, channels int) *library {
@@ -74,7 +74,7 @@ func openLibrary(b *bench, name string, messages, channels int) *library {
 	l.fill(messages)
 	b.tell("context: %s stored in %s", name, time.Since(began).Round(time.Second))
 	l.builder = &recall.Builder{
-		Store: s, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
+		Store: s, Users: directory{}, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
 		ActiveChannel: 7 * 24 * time.Hour, ThreadMemory: 7 * 24 * time.Hour,
 		Clock: func() time.Time { return contextNoon }, Logger: slog.New(slog.DiscardHandler),
 	}

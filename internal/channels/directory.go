@@ -1,0 +1,127 @@
+// Package channels is the one place that knows a channel: how Slack describes it, what the
+// database keeps of that, and which settings hold in it.
+package channels
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"myao/internal/chat"
+	"myao/internal/config"
+	"myao/internal/slack"
+	"myao/internal/store"
+)
+
+// Slack describes channels.
+type Slack interface {
+	// Channel returns a *slack.Error when Slack refuses.
+	Channel(ctx context.Context, id string) (slack.Channel, error)
+}
+
+// Config holds the settings of channels.
+type Config interface {
+	Channel(config.ChannelFacts) config.ChannelSettings
+	// HasNamedChannels reports whether any settings depend on the name of a channel.
+	HasNamedChannels() bool
+}
+
+// Directory tells which settings hold in a channel, what it is called and whether the bot is
+// in it. It is safe for concurrent use. Store and Config are enough for SettingsOf and
+// StoredSettings, Store and Clock for Name; all else needs all fields.
+type Directory struct {
+	Store  *store.Store
+	Slack  Slack
+	Config Config
+	Clock  func() time.Time
+	Logger *slog.Logger
+
+	names names
+}
+
+const (
+	// requestWait is how long Slack may take to describe a channel while a request of its own
+	// waits for the answer, which it does for three seconds.
+	requestWait = time.Second
+	// resolveWait is how long it may take otherwise.
+	resolveWait = 5 * time.Second
+)
+
+// Facts returns the facts of a channel that its settings depend on.
+func Facts(c store.Channel) config.ChannelFacts {
+	return config.ChannelFacts{ID: c.ID, Name: c.Name}
+}
+
+// SettingsOf returns the settings that hold in a channel by facts that were read already.
+func (d *Directory) SettingsOf(f config.ChannelFacts) config.ChannelSettings {
+	return d.Config.Channel(f)
+}
+
+// StoredSettings returns, by ID, the settings that hold in channels by what the database knows
+// of them. With an error it returns the settings that stand under the IDs alone.
+func (d *Directory) StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error) {
+	known, err := d.stored(ctx, team, ids...)
+	settings := make(map[string]config.ChannelSettings, len(ids))
+	for _, id := range ids {
+		c := known[id]
+		c.ID = id
+		settings[id] = d.SettingsOf(Facts(c))
+	}
+	return settings, err
+}
+
+// stored reads channels, unless all settings stand under IDs.
+func (d *Directory) stored(ctx context.Context, team string, ids ...string) (map[string]store.Channel, error) {
+	if !d.Config.HasNamedChannels() {
+		return nil, nil
+	}
+	return d.Store.Channels(ctx, team, ids)
+}
+
+// Settings returns the settings that hold in a channel, for a caller that cannot wait or try
+// again. A channel that Slack never described is looked up for a second, if its name may
+// matter. What cannot be read is logged; then the settings are those under the ID alone.
+func (d *Directory) Settings(ctx context.Context, team, id string) config.ChannelSettings {
+	known, err := d.stored(ctx, team, id)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "name of channel not read", "channel", id, "error", err)
+	}
+	c := known[id]
+	if c.Refreshed.IsZero() && d.Config.HasNamedChannels() {
+		c, _ = d.Refresh(ctx, team, id, requestWait)
+	}
+	c.ID = id
+	return d.SettingsOf(Facts(c))
+}
+
+// Resolve is SettingsOf for a caller that can try again: where the name is missing and may
+// matter, Slack is asked for it. Resolve returns Slack's error, unless Slack refuses for good.
+func (d *Directory) Resolve(ctx context.Context, team string, f config.ChannelFacts) (config.ChannelSettings, error) {
+	if f.Name == "" && d.Config.HasNamedChannels() && !(chat.Conversation{Channel: f.ID}).Direct() {
+		c, err := d.Refresh(ctx, team, f.ID, resolveWait)
+		if err != nil && !final(err) {
+			return config.ChannelSettings{}, err
+		}
+		c.ID = f.ID
+		f = Facts(c)
+	}
+	return d.SettingsOf(f), nil
+}
+
+// Absent reports whether the bot is not in a channel. Slack is asked; if it does not answer
+// within a second, its last answer counts. Absent returns false when there is none.
+func (d *Directory) Absent(ctx context.Context, team, id string) bool {
+	ask, cancel := context.WithTimeout(ctx, requestWait)
+	defer cancel()
+	c, err := d.Slack.Channel(ask, id)
+	switch {
+	case err == nil:
+		return !c.Member
+	case final(err):
+		return hidden(err)
+	}
+	d.Logger.WarnContext(ctx, "not known whether the bot is in a channel", "channel", id, "error", fmt.Errorf("ask Slack: %w", err))
+	known, err := d.Store.Channels(ctx, team, []string{id})
+	return err == nil && !known[id].Refreshed.IsZero() && !known[id].Member
+}
