@@ -7,27 +7,27 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// background is how an activity is tried that nobody waits for: after every
-// conversation's own, where the server knows priorities, and not for ever, since
-// the schedule comes round again.
+// background has the options of an activity that nobody waits for. Where the server knows
+// priorities, it runs after those of conversations. Its retries are bounded, because the
+// schedule starts the workflow again.
 func background(ctx workflow.Context, attempt time.Duration, summary string) workflow.Context {
-	o := patience(attempt, time.Hour, summary)
+	o := activityOptions(attempt, time.Hour, summary)
 	o.RetryPolicy.MaximumAttempts = 10
 	o.Priority = temporal.Priority{PriorityKey: 5}
 	return workflow.WithActivityOptions(ctx, o)
 }
 
-// each does something with every item, at most atOnce of them side by side, and
-// returns when all are done, or when the context ends.
-func each[T any](ctx workflow.Context, items []T, atOnce int, with func(workflow.Context, T)) error {
+// forEach calls a function for each item, at most limit at a time. It returns when all are
+// done, or when the context ends.
+func forEach[T any](ctx workflow.Context, items []T, limit int, do func(workflow.Context, T)) error {
 	next := 0
 	workers := workflow.NewWaitGroup(ctx)
-	for range min(atOnce, len(items)) {
+	for range min(limit, len(items)) {
 		workers.Go(ctx, func(ctx workflow.Context) {
 			for next < len(items) && ctx.Err() == nil {
 				item := items[next]
 				next++
-				with(ctx, item)
+				do(ctx, item)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ type workspace struct {
 
 // chore runs one workflow that nobody waits for with time skipped, and keeps a
 // record of what its activities are asked.
-type chore struct {
+type backgroundEnv struct {
 	*testsuite.TestWorkflowEnvironment
 	t  *testing.T
 	of workspace
@@ -52,11 +52,11 @@ type line struct {
 	what string
 }
 
-func newChore(t *testing.T, of workspace) *chore {
+func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	c := &chore{
+	c := &backgroundEnv{
 		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, of: of,
 		open: map[string]int{}, most: map[string]int{}, limits: map[string]limits{},
 	}
@@ -99,7 +99,7 @@ func newChore(t *testing.T, of workspace) *chore {
 	return c
 }
 
-func (c *chore) register(name string, do any) {
+func (c *backgroundEnv) register(name string, do any) {
 	c.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 }
 
@@ -132,7 +132,7 @@ func asOf(at time.Time) string {
 }
 
 // during writes down what an activity is asked, and ends it after a time.
-func during[T any](ctx context.Context, c *chore, what string, out T, takes time.Duration) (T, error) {
+func during[T any](ctx context.Context, c *backgroundEnv, what string, out T, takes time.Duration) (T, error) {
 	info := activity.GetInfo(ctx)
 	kind := info.ActivityType.Name
 	c.mu.Lock()
@@ -184,7 +184,7 @@ func refuses(begins ...string) func(string, int) error {
 }
 
 // run plays the workflow to its end.
-func (c *chore) run(flow any, in ...any) error {
+func (c *backgroundEnv) run(flow any, in ...any) error {
 	c.t.Helper()
 	c.ExecuteWorkflow(flow, in...)
 	if !c.IsWorkflowCompleted() {
@@ -194,7 +194,7 @@ func (c *chore) run(flow any, in ...any) error {
 }
 
 // lines is the record in order: what began at one time, by name.
-func (c *chore) lines() []string {
+func (c *backgroundEnv) lines() []string {
 	slices.SortFunc(c.record, func(a, b line) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what)) })
 	var lines []string
 	for _, l := range c.record {
@@ -203,7 +203,7 @@ func (c *chore) lines() []string {
 	return lines
 }
 
-func (c *chore) wants(want ...string) {
+func (c *backgroundEnv) wants(want ...string) {
 	c.t.Helper()
 	if got := c.lines(); !slices.Equal(got, want) {
 		c.t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -211,7 +211,7 @@ func (c *chore) wants(want ...string) {
 }
 
 // returned compares what the workflow returned.
-func returned[T comparable](t *testing.T, c *chore, want T) {
+func returned[T comparable](t *testing.T, c *backgroundEnv, want T) {
 	t.Helper()
 	var got T
 	if err := c.GetWorkflowResult(&got); err != nil || got != want {
@@ -220,7 +220,7 @@ func returned[T comparable](t *testing.T, c *chore, want T) {
 }
 
 // goesOn is the input with which a run continues as new.
-func goesOn[T any](t *testing.T, err error, as string) (in T) {
+func continuedInput[T any](t *testing.T, err error, as string) (in T) {
 	t.Helper()
 	var anew *workflow.ContinueAsNewError
 	if !errors.As(err, &anew) {
@@ -238,14 +238,14 @@ func goesOn[T any](t *testing.T, err error, as string) (in T) {
 func TestEachComesToEveryItemOnce(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 4, 11} {
-		c := newChore(t, workspace{})
+		c := newBackgroundEnv(t, workspace{})
 		var items, got []int
 		for i := range n {
 			items = append(items, i)
 		}
 		open, most := 0, 0
 		err := c.run(func(ctx workflow.Context) error {
-			return each(ctx, items, 3, func(ctx workflow.Context, i int) {
+			return forEach(ctx, items, 3, func(ctx workflow.Context, i int) {
 				open++
 				most = max(most, open)
 				_ = workflow.Sleep(ctx, time.Duration(1+i%4)*time.Second)
@@ -262,11 +262,11 @@ func TestEachComesToEveryItemOnce(t *testing.T) {
 
 func TestEachBeginsNothingWhenItIsCancelled(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{})
+	c := newBackgroundEnv(t, workspace{})
 	c.RegisterDelayedCallback(c.CancelWorkflow, 90*time.Second)
 	begun, ended := 0, 0
 	err := c.run(func(ctx workflow.Context) error {
-		return each(ctx, make([]int, 10), 2, func(ctx workflow.Context, _ int) {
+		return forEach(ctx, make([]int, 10), 2, func(ctx workflow.Context, _ int) {
 			begun++
 			_ = workflow.Sleep(ctx, time.Minute)
 			ended++

@@ -98,18 +98,18 @@ func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
 		together = 1
 	}
 	var again [][]string // each by itself
-	err := each(ctx, slices.Collect(slices.Chunk(part, together)), channelsAtOnce, func(ctx workflow.Context, channels []string) {
+	err := forEach(ctx, slices.Collect(slices.Chunk(part, together)), channelsAtOnce, func(ctx workflow.Context, channels []string) {
 		for _, failed := range catchUp(ctx, channels) {
 			again = append(again, []string{failed})
 		}
 	})
 	if err == nil {
-		err = each(ctx, again, channelsAtOnce, func(ctx workflow.Context, channels []string) { catchUp(ctx, channels) })
+		err = forEach(ctx, again, channelsAtOnce, func(ctx workflow.Context, channels []string) { catchUp(ctx, channels) })
 	}
 	if err != nil || len(in.Left) == 0 {
 		return in.Done, err
 	}
-	return in.Done, anew(ctx, CatchUp, in)
+	return in.Done, continueAsNew(ctx, CatchUp, in)
 }
 
 // ChannelSync takes in which channels the bot is in, and what they are called.

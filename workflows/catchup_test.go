@@ -15,7 +15,7 @@ import (
 
 func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C9", "C1", "C5", "C2", "C7"}})
+	c := newBackgroundEnv(t, workspace{members: []string{"C9", "C1", "C5", "C2", "C7"}})
 	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 	for n := range 5*channelsTogether/2 + 1 {
 		members = append(members, fmt.Sprintf("C%03d", n))
 	}
-	c := newChore(t, workspace{members: members})
+	c := newBackgroundEnv(t, workspace{members: members})
 	if err := c.run(CatchUp, CatchUpInput{PauseSeconds: 7}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 
 func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C1", "C2"}})
+	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2"}})
 	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
 
 func TestCatchUpGoesOnWithoutTheListing(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C1"}, fails: refuses("sync")})
+	c := newBackgroundEnv(t, workspace{members: []string{"C1"}, fails: refuses("sync")})
 	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestCatchUpGoesOnWithoutTheListing(t *testing.T) {
 
 func TestAChannelThatFailsStopsNoOther(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C1", "catch up C3")})
+	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C1", "catch up C3")})
 	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCatchUpWithNothingToReadEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newChore(t, workspace{})
+			c := newBackgroundEnv(t, workspace{})
 			if err := c.run(CatchUp, test.in); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 	var got []string
 	in := CatchUpInput{Start: true}
 	for left := len(members) - channelsInPart; ; left -= channelsInPart {
-		c := newChore(t, of)
+		c := newBackgroundEnv(t, of)
 		err := c.run(CatchUp, in)
 		for _, l := range c.record {
 			got = append(got, l.what)
@@ -128,7 +128,7 @@ func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 			returned(t, c, CatchUpOutput{Channels: 1001, Failed: 2, Read: 3 * 999, New: 2 * 999, Taken: 999})
 			break
 		}
-		in = goesOn[CatchUpInput](t, err, "CatchUp")
+		in = continuedInput[CatchUpInput](t, err, "CatchUp")
 		if !in.Start || len(in.Left) != left {
 			t.Fatalf("goes on with start %v and %d channels, want true and %d", in.Start, len(in.Left), left)
 		}
@@ -154,7 +154,7 @@ func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 
 func TestCatchUpFailsWhenTheChannelsCannotBeRead(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{fails: refuses("channels")})
+	c := newBackgroundEnv(t, workspace{fails: refuses("channels")})
 	if err := c.run(CatchUp, CatchUpInput{}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}
@@ -169,7 +169,7 @@ func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
 	} {
 		t.Run(at.String(), func(t *testing.T) {
 			t.Parallel()
-			c := newChore(t, workspace{members: []string{"C1", "C2", "C3"}})
+			c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3"}})
 			c.RegisterDelayedCallback(c.CancelWorkflow, at)
 			if err := c.run(CatchUp, CatchUpInput{Start: true}); !temporal.IsCanceledError(err) {
 				t.Errorf("ended with %v, want canceled", err)
@@ -185,7 +185,7 @@ func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
 // go side by side.
 func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{members: []string{"C1", "C2", "C3"}, fails: refuses("catch up C2")})
+	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3"}, fails: refuses("catch up C2")})
 	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
 
 func TestChannelSync(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{})
+	c := newBackgroundEnv(t, workspace{})
 	if err := c.run(ChannelSync); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestChannelSync(t *testing.T) {
 	if want := map[string]limits{"SyncChannels": {15 * minute, time.Hour, 10 * second, conversation.TaskQueue}}; !reflect.DeepEqual(c.limits, want) {
 		t.Errorf("limits %v, want %v", c.limits, want)
 	}
-	c = newChore(t, workspace{fails: refuses("sync")})
+	c = newBackgroundEnv(t, workspace{fails: refuses("sync")})
 	if err := c.run(ChannelSync); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}

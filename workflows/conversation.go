@@ -11,226 +11,231 @@ import (
 	"myao/internal/conversation"
 )
 
-// Conversation is the life of one thread, or of the top level of one channel. It
-// ends when it has been idle for long enough; the next message starts a new run.
+// Conversation is the workflow of one thread, or of the top level of one channel. It completes
+// after it has been idle for long enough; the next message starts a new run.
 func Conversation(ctx workflow.Context, in conversation.Input) error {
-	t := newTalk(ctx, in)
-	if err := t.serve(); err != nil {
+	r := newConversationRun(ctx, in)
+	if err := r.registerHandlers(); err != nil {
 		return err
 	}
-	return t.live()
+	return r.run()
 }
 
-// talk interprets one conversation's policy.
-type talk struct {
-	run     workflow.Context // is cancelled with the run
-	ctx     workflow.Context // goes on, so that what was begun is brought to its end
-	in      conversation.Input
-	state   *conversation.State
-	signals workflow.ReceiveChannel
+// conversationRun is one run of the Conversation workflow. It interprets the policy of package
+// conversation: signals, results, time and updates become events, and effects become
+// activities.
+type conversationRun struct {
+	cancellable workflow.Context // the run's own context; it ends when the run is cancelled
+	ctx         workflow.Context // is not cancelled, so that work in flight can be completed
+	in          conversation.Input
+	state       *conversation.State
+	signals     workflow.ReceiveChannel
 
-	work   *work             // the judging, composing or posting under way
-	why    string            // why the newest work failed, for the ledger
-	loose  []workflow.Future // records that nothing waits for
-	timer  alarm
-	phase  conversation.Phase // as the search attribute has it
-	orders int                // updates carried out; wakes run
-	left   bool               // work was left to the next run
+	work       *work             // the judge, compose or post activity in flight
+	failure    string            // why the newest work failed, for the ledger
+	detached   []workflow.Future // ledger records in flight; only the end of the run waits for them
+	timer      deadlineTimer
+	phase      conversation.Phase // the value of the search attribute
+	ordersDone int                // counts completed updates, to wake await
+	deferred   bool               // an effect was left to the next run
 
-	silencing workflow.Mutex // held while until when to be silent is written down
+	silenceMutex workflow.Mutex // held while the end of a silence is recorded
 }
 
-// work is the one activity whose end the policy waits for.
+// work is the activity whose result the policy waits for.
 type work struct {
 	future workflow.Future
 	cancel workflow.CancelFunc
-	// end makes the activity's result an event; nil where the work goes on otherwise.
-	end func(workflow.Future) conversation.Event
+	// result converts the activity's result into an event; nil where other work continues it.
+	result func(workflow.Future) conversation.Event
 }
 
-func newTalk(run workflow.Context, in conversation.Input) *talk {
-	ctx, _ := workflow.NewDisconnectedContext(run)
-	t := &talk{run: run, ctx: ctx, in: in, state: in.State, signals: workflow.GetSignalChannel(ctx, conversation.SignalName)}
-	t.silencing = workflow.NewMutex(ctx)
-	if t.state == nil {
-		t.state = conversation.New(in.Conversation)
+func newConversationRun(ctx workflow.Context, in conversation.Input) *conversationRun {
+	disconnected, _ := workflow.NewDisconnectedContext(ctx)
+	r := &conversationRun{
+		cancellable: ctx, ctx: disconnected, in: in, state: in.State,
+		signals: workflow.GetSignalChannel(disconnected, conversation.SignalName),
 	}
-	t.phase = t.state.Phase
+	r.silenceMutex = workflow.NewMutex(disconnected)
+	if r.state == nil {
+		r.state = conversation.New(in.Conversation)
+	}
+	r.phase = r.state.Phase
 	if in.State == nil && in.Phase != "" {
-		t.phase = in.Phase
+		r.phase = in.Phase
 	}
-	return t
+	return r
 }
 
-// live is the story: hear what happened, take in what was done, act, show, rest.
+// run is the main loop: drain signals, collect results, let time pass, show the state, await.
 //
-// A run ends only in a workflow task in which hear came back with nothing, and
-// nothing has blocked since: a signal delivered to a run that closes is lost. With
-// each wake a signal, that takes a second look in the same task.
-func (t *talk) live() error {
-	t.takeUp() // what the run before has left
+// A run ends only in a workflow task in which a drain came back empty and nothing has blocked
+// since: a signal delivered to a run that closes is lost. Where each wake is a signal, the
+// loop therefore drains a second time in the same task.
+func (r *conversationRun) run() error {
+	r.resume()
 	for {
-		heard := t.hear()
-		t.finish()
-		t.apply(conversation.Tick{})
-		closing := t.calledOff() || t.state.ShouldClose(t.now())
-		handing := t.run.Err() == nil && (t.left || outgrown(t.ctx))
-		t.show()
-		if !t.resting() || !closing && !handing {
-			if err := t.rest(); err != nil {
+		drained := r.drainSignals()
+		r.collectResults()
+		r.apply(conversation.Tick{})
+		closing := r.finishCancelled() || r.state.ShouldClose(r.now())
+		continuing := r.cancellable.Err() == nil && (r.deferred || shouldContinueAsNew(r.ctx))
+		r.show()
+		if !r.quiescent() || !closing && !continuing {
+			if err := r.await(); err != nil {
 				return err
 			}
 			continue
 		}
-		if heard {
-			continue // at once, for a drain that comes back empty in this very task
+		if drained {
+			continue // without blocking, for an empty drain in this very task
 		}
 		if closing {
-			return t.run.Err()
+			return r.cancellable.Err()
 		}
-		t.in.State = t.state
-		return anew(t.ctx, conversation.WorkflowType, t.in)
+		r.in.State = r.state
+		return continueAsNew(r.ctx, conversation.WorkflowType, r.in)
 	}
 }
 
-// hear drains the signals that have come and reports whether there were any.
-// What came together is taken in together: a burst is one thing.
-func (t *talk) hear() bool {
-	var heard bool
+// drainSignals receives all signals that have arrived and reports whether there were any.
+// Their changes are one event, so that a burst is handled once.
+func (r *conversationRun) drainSignals() bool {
+	var received bool
 	var changes conversation.Changes
 	var s conversation.Signal
-	for t.signals.ReceiveAsync(&s) {
-		heard = true
-		t.state.Policy = s.Policy
+	for r.signals.ReceiveAsync(&s) {
+		received = true
+		r.state.Policy = s.Policy
 		changes = append(changes, s.Changes...)
 		s = conversation.Signal{}
 	}
 	if len(changes) > 0 {
-		t.apply(changes)
+		r.apply(changes)
 	}
-	return heard
+	return received
 }
 
-// finish takes in the end of the work under way.
-func (t *talk) finish() {
-	for t.work != nil && t.work.future.IsReady() {
-		w := t.work
-		t.work = nil
-		if e := w.end(w.future); e != nil {
-			t.apply(e)
+// collectResults applies the result of the work in flight, and of work that follows it at once.
+func (r *conversationRun) collectResults() {
+	for r.work != nil && r.work.future.IsReady() {
+		w := r.work
+		r.work = nil
+		if e := w.result(w.future); e != nil {
+			r.apply(e)
 		}
 	}
 }
 
-// apply puts an event to the policy and carries out what it answers.
-func (t *talk) apply(e conversation.Event) {
-	for _, effect := range t.state.Apply(e, t.now()) {
-		if !t.leaves(effect) {
-			t.carryOut(effect)
+// apply passes an event to the policy and executes the effects.
+func (r *conversationRun) apply(e conversation.Event) {
+	for _, effect := range r.state.Apply(e, r.now()) {
+		if !r.defers(effect) {
+			r.execute(effect)
 		}
 	}
 }
 
-func (t *talk) carryOut(effect conversation.Effect) {
+func (r *conversationRun) execute(effect conversation.Effect) {
 	switch effect := effect.(type) {
 	case conversation.Cancel:
-		if t.work != nil {
-			t.work.cancel()
-			t.work = nil
+		if r.work != nil {
+			r.work.cancel()
+			r.work = nil
 		}
 	case conversation.Judge:
-		t.judge(effect)
+		r.judge(effect)
 	case conversation.Compose:
-		t.compose(effect)
+		r.compose(effect)
 	case conversation.Post:
-		t.post(effect)
+		r.post(effect)
 	case conversation.Settle:
-		t.settle(effect)
+		r.settle(effect)
 	}
 }
 
-// takeUp begins what the state waits for, and nobody has begun.
-func (t *talk) takeUp() {
-	for _, effect := range t.state.InFlight() {
-		t.carryOut(effect)
+// resume starts the work that the state waits for and that the previous run deferred.
+func (r *conversationRun) resume() {
+	for _, effect := range r.state.InFlight() {
+		r.execute(effect)
 	}
 }
 
-// leaves reports whether an effect is left to the next run, which finds it in the
-// state. A run that is to hand over begins no work: where people address the bot
-// without a pause, one reply follows the other, and it would never rest. The server
-// asks for a new run after 4,096 events and ends an old one after 51,200, and what
-// it knows with it: a reply is some ten events, a message up to 4, so that a message a
-// second and a reply every four of them would get there in two hours.
-func (t *talk) leaves(effect conversation.Effect) bool {
+// defers reports whether an effect is left to the next run, which finds it in the state. A
+// run that should continue as new starts no work: where people address the bot without a
+// pause, one reply follows the other, and the run would never become quiescent.
+//
+// The server suggests a new run after 4,096 events, and terminates one after 51,200. A reply
+// takes some ten events, and a message up to four. At a message a second and a reply every
+// four seconds, that limit is two hours away.
+func (r *conversationRun) defers(effect conversation.Effect) bool {
 	switch effect.(type) {
 	case conversation.Judge, conversation.Compose, conversation.Post:
-		t.left = t.left || outgrown(t.ctx)
-		return t.left
+		r.deferred = r.deferred || shouldContinueAsNew(r.ctx)
+		return r.deferred
 	}
 	return false
 }
 
-// cancellation is by whom what waits is dropped when the run is cancelled.
-const cancellation = "cancellation"
+// byCancellation stands for the operator's name when a run was cancelled.
+const byCancellation = "cancellation"
 
-// calledOff reports whether the run has been cancelled and nothing keeps it any
-// more. What waits is dropped then; a post that has begun is not called back.
-func (t *talk) calledOff() bool {
-	if t.run.Err() == nil {
+// finishCancelled drops what is pending after the run was cancelled, and reports whether the
+// run can end. A post in flight is completed first.
+func (r *conversationRun) finishCancelled() bool {
+	if r.cancellable.Err() == nil {
 		return false
 	}
-	if t.state.Phase != conversation.Idle && !t.state.Posting {
-		// What waited without a decision yet has no row in the ledger: this explains it.
-		t.writeDown(order{conversation.Order{By: cancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(t.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
+	if r.state.Phase != conversation.Idle && !r.state.Posting {
+		// A conversation that only waits has no decision in the ledger: this record explains it.
+		r.recordOrder(order{conversation.Order{By: byCancellation}, conversation.UpdateDrop + "/" + workflow.GetInfo(r.ctx).WorkflowExecution.RunID, conversation.UpdateDrop})
 	}
-	t.dropAll(cancellation)
-	if t.left { // a post: no other run takes it over
-		t.left = false
-		t.takeUp()
+	r.dropAll(byCancellation)
+	if r.deferred { // a post: no other run will resume it
+		r.deferred = false
+		r.resume()
 	}
-	return t.state.Phase == conversation.Idle
+	return r.state.Phase == conversation.Idle
 }
 
-// dropAll drops what waits, and what was to be attended to after it.
-func (t *talk) dropAll(by string) {
-	for t.state.Phase != conversation.Idle && !t.state.Posting {
-		t.apply(conversation.Drop{By: by})
+// dropAll drops what is pending, and what was kept for later.
+func (r *conversationRun) dropAll(by string) {
+	for r.state.Phase != conversation.Idle && !r.state.Posting {
+		r.apply(conversation.Drop{By: by})
 	}
 }
 
-// resting reports whether nothing is under way that would be lost with the run.
-func (t *talk) resting() bool {
-	for len(t.loose) > 0 && t.loose[0].IsReady() {
-		t.loose = t.loose[1:]
+// quiescent reports whether nothing is in flight that would be lost with the run.
+func (r *conversationRun) quiescent() bool {
+	for len(r.detached) > 0 && r.detached[0].IsReady() {
+		r.detached = r.detached[1:]
 	}
-	return t.work == nil && len(t.loose) == 0 && workflow.AllHandlersFinished(t.ctx)
+	return r.work == nil && len(r.detached) == 0 && workflow.AllHandlersFinished(r.ctx)
 }
 
-// rest waits for a signal, the end of work, an order, or the time to act. There
-// is one timer, which a later deadline leaves alone: it is set anew when it fires
-// early, so that a message costs no timer of its own.
-func (t *talk) rest() error {
-	// A run that is to close is kept by something, and woken by its end: a timer would only spin.
-	if !t.state.ShouldClose(t.now()) {
-		t.timer.set(t.ctx, t.state.NextTick(), timerSummary(t.state.Phase))
+// await blocks until a signal, a result, an update or the deadline. There is one timer. A
+// later deadline leaves it alone, so that a message costs no timer of its own.
+func (r *conversationRun) await() error {
+	// Work in flight keeps a run that should close, and wakes it: a timer would only spin.
+	if !r.state.ShouldClose(r.now()) {
+		r.timer.set(r.ctx, r.state.NextTick(), timerSummary(r.state.Phase))
 	}
-	orders, cancelled := t.orders, t.run.Err()
-	return workflow.Await(t.ctx, func() bool {
-		return t.signals.Len() > 0 || t.orders != orders || t.run.Err() != cancelled || t.timer.fired() ||
-			(t.work != nil && t.work.future.IsReady()) ||
-			(len(t.loose) > 0 && t.loose[0].IsReady())
+	ordersDone, cancelled := r.ordersDone, r.cancellable.Err()
+	return workflow.Await(r.ctx, func() bool {
+		return r.signals.Len() > 0 || r.ordersDone != ordersDone || r.cancellable.Err() != cancelled || r.timer.fired() ||
+			(r.work != nil && r.work.future.IsReady()) ||
+			(len(r.detached) > 0 && r.detached[0].IsReady())
 	})
 }
 
-func (t *talk) now() time.Time { return workflow.Now(t.ctx).UTC() }
+func (r *conversationRun) now() time.Time { return workflow.Now(r.ctx).UTC() }
 
-// patience is how an activity is tried: each attempt heartbeats, so that a dead
-// worker is noticed within seconds, and attempts go on for a while.
-func patience(attempt, whole time.Duration, summary string) workflow.ActivityOptions {
+// activityOptions are the options of every activity. It heartbeats, so that a dead worker is
+// noticed within seconds, and is retried until total is over.
+func activityOptions(attempt, total time.Duration, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    attempt,
-		ScheduleToCloseTimeout: whole,
+		ScheduleToCloseTimeout: total,
 		HeartbeatTimeout:       10 * time.Second,
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -239,141 +244,140 @@ func patience(attempt, whole time.Duration, summary string) workflow.ActivityOpt
 	}
 }
 
-// asking is how a model is asked: in a queue of its own. The activity knows when a model
-// has failed often enough. That there was no worker to ask it, or no database, is not the
-// model's failure, and no reason for silence.
-func asking(summary string) workflow.ActivityOptions {
-	o := patience(2*time.Minute, 24*time.Hour, summary)
+// modelOptions are the options of an activity that calls a model: it has a task queue of its
+// own. The activity itself decides when a model has failed too often. A missing worker or
+// database is no failure of the model, so these retries last a day.
+func modelOptions(summary string) workflow.ActivityOptions {
+	o := activityOptions(2*time.Minute, 24*time.Hour, summary)
 	o.TaskQueue = conversation.ModelTaskQueue
 	return o
 }
 
-// urgency puts what somebody waits for before what nobody asked for, where the
-// server knows priorities. The rest is the workflow's own: 3, unless it was given
-// another, and the fairness key of its channel.
-func urgency(addressed bool) temporal.Priority {
+// replyPriority puts replies that somebody waits for first, where the server knows priorities.
+// Other activities inherit the workflow's priority, 3 by default. All inherit its fairness
+// key, the channel.
+func replyPriority(addressed bool) temporal.Priority {
 	if addressed {
 		return temporal.Priority{PriorityKey: 1}
 	}
 	return temporal.Priority{}
 }
 
-func (t *talk) start(o workflow.ActivityOptions, activity, in any, end func(workflow.Future) conversation.Event) {
-	t.why = ""
-	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(t.ctx, o))
-	t.work = &work{future: workflow.ExecuteActivity(ctx, activity, in), cancel: cancel, end: end}
+func (r *conversationRun) start(o workflow.ActivityOptions, activity, in any, result func(workflow.Future) conversation.Event) {
+	r.failure = ""
+	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, o))
+	r.work = &work{future: workflow.ExecuteActivity(ctx, activity, in), cancel: cancel, result: result}
 }
 
 var do *activities.Activities // names the activities; never called
 
-func (t *talk) task(epoch int, trigger conversation.Item) activities.Task {
+func (r *conversationRun) task(epoch int, trigger conversation.Item) activities.Task {
 	return activities.Task{
-		Conversation: t.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: t.decision(epoch), Epoch: epoch,
+		Conversation: r.in.Conversation, Trigger: trigger.TS, Revision: trigger.Revision, Decision: r.decisionKey(epoch), Epoch: epoch,
 	}
 }
 
-// judge ends in silence when no judgment can be had.
-func (t *talk) judge(e conversation.Judge) {
-	in := activities.JudgeInput{Task: t.task(e.Epoch, e.Trigger), MaxDelay: t.state.Policy.MaxDelay}
-	t.start(asking("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
+// judge starts a judgment. A failed one is silence.
+func (r *conversationRun) judge(e conversation.Judge) {
+	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay}
+	r.start(modelOptions("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
-		if err := f.Get(t.ctx, &out); err != nil {
-			workflow.GetLogger(t.ctx).Warn("no judgment", "trigger", e.Trigger.TS, "error", err)
-			t.why = reason(err)
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Warn("no judgment", "trigger", e.Trigger.TS, "error", err)
+			r.failure = message(err)
 			return conversation.Judged{Epoch: e.Epoch, Failed: true}
 		}
 		return conversation.Judged{Epoch: e.Epoch, Verdict: out.Verdict, Gone: out.Gone}
 	})
 }
 
-func (t *talk) compose(e conversation.Compose) {
-	in := activities.ComposeInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered, Oldest: e.Oldest}
-	o := asking("compose reply to " + e.Trigger.TS)
-	if e.Notice { // which asks no model, and is the last word
-		o = patience(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
+func (r *conversationRun) compose(e conversation.Compose) {
+	in := activities.ComposeInput{Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Notice: e.Notice, Ordered: e.Ordered, Oldest: e.Oldest}
+	o := modelOptions("compose reply to " + e.Trigger.TS)
+	if e.Notice { // calls no model
+		o = activityOptions(time.Minute, 12*time.Hour, "say that there is no answer to "+e.Trigger.TS)
 	}
-	o.Priority = urgency(e.Addressed)
-	t.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
+	o.Priority = replyPriority(e.Addressed)
+	r.start(o, do.Compose, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
-		if err := f.Get(t.ctx, &out); err != nil {
-			workflow.GetLogger(t.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)
-			t.why = reason(err)
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Warn("no reply composed", "trigger", e.Trigger.TS, "error", err)
+			r.failure = message(err)
 			return conversation.Composed{Epoch: e.Epoch, Result: conversation.Failed}
 		}
 		return conversation.Composed{Epoch: e.Epoch, Result: out.Result, By: out.By}
 	})
 }
 
-// post tries at once, within this very workflow task, where nothing but Slack has to be
-// waited for: that spares the server a third of what it does for a reply, and whoever waits
-// a way there and back. What that comes to otherwise goes on in a queue, where it may
-// wait, and be tried again.
-func (t *talk) post(e conversation.Post) {
-	in := activities.PostInput{Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed}
-	if !t.in.PostsAtOnce {
-		t.postInQueue(e, in)
+// post first tries a local activity, within this workflow task. That saves the server a third
+// of its work for a reply, and the reader a round trip. If the reply is not posted so, an
+// activity on the queue continues, where it may wait and be retried.
+func (r *conversationRun) post(e conversation.Post) {
+	in := activities.PostInput{Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed}
+	if !r.in.PostsAtOnce {
+		r.postFromQueue(e, in)
 		return
 	}
-	ctx := workflow.WithLocalActivityOptions(t.ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 15 * time.Second, // Slack has eight of them, and its end five to be written down
+	ctx := workflow.WithLocalActivityOptions(r.ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: 15 * time.Second, // Slack may take eight seconds, and recording the end five
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:             "post reply to " + e.Trigger.TS,
 	})
-	t.why = ""
-	t.work = &work{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), cancel: func() {}, end: func(f workflow.Future) conversation.Event {
+	r.failure = ""
+	r.work = &work{future: workflow.ExecuteLocalActivity(ctx, do.PostAtOnce, in), cancel: func() {}, result: func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
-		err := f.Get(t.ctx, &out)
+		err := f.Get(r.ctx, &out)
 		switch {
 		case err != nil:
-			workflow.GetLogger(t.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
+			workflow.GetLogger(r.ctx).Warn("reply not posted at once", "trigger", e.Trigger.TS, "error", err)
 		case out.Result != "":
 			return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
 		}
 		if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.NextRetryDelay() > 0 {
-			in.NotBefore = t.now().Add(failed.NextRetryDelay())
+			in.NotBefore = r.now().Add(failed.NextRetryDelay())
 		}
-		t.postInQueue(e, in)
+		r.postFromQueue(e, in)
 		return nil
 	}}
 }
 
-// postInQueue goes on for longer when somebody waits for the answer: late is better
-// than never to them, and worse than never to everybody else. An attempt may be
-// long, too: it looks for a post of unknown end, and brings all parts of a reply.
-func (t *talk) postInQueue(e conversation.Post, in activities.PostInput) {
-	whole := time.Hour
+// postFromQueue tries for longer when somebody waits for the answer: a late answer is better
+// than none to them, and worse than none to anybody else. An attempt may be long too: it may
+// look for an earlier post of unknown outcome, and it posts all parts of a reply.
+func (r *conversationRun) postFromQueue(e conversation.Post, in activities.PostInput) {
+	total := time.Hour
 	if e.Addressed {
-		whole = 12 * time.Hour
+		total = 12 * time.Hour
 	}
-	o := patience(10*time.Minute, whole, "post reply to "+e.Trigger.TS)
-	o.Priority = urgency(e.Addressed)
-	t.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
+	o := activityOptions(10*time.Minute, total, "post reply to "+e.Trigger.TS)
+	o.Priority = replyPriority(e.Addressed)
+	r.start(o, do.Post, in, func(f workflow.Future) conversation.Event {
 		var out activities.ReplyOutput
-		if err := f.Get(t.ctx, &out); err != nil {
-			workflow.GetLogger(t.ctx).Error("reply not posted", "trigger", e.Trigger.TS, "error", err)
-			t.why = reason(err)
+		if err := f.Get(r.ctx, &out); err != nil {
+			workflow.GetLogger(r.ctx).Error("reply not posted", "trigger", e.Trigger.TS, "error", err)
+			r.failure = message(err)
 			return conversation.Posted{Epoch: e.Epoch, Result: conversation.Failed}
 		}
 		return conversation.Posted{Epoch: e.Epoch, Result: out.Result}
 	})
 }
 
-// reason is what an activity said when it failed.
-func reason(err error) string {
-	if said, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return said.Message()
+// message is the activity's own error message, without what Temporal adds.
+func message(err error) string {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return failed.Message()
 	}
 	return err.Error()
 }
 
-// settle records the end of a decision; the conversation does not wait for it.
-func (t *talk) settle(e conversation.Settle) {
-	ctx := workflow.WithActivityOptions(t.ctx, patience(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
+// settle records the outcome of a decision. The conversation does not wait for it.
+func (r *conversationRun) settle(e conversation.Settle) {
+	ctx := workflow.WithActivityOptions(r.ctx, activityOptions(10*time.Second, time.Hour, "write down: "+string(e.Outcome)))
 	in := activities.SettleInput{
-		Task: t.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
+		Task: r.task(e.Epoch, e.Trigger), Addressed: e.Addressed, Outcome: e.Outcome, By: e.By,
 	}
 	if e.Outcome == conversation.Unsent {
-		in.By = t.why
+		in.By = r.failure
 	}
-	t.loose = append(t.loose, workflow.ExecuteActivity(ctx, do.Settle, in))
+	r.detached = append(r.detached, workflow.ExecuteActivity(ctx, do.Settle, in))
 }

@@ -18,7 +18,7 @@ const (
 )
 
 func TestABurstGetsOneJudgmentAfterTheQuietTime(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1), said(2))
 	s.says(10*second, said(3))
 	s.says(20*second, said(4))
@@ -31,7 +31,7 @@ func TestABurstGetsOneJudgmentAfterTheQuietTime(t *testing.T) {
 
 // Each revision of a message has a decision and a reply of its own, by these names.
 func TestTheRevisionOfAMessageGoesWithIt(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 	s.says(0, said(1))
 	s.says(minute, edited(1, "-a"))
@@ -48,7 +48,7 @@ func TestTheRevisionOfAMessageGoesWithIt(t *testing.T) {
 }
 
 func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	for n := range 20 {
 		s.says(time.Duration(n)*2*minute, said(n+1))
 	}
@@ -69,7 +69,7 @@ func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
 }
 
 func TestVerdictYesIsHeldBackForItsDelay(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(90).after(3 * second) }
 	s.run()
@@ -84,7 +84,7 @@ func TestVerdictYesIsHeldBackForItsDelay(t *testing.T) {
 func TestVerdictYesWithoutDelayIsCarriedOutAtOnce(t *testing.T) {
 	for _, delay := range []int{0, -1} {
 		t.Run("", func(t *testing.T) {
-			s := newScene(t, topLevel)
+			s := newEnv(t, topLevel)
 			s.says(0, said(1))
 			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(delay) }
 			s.run()
@@ -99,7 +99,7 @@ func TestVerdictYesWithoutDelayIsCarriedOutAtOnce(t *testing.T) {
 }
 
 func TestANewMessageDuringTheDelayStartsOver(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.says(6*minute, said(2))
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
@@ -118,7 +118,7 @@ func TestANewMessageDuringTheDelayStartsOver(t *testing.T) {
 }
 
 func TestANewMessageCallsAJudgmentBack(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.says(5*minute+second, said(2))
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(4 * second) }
@@ -135,7 +135,7 @@ func TestANewMessageCallsAJudgmentBack(t *testing.T) {
 
 func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.says(0, said(1))
 		s.says(minute, addressed(2))
 		s.run()
@@ -146,7 +146,7 @@ func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
 		)
 	})
 	t.Run("judging", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
 		s.says(0, said(1))
 		s.says(5*minute+second, addressed(2))
@@ -160,7 +160,7 @@ func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
 		)
 	})
 	t.Run("at the top level it is answered elsewhere", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.says(0, said(1))
 		s.says(minute, addressed(2))
 		s.run()
@@ -169,7 +169,7 @@ func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
 }
 
 func TestMentionsWhileReplyingGetOneMoreReplyTogether(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(10 * second)
 	}
@@ -194,14 +194,14 @@ func TestMentionsWhileReplyingGetOneMoreReplyTogether(t *testing.T) {
 
 func TestADeletionCancelsWhatWaits(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.says(0, said(1))
 		s.says(minute, deleted(1))
 		s.run()
 		s.wants("1h1m0s closed")
 	})
 	t.Run("delaying", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 		s.says(0, said(1))
 		s.says(6*minute, deleted(1))
@@ -213,7 +213,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 		)
 	})
 	t.Run("composing", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 			return result(conversation.Done).after(10 * second)
 		}
@@ -227,7 +227,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 		)
 	})
 	t.Run("before it was heard of here", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Gone) }
 		s.says(0, addressed(1))
 		s.run()
@@ -238,7 +238,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 		)
 	})
 	t.Run("the post is not called back", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 			return result(conversation.Done).after(10 * second)
 		}
@@ -255,7 +255,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 
 // The deletion of the newest message is stored, and the conversation has not heard of it.
 func TestOthersAreJudgedWhereTheNewestIsGone(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
 		if in.Trigger == ts(2) {
 			return ending[activities.JudgeOutput]{out: activities.JudgeOutput{Rule: conversation.RuleNothingLeft, Gone: true}}
@@ -275,7 +275,7 @@ func TestOthersAreJudgedWhereTheNewestIsGone(t *testing.T) {
 
 // Somebody has answered in a thread before the reply was composed.
 func TestAReplyThatIsOutdatedIsJudgedAgain(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
 		if in.Oldest != ts(1) {
@@ -300,7 +300,7 @@ func TestAReplyThatIsOutdatedIsJudgedAgain(t *testing.T) {
 }
 
 func TestAFailedJudgmentIsSilence(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
 		if in.Trigger == ts(1) {
 			return ending[activities.JudgeOutput]{err: temporal.NewNonRetryableApplicationError("no verdict in it", "Final", nil)}
@@ -320,7 +320,7 @@ func TestAFailedJudgmentIsSilence(t *testing.T) {
 
 // What may pass is tried again, with pauses; the test environment gives up after ten tries.
 func TestAJudgmentIsTriedAgain(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	tries := 0
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] {
 		if tries++; tries < 4 {
@@ -342,7 +342,7 @@ func TestAJudgmentIsTriedAgain(t *testing.T) {
 func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 	fails := ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("blocked", "Final", nil)}
 	t.Run("once", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
 			if in.Notice {
 				return result(conversation.Done)
@@ -359,7 +359,7 @@ func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 		)
 	})
 	t.Run("and no second one", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return fails }
 		s.says(0, addressed(1))
 		s.run()
@@ -371,7 +371,7 @@ func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 		)
 	})
 	t.Run("a judged reply fails quietly", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return fails }
 		s.says(0, said(1))
@@ -386,7 +386,7 @@ func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 }
 
 func TestAPostThatFailsIsWrittenDown(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
 		if !in.Addressed {
 			t.Errorf("not told that somebody waits for it: %+v", in)
@@ -443,7 +443,7 @@ func TestActivitiesHaveTheirLimits(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, thread)
+			s := newEnv(t, thread)
 			s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 			if c.compose != nil {
 				s.compose = c.compose
@@ -459,7 +459,7 @@ func TestActivitiesHaveTheirLimits(t *testing.T) {
 }
 
 func TestARunThatHearsNothingOfConsequenceCompletesAtOnce(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, deleted(1)) // of a message that nobody waits for
 	s.run()
 	s.wants("0s closed")
@@ -470,14 +470,14 @@ func TestARunThatHearsNothingOfConsequenceCompletesAtOnce(t *testing.T) {
 
 func TestASignalThatComesWithTheClosingTimerIsNotLost(t *testing.T) {
 	closing := 5*minute + time.Hour
-	for name, deliver := range map[string]func(*scene){
-		"in the same task, before": func(s *scene) {
+	for name, deliver := range map[string]func(*conversationEnv){
+		"in the same task, before": func(s *conversationEnv) {
 			s.at(closing-time.Millisecond, func() {
 				s.SignalWorkflowSkippingWorkflowTask(conversation.SignalName,
 					conversation.Signal{Policy: policy, Changes: []conversation.Change{said(2)}})
 			})
 		},
-		"two of them": func(s *scene) {
+		"two of them": func(s *conversationEnv) {
 			s.at(closing-time.Millisecond, func() {
 				for range 2 { // the second is a repetition
 					s.SignalWorkflowSkippingWorkflowTask(conversation.SignalName,
@@ -487,7 +487,7 @@ func TestASignalThatComesWithTheClosingTimerIsNotLost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, topLevel)
+			s := newEnv(t, topLevel)
 			s.says(0, said(1))
 			deliver(s)
 			s.run()
@@ -501,7 +501,7 @@ func TestASignalThatComesWithTheClosingTimerIsNotLost(t *testing.T) {
 }
 
 func TestThePolicyChangesWithASignal(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.at(minute, func() {
 		p := policy
@@ -514,7 +514,7 @@ func TestThePolicyChangesWithASignal(t *testing.T) {
 
 // A later deadline leaves the timer alone, and an earlier one replaces it.
 func TestOneTimerServesManyMessages(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	const messages = 100
 	for n := range messages {
 		s.says(time.Duration(n)*10*second, said(n+1))
@@ -527,7 +527,7 @@ func TestOneTimerServesManyMessages(t *testing.T) {
 }
 
 func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.says(0, said(1))
 	s.at(minute, func() {
 		s.signal(policy, conversation.Change{TS: ts(2), Kind: conversation.Said, FollowUp: true})
@@ -538,7 +538,7 @@ func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
 
 // Whoever writes the ledger keeps the run open, without a timer that spins.
 func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 	s.settle = func() ending[any] { return ending[any]{}.after(5 * minute) }
 	s.at(0, func() {
@@ -578,7 +578,7 @@ func TestPostedAtOnce(t *testing.T) {
 		"limited":           {err: limited, want: []string{"0s post 1.000000, not before 30s, /1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, thread)
+			s := newEnv(t, thread)
 			s.in.PostsAtOnce = true
 			tries := 0
 			s.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) {
@@ -597,7 +597,7 @@ func TestPostedAtOnce(t *testing.T) {
 
 // What is said while a reply is posted is attended to after it, whichever way it is posted.
 func TestSaidWhileItIsPostedAtOnce(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.in.PostsAtOnce = true
 	s.atOnce = func(in activities.PostInput) (activities.ReplyOutput, error) {
 		if in.Trigger == ts(1) {

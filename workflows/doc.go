@@ -1,4 +1,7 @@
-// Package workflows is what Temporal replays. A workflow here interprets a policy
-// that is plain Go (package conversation): it carries events in and effects out,
-// and decides nothing itself. No I/O, no globals, no clock but workflow.Now.
+// Package workflows is the code that Temporal replays. The conversation workflow interprets
+// the policy in package conversation: it passes events in and executes the effects. Memory,
+// CatchUp, ChannelSync and Retention run on schedules.
+//
+// Workflow code does no I/O, has no globals and no clock except workflow.Now. It must issue
+// the same commands in the same order for every recorded history.
 package workflows

@@ -11,34 +11,34 @@ import (
 	"myao/internal/conversation"
 )
 
-// MemoryInput says what a run of Memory is to do; the zero value: everything, as of now.
+// MemoryInput is the input of Memory. The zero value means: everything, as of now.
 type MemoryInput struct {
-	// At is the time as of which is remembered, the same for all parts of a run.
+	// At is the time as of which memories are written, the same for all parts of a run.
 	At time.Time `json:"at"`
-	// Channels is set when the threads are done, and After is the scope to go on after.
+	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`
 	After    chat.Scope `json:"after"`
-	// Done is what earlier parts of the run did.
+	// Done sums up the earlier parts of the run.
 	Done MemoryOutput `json:"done"`
 }
 
 // MemoryOutput counts scopes.
 type MemoryOutput struct {
-	Threads   int  `json:"threads"`  // that were remembered anew
-	Channels  int  `json:"channels"` // the same
+	Threads   int  `json:"threads"`  // with a new memory
+	Channels  int  `json:"channels"` // with a new memory
 	Workspace bool `json:"workspace"`
-	// Failed is scopes that could not be remembered: the next run tries them again.
+	// Failed counts the scopes that failed; the next run tries them again.
 	Failed int `json:"failed,omitempty"`
-	Calls  int `json:"calls"` // of the model
+	Calls  int `json:"calls"` // model calls
 }
 
-// memoriesAtOnce is how many scopes are remembered side by side: models have limits
-// that conversations need, too.
-const memoriesAtOnce = 4
+// memoryConcurrency is how many scopes are summarised at a time: conversations need the
+// model's rate limit too.
+const memoryConcurrency = 4
 
-// Memory makes all memories anew in which something has changed: those of threads,
-// then of channels, then of the workspace. What is done is done: a run that is
-// begun again finds only what is left. A scope that fails stops no other.
+// Memory updates the memories of all scopes with something new: threads, then channels, then
+// the workspace. A restarted run finds only what is left to do. A scope that fails stops no
+// other.
 func Memory(ctx workflow.Context, in MemoryInput) (MemoryOutput, error) {
 	if in.At.IsZero() {
 		in.At = workflow.Now(ctx).UTC()
@@ -68,13 +68,13 @@ func (m *memory) run() (MemoryOutput, error) {
 			m.remember(m.ctx, chat.Scope{Team: m.team})
 			return m.in.Done, m.ctx.Err()
 		}
-		if outgrown(m.ctx) {
-			return m.in.Done, anew(m.ctx, Memory, m.in)
+		if shouldContinueAsNew(m.ctx) {
+			return m.in.Done, continueAsNew(m.ctx, Memory, m.in)
 		}
 	}
 }
 
-// part remembers the next scopes of one kind and returns where to go on after.
+// part updates the next scopes of one kind and returns the scope to continue after, or nil.
 func (m *memory) part() (next *chat.Scope, err error) {
 	kind := "threads"
 	if m.in.Channels {
@@ -89,14 +89,14 @@ func (m *memory) part() (next *chat.Scope, err error) {
 	m.team = found.Team
 	workflow.SetCurrentDetails(m.ctx, fmt.Sprintf("%d %s to remember in this part; so far %d threads, %d channels, %d failed",
 		len(found.Scopes), kind, m.in.Done.Threads, m.in.Done.Channels, m.in.Done.Failed))
-	return found.Next, each(m.ctx, found.Scopes, memoriesAtOnce, m.remember)
+	return found.Next, forEach(m.ctx, found.Scopes, memoryConcurrency, m.remember)
 }
 
 func (m *memory) remember(ctx workflow.Context, s chat.Scope) {
 	var out activities.RememberOutput
 	in := activities.RememberInput{Scope: s, At: m.in.At}
-	asking := workflow.WithTaskQueue(background(ctx, 5*time.Minute, "remember "+s.String()), conversation.ModelTaskQueue)
-	err := workflow.ExecuteActivity(asking, do.Remember, in).Get(ctx, &out)
+	ctx = workflow.WithTaskQueue(background(ctx, 5*time.Minute, "remember "+s.String()), conversation.ModelTaskQueue)
+	err := workflow.ExecuteActivity(ctx, do.Remember, in).Get(ctx, &out)
 	m.in.Done.Calls += out.Calls
 	switch {
 	case err != nil:

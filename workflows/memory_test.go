@@ -31,7 +31,7 @@ func threads(channel string, ts ...string) (scopes []chat.Scope) {
 
 func TestMemoryGoesFromTheNarrowToTheBroad(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{
+	c := newBackgroundEnv(t, workspace{
 		threads:  [][]chat.Scope{threads("C1", "1.0", "2.0", "3.0", "4.0", "5.0"), threads("C2", "6.0")},
 		channels: [][]chat.Scope{channels("C1"), channels("C2")},
 	})
@@ -55,7 +55,7 @@ func TestMemoryGoesFromTheNarrowToTheBroad(t *testing.T) {
 
 func TestMemoryWithNothingNewLooksAtTheWorkspaceAlone(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{})
+	c := newBackgroundEnv(t, workspace{})
 	if err := c.run(Memory, MemoryInput{}); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestMemoryWithNothingNewLooksAtTheWorkspaceAlone(t *testing.T) {
 func TestMemoryKeepsItsTime(t *testing.T) {
 	t.Parallel()
 	at := noon.Add(-time.Hour)
-	c := newChore(t, workspace{threads: [][]chat.Scope{threads("C1", "1.0")}, channels: [][]chat.Scope{channels("C1")}})
+	c := newBackgroundEnv(t, workspace{threads: [][]chat.Scope{threads("C1", "1.0")}, channels: [][]chat.Scope{channels("C1")}})
 	if err := c.run(Memory, MemoryInput{At: at}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestAScopeThatFailsStopsNoOther(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newChore(t, of)
+			c := newBackgroundEnv(t, of)
 			c.of.fails = refuses(test.fails...)
 			if err := c.run(Memory, MemoryInput{}); err != nil {
 				t.Fatal(err)
@@ -111,7 +111,7 @@ func TestAScopeThatFailsStopsNoOther(t *testing.T) {
 
 func TestAScopeIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{channels: [][]chat.Scope{channels("C1")}})
+	c := newBackgroundEnv(t, workspace{channels: [][]chat.Scope{channels("C1")}})
 	c.of.fails = func(what string, attempt int) error {
 		if strings.HasPrefix(what, "remember T1 channel") && attempt < 4 {
 			return errModel
@@ -132,7 +132,7 @@ func TestMemoryFailsWithItsSurvey(t *testing.T) {
 	for what, want := range map[string]int{"survey threads": 1, "survey channels": 3} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			c := newChore(t, of)
+			c := newBackgroundEnv(t, of)
 			c.of.fails = refuses(what)
 			err := c.run(Memory, MemoryInput{})
 			if err == nil || !strings.Contains(err.Error(), "refused") || temporal.IsCanceledError(err) {
@@ -160,7 +160,7 @@ func TestMemoryThatIsCancelledEndsAsThat(t *testing.T) {
 	} {
 		t.Run(at.String(), func(t *testing.T) {
 			t.Parallel()
-			c := newChore(t, of)
+			c := newBackgroundEnv(t, of)
 			c.RegisterDelayedCallback(c.CancelWorkflow, at)
 			if err := c.run(Memory, MemoryInput{}); !temporal.IsCanceledError(err) {
 				t.Errorf("ended with %v, want canceled", err)
@@ -183,7 +183,7 @@ func TestMemoryContinuesAsNewWhereItWas(t *testing.T) {
 	var got []string
 	in, start, runs := MemoryInput{}, noon, 1
 	for ; ; runs++ {
-		c := newChore(t, of)
+		c := newBackgroundEnv(t, of)
 		c.SetStartTime(start)
 		c.SetContinueAsNewSuggested(true)
 		err := c.run(Memory, in)
@@ -194,7 +194,7 @@ func TestMemoryContinuesAsNewWhereItWas(t *testing.T) {
 			returned(t, c, MemoryOutput{Threads: 3, Channels: 3, Workspace: true, Failed: 1, Calls: 3 + 6 + 2})
 			break
 		}
-		in, start = goesOn[MemoryInput](t, err, "Memory"), c.Now()
+		in, start = continuedInput[MemoryInput](t, err, "Memory"), c.Now()
 		if !in.At.Equal(noon) {
 			t.Fatalf("goes on as of %s, want %s", in.At, noon)
 		}
@@ -219,7 +219,7 @@ func TestFanOutIsBounded(t *testing.T) {
 	for n := range 30 {
 		many = append(many, threads("C1", ts(n+1))...)
 	}
-	c := newChore(t, workspace{threads: [][]chat.Scope{many}})
+	c := newBackgroundEnv(t, workspace{threads: [][]chat.Scope{many}})
 	c.of.fails = func(what string, attempt int) error { // so that they do not go in step
 		if attempt <= len(what)%3 {
 			return errModel
@@ -230,8 +230,8 @@ func TestFanOutIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	returned(t, c, MemoryOutput{Threads: 30, Calls: 30})
-	if c.most["Remember"] != memoriesAtOnce || c.most["Survey"] != 1 {
-		t.Errorf("at once: %v, want %d", c.most, memoriesAtOnce)
+	if c.most["Remember"] != memoryConcurrency || c.most["Survey"] != 1 {
+		t.Errorf("at once: %v, want %d", c.most, memoryConcurrency)
 	}
 	want := map[string]limits{
 		"Survey":   {minute, time.Hour, 10 * second, conversation.TaskQueue},

@@ -67,18 +67,18 @@ func TestRecord(t *testing.T) {
 func happen(t *testing.T, p path, address string) []*historypb.History {
 	s := newServerAt(t, address)
 	s.patience = 3 * time.Minute // one path is long, and many go at once
-	player := &player{server: s, c: p.in}
-	if player.c.Channel == "" {
-		player.c = thread
+	pathRunner := &pathRunner{server: s, c: p.in}
+	if pathRunner.c.Channel == "" {
+		pathRunner.c = thread
 	}
 	if s.with = p.with; s.with.Attributes {
 		if _, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	player.stop = s.work(worker.Options{})
-	defer func() { player.stop() }()
-	p.play(player)
+	pathRunner.stop = s.work(worker.Options{})
+	defer func() { pathRunner.stop() }()
+	p.play(pathRunner)
 
 	var all []*historypb.History
 	s.await("all to end", func() bool {
@@ -104,8 +104,8 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 // check sees that a run's history tells what the path is named for.
 func (p path) check(t *testing.T, run int, h *historypb.History) {
 	t.Helper()
-	story := course(t, h)
-	if !holds(story, p.runs[run]) {
+	story := summary(t, h)
+	if !inOrder(story, p.runs[run]) {
 		t.Errorf("%s: told is\n\t%q\nwhich has to hold, in this order,\n\t%q", p.file(run), story, p.runs[run])
 	}
 	for _, never := range p.never {

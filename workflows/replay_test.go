@@ -178,27 +178,27 @@ func TestReplayNoticesWhatIsChanged(t *testing.T) {
 	}
 }
 
-// hasty is the conversation as it must not be written: it reads a duration from a
-// variable, and not from what it was told.
-func hasty(minWait *int) func(workflow.Context, conversation.Input) error {
+// misconfigured is the conversation as it must not be written: it reads a duration from a
+// variable instead of its signals.
+func misconfigured(minWait *int) func(workflow.Context, conversation.Input) error {
 	return func(ctx workflow.Context, in conversation.Input) error {
-		t := newTalk(ctx, in)
-		if err := t.serve(); err != nil {
+		r := newConversationRun(ctx, in)
+		if err := r.registerHandlers(); err != nil {
 			return err
 		}
 		for {
 			var s conversation.Signal
-			for t.signals.ReceiveAsync(&s) {
-				t.state.Policy = s.Policy
-				t.state.Policy.MinWait = *minWait
-				t.apply(conversation.Changes(s.Changes))
+			for r.signals.ReceiveAsync(&s) {
+				r.state.Policy = s.Policy
+				r.state.Policy.MinWait = *minWait
+				r.apply(conversation.Changes(s.Changes))
 			}
-			t.finish()
-			t.apply(conversation.Tick{})
-			if t.resting() && t.state.ShouldClose(t.now()) {
+			r.collectResults()
+			r.apply(conversation.Tick{})
+			if r.quiescent() && r.state.ShouldClose(r.now()) {
 				return nil
 			}
-			if err := t.rest(); err != nil {
+			if err := r.await(); err != nil {
 				return err
 			}
 		}
@@ -210,11 +210,11 @@ func hasty(minWait *int) func(workflow.Context, conversation.Input) error {
 func TestADurationThatIsNotToldBreaksReplay(t *testing.T) {
 	t.Parallel()
 	h := recorded(t)[path{name: "judged-yes", runs: make([][]string, 1)}.file(0)]
-	for configured, want := range map[int]bool{briskly.MinWait: true, briskly.MinWait + 4: false, 0: false} {
+	for configured, want := range map[int]bool{fast.MinWait: true, fast.MinWait + 4: false, 0: false} {
 		r := worker.NewWorkflowReplayer()
-		r.RegisterWorkflowWithOptions(hasty(&configured), workflow.RegisterOptions{Name: conversation.WorkflowType})
+		r.RegisterWorkflowWithOptions(misconfigured(&configured), workflow.RegisterOptions{Name: conversation.WorkflowType})
 		if err := r.ReplayWorkflowHistory(quiet, h); (err == nil) != want {
-			t.Errorf("recorded with a quiet time of %d s, replayed with %d: %v", briskly.MinWait, configured, err)
+			t.Errorf("recorded with a quiet time of %d s, replayed with %d: %v", fast.MinWait, configured, err)
 		}
 	}
 }

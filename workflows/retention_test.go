@@ -14,7 +14,7 @@ import (
 
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{})
+	c := newBackgroundEnv(t, workspace{})
 	if err := c.run(Retention); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestRetention(t *testing.T) {
 
 func TestRetentionIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{fails: func(_ string, attempt int) error {
+	c := newBackgroundEnv(t, workspace{fails: func(_ string, attempt int) error {
 		if attempt < 3 {
 			return errModel
 		}
@@ -45,11 +45,11 @@ func TestRetentionIsTriedAgain(t *testing.T) {
 
 func TestRetentionThatFailsOrIsCancelled(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{fails: refuses("prune")})
+	c := newBackgroundEnv(t, workspace{fails: refuses("prune")})
 	if err := c.run(Retention); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}
-	c = newChore(t, workspace{})
+	c = newBackgroundEnv(t, workspace{})
 	c.RegisterDelayedCallback(c.CancelWorkflow, time.Minute)
 	if err := c.run(Retention); !temporal.IsCanceledError(err) {
 		t.Errorf("ended with %v, want canceled", err)

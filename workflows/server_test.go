@@ -211,7 +211,7 @@ func TestThePhaseIsShownWhereItLasts(t *testing.T) {
 	send(at(3), p, said(3))
 	send(at(4), p, addressed(4))
 	send(at(5), open, said(5))
-	fifth := &player{server: s, c: at(5)}
+	fifth := &pathRunner{server: s, c: at(5)}
 	fifth.sees("judge " + ts(5))
 	fifth.is(conversation.Idle)
 	send(at(5), p, addressed(6))
@@ -275,7 +275,7 @@ func TestPrioritiesOnARealServer(t *testing.T) {
 	begin := func(kind conversation.Kind) map[string]sdk.Priority {
 		c := chat.Conversation{Team: "T1", Channel: "C1", Thread: string(kind)}
 		_, err := s.client.SignalWithStartWorkflow(t.Context(), c.ID(), conversation.SignalName,
-			conversation.Signal{Policy: briskly, Changes: []conversation.Change{change(2, kind)}},
+			conversation.Signal{Policy: fast, Changes: []conversation.Change{change(2, kind)}},
 			client.StartWorkflowOptions{TaskQueue: conversation.TaskQueue, Priority: sdk.Priority{FairnessKey: channel}},
 			conversation.WorkflowType, conversation.Input{Conversation: c})
 		if err == nil {
@@ -318,7 +318,7 @@ func TestAPolicyThatChangesIsNoOtherCourse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.await("a timer", func() bool {
-		return slices.Contains(course(t, s.history(topLevel.ID(), "")), "sets a timer")
+		return slices.Contains(summary(t, s.history(topLevel.ID(), "")), "sets a timer")
 	})
 	stop()
 	if err := s.send(topLevel, conversation.Policy{MinWait: 1, Jitter: 0.5, MaxWait: 3, IdleClose: 1}, said(3)); err != nil {
@@ -330,11 +330,11 @@ func TestAPolicyThatChangesIsNoOtherCourse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.closed(topLevel)
-	story := course(t, s.histories(1)[0])
+	story := summary(t, s.histories(1)[0])
 	if want := []string{
 		"hears said", "sets a timer", "hears said", "takes the timer back", "sets a timer", "the timer fires",
 		"Judge: yes, later", "Compose", "Post: done", "completes",
-	}; !holds(story, want) {
+	}; !inOrder(story, want) {
 		t.Errorf("told is\n\t%q\nwhich has to hold\n\t%q", story, want)
 	}
 	replay(t, s.histories(1))

@@ -35,7 +35,7 @@ func (s *server) current(build string) {
 	s.await("runs of version "+build, func() bool {
 		s.probes++
 		c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("P", s.probes)}
-		if err := s.send(c, briskly, deleted(1)); err != nil {
+		if err := s.send(c, fast, deleted(1)); err != nil {
 			s.t.Fatal(err)
 		}
 		s.closed(c)
@@ -127,7 +127,7 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 
 	// Whatever closes begins anew with the new version.
 	s.closed(brief)
-	if err := s.send(brief, briskly, said(3)); err != nil {
+	if err := s.send(brief, fast, said(3)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.awaitLine(brief.ID() + " post " + ts(3)); err != nil {

@@ -215,7 +215,7 @@ func TestOrder(t *testing.T) {
 	// Nothing runs, and nothing is left open.
 	refused(conversation.UpdateAnswerNow, "nothing waits here: the conversation is idle")
 	w.closed(thread)
-	refused(conversation.UpdateSnooze, "snooze: seconds is 0: from 1 to 31622400")
+	refused(conversation.UpdateSnooze, "snooze: seconds is 0; it must be from 1 to 31622400")
 	w.closed(thread)
 	obeyed(conversation.UpdateMute, "")
 	if until, err := w.Store.SilencedUntil(ctx, thread); err != nil || time.Until(until) < conversation.MuteDuration-time.Hour {

@@ -13,10 +13,10 @@ import (
 )
 
 // handsOver plays a scene whose run continues as new, and returns with what.
-func (s *scene) handsOver() conversation.Input {
+func (s *conversationEnv) continuesAsNew() conversation.Input {
 	s.t.Helper()
 	err := s.play()
-	in := goesOn[conversation.Input](s.t, err, conversation.WorkflowType)
+	in := continuedInput[conversation.Input](s.t, err, conversation.WorkflowType)
 	var anew *workflow.ContinueAsNewError
 	if errors.As(err, &anew) && anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
 		s.t.Error("the next run would be pinned to the version of this one")
@@ -28,25 +28,25 @@ func (s *scene) handsOver() conversation.Input {
 }
 
 // takesOver is the scene of the run after one.
-func (s *scene) takesOver(in conversation.Input) *scene {
-	again := newSceneAt(s.t, s.Now(), in)
+func (s *conversationEnv) nextRun(in conversation.Input) *conversationEnv {
+	again := newEnvAt(s.t, s.Now(), in)
 	again.script = s.script
 	return again
 }
 
 func TestContinueAsNewKeepsTheState(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.in.Attributes = true
 	s.SetContinueAsNewSuggested(true)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600).after(10 * second) }
 	s.says(0, said(1), said(2))
-	in := s.handsOver()
+	in := s.continuesAsNew()
 	if in.State.Policy != policy || len(in.State.Seen) != 2 {
 		t.Errorf("hands over %+v: want the policy, and both changes to be known", in.State)
 	}
 	s.wants("0s closed") // in the very task of the signal
 
-	again := s.takesOver(in)
+	again := s.nextRun(in)
 	again.run()
 	again.wants(
 		"5m0s judge 2.000000, delay at most 600, /1",
@@ -58,12 +58,12 @@ func TestContinueAsNewKeepsTheState(t *testing.T) {
 
 // In a busy conversation each wake is a signal: none comes back with nothing.
 func TestARunHandsOverUnderASteadyStream(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	for n := range 100 {
 		s.says(time.Duration(n)*second, said(n+1))
 	}
 	s.at(50*second+500*time.Millisecond, func() { s.SetContinueAsNewSuggested(true) })
-	in := s.handsOver()
+	in := s.continuesAsNew()
 	s.wants("51s closed")
 	if n := len(in.State.Pending); n != 52 {
 		t.Errorf("%d messages are pending, want the 52 that were heard", n)
@@ -89,7 +89,7 @@ func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, thread)
+			s := newEnv(t, thread)
 			s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 				return result(conversation.Done).after(busy)
 			}
@@ -100,9 +100,9 @@ func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
 			s.says(2*second, addressed(2)) // each of these makes a workflow task
 			s.says(3*second, addressed(2))
 			s.at(c.suggested, func() { s.SetContinueAsNewSuggested(true) })
-			in := s.handsOver()
+			in := s.continuesAsNew()
 			s.wants(c.hands...)
-			again := s.takesOver(in)
+			again := s.nextRun(in)
 			again.run()
 			again.wants(c.takes...)
 		})
@@ -110,7 +110,7 @@ func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
 }
 
 func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.settle = func() ending[any] { return ending[any]{}.after(minute) }
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
 	quick := policy
@@ -121,13 +121,13 @@ func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
 	s.at(5*minute+2*second, func() { s.signal(quick, followUp) })
 	// What was decided is not taken back, or nobody would begin the work that was left.
 	s.at(5*minute+3*second, func() { s.SetTargetWorkerDeploymentVersionChanged(false) })
-	in := s.handsOver()
+	in := s.continuesAsNew()
 	s.wants(
 		"5m0s judge 1.000000, delay at most 600, /1",
 		`5m2s settle withdrawn by "2.000000", /1`,
 		"6m2s closed",
 	)
-	again := s.takesOver(in)
+	again := s.nextRun(in)
 	again.run()
 	again.wants(
 		"6m2s judge 2.000000, delay at most 600, /2",
@@ -139,20 +139,20 @@ func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
 
 // What a run has left is called back as what it has begun is, though nothing is under way.
 func TestAReplyThatIsLeftIsCalledBack(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.written = func() ending[any] { return ending[any]{}.after(minute) } // which keeps the run
 	s.says(0, said(1))
 	s.at(30*second, func() { s.SetContinueAsNewSuggested(true) })
 	s.order(minute, conversation.UpdateAnswerNow, carol)
 	s.says(minute+10*second, addressed(2))
-	in := s.handsOver()
+	in := s.continuesAsNew()
 	s.wants(
 		"1m0s answer-now done: <nil>",
 		"1m0s write down answer-now by carol",
 		`1m10s settle withdrawn by "2.000000", /1`,
 		"2m0s closed",
 	)
-	again := s.takesOver(in)
+	again := s.nextRun(in)
 	again.run()
 	again.wants(
 		"2m0s compose addressed 2.000000, /2",
@@ -164,11 +164,11 @@ func TestAReplyThatIsLeftIsCalledBack(t *testing.T) {
 // A conversation moves to another version of the workers when it rests, and stays
 // where it is for as long as nothing wakes it.
 func TestARunMovesToAnotherVersion(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.at(minute, func() { s.SetTargetWorkerDeploymentVersionChanged(true) })
 	s.says(2*minute, said(2))
-	in := s.handsOver()
+	in := s.continuesAsNew()
 	s.wants("2m0s closed")
 	if got, want := in.State.DueAt, noon.Add(7*minute); !got.Equal(want) {
 		t.Errorf("due at %s, want %s: the wait goes on", got, want)
@@ -177,9 +177,9 @@ func TestARunMovesToAnotherVersion(t *testing.T) {
 
 func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 	t.Parallel()
-	c := newChore(t, workspace{})
+	c := newBackgroundEnv(t, workspace{})
 	c.SetTargetWorkerDeploymentVersionChanged(true)
-	if in := goesOn[MemoryInput](t, c.run(Memory, MemoryInput{}), "Memory"); !in.Channels {
+	if in := continuedInput[MemoryInput](t, c.run(Memory, MemoryInput{}), "Memory"); !in.Channels {
 		t.Errorf("goes on with %+v, want the channels", in)
 	}
 	var anew *workflow.ContinueAsNewError
@@ -191,8 +191,8 @@ func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 	for i := range many {
 		many[i] = ts(i)
 	}
-	c = newChore(t, workspace{members: many})
-	in := goesOn[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
+	c = newBackgroundEnv(t, workspace{members: many})
+	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
 	if !errors.As(c.GetWorkflowError(), &anew) || anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
 		t.Errorf("ended with %+v", anew)
 	}

@@ -50,7 +50,7 @@ func change(n int, kind conversation.Kind) conversation.Change {
 
 // scene runs one conversation with time skipped, and keeps a record of what its
 // workflow has done: each line begins with the time since noon.
-type scene struct {
+type conversationEnv struct {
 	*testsuite.TestWorkflowEnvironment
 	t  *testing.T
 	in conversation.Input
@@ -76,7 +76,7 @@ type script struct {
 }
 
 // goodDay is when everything works and nothing that is judged is worth a reply.
-func goodDay() script {
+func allSucceed() script {
 	return script{
 		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
 		compose: func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Done) },
@@ -115,17 +115,17 @@ func result(r conversation.Result) ending[activities.ReplyOutput] {
 
 func (e ending[T]) after(d time.Duration) ending[T] { e.takes = d; return e }
 
-func newScene(t *testing.T, c chat.Conversation) *scene {
+func newEnv(t *testing.T, c chat.Conversation) *conversationEnv {
 	t.Helper()
 	t.Parallel()
-	return newSceneAt(t, noon, conversation.Input{Conversation: c})
+	return newEnvAt(t, noon, conversation.Input{Conversation: c})
 }
 
-func buildScene(t *testing.T, in conversation.Input) *scene {
+func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &scene{
-		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: goodDay(),
+	s := &conversationEnv{
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, in: in, script: allSucceed(),
 		limits: map[string]limits{}, addressed: map[string]bool{},
 	}
 	s.SetTestTimeout(time.Minute)
@@ -195,7 +195,7 @@ func buildScene(t *testing.T, in conversation.Input) *scene {
 	return s
 }
 
-func play[T any](ctx context.Context, s *scene, e ending[T]) (T, error) {
+func play[T any](ctx context.Context, s *conversationEnv, e ending[T]) (T, error) {
 	info := activity.GetInfo(ctx)
 	s.mu.Lock()
 	s.limits[info.ActivityType.Name] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
@@ -217,7 +217,7 @@ type limits struct {
 	queue                     string
 }
 
-func (s *scene) note(format string, args ...any) {
+func (s *conversationEnv) note(format string, args ...any) {
 	at := s.Now().Sub(noon).Round(10 * time.Millisecond) // while an activity runs, the clock runs
 	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "default-test-run-id", "")
 	s.mu.Lock()
@@ -227,7 +227,7 @@ func (s *scene) note(format string, args ...any) {
 
 // about sees that all that is done about a decision is told alike whether somebody had
 // addressed the bot.
-func (s *scene) about(task activities.Task, addressed bool) {
+func (s *conversationEnv) about(task activities.Task, addressed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before, known := s.addressed[task.Decision]; known && before != addressed {
@@ -237,19 +237,19 @@ func (s *scene) about(task activities.Task, addressed bool) {
 }
 
 // at does something at a time after noon.
-func (s *scene) at(d time.Duration, do func()) { s.RegisterDelayedCallback(do, d) }
+func (s *conversationEnv) at(d time.Duration, do func()) { s.RegisterDelayedCallback(do, d) }
 
 // says delivers changes in one signal at a time after noon.
-func (s *scene) says(at time.Duration, changes ...conversation.Change) {
+func (s *conversationEnv) says(at time.Duration, changes ...conversation.Change) {
 	s.at(at, func() { s.signal(policy, changes...) })
 }
 
-func (s *scene) signal(p conversation.Policy, changes ...conversation.Change) {
+func (s *conversationEnv) signal(p conversation.Policy, changes ...conversation.Change) {
 	s.SignalWorkflow(conversation.SignalName, conversation.Signal{Policy: p, Changes: changes})
 }
 
 // order sends an update at a time after noon, and keeps its end in the record.
-func (s *scene) order(at time.Duration, name string, o conversation.Order) {
+func (s *conversationEnv) order(at time.Duration, name string, o conversation.Order) {
 	s.at(at, func() {
 		s.UpdateWorkflow(name, fmt.Sprint(name, at), &testsuite.TestUpdateCallback{
 			OnAccept:   func() {},
@@ -260,7 +260,7 @@ func (s *scene) order(at time.Duration, name string, o conversation.Order) {
 }
 
 // until is for how long an order silences the conversation.
-func (s *scene) until(in activities.OrderInput) string {
+func (s *conversationEnv) until(in activities.OrderInput) string {
 	switch {
 	case in.Until.IsZero():
 		return ""
@@ -271,7 +271,7 @@ func (s *scene) until(in activities.OrderInput) string {
 }
 
 // refusal is what people are told of an order that is refused.
-func (s *scene) refusal(err error) string {
+func (s *conversationEnv) refusal(err error) string {
 	var said *temporal.ApplicationError
 	if !errors.As(err, &said) || said.Type() != conversation.Refused {
 		s.t.Errorf("%v, want a refusal", err)
@@ -281,7 +281,7 @@ func (s *scene) refusal(err error) string {
 }
 
 // state asks the query, and the metadata that the Web UI shows.
-func (s *scene) state() (state conversation.State, currentDetails string) {
+func (s *conversationEnv) state() (state conversation.State, currentDetails string) {
 	s.t.Helper()
 	value, err := s.QueryWorkflow(conversation.QueryName)
 	if err == nil {
@@ -302,14 +302,14 @@ func (s *scene) state() (state conversation.State, currentDetails string) {
 }
 
 // run plays the scene to its end, which has to come without an error.
-func (s *scene) run() {
+func (s *conversationEnv) run() {
 	s.t.Helper()
 	if err := s.play(); err != nil {
 		s.t.Errorf("the workflow failed: %v", err)
 	}
 }
 
-func (s *scene) play() error {
+func (s *conversationEnv) play() error {
 	s.t.Helper()
 	s.at(1000*time.Hour, func() {
 		if !s.IsWorkflowCompleted() {
@@ -326,27 +326,27 @@ func (s *scene) play() error {
 
 // wants compares the record. What is started in one workflow task runs side by side: of
 // what nothing waits for it does not matter where at its time it stands.
-func (s *scene) wants(want ...string) {
+func (s *conversationEnv) wants(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(inTurn(s.record), inTurn(want)) {
+	if !slices.Equal(sortDetached(s.record), sortDetached(want)) {
 		s.t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(s.record, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // inTurn is a record in which, at each time, the records that nothing waits for come last.
-func inTurn(record []string) []string {
-	var out, loose []string
+func sortDetached(record []string) []string {
+	var out, detached []string
 	at := ""
 	for _, line := range append(slices.Clone(record), "") {
 		time, what, _ := strings.Cut(line, " ")
 		if time != at {
-			slices.Sort(loose)
-			out, loose, at = append(out, loose...), nil, time
+			slices.Sort(detached)
+			out, detached, at = append(out, detached...), nil, time
 		}
 		if strings.HasPrefix(what, "settle ") || strings.HasPrefix(what, "write down ") {
-			loose = append(loose, line)
+			detached = append(detached, line)
 		} else {
 			out = append(out, line)
 		}
@@ -357,8 +357,8 @@ func inTurn(record []string) []string {
 var errModel = errors.New("the model is out of order")
 
 // newSceneAt is a run that began with in at a time.
-func newSceneAt(t *testing.T, start time.Time, in conversation.Input) *scene {
-	s := buildScene(t, in)
+func newEnvAt(t *testing.T, start time.Time, in conversation.Input) *conversationEnv {
+	s := buildEnv(t, in)
 	s.SetStartTime(start)
 	return s
 }

@@ -13,7 +13,7 @@ var carol = conversation.Order{By: "carol"}
 
 func TestAnswerNow(t *testing.T) {
 	t.Run("while it waits for quiet", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.says(0, said(1))
 		s.order(minute, conversation.UpdateAnswerNow, carol)
 		s.run()
@@ -26,7 +26,7 @@ func TestAnswerNow(t *testing.T) {
 		)
 	})
 	t.Run("while it holds a reply back", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 		s.says(0, said(1))
 		s.order(6*minute, conversation.UpdateAnswerNow, carol)
@@ -41,7 +41,7 @@ func TestAnswerNow(t *testing.T) {
 		)
 	})
 	t.Run("while it judges", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(10 * second) }
 		s.says(0, said(1))
 		s.order(5*minute+second, conversation.UpdateAnswerNow, carol)
@@ -60,14 +60,14 @@ func TestAnswerNow(t *testing.T) {
 
 func TestDrop(t *testing.T) {
 	t.Run("while it waits for quiet", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.says(0, said(1))
 		s.order(minute, conversation.UpdateDrop, carol)
 		s.run()
 		s.wants("1m0s drop done: <nil>", "1m0s write down drop by carol", "1h1m0s closed")
 	})
 	t.Run("while it judges", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
 		s.says(0, said(1))
 		s.order(5*minute+second, conversation.UpdateDrop, carol)
@@ -81,7 +81,7 @@ func TestDrop(t *testing.T) {
 		)
 	})
 	t.Run("while it holds a reply back", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 		s.says(0, said(1))
 		s.order(6*minute, conversation.UpdateDrop, carol)
@@ -95,7 +95,7 @@ func TestDrop(t *testing.T) {
 		)
 	})
 	t.Run("while it composes", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 			return result(conversation.Done).after(10 * second)
 		}
@@ -113,7 +113,7 @@ func TestDrop(t *testing.T) {
 }
 
 func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(minute)
 	}
@@ -137,19 +137,19 @@ func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
 		"2s answer-now rejected: nothing waits here: the conversation is replying",
 		"2m0s drop rejected: nothing waits here: the conversation is idle",
 		"3m0s answer-now rejected: nothing waits here: the conversation is idle",
-		"4m0s mute rejected: mute: by is empty: who asks?",
-		"5m0s unmute rejected: unmute: by is empty: who asks?",
-		"6m0s snooze rejected: snooze: by is empty: who asks?",
-		"7m0s snooze rejected: snooze: seconds is 0: from 1 to 31622400",
-		"8m0s snooze rejected: snooze: seconds is 31622401: from 1 to 31622400",
-		"9m0s drop rejected: drop: by is empty: who asks?",
-		"10m0s answer-now rejected: answer-now: by is empty: who asks?",
+		"4m0s mute rejected: mute: by is empty: name who gives the order",
+		"5m0s unmute rejected: unmute: by is empty: name who gives the order",
+		"6m0s snooze rejected: snooze: by is empty: name who gives the order",
+		"7m0s snooze rejected: snooze: seconds is 0; it must be from 1 to 31622400",
+		"8m0s snooze rejected: snooze: seconds is 31622401; it must be from 1 to 31622400",
+		"9m0s drop rejected: drop: by is empty: name who gives the order",
+		"10m0s answer-now rejected: answer-now: by is empty: name who gives the order",
 		"1h1m0s closed",
 	)
 }
 
 func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 	s.written = func() ending[any] { return ending[any]{}.after(2 * second) }
 	s.says(0, said(1))
@@ -177,7 +177,7 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 
 // What came while a reply was composed waits no less than what the reply is to.
 func TestAMuteDropsWhatCameLater(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(minute)
 	}
@@ -204,7 +204,7 @@ func TestASilenceThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
 		conversation.UpdateMute: carol, conversation.UpdateSnooze: {By: "carol", Seconds: 90}, conversation.UpdateUnmute: carol,
 	} {
 		t.Run(kind, func(t *testing.T) {
-			s := newScene(t, topLevel)
+			s := newEnv(t, topLevel)
 			s.written = func() ending[any] { return ending[any]{err: errModel} }
 			s.says(0, said(1))
 			s.order(minute, kind, o)
@@ -225,7 +225,7 @@ func TestASilenceThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
 
 // The last one holds, however long the one before takes to be written down.
 func TestMutesAndUnmutesAreCarriedOutInTheirOrder(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.written = func() ending[any] { return ending[any]{}.after(10 * second) }
 	s.order(0, conversation.UpdateMute, carol)
 	s.order(second, conversation.UpdateUnmute, conversation.Order{By: "dave"})
@@ -241,7 +241,7 @@ func TestMutesAndUnmutesAreCarriedOutInTheirOrder(t *testing.T) {
 
 // What was ordered is done, and not undone because the record of it has to wait.
 func TestAnAnswerDoesNotWaitForTheRecordOfWhoOrderedIt(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.written = func() ending[any] { return ending[any]{}.after(2 * time.Hour) }
 	s.says(0, said(1))
 	s.order(minute, conversation.UpdateAnswerNow, carol)
@@ -256,7 +256,7 @@ func TestAnAnswerDoesNotWaitForTheRecordOfWhoOrderedIt(t *testing.T) {
 }
 
 func TestAHushedMessageIsDropped(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 	s.says(0, said(1))
 	s.says(6*minute, hushed(1))
@@ -270,7 +270,7 @@ func TestAHushedMessageIsDropped(t *testing.T) {
 
 // A run that an order has started ends when that is carried out, and not before.
 func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
-	s := newScene(t, topLevel)
+	s := newEnv(t, topLevel)
 	s.written = func() ending[any] { return ending[any]{}.after(30 * second) }
 	s.order(0, conversation.UpdateMute, carol)
 	s.run()
@@ -285,7 +285,7 @@ func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
 }
 
 func TestStateQueryAndDetails(t *testing.T) {
-	s := newScene(t, thread)
+	s := newEnv(t, thread)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(60).after(10 * second) }
 	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(10 * second)
@@ -326,16 +326,16 @@ func TestStateQueryAndDetails(t *testing.T) {
 
 // What an operator cancels drops what waits, and ends when nothing is under way.
 func TestAConversationThatIsCancelled(t *testing.T) {
-	cancelAt := func(s *scene, at time.Duration) { s.at(at, s.CancelWorkflow) }
+	cancelAt := func(s *conversationEnv, at time.Duration) { s.at(at, s.CancelWorkflow) }
 	t.Run("while it waits for quiet", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.says(0, said(1))
 		cancelAt(s, minute)
 		s.ends("canceled")
 		s.wants("1m0s write down drop by cancellation", "1m0s closed")
 	})
 	t.Run("while it judges", func(t *testing.T) {
-		s := newScene(t, topLevel)
+		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
 		s.settle = func() ending[any] { return ending[any]{}.after(second) }
 		s.says(0, said(1))
@@ -349,7 +349,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		)
 	})
 	t.Run("while it leaves a post to the next run", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
 		s.settle = func() ending[any] { return ending[any]{}.after(minute) }
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
@@ -370,7 +370,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		)
 	})
 	t.Run("while it posts", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 			return result(conversation.Done).after(10 * second)
 		}
@@ -387,7 +387,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		)
 	})
 	t.Run("while it is idle", func(t *testing.T) {
-		s := newScene(t, thread)
+		s := newEnv(t, thread)
 		s.says(0, addressed(1))
 		cancelAt(s, minute)
 		s.ends("canceled")
@@ -396,7 +396,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 }
 
 // ends plays the scene to an end with an error.
-func (s *scene) ends(with string) {
+func (s *conversationEnv) ends(with string) {
 	s.t.Helper()
 	if err := s.play(); err == nil || !strings.Contains(err.Error(), with) {
 		s.t.Errorf("ended with %v, want %s", err, with)

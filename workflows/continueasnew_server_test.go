@@ -43,7 +43,7 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 		}
 		return ms
 	}
-	talks := []struct {
+	cases := []struct {
 		name string
 		chat.Conversation
 		kind  conversation.Kind
@@ -60,44 +60,44 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 		{"in bursts", chat.Conversation{Team: "T1", Channel: "D4"}, conversation.Addressed, false, gaps(3), 0},
 	}
 	var group sync.WaitGroup
-	for _, talk := range talks {
-		done := map[conversation.Kind]string{conversation.Addressed: " post ", conversation.Said: " judge "}[talk.kind]
+	for _, c := range cases {
+		done := map[conversation.Kind]string{conversation.Addressed: " post ", conversation.Said: " judge "}[c.kind]
 		group.Go(func() {
 			for n := range messages {
 				m := 1000 + n
-				err := s.send(talk.Conversation, open, change(m, talk.kind))
-				if err == nil && (talk.waits || n == messages-1) {
-					err = s.awaitLine(talk.ID() + done + ts(m))
+				err := s.send(c.Conversation, open, change(m, c.kind))
+				if err == nil && (c.waits || n == messages-1) {
+					err = s.awaitLine(c.ID() + done + ts(m))
 				}
 				if err != nil {
-					t.Errorf("%s: %v", talk.name, err)
+					t.Errorf("%s: %v", c.name, err)
 					return
 				}
-				pause(talk.gaps[n])
-				if talk.name == "in bursts" && n%10 == 9 {
+				pause(c.gaps[n])
+				if c.name == "in bursts" && n%10 == 9 {
 					pause(150)
 				}
 			}
 		})
 	}
-	for _, talk := range talks {
+	for _, c := range cases {
 		group.Go(func() {
-			for n := range talk.orders {
-				if err := s.updateWithStart(talk.Conversation, conversation.UpdateUnmute, carol); err != nil {
-					t.Errorf("order %d in %s: %v", n, talk.name, err)
+			for n := range c.orders {
+				if err := s.updateWithStart(c.Conversation, conversation.UpdateUnmute, carol); err != nil {
+					t.Errorf("order %d in %s: %v", n, c.name, err)
 				}
 			}
 		})
 	}
 	group.Wait()
 
-	histories := s.histories(len(talks))
-	for _, talk := range talks {
-		t.Run(talk.name, func(t *testing.T) {
-			state := s.state(talk.Conversation)
+	histories := s.histories(len(cases))
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			state := s.state(c.Conversation)
 			var missing []string
 			for n := range messages {
-				if id := change(1000+n, talk.kind).ID(); !slices.Contains(state.Seen, id) {
+				if id := change(1000+n, c.kind).ID(); !slices.Contains(state.Seen, id) {
 					missing = append(missing, id)
 				}
 			}
@@ -108,7 +108,7 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 				t.Errorf("still wanting something: %v, %v, %v", state.Pending, state.Answering, state.Later)
 			}
 			count := map[string]int{}
-			for _, line := range s.lines(talk.Conversation) {
+			for _, line := range s.lines(c.Conversation) {
 				count[line]++
 			}
 			for line, n := range count {
@@ -116,7 +116,7 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 					t.Errorf("%s: %d times", line, n)
 				}
 			}
-			if talk.waits {
+			if c.waits {
 				for n := range messages {
 					for _, what := range []string{"compose ", "post "} {
 						if count[what+ts(1000+n)] != 1 {
@@ -125,8 +125,8 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 					}
 				}
 			}
-			if count[conversation.UpdateUnmute] != talk.orders {
-				t.Errorf("%d orders were carried out, want %d", count[conversation.UpdateUnmute], talk.orders)
+			if count[conversation.UpdateUnmute] != c.orders {
+				t.Errorf("%d orders were carried out, want %d", count[conversation.UpdateUnmute], c.orders)
 			}
 		})
 	}
@@ -144,10 +144,10 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 	}
 	t.Logf("%d runs: %v handed over, %d times something came at that very moment", len(histories), handed, bounced)
 	all := 0
-	for _, talk := range talks {
-		all += handed[talk.ID()]
-		if handed[talk.ID()] == 0 {
-			t.Errorf("%s: never handed over", talk.name)
+	for _, c := range cases {
+		all += handed[c.ID()]
+		if handed[c.ID()] == 0 {
+			t.Errorf("%s: never handed over", c.name)
 		}
 	}
 	if all < 12 {

@@ -17,9 +17,9 @@ import (
 
 // course tells a history in a few words an event, without ids and times, so that a
 // test can say what has to be in it.
-func course(t *testing.T, h *historypb.History) []string {
+func summary(t *testing.T, h *historypb.History) []string {
 	t.Helper()
-	c := &storyteller{t: t, asked: map[int64]*historypb.ActivityTaskScheduledEventAttributes{}}
+	c := &summariser{t: t, asked: map[int64]*historypb.ActivityTaskScheduledEventAttributes{}}
 	for _, e := range h.Events {
 		if said := c.tell(e); said != "" {
 			c.story = append(c.story, said)
@@ -28,13 +28,13 @@ func course(t *testing.T, h *historypb.History) []string {
 	return c.story
 }
 
-type storyteller struct {
+type summariser struct {
 	t     *testing.T
 	asked map[int64]*historypb.ActivityTaskScheduledEventAttributes // by event id
 	story []string
 }
 
-func (c *storyteller) tell(e *historypb.HistoryEvent) string {
+func (c *summariser) tell(e *historypb.HistoryEvent) string {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 		return c.start(e.GetWorkflowExecutionStartedEventAttributes())
@@ -74,7 +74,7 @@ func (c *storyteller) tell(e *historypb.HistoryEvent) string {
 	return c.work(e)
 }
 
-func (c *storyteller) start(a *historypb.WorkflowExecutionStartedEventAttributes) string {
+func (c *summariser) start(a *historypb.WorkflowExecutionStartedEventAttributes) string {
 	if a.GetContinuedExecutionRunId() == "" {
 		return "starts"
 	}
@@ -89,7 +89,7 @@ func (c *storyteller) start(a *historypb.WorkflowExecutionStartedEventAttributes
 	return "takes over, " + string(in.State.Phase)
 }
 
-func (c *storyteller) work(e *historypb.HistoryEvent) string {
+func (c *summariser) work(e *historypb.HistoryEvent) string {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		a := e.GetActivityTaskScheduledEventAttributes()
@@ -110,7 +110,7 @@ func (c *storyteller) work(e *historypb.HistoryEvent) string {
 	return ""
 }
 
-func (c *storyteller) ask(a *historypb.ActivityTaskScheduledEventAttributes) string {
+func (c *summariser) ask(a *historypb.ActivityTaskScheduledEventAttributes) string {
 	said := a.GetActivityType().GetName()
 	switch said {
 	case "Compose":
@@ -130,7 +130,7 @@ func (c *storyteller) ask(a *historypb.ActivityTaskScheduledEventAttributes) str
 	return said
 }
 
-func (c *storyteller) outcome(a *historypb.ActivityTaskCompletedEventAttributes) string {
+func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) string {
 	switch c.name(a.GetScheduledEventId()) {
 	case "Judge":
 		var out activities.JudgeOutput
@@ -152,7 +152,7 @@ func (c *storyteller) outcome(a *historypb.ActivityTaskCompletedEventAttributes)
 }
 
 // within is how an activity ended that was carried out within a workflow task.
-func (c *storyteller) within(a *historypb.MarkerRecordedEventAttributes) string {
+func (c *summariser) within(a *historypb.MarkerRecordedEventAttributes) string {
 	var marker struct{ ActivityType string }
 	c.read(a.GetDetails()["data"], &marker)
 	if a.GetFailure() != nil {
@@ -163,18 +163,18 @@ func (c *storyteller) within(a *historypb.MarkerRecordedEventAttributes) string 
 	return marker.ActivityType + ": " + string(out.Result)
 }
 
-func (c *storyteller) name(scheduled int64) string {
+func (c *summariser) name(scheduled int64) string {
 	return c.asked[scheduled].GetActivityType().GetName()
 }
 
-func (c *storyteller) read(p *commonpb.Payloads, into any) {
+func (c *summariser) read(p *commonpb.Payloads, into any) {
 	if err := converter.GetDefaultDataConverter().FromPayloads(p, into); err != nil {
 		c.t.Error(err)
 	}
 }
 
 // holds reports whether the words are told in this order, others among them or not.
-func holds(story, words []string) bool {
+func inOrder(story, words []string) bool {
 	for _, said := range story {
 		if len(words) > 0 && said == words[0] {
 			words = words[1:]
@@ -202,7 +202,7 @@ func TestHolds(t *testing.T) {
 	t.Parallel()
 	story := strings.Fields("a b c b d")
 	for words, want := range map[string]bool{"": true, "a": true, "b b d": true, "a b c b d": true, "d a": false, "b b b": false, "e": false} {
-		if got := holds(story, strings.Fields(words)); got != want {
+		if got := inOrder(story, strings.Fields(words)); got != want {
 			t.Errorf("%q: %v", words, got)
 		}
 	}

@@ -12,30 +12,29 @@ import (
 
 var phaseAttribute = temporal.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
 
-// show tells people in the Web UI where the conversation stands.
-func (t *talk) show() {
-	workflow.SetCurrentDetails(t.ctx, details(t.state))
-	if !t.in.Attributes || !t.tells() {
+// show publishes the state in the Web UI: as current details, and as a search attribute.
+func (r *conversationRun) show() {
+	workflow.SetCurrentDetails(r.ctx, details(r.state))
+	if !r.in.Attributes || !r.phaseOutdated() {
 		return
 	}
-	t.phase = t.state.Phase
-	if err := workflow.UpsertTypedSearchAttributes(t.ctx, phaseAttribute.ValueSet(string(t.phase))); err != nil {
-		workflow.GetLogger(t.ctx).Warn("phase not shown as a search attribute", "error", err)
+	r.phase = r.state.Phase
+	if err := workflow.UpsertTypedSearchAttributes(r.ctx, phaseAttribute.ValueSet(string(r.phase))); err != nil {
+		workflow.GetLogger(r.ctx).Warn("phase not set as a search attribute", "error", err)
 	}
 }
 
-// tells reports whether the search attribute has to be written anew. It costs the server as
-// much as an activity: so of what is over in seconds it tells only that the conversation is
-// not idle.
-func (t *talk) tells() bool {
-	if t.in.LastingPhases && !t.state.Phase.Lasts() {
-		return t.phase == conversation.Idle
+// phaseOutdated reports whether the search attribute needs an upsert, which costs the server
+// as much as an activity. A phase that lasts only seconds is therefore shown only where the
+// attribute still says idle.
+func (r *conversationRun) phaseOutdated() bool {
+	if r.in.LastingPhases && !r.state.Phase.Lasts() {
+		return r.phase == conversation.Idle
 	}
-	return t.phase != t.state.Phase
+	return r.phase != r.state.Phase
 }
 
-// details is a conversation's state in a few lines of Markdown, without a word
-// of what was said in it.
+// details renders the state in a few lines of Markdown. They hold nothing that people wrote.
 func details(s *conversation.State) string {
 	var b strings.Builder
 	due := s.DueAt.UTC().Format("15:04:05 MST")
@@ -63,7 +62,7 @@ func details(s *conversation.State) string {
 		if v.ShouldRespond {
 			answer = "yes"
 		}
-		fmt.Fprintf(&b, "\n\nlast judged %s, %.1f: %s", answer, v.Confidence, literally(v.Reason))
+		fmt.Fprintf(&b, "\n\nlast judged %s, %.1f: %s", answer, v.Confidence, escapeMarkdown(v.Reason))
 	}
 	if n := len(s.Later); n > 0 {
 		fmt.Fprintf(&b, "\n\n%s came meanwhile", count(n, "message"))
@@ -71,9 +70,9 @@ func details(s *conversation.State) string {
 	return b.String()
 }
 
-// literally is a text in Markdown that shows as it is. A reason is the model's, whom people
-// may talk into writing a link, a picture or a heading, and the Web UI takes HTML, too.
-func literally(s string) string {
+// escapeMarkdown escapes Markdown and HTML. People can make the model write a link, a picture
+// or a heading into its reason, and the Web UI renders both.
+func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if strings.ContainsRune("\\`*_[]<>&~|$", r) {
@@ -102,8 +101,8 @@ func timerSummary(p conversation.Phase) string {
 	}
 }
 
-// decision is the key of an epoch's decision in the ledger. It outlasts
-// continue-as-new, which keeps both the first run's id and the epoch.
-func (t *talk) decision(epoch int) string {
-	return fmt.Sprintf("%s/%d", workflow.GetInfo(t.ctx).FirstRunID, epoch)
+// decisionKey is the ledger's key of an epoch's decision. Continue-as-new keeps it, because it
+// keeps the first run's id and the epoch.
+func (r *conversationRun) decisionKey(epoch int) string {
+	return fmt.Sprintf("%s/%d", workflow.GetInfo(r.ctx).FirstRunID, epoch)
 }
