@@ -21,7 +21,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Where goroutines of ours share something. SQLite is Go here, and several times slower
 # under the race detector: what mostly waits for the database goes without in make test.
 # make race leaves nothing out, and the end-to-end tests then build the programs with it, too.
-RACED := ./sandbox ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest launch llm/... operator relay sandbox slack chatops telemetry temporal window)
+RACED := ./sandbox ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest inspector launch llm/... operator relay sandbox slack chatops telemetry temporal)
 
 # Of one package; what is stuck should not hold CI for an hour.
 TEST_TIMEOUT := 15m

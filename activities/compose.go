@@ -93,8 +93,8 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	if composed {
 		return conversation.Done, "", nil
 	}
-	if known.Aside != "" {
-		return conversation.Outdated, known.Aside, nil
+	if known.NewThreadReply != "" {
+		return conversation.Outdated, known.NewThreadReply, nil
 	}
 	text, read := "", a.Clock()
 	saw := read

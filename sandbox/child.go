@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"myao/internal/window"
+	"myao/internal/inspector"
 )
 
 // child is a program that the sandbox keeps running: one that dies is started
@@ -36,7 +36,7 @@ type child struct {
 	dead    chan struct{} // nil, but from Kill until Start, which closes it
 }
 
-var _ window.Worker = (*child)(nil)
+var _ inspector.Worker = (*child)(nil)
 
 const (
 	// stopWithin is how long a child may take to end when it is asked to.
@@ -174,16 +174,16 @@ func (c *child) end(err error) error {
 }
 
 // State is whether the child is up.
-func (c *child) State() window.WorkerState {
+func (c *child) State() inspector.WorkerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.dead != nil:
-		return window.Stopped
+		return inspector.Stopped
 	case c.working:
-		return window.Running
+		return inspector.Running
 	}
-	return window.Starting
+	return inspector.Starting
 }
 
 // Kill ends the child with SIGKILL and returns when it has ended. It is not started

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"myao/internal/window"
+	"myao/internal/inspector"
 )
 
 // nursery is a child that a test looks after: a shell script that runs after it has
@@ -91,7 +91,7 @@ func (n *nursery) await(what string, done func() bool) {
 // runs waits until the child is up in its nth process.
 func (n *nursery) runs(nth int) {
 	n.t.Helper()
-	n.await(fmt.Sprintf("process %d", nth), func() bool { return n.State() == window.Running && len(n.born()) == nth && len(n.living()) == 1 })
+	n.await(fmt.Sprintf("process %d", nth), func() bool { return n.State() == inspector.Running && len(n.born()) == nth && len(n.living()) == 1 })
 }
 
 func (n *nursery) kills() {
@@ -99,7 +99,7 @@ func (n *nursery) kills() {
 	if err := n.Kill(); err != nil {
 		n.t.Fatal(err)
 	}
-	if living := n.living(); n.State() != window.Stopped || len(living) != 0 {
+	if living := n.living(); n.State() != inspector.Stopped || len(living) != 0 {
 		n.t.Fatalf("killed, it is %s, and there are %v", n.State(), living)
 	}
 }
@@ -155,7 +155,7 @@ func TestAChildThatCrashesIsStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.await("the crash", func() bool { return strings.Contains(n.said(), "sleeper ended (signal: killed); starting it again") })
-	if n.State() == window.Stopped {
+	if n.State() == inspector.Stopped {
 		t.Error("who crashed is not stopped")
 	}
 	n.runs(2)
@@ -180,19 +180,19 @@ func TestAChildIsUpWhenItWorks(t *testing.T) {
 	t.Parallel()
 	var works atomic.Int64
 	n := raise(t, sleeps, func(_ context.Context, pid int) bool { return works.Load() == int64(pid) })
-	if err := n.Kill(); err != nil || n.State() != window.Stopped {
+	if err := n.Kill(); err != nil || n.State() != inspector.Stopped {
 		t.Fatalf("before it was ever started: %v, %s", err, n.State())
 	}
 	n.run()
 	n.Start()
 	n.await("a process", func() bool { return len(n.living()) == 1 })
-	if n.State() != window.Starting {
+	if n.State() != inspector.Starting {
 		t.Errorf("it is %s before it works", n.State())
 	}
 	n.kills()
 	n.Start()
 	n.await("another", func() bool { return len(n.born()) == 2 && len(n.living()) == 1 })
-	if n.State() != window.Starting {
+	if n.State() != inspector.Starting {
 		t.Errorf("it is %s before it works", n.State())
 	}
 	works.Store(int64(n.living()[0]))
@@ -259,10 +259,10 @@ func TestAChildThatIsPulledToAndFro(t *testing.T) {
 		})
 	}
 	group.Wait()
-	n.await("rest", func() bool { return n.State() == window.Running && len(n.living()) == 1 })
+	n.await("rest", func() bool { return n.State() == inspector.Running && len(n.living()) == 1 })
 	n.kills()
 	n.Start()
-	n.await("one process", func() bool { return n.State() == window.Running && len(n.living()) == 1 })
+	n.await("one process", func() bool { return n.State() == inspector.Running && len(n.living()) == 1 })
 	if said := n.said(); strings.Contains(said, "ended") {
 		t.Errorf("it takes a kill for a crash:\n%s", said)
 	}

@@ -21,12 +21,12 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/freeport"
+	"myao/internal/inspector"
 	"myao/internal/launch"
 	"myao/internal/manifest"
 	"myao/internal/operator"
 	"myao/internal/sandbox"
 	"myao/internal/store"
-	"myao/internal/window"
 )
 
 type options struct {
@@ -45,7 +45,7 @@ type system struct {
 	say      func(format string, args ...any)
 	server   client.Client
 	worker   *child
-	mind     *window.Window
+	mind     *inspector.Inspector
 	db       *store.Store // nil until the programs have made it
 }
 
@@ -91,7 +91,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	defer s.server.Close()
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
 	s.worker.up = polling(s.server)
-	s.mind = &window.Window{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
+	s.mind = &inspector.Inspector{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
 	w := newWorkspace(s.ports, own, o.quiet, s.mind.Handler())
 	defer w.Close()
 	s.mind.Team, s.mind.Faults = w.Team(), w.Misbehaving

@@ -176,7 +176,7 @@ func TestWhyCommand(t *testing.T) {
 
 	var story ledger.Timeline
 	o.must(json.Unmarshal([]byte(o.prints([]string{"why", "general", first.TS, "--json"}, nil, nil)), &story))
-	if len(story.Entries) != 2 || story.Message != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 {
+	if len(story.Entries) != 2 || story.MessageTS != first.TS || story.Entries[1].Decision.Outcome != "posted" || *story.Entries[1].Decision.Calls[0].Cost != 0.002 {
 		t.Errorf("as JSON: %+v", story)
 	}
 	o.fails(1, []string{"why", "nowhere"}, `channel "nowhere" is not known`)

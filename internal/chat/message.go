@@ -127,8 +127,8 @@ func Unmention(text, user, name string) string {
 
 var openingMention = regexp.MustCompile(`^[\s\pZ]*<@([A-Z0-9]+)(?:\|[^>]*)?>`)
 
-// Opening is the id of the user whom text addresses with its first words, or "".
-func Opening(text string) string {
+// LeadingMention is the id of the user whom text addresses with its first words, or "".
+func LeadingMention(text string) string {
 	if m := openingMention.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}

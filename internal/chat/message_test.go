@@ -154,7 +154,7 @@ func TestOpening(t *testing.T) {
 		"<@U1":                        "",
 		"":                            "",
 	} {
-		if got := Opening(text); got != want {
+		if got := LeadingMention(text); got != want {
 			t.Errorf("Opening(%q) = %q, want %q", text, got, want)
 		}
 	}

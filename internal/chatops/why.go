@@ -46,7 +46,7 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
 		return d.say("That is so long ago that I do not know any more."), done
-	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Said != nil && e.Said.TS == about && e.Said.OnlyEdited() }):
+	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Message != nil && e.Message.TS == about && e.Message.OnlyEdited() }):
 		return d.say("I have not heard of that message, only of an edit of it, which alone asks nothing of me."), done
 	}
 	return d.say("I have decided nothing about that yet."), done

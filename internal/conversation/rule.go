@@ -129,7 +129,7 @@ func (f Facts) JudgmentRule() Rule {
 		return RuleNothingLeft
 	}
 	newest := f.Tail[len(f.Tail)-1]
-	opening := chat.Opening(f.Trigger.Text)
+	opening := chat.LeadingMention(f.Trigger.Text)
 	switch {
 	case f.Mode == ModeMention:
 		return RuleModeMention

@@ -12,9 +12,9 @@ import (
 	"myao/internal/store"
 )
 
-// story puts the rows together. It is pure.
-func (r rows) story() Timeline {
-	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, Message: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
+// timeline puts the rows together. It is pure.
+func (r rows) timeline() Timeline {
+	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, MessageTS: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
 	told := map[string]*Decision{}
 	for _, d := range r.decisions {
 		told[d.Key] = r.decision(d)
@@ -22,8 +22,8 @@ func (r rows) story() Timeline {
 	concerns := map[string]bool{} // the decisions about the message
 	var last time.Time            // when the last of them was settled
 	for _, m := range r.messages {
-		said := r.said(m)
-		fate := r.fate(m)
+		said := r.message(m)
+		fate := r.explain(m)
 		said.Note = fate.note
 		for _, d := range fate.decisions {
 			concerns[d.Key] = true
@@ -34,7 +34,7 @@ func (r rows) story() Timeline {
 				last = settled
 			}
 		}
-		s.Entries = append(s.Entries, Entry{At: m.Time(), Thread: m.ThreadTS, Said: &said})
+		s.Entries = append(s.Entries, Entry{At: m.Time(), Thread: m.ThreadTS, Message: &said})
 	}
 	one := r.options.MessageTS != ""
 	for _, d := range r.decisions {
@@ -60,7 +60,7 @@ func threadOf(workflowID string) string {
 	return c.Thread
 }
 
-func (r rows) said(m store.StoredMessage) Message {
+func (r rows) message(m store.StoredMessage) Message {
 	said := Message{
 		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own, Bot: m.ByBot() && !m.Own,
 		Edited: m.Revision, Deleted: m.Deleted,
@@ -68,17 +68,17 @@ func (r rows) said(m store.StoredMessage) Message {
 	if r.options.Text {
 		said.Text = m.Text
 	}
-	for _, p := range r.passed {
-		if p.TS == m.TS && r.at(p.WorkflowID, m) {
-			said.Passed = append(said.Passed, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
+	for _, p := range r.changes {
+		if p.TS == m.TS && r.isOwn(p.WorkflowID, m) {
+			said.Changes = append(said.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
 		}
 	}
 	return said
 }
 
-// at reports whether a conversation is the message's own: what addresses the bot at a
+// isOwn reports whether a conversation is the message's own: what addresses the bot at a
 // channel's top level is passed on twice.
-func (r rows) at(workflowID string, m store.StoredMessage) bool {
+func (r rows) isOwn(workflowID string, m store.StoredMessage) bool {
 	return workflowID == m.Conversation().ID()
 }
 

@@ -23,8 +23,8 @@ func (s Timeline) Brief(n int, zone *time.Location, w words.Words) string {
 	return strings.Join(lines, "\n")
 }
 
-// ends is each outcome in words.
-var ends = map[conversation.Outcome]string{
+// outcomePhrases is each outcome in words.
+var outcomePhrases = map[conversation.Outcome]string{
 	conversation.Pending: "means to answer", conversation.Silent: "stayed silent", conversation.Sent: "answered", conversation.Withdrawn: "withdrew its answer",
 	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.Unsent: "could not answer",
 }
@@ -33,7 +33,7 @@ var ends = map[conversation.Outcome]string{
 // of our own.
 func brief(e Entry, zone *time.Location, w words.Words) string {
 	d := e.Decision
-	end := w.Of(cmp.Or(ends[d.Outcome], mrkdwn(string(d.Outcome))))
+	end := w.Of(cmp.Or(outcomePhrases[d.Outcome], mrkdwn(string(d.Outcome))))
 	if e.Thread != "" {
 		end = w.Say("%s in a thread", end)
 	}

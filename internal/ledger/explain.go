@@ -11,38 +11,38 @@ import (
 	"myao/internal/store"
 )
 
-// fate is what became of one message: the decisions that were about it, alone or with
+// explanation is what became of one message: the decisions that were about it, alone or with
 // others, and a note where they do not say it all.
-type fate struct {
+type explanation struct {
 	decisions []store.Decision
 	note      string
-	// along is set while the note is of a decision that was about others, too.
-	along bool
+	// shared is set while the note is of a decision that was about others, too.
+	shared bool
 }
 
-// fate follows a message from when it was heard. A decision is about its trigger and all
+// explain follows a message from when it was heard. A decision is about its trigger and all
 // that waited with it; one that was withdrawn leaves them waiting for the next. They stop
 // waiting when the bot is addressed at a channel's top level, is told to drop them, or not
 // to answer.
-func (r rows) fate(m store.StoredMessage) fate {
+func (r rows) explain(m store.StoredMessage) explanation {
 	heard, relayed := r.heard(m)
 	if heard.IsZero() {
-		return fate{note: r.unheard(m)}
+		return explanation{note: r.whyNotHeard(m)}
 	}
-	var f fate
+	var f explanation
 	for _, e := range r.events(m, heard) {
 		switch {
 		case e.decision == nil: // what ended it first is why, until it asks again
-			if f.note == "" || f.along {
-				f.note, f.along = e.note, false
+			if f.note == "" || f.shared {
+				f.note, f.shared = e.note, false
 			}
 			continue
 		case e.decision.TriggerTS == m.TS: // it asked again, or was being decided about
-			f.note, f.along = "", false
-		case f.note != "" && !f.along:
+			f.note, f.shared = "", false
+		case f.note != "" && !f.shared:
 			continue
 		default:
-			f.note, f.along = "decided about together with "+e.decision.TriggerTS, true
+			f.note, f.shared = "decided about together with "+e.decision.TriggerTS, true
 		}
 		f.decisions = append(f.decisions, *e.decision)
 		if r.final(*e.decision, m) {
@@ -55,7 +55,7 @@ func (r rows) fate(m store.StoredMessage) fate {
 	switch {
 	case len(f.decisions) > 0:
 	case heard.Before(r.options.LedgerSince):
-		f.note = lapsed
+		f.note = pastRetention
 	case m.Deleted:
 		f.note = "deleted before anything was decided"
 	case !relayed:
@@ -66,8 +66,8 @@ func (r rows) fate(m store.StoredMessage) fate {
 	return f
 }
 
-// lapsed is told of what has been deleted from the ledger.
-const lapsed = "what was decided about it is not kept any longer (retention.ledger_days)"
+// pastRetention is told of what has been deleted from the ledger.
+const pastRetention = "what was decided about it is not kept any longer (retention.ledger_days)"
 
 // final reports whether a message waits no longer once a decision about it has ended.
 // What was withdrawn is decided about anew, and so are the others where somebody wanted no
@@ -77,7 +77,7 @@ func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 	case conversation.Withdrawn, conversation.Overruled:
 		return false
 	case conversation.Dropped:
-		return !slices.ContainsFunc(r.passed, func(p store.RecordedChange) bool {
+		return !slices.ContainsFunc(r.changes, func(p store.RecordedChange) bool {
 			return p.Kind == conversation.Hushed && p.By == d.OutcomeBy && p.WorkflowID == d.WorkflowID && p.TS != m.TS && !p.Stored.Before(m.Time())
 		})
 	}
@@ -88,8 +88,8 @@ func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 // time for never, as where only an edit of it was heard of: its conversation knows nothing
 // that the edit could be of. relayed is set once its conversation has been told.
 func (r rows) heard(m store.StoredMessage) (at time.Time, relayed bool) {
-	for _, p := range r.passed {
-		if p.TS != m.TS || !r.at(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
+	for _, p := range r.changes {
+		if p.TS != m.TS || !r.isOwn(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
 			continue
 		}
 		if at.IsZero() || p.Stored.Before(at) {
@@ -120,19 +120,19 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 			events = append(events, event{at: d.Decided(), decision: &r.decisions[i]})
 		}
 	}
-	for _, p := range r.passed {
+	for _, p := range r.changes {
 		late := p.WorkflowID == own.ID() && !p.Stored.Before(heard) && own.TopLevel() && !own.Direct() && p.Kind == conversation.Addressed
 		switch {
 		case late && p.TS == m.TS && r.conversation.Thread != m.TS && !r.threaded(thread, m.TS):
 			events = append(events, event{at: p.Stored, note: "it addressed the bot, which answers in its thread: `starter why " + m.Channel + " " + m.TS + "` tells"})
 		case late && chat.Time(p.TS).After(m.Time()):
 			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
-		case p.Kind == conversation.Hushed && p.TS == m.TS && r.at(p.WorkflowID, m):
+		case p.Kind == conversation.Hushed && p.TS == m.TS && r.isOwn(p.WorkflowID, m):
 			events = append(events, event{at: p.Stored, note: p.By + " wanted no answer to it"})
 		}
 	}
 	for _, o := range r.orders {
-		if how, drops := dropping[o.Kind]; drops && o.Scope.Thread == m.ThreadTS && o.At.After(heard) {
+		if how, drops := dropNotes[o.Kind]; drops && o.Scope.Thread == m.ThreadTS && o.At.After(heard) {
 			events = append(events, event{at: o.At, note: "dropped by " + o.By + how})
 		}
 	}
@@ -140,8 +140,8 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	return events
 }
 
-// dropping is the orders that drop what waits, and what is said of each.
-var dropping = map[string]string{
+// dropNotes is the orders that drop what waits, and what is said of each.
+var dropNotes = map[string]string{
 	conversation.UpdateDrop:   "",
 	conversation.UpdateMute:   ", who muted its conversation",
 	conversation.UpdateSnooze: ", who snoozed its conversation",
@@ -152,8 +152,8 @@ func (r rows) threaded(workflowID, ts string) bool {
 	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == workflowID && d.TriggerTS == ts })
 }
 
-// unheard says why nobody was told of a message.
-func (r rows) unheard(m store.StoredMessage) string {
+// whyNotHeard says why nobody was told of a message.
+func (r rows) whyNotHeard(m store.StoredMessage) string {
 	age := r.options.Settings.MaxMessageAge
 	switch {
 	case m.Own:
@@ -162,7 +162,7 @@ func (r rows) unheard(m store.StoredMessage) string {
 		}
 		return ""
 	case m.Stored.Before(r.options.LedgerSince):
-		return lapsed
+		return pastRetention
 	case m.Deleted:
 		return "deleted before the bot could hear of it"
 	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:
@@ -171,7 +171,7 @@ func (r rows) unheard(m store.StoredMessage) string {
 		return "not heard: a bot's message, and the channel's bots setting is ignore"
 	case m.Handled:
 		return "not heard: it came without anything to decide about"
-	case r.said(m).OnlyEdited():
+	case r.message(m).OnlyEdited():
 		return "not heard: the bot heard of an edit of it alone, which asks for nothing"
 	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
 		return "not heard: said before the bot knew the channel"

@@ -82,72 +82,72 @@ func TestFateOfAMessage(t *testing.T) {
 		keys []string // of the decisions about it
 		note string   // part of it
 	}{
-		"decided about": {m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", m, 15, "silent")}}, []string{"a"}, ""},
+		"decided about": {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", m, 15, "silent")}}, []string{"a"}, ""},
 		"decided about with a later one": {
-			m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", later, 25, "silent")}}, []string{"a"}, "together with " + later.TS,
+			m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", later, 25, "silent")}}, []string{"a"}, "together with " + later.TS,
 		},
-		"withdrawn, and decided about again": {m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{
+		"withdrawn, and decided about again": {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{
 			decided("a", m, 15, "withdrawn"), decided("b", later, 25, "posted"), decided("c", heard(30), 35, "silent"),
 		}}, []string{"a", "b"}, "together with " + later.TS},
-		"overruled, and answered": {m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{
+		"overruled, and answered": {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{
 			decided("a", m, 15, "overruled"), decided("b", m, 16, "posted"),
 		}}, []string{"a", "b"}, ""},
-		"dropped once decided": {m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{
+		"dropped once decided": {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{
 			decided("a", m, 12, "dropped"), decided("b", later, 25, "posted"),
 		}, orders: []store.Order{drop}}, []string{"a"}, ""},
-		"dropped while it waited": {m, rows{passed: []store.RecordedChange{said}, orders: []store.Order{drop}, decisions: []store.Decision{
+		"dropped while it waited": {m, rows{changes: []store.RecordedChange{said}, orders: []store.Order{drop}, decisions: []store.Decision{
 			decided("b", later, 25, "posted"),
 		}}, nil, "dropped by cli:ann"},
-		"dropped by a mute": {m, rows{passed: []store.RecordedChange{said}, orders: []store.Order{mute}, decisions: []store.Decision{
+		"dropped by a mute": {m, rows{changes: []store.RecordedChange{said}, orders: []store.Order{mute}, decisions: []store.Decision{
 			decided("b", later, 25, "posted"),
 		}}, nil, "dropped by cli:ann, who muted"},
-		"dropped by a snooze, and nothing since": {m, rows{passed: []store.RecordedChange{said}, orders: []store.Order{snooze}}, nil, "dropped by cli:ann, who snoozed"},
-		"unmuted":                                {m, rows{passed: []store.RecordedChange{said}, orders: []store.Order{{Kind: "unmute", By: "cli:ann", At: second(13)}}}, nil, "nothing decided yet"},
-		"dropped in a thread":                    {m, rows{passed: []store.RecordedChange{said}, orders: []store.Order{{Kind: "drop", Scope: chat.Scope{Thread: ts(1)}, At: second(13)}}}, nil, "nothing decided yet"},
-		"hushed":                                 {m, rows{passed: []store.RecordedChange{said, hushed}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "slack:U2 wanted no answer"},
-		"hushed while it was decided about":      {m, rows{passed: []store.RecordedChange{said, hushed}, decisions: []store.Decision{decided("a", m, 13, "dropped")}}, []string{"a"}, ""},
-		"hushed, and asked again": {m, rows{passed: []store.RecordedChange{said, hushed, passed(m, conversation.Addressed, 14)}, decisions: []store.Decision{
+		"dropped by a snooze, and nothing since": {m, rows{changes: []store.RecordedChange{said}, orders: []store.Order{snooze}}, nil, "dropped by cli:ann, who snoozed"},
+		"unmuted":                                {m, rows{changes: []store.RecordedChange{said}, orders: []store.Order{{Kind: "unmute", By: "cli:ann", At: second(13)}}}, nil, "nothing decided yet"},
+		"dropped in a thread":                    {m, rows{changes: []store.RecordedChange{said}, orders: []store.Order{{Kind: "drop", Scope: chat.Scope{Thread: ts(1)}, At: second(13)}}}, nil, "nothing decided yet"},
+		"hushed":                                 {m, rows{changes: []store.RecordedChange{said, hushed}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "slack:U2 wanted no answer"},
+		"hushed while it was decided about":      {m, rows{changes: []store.RecordedChange{said, hushed}, decisions: []store.Decision{decided("a", m, 13, "dropped")}}, []string{"a"}, ""},
+		"hushed, and asked again": {m, rows{changes: []store.RecordedChange{said, hushed, passed(m, conversation.Addressed, 14)}, decisions: []store.Decision{
 			decided("b", heard(20), 25, "silent"), decided("a", m, 26, "posted"),
 		}}, []string{"a"}, ""},
-		"another one was hushed": {m, rows{passed: []store.RecordedChange{said, other}, decisions: []store.Decision{
+		"another one was hushed": {m, rows{changes: []store.RecordedChange{said, other}, decisions: []store.Decision{
 			droppedBy(decided("a", later, 21, "dropped"), "slack:U2"), decided("b", m, 25, "posted"),
 		}}, []string{"a", "b"}, ""},
 		"gave way to a mention": {
-			m, rows{passed: []store.RecordedChange{said, mention}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "given up for " + ts(15),
+			m, rows{changes: []store.RecordedChange{said, mention}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "given up for " + ts(15),
 		},
 		"gave way to the first of several mentions": {
-			m, rows{passed: []store.RecordedChange{said, mention, passed(later, conversation.Addressed, 20)}}, nil, "given up for " + ts(15),
+			m, rows{changes: []store.RecordedChange{said, mention, passed(later, conversation.Addressed, 20)}}, nil, "given up for " + ts(15),
 		},
 		"a mention before another one": {
-			m, rows{passed: []store.RecordedChange{passed(m, conversation.Addressed, 10), mention}}, nil, "which answers in its thread",
+			m, rows{changes: []store.RecordedChange{passed(m, conversation.Addressed, 10), mention}}, nil, "which answers in its thread",
 		},
 		"withdrawn with a later one, which gave way to a mention": {
-			m, rows{passed: []store.RecordedChange{said, passed(heard(40), conversation.Addressed, 40)}, decisions: []store.Decision{
+			m, rows{changes: []store.RecordedChange{said, passed(heard(40), conversation.Addressed, 40)}, decisions: []store.Decision{
 				decided("a", later, 25, "withdrawn"),
 			}}, []string{"a"}, "given up for " + ts(40),
 		},
 		"decided about before a mention": {
-			m, rows{passed: []store.RecordedChange{said, mention}, decisions: []store.Decision{decided("a", m, 12, "silent")}}, []string{"a"}, "",
+			m, rows{changes: []store.RecordedChange{said, mention}, decisions: []store.Decision{decided("a", m, 12, "silent")}}, []string{"a"}, "",
 		},
-		"a mention": {m, rows{passed: []store.RecordedChange{passed(m, conversation.Addressed, 10)}}, nil, "`starter why C1 " + m.TS + "`"},
+		"a mention": {m, rows{changes: []store.RecordedChange{passed(m, conversation.Addressed, 10)}}, nil, "`starter why C1 " + m.TS + "`"},
 		"a mention, in its thread's story": {
-			m, rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, passed: []store.RecordedChange{passed(m, conversation.Addressed, 10)}},
+			m, rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, changes: []store.RecordedChange{passed(m, conversation.Addressed, 10)}},
 			nil, "nothing decided yet",
 		},
 		"a mention with what was decided in its thread": {
-			m, rows{passed: []store.RecordedChange{passed(m, conversation.Addressed, 10)}, decisions: []store.Decision{inThread}}, []string{"thread"}, "",
+			m, rows{changes: []store.RecordedChange{passed(m, conversation.Addressed, 10)}, decisions: []store.Decision{inThread}}, []string{"thread"}, "",
 		},
 		"a mention in a thread, which answers all": {
-			in(5, m), rows{passed: []store.RecordedChange{passed(in(5, m), conversation.Said, 10), passed(in(5, later), conversation.Addressed, 20)}, decisions: []store.Decision{
+			in(5, m), rows{changes: []store.RecordedChange{passed(in(5, m), conversation.Said, 10), passed(in(5, later), conversation.Addressed, 20)}, decisions: []store.Decision{
 				decided("a", in(5, later), 25, "posted"),
 			}}, []string{"a"}, "together with " + later.TS,
 		},
-		"in another conversation":   {m, rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", reply, 25, "posted")}}, nil, "nothing decided yet"},
-		"decided before it came":    {m, rows{passed: []store.RecordedChange{passed(m, conversation.Said, 30)}, decisions: []store.Decision{decided("a", later, 25, "posted")}}, nil, "nothing decided yet"},
-		"deleted":                   {deleted(m), rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "deleted before anything was decided"},
-		"deleted after a decision":  {deleted(m), rows{passed: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", m, 15, "withdrawn")}}, []string{"a"}, ""},
-		"not relayed":               {m, rows{passed: []store.RecordedChange{unrelayed}}, nil, "waits to be passed on"},
-		"waiting":                   {m, rows{passed: []store.RecordedChange{said}}, nil, "`starter show`"},
+		"in another conversation":   {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", reply, 25, "posted")}}, nil, "nothing decided yet"},
+		"decided before it came":    {m, rows{changes: []store.RecordedChange{passed(m, conversation.Said, 30)}, decisions: []store.Decision{decided("a", later, 25, "posted")}}, nil, "nothing decided yet"},
+		"deleted":                   {deleted(m), rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "deleted before anything was decided"},
+		"deleted after a decision":  {deleted(m), rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", m, 15, "withdrawn")}}, []string{"a"}, ""},
+		"not relayed":               {m, rows{changes: []store.RecordedChange{unrelayed}}, nil, "waits to be passed on"},
+		"waiting":                   {m, rows{changes: []store.RecordedChange{said}}, nil, "`starter show`"},
 		"a bot's, ignored":          {bots(m), rows{}, nil, "bots setting is ignore"},
 		"a bot's, ignored then":     {bots(m), rows{options: Options{Settings: judging}}, nil, "bots setting was ignore"},
 		"the bot's own, in a story": {store.StoredMessage{Message: chat.Message{TS: m.TS, Own: true}}, rows{}, nil, ""},
@@ -156,19 +156,19 @@ func TestFateOfAMessage(t *testing.T) {
 		"in a channel never listed": {read(m, 5), rows{}, nil, "before the bot knew the channel"},
 		"found too late":            {read(m, 61), rows{channel: known, options: Options{Settings: settings}}, nil, "max_message_age_seconds (60)"},
 		"not caught up with":        {read(m, 59), rows{channel: known, options: Options{Settings: settings}}, nil, "not heard yet"},
-		"only an edit was heard":    {read(m, 5), rows{channel: known, passed: []store.RecordedChange{passed(m, conversation.Edited, 15)}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "an edit of it alone"},
-		"heard after its edit":      {m, rows{passed: []store.RecordedChange{passed(m, conversation.Edited, 10), passed(m, conversation.Said, 11)}}, nil, "nothing decided yet"},
+		"only an edit was heard":    {read(m, 5), rows{channel: known, changes: []store.RecordedChange{passed(m, conversation.Edited, 15)}, decisions: []store.Decision{decided("b", later, 25, "posted")}}, nil, "an edit of it alone"},
+		"heard after its edit":      {m, rows{changes: []store.RecordedChange{passed(m, conversation.Edited, 10), passed(m, conversation.Said, 11)}}, nil, "nothing decided yet"},
 		"deleted unheard":           {deleted(m), rows{channel: known}, nil, "deleted before the bot could hear"},
 		"of no consequence":         {m, rows{channel: known}, nil, "anything to decide about"},
 		"kept no longer":            {m, rows{channel: known, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},
-		"a change kept longer":      {m, rows{passed: []store.RecordedChange{passed(m, conversation.Addressed, 10)}, conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},
-		"kept yet":                  {m, rows{passed: []store.RecordedChange{said}, options: Options{LedgerSince: second(10)}}, nil, "nothing decided yet"},
+		"a change kept longer":      {m, rows{changes: []store.RecordedChange{passed(m, conversation.Addressed, 10)}, conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}, options: Options{LedgerSince: second(11)}}, nil, "not kept any longer"},
+		"kept yet":                  {m, rows{changes: []store.RecordedChange{said}, options: Options{LedgerSince: second(10)}}, nil, "nothing decided yet"},
 		"the bot's own, long ago":   {store.StoredMessage{Message: chat.Message{TS: m.TS, Own: true}}, rows{options: Options{LedgerSince: second(11)}}, nil, ""},
 	} {
 		if c.rows.conversation == (chat.Conversation{}) {
 			c.rows.conversation = top
 		}
-		got := c.rows.fate(c.m)
+		got := c.rows.explain(c.m)
 		var keys []string
 		for _, d := range got.decisions {
 			keys = append(keys, d.Key)
@@ -184,19 +184,19 @@ func TestStoryIsInOrder(t *testing.T) {
 	m, later := heard(10), heard(20)
 	r := rows{
 		conversation: top, messages: []store.StoredMessage{m, later},
-		passed:    []store.RecordedChange{passed(m, conversation.Said, 10), passed(later, conversation.Said, 20)},
+		changes:   []store.RecordedChange{passed(m, conversation.Said, 10), passed(later, conversation.Said, 20)},
 		decisions: []store.Decision{decided("a", m, 15, "withdrawn"), decided("b", later, 25, "posted")},
 		orders:    []store.Order{{Kind: "mute", By: "slack:U1", At: second(30)}, {Kind: "unmute", By: "cli:ann", At: second(5)}},
 	}
 	want := []string{"unmute", m.TS, "a", later.TS, "b with " + m.TS, "mute"}
-	if got := outline(r.story()); !slices.Equal(got, want) {
+	if got := outline(r.timeline()); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Restricted to the first message: the second one's decision is about it, too, and
 	// what was ordered after that is not.
 	r.options.MessageTS, r.messages = m.TS, r.messages[:1]
 	want = []string{"unmute", m.TS, "a", "b with " + m.TS}
-	if got := outline(r.story()); !slices.Equal(got, want) {
+	if got := outline(r.timeline()); !slices.Equal(got, want) {
 		t.Errorf("of one message: %q, want %q", got, want)
 	}
 }
@@ -204,8 +204,8 @@ func TestStoryIsInOrder(t *testing.T) {
 func outline(s Timeline) (got []string) {
 	for _, e := range s.Entries {
 		switch {
-		case e.Said != nil:
-			got = append(got, e.Said.TS)
+		case e.Message != nil:
+			got = append(got, e.Message.TS)
 		case e.Order != nil:
 			got = append(got, e.Order.Kind)
 		default:

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// newest is how many messages are told of where nothing else is said.
-	newest = 50
-	// most bounds what is read of each kind: what people look at is far shorter.
-	most = 5000
+	// defaultLimit is how many messages are told of where nothing else is said.
+	defaultLimit = 50
+	// maxRows bounds what is read of each kind: what people look at is far shorter.
+	maxRows = 5000
 )
 
 // Read tells the story of a conversation. With Options.MessageTS it is that of the
@@ -29,7 +29,7 @@ func Read(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (
 	if err := r.read(ctx, s); err != nil {
 		return Timeline{}, fmt.Errorf("tell the story of %s: %w", c.ID(), err)
 	}
-	return r.story(), nil
+	return r.timeline(), nil
 }
 
 // rows is what the database has of a story.
@@ -39,7 +39,7 @@ type rows struct {
 	channel      store.Channel
 	earlier      bool
 	messages     []store.StoredMessage
-	passed       []store.RecordedChange
+	changes      []store.RecordedChange
 	decisions    []store.Decision
 	parts        []store.Part
 	calls        []store.Call
@@ -64,13 +64,13 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 		return err
 	}
 	ids := r.conversations()
-	if r.passed, err = s.ChangesSince(ctx, ids, from, most); err != nil {
+	if r.changes, err = s.ChangesSince(ctx, ids, from, maxRows); err != nil {
 		return err
 	}
-	if r.decisions, err = s.DecisionsSince(ctx, ids, from, most); err != nil {
+	if r.decisions, err = s.DecisionsSince(ctx, ids, from, maxRows); err != nil {
 		return err
 	}
-	if r.orders, err = s.Orders(ctx, team, channel, from, most); err != nil {
+	if r.orders, err = s.Orders(ctx, team, channel, from, maxRows); err != nil {
 		return err
 	}
 	r.restrict()
@@ -137,7 +137,7 @@ func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time
 	}
 	limit := o.Limit
 	if limit <= 0 {
-		limit = newest
+		limit = defaultLimit
 	}
 	read := s.MessagesSince
 	if o.Threads && c.TopLevel() {
@@ -189,7 +189,7 @@ func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	r.passed = append(passed, slices.DeleteFunc(r.passed, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
+	r.changes = append(passed, slices.DeleteFunc(r.changes, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
 	r.decisions = append(decisions, slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
 	return nil
 }
@@ -219,7 +219,7 @@ func (r *rows) readAbsent(ctx context.Context, s *store.Store) error {
 			absent = append(absent, ts)
 		}
 	}
-	for _, p := range r.passed {
+	for _, p := range r.changes {
 		add(p.TS)
 	}
 	for _, d := range r.decisions {

@@ -34,10 +34,10 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	parent, mention, last := heard(0), in(0, heard(most+10)), in(0, heard(most+11))
+	parent, mention, last := heard(0), in(0, heard(maxRows+10)), in(0, heard(maxRows+11))
 	hear(parent, conversation.Change{TS: parent.TS, Kind: conversation.Said})
 	decide("parent", parent)
-	busy := make([]conversation.Change, most+1)
+	busy := make([]conversation.Change, maxRows+1)
 	for i := range busy {
 		busy[i] = conversation.Change{TS: ts(1), Kind: conversation.Edited, Revision: ts(i + 2)}
 	}
@@ -65,8 +65,8 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 		notes, decisions := map[string]string{}, 0
 		for _, e := range story.Entries {
 			switch {
-			case e.Said != nil:
-				notes[e.Said.TS] = e.Said.Note
+			case e.Message != nil:
+				notes[e.Message.TS] = e.Message.Note
 			case e.Decision != nil:
 				decisions++
 			}

@@ -27,8 +27,8 @@ func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 		name += " (#" + Plain(s.ChannelName) + ")"
 	}
 	switch {
-	case s.Message != "":
-		t.line("message %s of %s", s.Message, name)
+	case s.MessageTS != "":
+		t.line("message %s of %s", s.MessageTS, name)
 	case s.Conversation.Thread != "":
 		t.line("thread %s of %s", s.Conversation.Thread, name)
 	default:
@@ -44,8 +44,8 @@ func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 	for _, e := range s.Entries {
 		t.line("")
 		switch {
-		case e.Said != nil:
-			t.said(e.At, e.Thread, *e.Said)
+		case e.Message != nil:
+			t.message(e.At, e.Thread, *e.Message)
 		case e.Decision != nil:
 			t.decision(e.At, e.Thread, *e.Decision)
 		case e.Order != nil:
@@ -86,7 +86,7 @@ func (t *text) at(at, beside time.Time) string {
 	return at.Format(clock)
 }
 
-func (t *text) said(at time.Time, thread string, m Message) {
+func (t *text) message(at time.Time, thread string, m Message) {
 	who := Plain(cmp.Or(m.Name, "somebody"))
 	switch {
 	case m.Own:
@@ -101,8 +101,8 @@ func (t *text) said(at time.Time, thread string, m Message) {
 	if m.Text != "" {
 		t.further("%s", strconv.Quote(m.Text))
 	}
-	for _, p := range m.Passed {
-		t.passed(at, p)
+	for _, p := range m.Changes {
+		t.change(at, p)
 	}
 	switch {
 	case m.Deleted:
@@ -115,11 +115,11 @@ func (t *text) said(at time.Time, thread string, m Message) {
 	}
 }
 
-// late is how long a message may take until the bot has heard of it, and its
+// lateAfter is how long a message may take until the bot has heard of it, and its
 // conversation has been told, before that is worth a word.
-const late = 5 * time.Second
+const lateAfter = 5 * time.Second
 
-func (t *text) passed(said time.Time, p Change) {
+func (t *text) change(said time.Time, p Change) {
 	what := p.Kind
 	if p.By != "" {
 		what += " by " + Plain(p.By)
@@ -130,10 +130,10 @@ func (t *text) passed(said time.Time, p Change) {
 		t.further("%s: heard %s, waits to be passed on", what, t.at(p.Heard, said))
 	case p.Kind == "said" || p.Kind == "addressed" && p.Revision == "":
 		line := what + ": passed on " + t.at(p.Relayed, said)
-		if lag > late {
+		if lag > lateAfter {
 			line += ", heard " + lag.Round(time.Second).String() + " late"
 		}
-		if wait := p.Relayed.Sub(p.Heard); wait > late {
+		if wait := p.Relayed.Sub(p.Heard); wait > lateAfter {
 			line += ", " + wait.Round(time.Second).String() + " after it was heard"
 		}
 		t.further("%s", line)
@@ -195,8 +195,8 @@ func Money(cost float64) string {
 	return strconv.FormatFloat(small, 'f', -1, 64)
 }
 
-// causes is how an outcome is told of what brought it about.
-var causes = map[conversation.Outcome]string{
+// outcomeCauses is how an outcome is told of what brought it about.
+var outcomeCauses = map[conversation.Outcome]string{
 	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Silent: " after all, by rule ",
 }
 
@@ -209,8 +209,8 @@ func (t *text) outcome(at time.Time, d Decision) {
 	case d.By == "":
 	case d.Outcome == conversation.Silent && strings.Contains(d.By, "/"):
 		line += ": another decision's reply to the same message was there already"
-	case causes[d.Outcome] != "":
-		line += causes[d.Outcome] + d.By
+	case outcomeCauses[d.Outcome] != "":
+		line += outcomeCauses[d.Outcome] + d.By
 	}
 	if !d.Settled.IsZero() && d.Outcome != conversation.Silent {
 		line += " at " + t.at(d.Settled, at)

@@ -35,7 +35,7 @@ func full(text bool) Timeline {
 		conversation: top, channel: store.Channel{ID: "C1", Name: "general"}, earlier: true,
 		options:   Options{Text: text, Prices: map[string]config.Price{"small": {Input: 1, Output: 10}}},
 		messages:  []store.StoredMessage{m, edited},
-		passed:    []store.RecordedChange{passed(m, conversation.Said, 1), heardLate, waits},
+		changes:   []store.RecordedChange{passed(m, conversation.Said, 1), heardLate, waits},
 		decisions: []store.Decision{yes, no, failed},
 		calls: []store.Call{
 			{Purpose: "judgment", Model: "small", TokensIn: 100, TokensOut: 20, Latency: 1500 * time.Millisecond, Decision: "yes"},
@@ -47,7 +47,7 @@ func full(text bool) Timeline {
 		orders: []store.Order{{Kind: "snooze", By: "slack:U2", At: mute.Time().Add(2 * time.Hour), Until: second(100_000)}},
 		users:  map[string]store.User{"U1": {ID: "U1", Name: "Bob"}},
 	}
-	return r.story()
+	return r.timeline()
 }
 
 func write(t *testing.T, s Timeline, zone *time.Location) string {
@@ -135,7 +135,7 @@ func TestTextOfOutcomes(t *testing.T) {
 		if d.Outcome != "pending" {
 			d.SettledUS = &d.DecidedUS
 		}
-		if got := write(t, rows{conversation: top, decisions: []store.Decision{d}}.story(), time.UTC); !strings.Contains(got, want) {
+		if got := write(t, rows{conversation: top, decisions: []store.Decision{d}}.timeline(), time.UTC); !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
 		}
 	}
@@ -143,7 +143,7 @@ func TestTextOfOutcomes(t *testing.T) {
 
 func TestTextOfATinyStory(t *testing.T) {
 	thread := rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(0)}}
-	if got, want := write(t, thread.story(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nnothing was said\n"; got != want {
+	if got, want := write(t, thread.timeline(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nnothing was said\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -165,7 +165,7 @@ func TestBrief(t *testing.T) {
 	if got := story.Brief(5, load(t, "Asia/Tokyo"), words.In(config.Japanese)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for outcome, end := range ends {
+	for outcome, end := range outcomePhrases {
 		if w := words.In(config.Japanese); w.Of(end) == end {
 			t.Errorf("%s: %s", outcome, end)
 		}

@@ -35,8 +35,8 @@ type Timeline struct {
 	Conversation chat.Conversation `json:"conversation"`
 	// ChannelName is empty where it is not known, and for a direct message.
 	ChannelName string `json:"channel_name,omitempty"`
-	// Message is the ts to which the story is restricted.
-	Message string `json:"message,omitempty"`
+	// MessageTS is the ts to which the story is restricted.
+	MessageTS string `json:"message,omitempty"`
 	// Earlier is set where there are earlier messages that are not told of.
 	Earlier bool    `json:"earlier,omitempty"`
 	Entries []Entry `json:"entries"`
@@ -47,7 +47,7 @@ type Entry struct {
 	At time.Time `json:"at"`
 	// Thread is the thread in which it happened; empty at the top level.
 	Thread   string    `json:"thread,omitempty"`
-	Said     *Message  `json:"said,omitempty"`
+	Message  *Message  `json:"said,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	Order    *Order    `json:"order,omitempty"`
 }
@@ -63,8 +63,8 @@ type Message struct {
 	Edited  string `json:"edited,omitempty"`
 	Deleted bool   `json:"deleted,omitempty"`
 	Text    string `json:"text,omitempty"` // with Options.Text
-	// Passed is what of it was passed on to the conversation, in order.
-	Passed []Change `json:"passed,omitempty"`
+	// Changes is what of it was passed on to the conversation, in order.
+	Changes []Change `json:"passed,omitempty"`
 	// Note says why nothing was decided about it, or with what other message it was.
 	Note string `json:"note,omitempty"`
 }
@@ -73,7 +73,7 @@ type Message struct {
 // message: an edit alone asks for nothing.
 func (s Message) OnlyEdited() bool {
 	passed := func(k conversation.Kind) bool {
-		return slices.ContainsFunc(s.Passed, func(p Change) bool { return p.Kind == string(k) })
+		return slices.ContainsFunc(s.Changes, func(p Change) bool { return p.Kind == string(k) })
 	}
 	return passed(conversation.Edited) && !passed(conversation.Said) && !passed(conversation.Addressed)
 }

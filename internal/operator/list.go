@@ -20,12 +20,12 @@ import (
 const (
 	// defaultLimit is how many conversations are listed unless more are wanted.
 	defaultLimit = 50
-	// askedAtOnce is how many conversations are asked side by side where they stand.
-	askedAtOnce = 8
-	// askFor is how long one of them may take to answer.
-	askFor = 3 * time.Second
-	// askedUntold is how many are asked where the server cannot tell which are wanted.
-	askedUntold = 500
+	// queryConcurrency is how many conversations are asked side by side where they stand.
+	queryConcurrency = 8
+	// queryTimeout is how long one of them may take to answer.
+	queryTimeout = 3 * time.Second
+	// queryLimit is how many are asked where the server cannot tell which are wanted.
+	queryLimit = 500
 	// pageSize is how many conversations Temporal lists at once.
 	pageSize = 200
 )
@@ -37,8 +37,8 @@ const (
 	Paused conversation.Phase = "paused"
 )
 
-// silent reports whether a conversation does not tell its phase.
-func (l Listed) silent() bool { return l.Phase == Unknown || l.Phase == Paused }
+// phaseUnknown reports whether a conversation does not tell its phase.
+func (l Listed) phaseUnknown() bool { return l.Phase == Unknown || l.Phase == Paused }
 
 // Listed is a conversation as it stands.
 type Listed struct {
@@ -77,27 +77,27 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	}
 	all, err := o.running(ctx, f)
 	if err != nil {
-		return nil, o.explain(ctx, err)
+		return nil, o.classify(ctx, err)
 	}
 	asked := 0
 	if len(all) == 0 && len(f.Phases) > 0 {
 		// The server has a phase from the worker: of what has come since one ran it knows nothing.
 		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Limit: f.Limit}); err != nil {
-			return nil, o.explain(ctx, err)
+			return nil, o.classify(ctx, err)
 		}
 		asked = min(1, len(all))
-		o.ask(ctx, all[:asked])
+		o.queryAll(ctx, all[:asked])
 		// Where one answers, a worker runs, and what the server says holds of the others.
-		if asked > 0 && !all[0].silent() {
+		if asked > 0 && !all[0].phaseUnknown() {
 			all = all[:asked]
 		}
 	}
 	if err := o.describe(ctx, all); err != nil {
 		return nil, err
 	}
-	o.ask(ctx, all[asked:])
+	o.queryAll(ctx, all[asked:])
 	if len(f.Phases) > 0 {
-		all = slices.DeleteFunc(all, func(l Listed) bool { return !l.silent() && !slices.Contains(f.Phases, l.Phase) })
+		all = slices.DeleteFunc(all, func(l Listed) bool { return !l.phaseUnknown() && !slices.Contains(f.Phases, l.Phase) })
 	}
 	slices.SortStableFunc(all, byDue)
 	return all[:min(f.Limit, len(all))], nil
@@ -132,11 +132,11 @@ func rank(p conversation.Phase) int {
 
 // running is what visibility has of the conversations that may be wanted.
 func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
-	all, err := o.open(ctx, f, "Running")
+	all, err := o.listByStatus(ctx, f, "Running")
 	if err != nil {
 		return nil, err
 	}
-	paused, err := o.open(ctx, f, "Paused")
+	paused, err := o.listByStatus(ctx, f, "Paused")
 	var unknown *serviceerror.InvalidArgument
 	if errors.As(err, &unknown) {
 		return all, nil // a server that pauses no runs
@@ -147,11 +147,11 @@ func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 	return append(all, paused...), err
 }
 
-// open is running, of those with a status.
-func (o *Operator) open(ctx context.Context, f Filter, status string) ([]Listed, error) {
+// listByStatus is running, of those with a status.
+func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([]Listed, error) {
 	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
 	if !o.Attributes() {
-		return o.list(ctx, where, f, askedUntold)
+		return o.list(ctx, where, f, queryLimit)
 	}
 	// A conversation that began before the server knew them has no attributes.
 	for name, value := range map[string]string{conversation.AttributeTeam: f.Team, conversation.AttributeChannel: f.Channel} {
@@ -168,7 +168,7 @@ func (o *Operator) open(ctx context.Context, f Filter, status string) ([]Listed,
 			if p.Lasts() {
 				shown = append(shown, conversation.AttributePhase+" = "+quoted(string(p)))
 			} else { // no more is shown of those
-				shown, most = append(shown, isBusy), max(f.Limit, askedUntold)
+				shown, most = append(shown, isBusy), max(f.Limit, queryLimit)
 			}
 		}
 		return o.list(ctx, where+" AND ("+strings.Join(shown, " OR ")+")", f, most)
@@ -245,13 +245,13 @@ func (o *Operator) describe(ctx context.Context, all []Listed) error {
 	return nil
 }
 
-// ask has all conversations tell where they stand. One that does not stays as it is.
-func (o *Operator) ask(ctx context.Context, all []Listed) {
+// queryAll has all conversations tell where they stand. One that does not stays as it is.
+func (o *Operator) queryAll(ctx context.Context, all []Listed) {
 	var group errgroup.Group
-	group.SetLimit(askedAtOnce)
+	group.SetLimit(queryConcurrency)
 	for i := range all {
 		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, askFor)
+			ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 			defer cancel()
 			if s, err := o.query(ctx, all[i].ID); err == nil {
 				all[i].Phase, all[i].DueAt, all[i].Since = s.Phase, s.DueAt, s.Since

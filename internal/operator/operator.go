@@ -57,7 +57,7 @@ func Open(ctx context.Context, c client.Client, namespace string, db *store.Stor
 	o := &Operator{Client: c, Store: db, Attributes: func() bool { return known }}
 	var err error
 	if known, err = temporal.KnowsAttributes(ctx, c, namespace); err != nil {
-		return nil, o.explain(ctx, err)
+		return nil, o.classify(ctx, err)
 	}
 	return o, nil
 }
@@ -89,7 +89,7 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 			}
 		}
 		if err != nil {
-			return o.explain(ctx, fmt.Errorf("%s: %w", update, err))
+			return o.classify(ctx, fmt.Errorf("%s: %w", update, err))
 		}
 		return nil
 	}
@@ -106,8 +106,8 @@ func (o *Operator) order(ctx context.Context, start client.StartWorkflowOptions,
 	return handle.Get(ctx, nil)
 }
 
-// explain tells what people can do something about from the rest.
-func (o *Operator) explain(ctx context.Context, err error) error {
+// classify tells what people can do something about from the rest.
+func (o *Operator) classify(ctx context.Context, err error) error {
 	var (
 		said        *sdk.ApplicationError
 		late        *client.WorkflowUpdateServiceTimeoutOrCanceledError
@@ -120,8 +120,8 @@ func (o *Operator) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &unavailable):
 		return fmt.Errorf("%w: %w", ErrNoServer, err)
-	case errors.As(err, &late), unheard(err), errors.Is(err, context.DeadlineExceeded):
-		if !o.answers(ctx) {
+	case errors.As(err, &late), unanswered(err), errors.Is(err, context.DeadlineExceeded):
+		if !o.serverAnswers(ctx) {
 			return fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
 		if why := o.unwritable(ctx); why != nil {
@@ -132,8 +132,8 @@ func (o *Operator) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// answers reports whether the server is there at all, once the context's time is up.
-func (o *Operator) answers(ctx context.Context) bool {
+// serverAnswers reports whether the server is there at all, once the context's time is up.
+func (o *Operator) serverAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	_, err := o.Client.CheckHealth(ctx, &client.CheckHealthRequest{})

@@ -38,7 +38,7 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 	case errors.As(err, &none):
 		return conversation.New(c), Run{}, nil
 	case err != nil:
-		return nil, Run{}, o.explain(ctx, fmt.Errorf("describe %s: %w", c.ID(), err))
+		return nil, Run{}, o.classify(ctx, fmt.Errorf("describe %s: %w", c.ID(), err))
 	}
 	info := described.GetWorkflowExecutionInfo()
 	run := Run{
@@ -60,17 +60,17 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 		}
 		// The server gives a question up after five seconds, and at once where it has just taken a
 		// queue over and no worker has asked it for work since.
-		if !unheard(err) || launch.Pause(ctx, askAgain) != nil {
-			return nil, run, o.explain(ctx, err)
+		if !unanswered(err) || launch.Pause(ctx, queryRetryInterval) != nil {
+			return nil, run, o.classify(ctx, err)
 		}
 	}
 }
 
-// askAgain is how long after a question that no worker has heard it is asked again.
-const askAgain = 200 * time.Millisecond
+// queryRetryInterval is how long after a question that no worker has heard it is asked again.
+const queryRetryInterval = 200 * time.Millisecond
 
-// unheard reports whether the server found nobody to answer a query.
-func unheard(err error) bool {
+// unanswered reports whether the server found nobody to answer a query.
+func unanswered(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	var noPoller *serviceerror.FailedPrecondition
 	return errors.As(err, &late) || errors.As(err, &noPoller)

@@ -21,11 +21,11 @@ type query struct {
 	into any
 }
 
-// together runs queries that do not need each other's answers. What a read costs is
+// runBatch runs queries that do not need each other's answers. What a read costs is
 // mostly the way to the database and back: so Postgres answers all of them in one
 // statement, and of one snapshot. SQLite has no such way, and answers one after the
 // other.
-func together(db *gorm.DB, queries ...query) error {
+func runBatch(db *gorm.DB, queries ...query) error {
 	if db.Name() != "postgres" {
 		for _, q := range queries {
 			if err := db.Raw(q.sql, q.args...).Scan(q.into).Error; err != nil {
@@ -39,7 +39,7 @@ func together(db *gorm.DB, queries ...query) error {
 	answers := make([]sql.RawBytes, len(queries))
 	columns := make([]any, len(queries))
 	for i, q := range queries {
-		subselects[i] = packed(q.sql, q.into)
+		subselects[i] = pack(q.sql, q.into)
 		args = append(args, q.args...)
 		columns[i] = &answers[i]
 	}
@@ -61,9 +61,9 @@ func together(db *gorm.DB, queries ...query) error {
 	return rows.Err()
 }
 
-// packed makes one value of all rows of a query for Postgres, which unpack reads. As JSON
+// pack makes one value of all rows of a query for Postgres, which unpack reads. As JSON
 // they would take longer to be read than all else together.
-func packed(sql string, into any) string {
+func pack(sql string, into any) string {
 	var texts []string
 	for _, name := range keys(reflect.TypeOf(into).Elem().Elem()) {
 		if name != "" {

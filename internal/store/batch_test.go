@@ -22,7 +22,7 @@ func TestTogether(t *testing.T) {
 			Name   string `json:"name"`
 			Unread int
 		}
-		err := together(db,
+		err := runBatch(db,
 			query{`SELECT name, count, name = ? AS flag, part FROM (
 				SELECT 'a' AS name, 1 AS count, 0.1 AS part UNION ALL SELECT 'b", \{}', 1760000000000001, NULL UNION ALL SELECT '猫', -3, 2 UNION ALL SELECT '', 0, 0
 			) q WHERE name IN ? ORDER BY name DESC`, []any{"a", []string{"a", `b", \{}`, "猫", ""}}, &some},
@@ -40,7 +40,7 @@ func TestTogether(t *testing.T) {
 		if len(none) != 0 || len(one) != 2 || one[0].Name != "only" || one[1].Name != "" {
 			t.Errorf("none: %+v, one: %+v", none, one)
 		}
-		if err := together(db, query{"SELECT nothing FROM nowhere", nil, &one}); err == nil {
+		if err := runBatch(db, query{"SELECT nothing FROM nowhere", nil, &one}); err == nil {
 			t.Error("a table that is not there was read")
 		}
 	})
@@ -58,7 +58,7 @@ func TestUnpackNamesWhatItCannotRead(t *testing.T) {
 		At time.Time `json:"at"`
 	}
 	for _, q := range []query{{"SELECT 'x' AS a", nil, &numbers}, {"SELECT NOW() AS at", nil, &times}, {"SELECT 1 AS b", nil, &numbers}} {
-		if err := together(db, q); err == nil {
+		if err := runBatch(db, q); err == nil {
 			t.Errorf("%s is read", q.sql)
 		}
 	}

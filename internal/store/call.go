@@ -53,12 +53,12 @@ func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	row := callRow{
 		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose, Provider: c.Provider,
 		Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut, LatencyUS: c.Latency.Microseconds(),
-		Error: c.Error, Decision: c.Decision, CalledUS: stamp(c.Ended),
+		Error: c.Error, Decision: c.Decision, CalledUS: microsOrZero(c.Ended),
 	}
 	if row.CalledUS == 0 {
 		row.CalledUS = s.nowMicros()
 	}
-	written := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: s.unflushed() + " AS written", Raw: true}}}
+	written := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: s.asyncCommit() + " AS written", Raw: true}}}
 	if err := s.db.WithContext(ctx).Clauses(written).Create(&row).Error; err != nil {
 		return fmt.Errorf("write down a call of a model: %w", err)
 	}
@@ -110,7 +110,7 @@ func (s *Store) CheckCalls(ctx context.Context) error {
 // outage of the provider, in which every attempt fails, would leave nothing for the rest of the day.
 func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
 	var rows []Spending
-	if err := together(s.db.WithContext(ctx), spent(team, channel, since, &rows)); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), spentQuery(team, channel, since, &rows)); err != nil {
 		return 0, 0, fmt.Errorf("read what channel %s has cost: %w", channel, err)
 	}
 	return rows[0].Calls, rows[0].Tokens, nil
@@ -142,7 +142,7 @@ type Spending struct {
 // spending is the columns of Spending.
 const spending = `COUNT(CASE WHEN error = '' OR tokens_in + tokens_out > 0 THEN 1 END) AS calls, COALESCE(SUM(tokens_in + tokens_out), 0) AS tokens`
 
-// spent asks for Spent, in one row.
-func spent(team, channel string, since time.Time, into *[]Spending) query {
+// spentQuery asks for Spent, in one row.
+func spentQuery(team, channel string, since time.Time, into *[]Spending) query {
 	return query{"SELECT " + spending + " FROM model_calls WHERE team_id = ? AND channel_id = ? AND called_us >= ?", []any{team, channel, micros(since)}, into}
 }

@@ -14,11 +14,11 @@ import (
 // recently active first, as exactly as ChannelKnowledge.Active tells.
 func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error) {
 	var rows []channelRow
-	if err := s.db.WithContext(ctx).Table("channels c").Where("c.team_id = ? AND "+present, team).
+	if err := s.db.WithContext(ctx).Table("channels c").Where("c.team_id = ? AND "+joined, team).
 		Order("c.active_us DESC, c.channel_id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read memberships: %w", err)
 	}
-	return each(rows, channelRow.channel), nil
+	return mapRows(rows, channelRow.channel), nil
 }
 
 // UnjoinedChannels is the public channels that the bot is not in: no event and no listing tells
@@ -26,7 +26,7 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 // longest ago first, at most limit.
 func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
-		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, stamp(before), seenFrom(team, "")).
+		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before), visibleFrom(team, "")).
 		Order("c.refreshed_us, c.channel_id").Limit(limit).Pluck("c.channel_id", &ids).Error; err != nil {
 		return nil, fmt.Errorf("read public channels that the bot is not in: %w", err)
 	}
@@ -44,7 +44,7 @@ func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo
 		Updates(map[string]any{
 			"caught_up_to":         later("caught_up_to", to),
 			"threads_caught_up_to": later("threads_caught_up_to", threadsTo),
-			"threads_read_us":      later("threads_read_us", stamp(threadsRead)),
+			"threads_read_us":      later("threads_read_us", microsOrZero(threadsRead)),
 		})
 	if moved.Error != nil {
 		return fmt.Errorf("move marks of %s: %w", channel, moved.Error)
@@ -61,7 +61,7 @@ func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo
 func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.Time, after string, limit int) ([]chat.Message, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT handled AND NOT deleted",
-		team, channel, max(stamp(since), stamp(chat.Time(after))+1)).
+		team, channel, max(microsOrZero(since), microsOrZero(chat.Time(after))+1)).
 		Order("sent_us").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read unhandled messages of %s: %w", channel, err)
 	}
@@ -73,7 +73,7 @@ func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.
 func (s *Store) ActiveThreads(ctx context.Context, team, channel string, since time.Time) ([]string, error) {
 	var threads []string
 	if err := s.db.WithContext(ctx).Model(&messageRow{}).
-		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND thread_ts <> '' AND NOT deleted", team, channel, stamp(since)).
+		Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND thread_ts <> '' AND NOT deleted", team, channel, microsOrZero(since)).
 		Group("thread_ts").Order("MAX(sent_us) DESC").Pluck("thread_ts", &threads).Error; err != nil {
 		return nil, fmt.Errorf("read active threads of %s: %w", channel, err)
 	}

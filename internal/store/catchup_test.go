@@ -260,7 +260,7 @@ func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
 // Whoever writes a channel waits for those that are written together with it, and for no others.
 func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))
-	const n = syncTogether + 1
+	const n = syncChunkSize + 1
 	db.sync(t, many(n, "some")...)
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
@@ -272,7 +272,7 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 		_, err := db.SyncChannels(t.Context(), team, many(n, "others"))
 		done <- err
 	}()
-	for end := time.Now().Add(20 * time.Second); db.count(t, "channels", "name = 'others'") < syncTogether; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); db.count(t, "channels", "name = 'others'") < syncChunkSize; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the others wait for a channel that is held")
 		}
@@ -291,7 +291,7 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 // touch has a message be recorded in a channel.
 func touch(t *testing.T, tx *gorm.DB, id string) {
 	t.Helper()
-	if err := saveTouched(tx, []touchRow{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
+	if err := saveChannelUpdates(tx, []channelUpdate{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -46,8 +46,8 @@ type PendingChange struct {
 }
 
 const (
-	// waiting is the changes of a conversation that have yet to be relayed, in their order.
-	waiting = `SELECT * FROM changes WHERE workflow_id = ? AND relayed_us IS NULL ORDER BY sent_us, id LIMIT ?`
+	// pendingChanges is the changes of a conversation that have yet to be relayed, in their order.
+	pendingChanges = `SELECT * FROM changes WHERE workflow_id = ? AND relayed_us IS NULL ORDER BY sent_us, id LIMIT ?`
 
 	// claim leases a conversation that has changes waiting, unless another relay holds it.
 	claim = `
@@ -82,33 +82,33 @@ func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.
 	}
 	var rows []changeRow
 	var answer string // one of none does not come: what is claimed has something waiting
-	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.unflushed()+" THEN "+packed(waiting, &rows)+" END", append(args, workflowID, limit)...).
+	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.asyncCommit()+" THEN "+pack(pendingChanges, &rows)+" END", append(args, workflowID, limit)...).
 		Scan(&answer).Error; err != nil {
 		return nil, fmt.Errorf("claim %s: %w", workflowID, err)
 	}
 	if err := unpack([]byte(answer), &rows); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
-	return each(rows, changeRow.waiting), nil
+	return mapRows(rows, changeRow.pending), nil
 }
 
 // PendingChanges is the changes of a conversation that have yet to be relayed, as Take
 // returns them, whoever is at work on it.
 func (s *Store) PendingChanges(ctx context.Context, workflowID string, limit int) ([]PendingChange, error) {
 	var rows []changeRow
-	if err := together(s.db.WithContext(ctx), query{waiting, []any{workflowID, limit}, &rows}); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), query{pendingChanges, []any{workflowID, limit}, &rows}); err != nil {
 		return nil, fmt.Errorf("read changes of %s: %w", workflowID, err)
 	}
-	return each(rows, changeRow.waiting), nil
+	return mapRows(rows, changeRow.pending), nil
 }
 
-func (r changeRow) waiting() PendingChange {
+func (r changeRow) pending() PendingChange {
 	return PendingChange{ID: r.ID, Change: r.change(), Trace: r.Trace}
 }
 
 // MarkRelayed marks changes as taken by a signal.
 func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
-	marked := s.db.WithContext(ctx).Model(&changeRow{}).Where(s.unflushed())
+	marked := s.db.WithContext(ctx).Model(&changeRow{}).Where(s.asyncCommit())
 	if s.sqlite != "" {
 		marked = marked.Where("id IN ?", ids)
 	} else {
@@ -128,7 +128,7 @@ func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
 // statement's beginning and its effect; the next look at the backlog finds it.
 func (s *Store) Release(ctx context.Context, workflowID, relay string) (more bool, err error) {
 	if err := s.db.WithContext(ctx).Raw(`
-		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.unflushed()+`
+		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.asyncCommit()+`
 		RETURNING EXISTS (SELECT 1 FROM changes w WHERE w.workflow_id = conversations.workflow_id AND w.relayed_us IS NULL)`,
 		workflowID, relay).Scan(&more).Error; err != nil {
 		return false, fmt.Errorf("release %s: %w", workflowID, err)

@@ -60,9 +60,9 @@ type Channel struct {
 
 func (r channelRow) channel() Channel {
 	return Channel{
-		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Refreshed: moment(r.RefreshedUS),
-		Member: r.Member, Archived: r.Archived, KnownSince: moment(r.KnownSinceUS),
-		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: moment(r.ThreadsReadUS),
+		ID: r.ChannelID, Name: r.Name, Private: r.Private, External: r.External, Refreshed: instantOrZero(r.RefreshedUS),
+		Member: r.Member, Archived: r.Archived, KnownSince: instantOrZero(r.KnownSinceUS),
+		CaughtUpTo: r.CaughtUpTo, ThreadsCaughtUpTo: r.ThreadsCaughtUpTo, ThreadsRead: instantOrZero(r.ThreadsReadUS),
 	}
 }
 
@@ -97,17 +97,17 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 		}
 		row := s.refreshed(team, c)
 		if len(known) > 0 {
-			if row.KnownSinceUS = known[0].KnownSinceUS; s.overtaken(row.RefreshedUS, known[0]) {
-				row = row.beside(known[0])
+			if row.KnownSinceUS = known[0].KnownSinceUS; s.superseded(row.RefreshedUS, known[0]) {
+				row = row.mergeOutdated(known[0])
 			}
-			return describe(tx, []channelRow{row})
+			return upsertChannels(tx, []channelRow{row})
 		}
 		var first int64
 		if err := tx.Raw("SELECT COALESCE(MIN(known_since_us), 0) FROM channels WHERE team_id = ? AND known_since_us > 0", team).
 			Scan(&first).Error; err != nil {
 			return err
 		}
-		return s.meet(tx, []channelRow{row}, first)
+		return s.upsertNewChannels(tx, []channelRow{row}, first)
 	})
 	if err != nil {
 		return fmt.Errorf("save channel %s: %w", c.ID, err)
@@ -117,7 +117,7 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 
 // refreshed is what Slack says of a channel, as if it were known since then.
 func (s *Store) refreshed(team string, c Channel) channelRow {
-	at := stamp(c.Refreshed)
+	at := microsOrZero(c.Refreshed)
 	if at == 0 {
 		at = s.nowMicros()
 	}
@@ -131,23 +131,23 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 	return row
 }
 
-// overtaken reports whether what is known of a channel was asked for later than at an
+// superseded reports whether what is known of a channel was asked for later than at an
 // instant. What lies in the future is from a clock that was wrong, and does not count.
-func (s *Store) overtaken(asked int64, known channelRow) bool {
+func (s *Store) superseded(asked int64, known channelRow) bool {
 	return known.RefreshedUS > asked && known.RefreshedUS <= s.nowMicros()
 }
 
-// beside is what is known of a channel, once an answer that it has overtaken comes: closed,
+// mergeOutdated is what is known of a channel, once an answer that it has overtaken comes: closed,
 // or shared with others, if that says so.
-func (r channelRow) beside(known channelRow) channelRow {
+func (r channelRow) mergeOutdated(known channelRow) channelRow {
 	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
 	known.External = known.External || r.External
 	return known
 }
 
-// describe writes channels down, each of them once and in order of id. It leaves alone
+// upsertChannels writes channels down, each of them once and in order of id. It leaves alone
 // how far they were read, when they were active and when they may be posted to.
-func describe(tx *gorm.DB, rows []channelRow) error {
+func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -163,12 +163,12 @@ func describe(tx *gorm.DB, rows []channelRow) error {
 	}).CreateInBatches(rows, 100).Error
 }
 
-// meet is describe for channels of one team that are new: they are known since the
+// upsertNewChannels is describe for channels of one team that are new: they are known since the
 // first of their messages that an event brought, if that was earlier. A direct message
 // is known as long as any channel is, which is since first (0: there is none): nothing was
 // said in it before the bot was there, and who begins one while the programs are down
 // shall be answered.
-func (s *Store) meet(tx *gorm.DB, rows []channelRow, first int64) error {
+func (s *Store) upsertNewChannels(tx *gorm.DB, rows []channelRow, first int64) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (s *Store) meet(tx *gorm.DB, rows []channelRow, first int64) error {
 			rows[i].KnownSinceUS = min(r.KnownSinceUS, first)
 		}
 	}
-	if err := describe(tx, rows); err != nil {
+	if err := upsertChannels(tx, rows); err != nil {
 		return err
 	}
 	return tx.Exec(`
@@ -187,17 +187,17 @@ func (s *Store) meet(tx *gorm.DB, rows []channelRow, first int64) error {
 			SELECT MIN(m.sent_us) FROM messages m
 			WHERE m.team_id = channels.team_id AND m.channel_id = channels.channel_id AND m.handled AND NOT m.deleted
 				AND m.sent_us < channels.known_since_us
-		), known_since_us) WHERE team_id = ? AND ?`, rows[0].TeamID, s.among("channel_id", ids)).Error
+		), known_since_us) WHERE team_id = ? AND ?`, rows[0].TeamID, s.inList("channel_id", ids)).Error
 }
 
-// activeWithin is how exactly it is kept when a channel was active. A busy channel's row
+// activityResolution is how exactly it is kept when a channel was active. A busy channel's row
 // is written once in that time and else only read: who writes it waits for all others.
-const activeWithin = time.Minute
+const activityResolution = time.Minute
 
-// active keeps about when the newest message of a channel was sent, after one was
+// saveActivity keeps about when the newest message of a channel was sent, after one was
 // written: never later than that, nor activeWithin earlier. It does not move back when
 // messages are deleted.
-func active(tx *gorm.DB, r messageRow) error {
+func saveActivity(tx *gorm.DB, r messageRow) error {
 	if r.Deleted {
 		return nil
 	}
@@ -205,17 +205,17 @@ func active(tx *gorm.DB, r messageRow) error {
 		INSERT INTO channels (team_id, channel_id, active_us) SELECT ?, ?, CAST(? AS BIGINT)
 		WHERE NOT EXISTS (SELECT 1 FROM channels WHERE team_id = ? AND channel_id = ? AND active_us > ?)
 		ON CONFLICT (team_id, channel_id) DO UPDATE SET active_us = excluded.active_us WHERE channels.active_us < excluded.active_us`,
-		r.TeamID, r.ChannelID, r.SentUS, r.TeamID, r.ChannelID, r.SentUS-activeWithin.Microseconds()).Error
+		r.TeamID, r.ChannelID, r.SentUS, r.TeamID, r.ChannelID, r.SentUS-activityResolution.Microseconds()).Error
 }
 
-// touch keeps, of the channels in which something is recorded, about when they were active
+// updateChannels keeps, of the channels in which something is recorded, about when they were active
 // (as active does), that they are closed if Slack says that not everybody may read
 // them, and that others read them if it says so. Of most there is nothing new.
-func (s *Store) touch(tx *gorm.DB, group []*news) error {
-	touched := map[string]touchRow{}
+func (s *Store) updateChannels(tx *gorm.DB, group []*recording) error {
+	touched := map[string]channelUpdate{}
 	for _, n := range group {
 		shut, shared, sent := n.entry.Private && !n.private, n.entry.External && !n.external, int64(0)
-		if w := n.written; w != nil && !w.Deleted && w.SentUS-activeWithin.Microseconds() >= n.active {
+		if w := n.written; w != nil && !w.Deleted && w.SentUS-activityResolution.Microseconds() >= n.active {
 			sent = w.SentUS
 		}
 		if !shut && !shared && sent == 0 {
@@ -233,11 +233,11 @@ func (s *Store) touch(tx *gorm.DB, group []*news) error {
 	if len(touched) == 0 {
 		return nil
 	}
-	var rows []touchRow
+	var rows []channelUpdate
 	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all who write
 		rows = append(rows, touched[key])
 	}
-	return saveTouched(tx, rows)
+	return saveChannelUpdates(tx, rows)
 }
 
 // CloseChannel keeps that not everybody may read a channel, as Slack has just said. One
@@ -247,16 +247,16 @@ func (s *Store) CloseChannel(ctx context.Context, team, channel string) error {
 	if err != nil || known[channel].Private {
 		return err
 	}
-	row := touchRow{TeamID: team, ChannelID: channel, Private: true, ClosedUS: s.nowMicros()}
-	if err := saveTouched(s.db.WithContext(ctx), []touchRow{row}); err != nil {
+	row := channelUpdate{TeamID: team, ChannelID: channel, Private: true, ClosedUS: s.nowMicros()}
+	if err := saveChannelUpdates(s.db.WithContext(ctx), []channelUpdate{row}); err != nil {
 		return fmt.Errorf("close channel %s: %w", channel, err)
 	}
 	return nil
 }
 
-// touchRow is what is new of a channel: that it is closed, and since when, that others read
+// channelUpdate is what is new of a channel: that it is closed, and since when, that others read
 // it, or when it was active; what is 0 or false is not told.
-type touchRow struct {
+type channelUpdate struct {
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
 	Private   bool   `json:"private"`
@@ -265,8 +265,8 @@ type touchRow struct {
 	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
 }
 
-// saveTouched writes it down, of each channel once and in order of id. It opens none.
-func saveTouched(tx *gorm.DB, rows []touchRow) error {
+// saveChannelUpdates writes it down, of each channel once and in order of id. It opens none.
+func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 	set, err := newRowset(tx, rows)
 	if err != nil {
 		return err
@@ -295,5 +295,5 @@ func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read channels named %q: %w", name, err)
 	}
-	return each(rows, channelRow.channel), nil
+	return mapRows(rows, channelRow.channel), nil
 }

@@ -54,22 +54,22 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		Count int `json:"count"`
 	}
 	var earlier []earlierRow
-	var channels []knownRow
+	var channels []knowledgeRow
 	var workspace []memoryRow
 	var threads []struct {
 		ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
 		Text     string `json:"text"`
 		Total    int    `json:"total"`
 	}
-	if err := together(s.db.WithContext(ctx),
+	if err := runBatch(s.db.WithContext(ctx),
 		// As many as may be shown, and those that are left out. It is asked first, as is what is left out
 		// around: nothing that is said before SQLite is asked for the rest is taken for left out.
-		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", ofConversation, r.Messages+r.Around+chat.CountAtMost),
+		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
-		s.earlier(r, &earlier),
-		s.recent(r, &said),
-		s.known(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
-		ofWorkspace(c.Team, c.Channel, "''", &workspace),
+		s.earlierQuery(r, &earlier),
+		s.messagesQuery(r, &said),
+		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
+		workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and the index knows it. Of many threads those are looked
 		// at that were updated last.
 		query{fmt.Sprintf(`
@@ -80,11 +80,11 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 					ORDER BY s.updated_us DESC LIMIT %d
 				) latest JOIN memories m ON m.id = latest.short_id
 				WHERE m.made_us >= ? ORDER BY m.made_us DESC, m.thread_ts DESC LIMIT %d
-			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, stamp(r.Remembered), stamp(r.Remembered)}, &threads},
+			) n`, r.Threads+chat.CountAtMost, r.Threads), []any{c.Team, c.Channel, microsOrZero(r.Remembered), microsOrZero(r.Remembered)}, &threads},
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: messages(said), Knowledge: knowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
+	read := Context{Messages: messages(said), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
 	shown := 0
 	for _, m := range said {
 		if m.ThreadTS == c.Thread {
@@ -104,18 +104,18 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	return read, nil
 }
 
-// ofChannel is the end of a query of a channel's messages m, threads included, the newest first.
-const ofChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+// fromChannel is the end of a query of a channel's messages m, threads included, the newest first.
+const fromChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
 
 type earlierRow struct {
 	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
 	SinceUS  int64  `gorm:"column:since_us" json:"since_us"`
 }
 
-// earlier asks for Context.Earlier, in no order. Nothing is counted: there may be as many
+// earlierQuery asks for Context.Earlier, in no order. Nothing is counted: there may be as many
 // threads as messages. What is newer than the oldest message around is read, whatever thread
 // it is in; what is older is not, but for the parents of threads.
-func (s *Store) earlier(r ContextRequest, into *[]earlierRow) query {
+func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 	c := r.Conversation
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
@@ -132,14 +132,14 @@ func (s *Store) earlier(r ContextRequest, into *[]earlierRow) query {
 			SELECT 1 FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = n.thread_ts AND NOT m.deleted
 				AND m.sent_us < o.since_us AND m.ts <> ? AND m.ts NOT IN (SELECT thread_ts FROM around) ORDER BY m.sent_us DESC LIMIT 1
 		) IS NOT NULL`,
-		ofChannel, r.Around, ofConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread}, channel, []any{c.Thread}), into}
+		fromChannel, r.Around, fromConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread}, channel, []any{c.Thread}), into}
 }
 
-// recent asks for Context.Messages. The numbers stand in the statement itself: Postgres,
+// messagesQuery asks for Context.Messages. The numbers stand in the statement itself: Postgres,
 // which is to plan it once, would take a parameter for a tenth of the channel.
-func (s *Store) recent(r ContextRequest, into *[]messageRow) query {
+func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
-	parents := s.in("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
+	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
 		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
@@ -147,12 +147,12 @@ func (s *Store) recent(r ContextRequest, into *[]messageRow) query {
 			said AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
 		SELECT * FROM said
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
-		ofChannel, r.Around, ofConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
+		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
 }
 
-// in is the condition to be among the few rows of a subselect. Postgres looks each of them
+// inSubselect is the condition to be among the few rows of a subselect. Postgres looks each of them
 // up in an index then, where it would join them with all there is.
-func (s *Store) in(subselect string) string {
+func (s *Store) inSubselect(subselect string) string {
 	if s.sqlite != "" {
 		return "IN (" + subselect + ")"
 	}

@@ -33,41 +33,41 @@ type Cursor struct {
 }
 
 func (r scopeRow) cursor() Cursor {
-	return Cursor{Since: moment(r.SinceUS), Newest: moment(r.NewestUS), Revision: r.Revision, Count: r.Count}
+	return Cursor{Since: instantOrZero(r.SinceUS), Newest: instantOrZero(r.NewestUS), Revision: r.Revision, Count: r.Count}
 }
 
-// stored is the cursor as the database gives it back with its scope.
-func (c Cursor) stored() Cursor {
-	c.Since, c.Newest, c.Ordered = moment(stamp(c.Since)), moment(stamp(c.Newest)), time.Time{}
+// asStored is the cursor as the database gives it back with its scope.
+func (c Cursor) asStored() Cursor {
+	c.Since, c.Newest, c.Ordered = instantOrZero(microsOrZero(c.Since)), instantOrZero(microsOrZero(c.Newest)), time.Time{}
 	return c
 }
 
 // key is the cursor in one word.
 func (c Cursor) key() string {
-	key := fmt.Sprintf("%d/%d/%s/%d", stamp(c.Since), stamp(c.Newest), c.Revision, c.Count)
+	key := fmt.Sprintf("%d/%d/%s/%d", microsOrZero(c.Since), microsOrZero(c.Newest), c.Revision, c.Count)
 	if !c.Ordered.IsZero() {
-		key += fmt.Sprintf("/%d", stamp(c.Ordered))
+		key += fmt.Sprintf("/%d", microsOrZero(c.Ordered))
 	}
 	return key
 }
 
-// looks is what a cursor holds of some messages, but for Since.
-const looks = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') AS revision FROM "
+// cursorColumns is what a cursor holds of some messages, but for Since.
+const cursorColumns = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') AS revision FROM "
 
 // Looks of a channel and a thread; the thread's is of its replies and its parent. What
 // stands in braces is to be filled in: a column, or a question mark.
 const (
-	channelLooks = looks + `messages
+	channelCursor = cursorColumns + `messages
 		WHERE team_id = {team} AND channel_id = {channel} AND sent_us >= {since} AND NOT deleted`
-	threadLooks = looks + `(
+	threadCursor = cursorColumns + `(
 		SELECT sent_us, revision FROM messages
 		WHERE team_id = {team} AND channel_id = {channel} AND thread_ts = {thread} AND NOT deleted
 		UNION ALL SELECT sent_us, revision FROM messages
 		WHERE team_id = {team} AND channel_id = {channel} AND ts = {thread} AND NOT deleted) said`
 )
 
-// looked is what a scope looked like when it was remembered; one that never was looks empty.
-func looked(scope string) string {
+// savedCursor is what a scope looked like when it was remembered; one that never was looks empty.
+func savedCursor(scope string) string {
 	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}", scope)
 }
 
@@ -83,13 +83,13 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 			SELECT COUNT(*) AS count, COALESCE(MAX(m.made_us), 0) AS newest_us
 			FROM channels c JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 			JOIN memories m ON m.id IN (s.long_id, s.short_id)
-			WHERE c.team_id = ? AND `+present+` AND ?`, scope.Team, seenFrom(scope.Team, ""))
+			WHERE c.team_id = ? AND `+joined+` AND ?`, scope.Team, visibleFrom(scope.Team, ""))
 	case scope.Thread != "":
-		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadLooks),
+		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{thread}", "?").Replace(threadCursor),
 			scope.Team, scope.Channel, scope.Thread, scope.Team, scope.Channel, scope.Thread)
 	default:
-		from = stamp(since)
-		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{since}", "?").Replace(channelLooks),
+		from = microsOrZero(since)
+		query = db.Raw(strings.NewReplacer("{team}", "?", "{channel}", "?", "{since}", "?").Replace(channelCursor),
 			scope.Team, scope.Channel, from)
 	}
 	var row scopeRow
@@ -97,12 +97,12 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
 	}
 	row.SinceUS = from
-	at, err := ordered(db, scope)
+	at, err := lastOrder(db, scope)
 	if err != nil {
 		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
 	}
 	c := row.cursor()
-	c.Ordered = moment(at)
+	c.Ordered = instantOrZero(at)
 	return c, nil
 }
 
@@ -114,7 +114,7 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 // A thread is looked at if it has a reply in the window, or in the time since its channel was
 // remembered, or if it was itself remembered since recalled.
 func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
-	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadLooks)
+	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadCursor)
 	if s.sqlite != "" {
 		// They are sorted before they are looked at: those beyond the limit never are.
 		return s.changed(ctx, "threads", `
@@ -123,24 +123,24 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 					SELECT c.team_id, c.channel_id, m.thread_ts FROM channels c
 					LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
 					CROSS JOIN messages m ON `+replyIn+` AND m.sent_us >= COALESCE(s.since_us, ?)
-					WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+`
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+`
 					UNION SELECT c.team_id, c.channel_id, r.thread_ts FROM channels c
 					JOIN memory_scopes r ON `+threadIn+`
-					WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` AND r.updated_us >= ?
+					WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` AND r.updated_us >= ?
 				) t LEFT JOIN memory_scopes s ON s.team_id = t.team_id AND s.channel_id = t.channel_id AND s.thread_ts = t.thread_ts
 				WHERE (t.channel_id, t.thread_ts) > (?, ?)
 				ORDER BY t.channel_id, t.thread_ts
 			) t
-			WHERE `+looked("t")+` <> (`+now+`)
+			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
-			stamp(window), team, after.Channel, team, after.Channel, stamp(recalled), after.Channel, after.Thread, limit)
+			microsOrZero(window), team, after.Channel, team, after.Channel, microsOrZero(recalled), after.Channel, after.Thread, limit)
 	}
 	// The channels one after the other, in their order, and the threads of each in theirs: once
 	// there are enough, the rest of the workspace is not read. Postgres has to be told so. Where
 	// the condition depends on the channel, it takes it for true of a third of all messages.
 	return s.changed(ctx, "threads", `
 		SELECT c.team_id AS team, c.channel_id AS channel, t.thread_ts AS thread FROM (
-			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+present+` ORDER BY c.channel_id
+			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` ORDER BY c.channel_id
 		) c CROSS JOIN LATERAL (
 			SELECT t.thread_ts FROM (
 				SELECT c.team_id, c.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
@@ -152,10 +152,10 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 				WHERE (c.channel_id, t.thread_ts) > (?, ?)
 				ORDER BY t.thread_ts
 			) t
-			WHERE `+looked("t")+` <> (`+now+`)
+			WHERE `+savedCursor("t")+` <> (`+now+`)
 			ORDER BY t.thread_ts
 		) t LIMIT ?`,
-		team, after.Channel, stamp(window), stamp(recalled), after.Channel, after.Thread, limit)
+		team, after.Channel, microsOrZero(window), microsOrZero(recalled), after.Channel, after.Thread, limit)
 }
 
 // What is a reply m, or a thread r that was remembered, in a channel c.
@@ -166,13 +166,13 @@ const (
 
 // ChangedChannels is ChangedThreads of channels.
 func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
-	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}", "COALESCE(s.since_us, ?)").Replace(channelLooks)
+	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}", "COALESCE(s.since_us, ?)").Replace(channelCursor)
 	return s.changed(ctx, "channels", `
 		SELECT c.team_id AS team, c.channel_id AS channel FROM channels c
 		LEFT JOIN memory_scopes s ON s.team_id = c.team_id AND s.channel_id = c.channel_id AND s.thread_ts = ''
-		WHERE c.team_id = ? AND c.channel_id > ? AND `+present+` AND `+looked("s")+` <> (`+now+`)
+		WHERE c.team_id = ? AND c.channel_id > ? AND `+joined+` AND `+savedCursor("s")+` <> (`+now+`)
 		ORDER BY c.channel_id LIMIT ?`,
-		team, after.Channel, stamp(window), limit)
+		team, after.Channel, microsOrZero(window), limit)
 }
 
 // changed asks for changed scopes. Postgres would compile so large a query, which takes
@@ -213,7 +213,7 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", channel, err)
 	}
 	sent := func() *gorm.DB {
-		return lost.but(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, stamp(since)))
+		return lost.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, microsOrZero(since)))
 	}
 	var rows []messageRow
 	if err := sent().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
@@ -221,7 +221,7 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	}
 	full := len(rows) == limit
 	if absent := absentParents(rows); len(absent) > 0 {
-		parents, err := byTS(lost.but(db), c, absent...)
+		parents, err := byTS(lost.exclude(db), c, absent...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", channel, err)
 		}
@@ -230,7 +230,7 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	shown := 0
 	for _, r := range rows {
 		said = append(said, Said{Message: r.message(), Stored: instant(r.StoredUS)})
-		if r.SentUS >= stamp(since) {
+		if r.SentUS >= microsOrZero(since) {
 			shown++
 		}
 	}
@@ -254,7 +254,7 @@ func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit 
 		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", thread, err)
 	}
 	replies := func() *gorm.DB {
-		return lost.but(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+		return lost.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
 			thread.Team, thread.Channel, thread.Thread))
 	}
 	var rows []messageRow
@@ -268,7 +268,7 @@ func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit 
 		}
 		omitted = max(0, all-limit)
 	}
-	parent, err := byTS(lost.but(db), chat.Conversation(thread), thread.Thread)
+	parent, err := byTS(lost.exclude(db), chat.Conversation(thread), thread.Thread)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read parent of %s: %w", thread, err)
 	}

@@ -68,10 +68,10 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 		Private     bool   `json:"private"`
 		RefreshedUS int64  `gorm:"column:refreshed_us" json:"refreshed_us"`
 	}
-	if err := together(s.db.WithContext(ctx),
-		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.among("user_id", users)}, &people},
+	if err := runBatch(s.db.WithContext(ctx),
+		query{"SELECT user_id, name, is_bot, refreshed_us FROM users WHERE team_id = ? AND ?", []any{team, s.inList("user_id", users)}, &people},
 		query{"SELECT c.channel_id, CASE WHEN ? THEN c.name ELSE '' END AS name, c.private, c.refreshed_us FROM channels c WHERE c.team_id = ? AND ?",
-			[]any{seenFrom(team, here), team, s.among("c.channel_id", channels)}, &places},
+			[]any{visibleFrom(team, here), team, s.inList("c.channel_id", channels)}, &places},
 	); err != nil {
 		return Names{}, fmt.Errorf("read names: %w", err)
 	}
@@ -93,10 +93,10 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	return n, nil
 }
 
-// among is the condition that a column has one of some values. Postgres gets them as one
+// inList is the condition that a column has one of some values. Postgres gets them as one
 // argument: a statement for each number of them would be a statement to prepare. It is told
 // to join them: what it knows to be an array, of unknown length, it goes through for each row.
-func (s *Store) among(column string, values []string) clause.Expr {
+func (s *Store) inList(column string, values []string) clause.Expr {
 	if s.sqlite != "" {
 		return clause.Expr{SQL: column + " IN ?", Vars: []any{values}}
 	}

@@ -34,21 +34,21 @@ var errEmpty = errors.New("the text is empty")
 // Text must not be empty. If an order has been given since the cursor was taken, nothing
 // is kept and the error is ErrOverruled.
 func (s *Store) SaveDraft(ctx context.Context, m Memory, c Cursor) error {
-	err := s.putDraft(ctx, m, c)
+	err := s.saveDraft(ctx, m, c)
 	if err != nil {
 		return fmt.Errorf("keep draft of the %s memory of %s: %w", m.Term, m.Scope, err)
 	}
 	return nil
 }
 
-func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
+func (s *Store) saveDraft(ctx context.Context, m Memory, c Cursor) error {
 	if strings.TrimSpace(m.Text) == "" {
 		return errEmpty
 	}
 	row := memoryRow{
 		TeamID: m.Scope.Team, ChannelID: m.Scope.Channel, ThreadTS: m.Scope.Thread, Term: string(m.Term), Text: m.Text,
 		Origin: m.Origin, Model: m.Model, TokensIn: m.TokensIn, TokensOut: m.TokensOut,
-		LatencyUS: m.Latency.Microseconds(), Cursor: c.key(), MadeUS: stamp(m.Made),
+		LatencyUS: m.Latency.Microseconds(), Cursor: c.key(), MadeUS: microsOrZero(m.Made),
 	}
 	if row.MadeUS == 0 {
 		row.MadeUS = s.nowMicros()
@@ -61,13 +61,13 @@ func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
 		row.Sources = string(sources)
 	}
 	return s.transaction(ctx, func(tx *gorm.DB) error {
-		if err := s.hold(tx, m.Scope); err != nil {
+		if err := s.lockChannel(tx, m.Scope); err != nil {
 			return err
 		}
 		if err := ofScope(s.locked(tx), m.Scope).Find(&[]scopeRow{}).Error; err != nil {
 			return err
 		}
-		if err := stillWanted(tx, m.Scope, c); err != nil {
+		if err := checkNotOverruled(tx, m.Scope, c); err != nil {
 			return err
 		}
 		return tx.Clauses(clause.OnConflict{
@@ -79,11 +79,11 @@ func (s *Store) putDraft(ctx context.Context, m Memory, c Cursor) error {
 	})
 }
 
-// stillWanted is ErrOverruled if an order has been given about a scope since a cursor of
+// checkNotOverruled is ErrOverruled if an order has been given about a scope since a cursor of
 // it was taken.
-func stillWanted(tx *gorm.DB, scope chat.Scope, c Cursor) error {
-	at, err := ordered(tx, scope)
-	if err == nil && at != stamp(c.Ordered) {
+func checkNotOverruled(tx *gorm.DB, scope chat.Scope, c Cursor) error {
+	at, err := lastOrder(tx, scope)
+	if err == nil && at != microsOrZero(c.Ordered) {
 		err = ErrOverruled
 	}
 	return err
@@ -126,7 +126,7 @@ func (s *Store) SaveMemories(ctx context.Context, r MemoryUpdate) error {
 }
 
 func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
-	if err := s.hold(tx, r.Scope); err != nil {
+	if err := s.lockChannel(tx, r.Scope); err != nil {
 		return err
 	}
 	row := scopeRow{TeamID: r.Scope.Team, ChannelID: r.Scope.Channel, ThreadTS: r.Scope.Thread}
@@ -138,7 +138,7 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	if err := ofScope(s.locked(tx), r.Scope).Take(&row).Error; err != nil {
 		return err
 	}
-	if err := stillWanted(tx, r.Scope, r.Cursor); err != nil {
+	if err := checkNotOverruled(tx, r.Scope, r.Cursor); err != nil {
 		return err
 	}
 	var rows []memoryRow
@@ -159,12 +159,12 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 		if _, ok := drafts[term.Term]; term.fate != PromoteDraft || ok {
 			continue
 		}
-		if created.RowsAffected == 0 && row.cursor() == r.Cursor.stored() {
+		if created.RowsAffected == 0 && row.cursor() == r.Cursor.asStored() {
 			return nil
 		}
 		return fmt.Errorf("draft of the %s memory: %w", term.Term, ErrNotFound)
 	}
-	updated := max(s.nowMicros(), stamp(r.Read))
+	updated := max(s.nowMicros(), microsOrZero(r.Read))
 	for _, term := range terms {
 		switch term.fate {
 		case KeepMemory, "":
@@ -186,9 +186,9 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	}
 	return ofScope(tx.Model(&scopeRow{}), r.Scope).Updates(map[string]any{
 		"long_id": row.LongID, "short_id": row.ShortID,
-		"since_us": stamp(r.Cursor.Since), "newest_us": stamp(r.Cursor.Newest), "revision": r.Cursor.Revision, "count": r.Cursor.Count,
+		"since_us": microsOrZero(r.Cursor.Since), "newest_us": microsOrZero(r.Cursor.Newest), "revision": r.Cursor.Revision, "count": r.Cursor.Count,
 		// Not before what is in force was made, so that who looks for that finds the scope.
-		"read_us": stamp(r.Read), "updated_us": max(updated, row.UpdatedUS),
+		"read_us": microsOrZero(r.Read), "updated_us": max(updated, row.UpdatedUS),
 	}).Error
 }
 

@@ -51,16 +51,16 @@ type Facts struct {
 	// Saw is what the author of the newest message had read when it was composed, if it is
 	// the bot's: the instant of the newest message; the zero time if the outbox does not know it.
 	Saw time.Time
-	// Aside is the ts of a message that a person has said, in a thread under one of the
+	// NewThreadReply is the ts of a message that a person has said, in a thread under one of the
 	// messages that the decision is about, after the model had read for it; if there is one.
-	Aside string
+	NewThreadReply string
 	// ChannelName is empty for a direct message, and where Slack was never asked.
 	ChannelName string
 }
 
-// late is how long a message may take to be stored. What was said longer ago, and is stored
+// maxStoreDelay is how long a message may take to be stored. What was said longer ago, and is stored
 // now, has been edited.
-const late = time.Minute
+const maxStoreDelay = time.Minute
 
 // Facts reads what is known of a matter.
 func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
@@ -77,7 +77,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		ID string `json:"id"`
 	}
 	var cost []Spending
-	var ending []remarkRow
+	var ending []authorRow
 	var trigger []messageRow
 	var saw []struct {
 		SawUS int64 `gorm:"column:saw_us" json:"saw_us"`
@@ -85,15 +85,15 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	var names []struct {
 		Name string `json:"name"`
 	}
-	var aside []remarkRow
+	var aside []authorRow
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
-		silenced([]chat.Conversation{c}, &silent),
-		tail(c, &ending),
+		silenceQuery([]chat.Conversation{c}, &silent),
+		tailQuery(c, &ending),
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
 		// Said twice, since the index has only what is sent.
-		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + ofConversation + " LIMIT 1), ?)",
+		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
 	}
@@ -103,7 +103,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 				AND ordered_us > (SELECT decided_us FROM decisions WHERE key = ? AND should_respond) LIMIT 1`, []any{c.Team, c.Channel, m.Decision}, &since})
 	}
 	if !m.Since.IsZero() {
-		queries = append(queries, spent(c.Team, c.Channel, m.Since, &cost))
+		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &cost))
 	}
 	if m.Oldest != "" {
 		// Decisions that were taken before it was kept when they were read for have the time alone at which they were taken.
@@ -113,9 +113,9 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
 				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
-			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, late.Microseconds()}, &aside})
+			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()}, &aside})
 	}
-	if err := together(s.db.WithContext(ctx), queries...); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
 	f := Facts{SilencedUntil: silences(silent).Until(c), Silenced: len(since) > 0, Tail: make([]chat.Message, len(ending))}
@@ -124,8 +124,8 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	}
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
-	f.Saw, f.ChannelName = moment(first(saw).SawUS), first(names).Name
-	f.ComposedBy, f.Aside = first(parts).Decision, first(aside).TS
+	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
+	f.ComposedBy, f.NewThreadReply = first(parts).Decision, first(aside).TS
 	for _, p := range parts {
 		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated
 	}
@@ -138,20 +138,20 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	return f, nil
 }
 
-// ofConversation is the end of a query of a conversation's own messages m, the newest
+// fromConversation is the end of a query of a conversation's own messages m, the newest
 // first; a thread's parent is not among them.
-const ofConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
+const fromConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
 
-// remarkRow is a message, but for what it says.
-type remarkRow struct {
+// authorRow is a message, but for what it says.
+type authorRow struct {
 	TS       string `gorm:"column:ts" json:"ts"`
 	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
 	BotID    string `json:"bot_id"`
 	Own      bool   `json:"own"`
 }
 
-// tail asks for Facts.Tail, in no order; of a thread, its parent is among it.
-func tail(c chat.Conversation, into *[]remarkRow) query {
+// tailQuery asks for Facts.Tail, in no order; of a thread, its parent is among it.
+func tailQuery(c chat.Conversation, into *[]authorRow) query {
 	const few, many = 20, 1000
 	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.own"
 	own := []any{c.Team, c.Channel, c.Thread}
@@ -160,5 +160,5 @@ func tail(c chat.Conversation, into *[]remarkRow) query {
 			SELECT CASE WHEN EXISTS (SELECT 1 FROM (%[1]s LIMIT %[2]d) n WHERE NOT n.own AND n.bot_id = '') THEN %[2]d ELSE %[3]d END
 		)) n
 		UNION ALL %[4]s FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts = ? AND NOT m.deleted`,
-		columns+ofConversation, few, many, columns), slices.Concat(own, own, own), into}
+		columns+fromConversation, few, many, columns), slices.Concat(own, own, own), into}
 }

@@ -103,7 +103,7 @@ func TestFactsOfWhatIsSaidAside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return f.Aside
+			return f.NewThreadReply
 		}
 		own, bot, gone := said(at(60), first.TS), said(at(61), first.TS), said(at(62), first.TS)
 		own.Own, bot.BotID, gone.Deleted = true, "B1", true

@@ -68,9 +68,9 @@ type forgetting struct {
 	until  int64
 }
 
-// clocks is how far the clocks of Slack, and of who decides and makes memories, may differ:
+// maxClockSkew is how far the clocks of Slack, and of who decides and makes memories, may differ:
 // where it is more, the door takes nothing (slack.MaxSkew).
-const clocks = 5 * time.Minute
+const maxClockSkew = 5 * time.Minute
 
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
@@ -80,7 +80,7 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 		if created.Error != nil || created.RowsAffected == 0 {
 			return created.Error
 		}
-		if err := s.hold(tx, f.scope); err != nil {
+		if err := s.lockChannel(tx, f.scope); err != nil {
 			return err
 		}
 		// Whoever saves the workspace's memory waits, the first one too.
@@ -127,12 +127,12 @@ func (f forgetting) mark(tx *gorm.DB) error {
 	}).Create(&rows).Error
 }
 
-// since is from when on a version was made that may hold what is forgotten; 0: all may.
-func (f forgetting) since() int64 {
+// madeSince is from when on a version was made that may hold what is forgotten; 0: all may.
+func (f forgetting) madeSince() int64 {
 	if f.from.IsZero() {
 		return 0
 	}
-	return micros(f.from.Add(-clocks))
+	return micros(f.from.Add(-maxClockSkew))
 }
 
 func (f forgetting) emptyChannel(tx *gorm.DB, done *ForgetResult) error {
@@ -141,7 +141,7 @@ func (f forgetting) emptyChannel(tx *gorm.DB, done *ForgetResult) error {
 	}
 	// "" is the thread of no thread: with it the condition is of time alone.
 	made := func(db *gorm.DB) *gorm.DB {
-		return of(db).Where("(made_us >= ? OR thread_ts = ? AND thread_ts <> '')", f.since(), f.scope.Thread)
+		return of(db).Where("(made_us >= ? OR thread_ts = ? AND thread_ts <> '')", f.madeSince(), f.scope.Thread)
 	}
 	if err := f.empty(tx, of, made, done); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (f forgetting) emptyWorkspace(tx *gorm.DB, done *ForgetResult) error {
 	made := of
 	if !f.scope.Workspace() {
 		made = func(db *gorm.DB) *gorm.DB {
-			return of(db).Where("made_us >= ? AND sources LIKE ?", f.since(), `%"`+f.scope.Channel+`/%`)
+			return of(db).Where("made_us >= ? AND sources LIKE ?", f.madeSince(), `%"`+f.scope.Channel+`/%`)
 		}
 	}
 	if err := f.empty(tx, of, made, done); err != nil {

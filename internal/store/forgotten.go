@@ -17,17 +17,17 @@ type forgottenRow struct {
 
 func (forgottenRow) TableName() string { return "forgotten" }
 
-// oblivion is what memories of one channel are not made of.
-type oblivion []forgottenRow
+// forgottenRows is what memories of one channel are not made of.
+type forgottenRows []forgottenRow
 
 // forgotten is what was forgotten of a channel, or with channel empty the mark of the workspace.
-func forgotten(db *gorm.DB, team, channel string) (rows oblivion, err error) {
+func forgotten(db *gorm.DB, team, channel string) (rows forgottenRows, err error) {
 	err = db.Where("team_id = ? AND channel_id = ?", team, channel).Find(&rows).Error
 	return rows, err
 }
 
-// but restricts a query of the channel's messages to what is not forgotten.
-func (o oblivion) but(messages *gorm.DB) *gorm.DB {
+// exclude restricts a query of the channel's messages to what is not forgotten.
+func (o forgottenRows) exclude(messages *gorm.DB) *gorm.DB {
 	for _, f := range o {
 		switch {
 		case f.TS != "":
@@ -41,9 +41,9 @@ func (o oblivion) but(messages *gorm.DB) *gorm.DB {
 	return messages.Session(&gorm.Session{})
 }
 
-// ordered is when somebody last gave an order about what is remembered of a scope, or of
+// lastOrder is when somebody last gave an order about what is remembered of a scope, or of
 // what it is made of: who began to remember it before must begin again. It is 0 for never.
-func ordered(db *gorm.DB, scope chat.Scope) (us int64, err error) {
+func lastOrder(db *gorm.DB, scope chat.Scope) (us int64, err error) {
 	lost := db.Model(&forgottenRow{}).Where("team_id = ?", scope.Team)
 	if !scope.Workspace() { // which is made of all channels
 		lost = lost.Where("channel_id = ?", scope.Channel)
@@ -58,8 +58,8 @@ func ordered(db *gorm.DB, scope chat.Scope) (us int64, err error) {
 	return max(us, row[0].OrderedUS), nil
 }
 
-// hold keeps a channel's memories to this transaction: who remembers, or forgets, waits.
-func (s *Store) hold(tx *gorm.DB, scope chat.Scope) error {
+// lockChannel keeps a channel's memories to this transaction: who remembers, or forgets, waits.
+func (s *Store) lockChannel(tx *gorm.DB, scope chat.Scope) error {
 	if scope.Workspace() {
 		return nil
 	}

@@ -25,8 +25,8 @@ type committer struct {
 // newCommitter is for a test within a synctest bubble.
 func newCommitter() *committer {
 	c := &committer{release: make(chan error)}
-	c.atOnce = 2
-	c.commit = func(ctx context.Context, group []*news) error {
+	c.concurrency = 2
+	c.commit = func(ctx context.Context, group []*recording) error {
 		var keys []string
 		for _, n := range group {
 			keys = append(keys, n.key)
@@ -47,7 +47,7 @@ func newCommitter() *committer {
 // bring has news committed and returns where its end is told.
 func (c *committer) bring(ctx context.Context, key string) <-chan error {
 	end := make(chan error, 1)
-	go func() { end <- c.do(&news{ctx: ctx, key: key, done: make(chan struct{})}) }()
+	go func() { end <- c.do(&recording{ctx: ctx, key: key, done: make(chan struct{})}) }()
 	synctest.Wait()
 	return end
 }
@@ -173,10 +173,10 @@ func TestGroupsHaveABound(t *testing.T) {
 		c.bring(ctx, "a")
 		c.bring(ctx, "b")
 		for i := range groupQueue {
-			go func() { _ = c.do(&news{ctx: ctx, key: fmt.Sprint(i), done: make(chan struct{})}) }()
+			go func() { _ = c.do(&recording{ctx: ctx, key: fmt.Sprint(i), done: make(chan struct{})}) }()
 		}
 		synctest.Wait()
-		if err := <-c.bring(ctx, "one more"); !errors.Is(err, errCrowded) {
+		if err := <-c.bring(ctx, "one more"); !errors.Is(err, errQueueFull) {
 			t.Errorf("one more than may wait: %v", err)
 		}
 		cancel()
@@ -189,7 +189,7 @@ func TestGroupsKeepADistance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
-		c.apart = 10 * time.Millisecond
+		c.interval = 10 * time.Millisecond
 		var ends []<-chan error
 		bring := func(key string) { ends = append(ends, c.bring(t.Context(), key)) }
 		bring("alone")
@@ -235,17 +235,17 @@ func TestGroupsTakeSoMuchAtOnce(t *testing.T) {
 	t.Parallel()
 	var g groups
 	for i := range groupSize + 1 {
-		g.queue = append(g.queue, &news{ctx: t.Context(), key: fmt.Sprint(i)})
+		g.queue = append(g.queue, &recording{ctx: t.Context(), key: fmt.Sprint(i)})
 	}
 	for _, want := range []int{groupSize, 1} {
-		_, next := g.take()
-		if got := len(next.news); got != want {
+		_, next := g.next()
+		if got := len(next.recordings); got != want {
 			t.Errorf("a group of %d, want %d", got, want)
 		}
 		next.cancel()
 	}
-	if _, next := g.take(); next != nil {
-		t.Errorf("a group of %d where nothing waits", len(next.news))
+	if _, next := g.next(); next != nil {
+		t.Errorf("a group of %d where nothing waits", len(next.recordings))
 	}
 }
 
@@ -279,9 +279,9 @@ func TestPoisonInAGroupFailsAlone(t *testing.T) {
 	poison := errors.New("poison")
 	for _, poisoned := range [][]int{{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}, nil} {
 		committed, tries := map[string]int{}, 0
-		g := groups{commit: func(_ context.Context, group []*news) error {
+		g := groups{commit: func(_ context.Context, group []*recording) error {
 			tries++
-			if slices.ContainsFunc(group, func(n *news) bool { return strings.HasPrefix(n.key, "poison") }) {
+			if slices.ContainsFunc(group, func(n *recording) bool { return strings.HasPrefix(n.key, "poison") }) {
 				return poison
 			}
 			for _, n := range group {
@@ -289,10 +289,10 @@ func TestPoisonInAGroupFailsAlone(t *testing.T) {
 			}
 			return nil
 		}}
-		var group []*news
+		var group []*recording
 		want := map[string]int{}
 		for i := range 7 {
-			n := &news{key: fmt.Sprint("message", i), done: make(chan struct{})}
+			n := &recording{key: fmt.Sprint("message", i), done: make(chan struct{})}
 			if slices.Contains(poisoned, i) {
 				n.key = fmt.Sprint("poison", i)
 			} else {
@@ -300,7 +300,7 @@ func TestPoisonInAGroupFailsAlone(t *testing.T) {
 			}
 			group = append(group, n)
 		}
-		g.try(t.Context(), group)
+		g.commitOrSplit(t.Context(), group)
 		for _, n := range group {
 			<-n.done
 			if got := errors.Is(n.err, poison); got != strings.HasPrefix(n.key, "poison") {

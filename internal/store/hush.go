@@ -20,10 +20,10 @@ func Hush(m chat.Message, by string) *Order {
 	}
 }
 
-// order writes an order down with the news of a message. That of an unknown message takes
+// recordOrder writes an order down with the news of a message. That of an unknown message takes
 // the message's row for as long as the transaction lasts: an event that brings the
 // message at the same time is either seen here, or sees the order.
-func (s *Store) order(tx *gorm.DB, m chat.Message, there bool, o *Order) error {
+func (s *Store) recordOrder(tx *gorm.DB, m chat.Message, there bool, o *Order) error {
 	if o == nil {
 		return nil
 	}
@@ -37,12 +37,12 @@ func (s *Store) order(tx *gorm.DB, m chat.Message, there bool, o *Order) error {
 			return taken.Error
 		}
 		if taken.RowsAffected == 0 {
-			return errOvertaken
+			return errConflict
 		}
 		if err := tx.Delete(&row).Error; err != nil {
 			return err
 		}
 	}
-	_, err := s.putOrder(tx, *o)
+	_, err := s.insertOrder(tx, *o)
 	return err
 }

@@ -18,21 +18,21 @@ import (
 // may be private.
 const public = "(c.refreshed_us > 0 AND NOT c.private)"
 
-// home is the condition on a team's channel, or with the channel empty the workspace itself, that
+// notShared is the condition on a team's channel, or with the channel empty the workspace itself, that
 // only the workspace's own people read there. Those of other companies cannot join public channels.
-const home = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
+const notShared = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
 
-// seenFrom is the one condition on the channels c that lets a reader in a team's channel, or
+// visibleFrom is the one condition on the channels c that lets a reader in a team's channel, or
 // with here empty the workspace itself, know of them: a channel is seen from inside, and
 // if it is public from everywhere but where people of other companies are.
 //
 // Whatever reads of one channel for another goes through here, or is of public ones itself.
-func seenFrom(team, here string) clause.Expr {
-	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + home + ")", Vars: []any{here, team, here}}
+func visibleFrom(team, here string) clause.Expr {
+	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + notShared + ")", Vars: []any{here, team, here}}
 }
 
-// present is the condition on the channels c that the bot takes part in them.
-const present = "(c.member AND NOT c.archived)"
+// joined is the condition on the channels c that the bot takes part in them.
+const joined = "(c.member AND NOT c.archived)"
 
 // ChannelKnowledge is a channel with the memories in force; the ids are 0 where there is none.
 type ChannelKnowledge struct {
@@ -61,16 +61,16 @@ type Knowledge struct {
 // workspace does not know what was remembered before its own memory was forgotten. There
 // are that many channels at most, and the memories of the first most of them.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
-	var rows []knownRow
-	if err := together(s.db.WithContext(ctx), s.known(team, here, active, channels, most, &rows)); err != nil {
+	var rows []knowledgeRow
+	if err := runBatch(s.db.WithContext(ctx), s.knowledgeQuery(team, here, active, channels, most, &rows)); err != nil {
 		return Knowledge{}, fmt.Errorf("read what is known of channels: %w", err)
 	}
-	return knowledge(rows, here), nil
+	return newKnowledge(rows, here), nil
 }
 
-// knownRow is a channel of Knowledge; Untold is set where it has a memory that was left out.
+// knowledgeRow is a channel of Knowledge; Untold is set where it has a memory that was left out.
 // Others is how many channels there are besides the reader's own, as far as they are counted.
-type knownRow struct {
+type knowledgeRow struct {
 	ChannelID string `json:"channel_id"`
 	Name      string `json:"name"`
 	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
@@ -82,10 +82,10 @@ type knownRow struct {
 	Others    int    `json:"others"`
 }
 
-// known asks for Knowledge: for that many channels, and the memories of the first most. It
+// knowledgeQuery asks for Knowledge: for that many channels, and the memories of the first most. It
 // walks along indexes, since there may be thousands of public channels. What is remembered
 // of a channel is not told without its name.
-func (s *Store) known(team, here string, active time.Time, channels, most int, into *[]knownRow) query {
+func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, most int, into *[]knowledgeRow) query {
 	channels = max(channels, most)
 	remembered, lost := "", []any(nil)
 	if here == "" {
@@ -95,8 +95,8 @@ func (s *Store) known(team, here string, active time.Time, channels, most int, i
 	text := func(id string) string {
 		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + remembered + ") END"
 	}
-	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + present + " AND " + public + " AND " + home
-	since := []any{team, max(1, stamp(active)), team, here}
+	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND " + notShared
+	since := []any{team, max(1, microsOrZero(active)), team, here}
 	return query{fmt.Sprintf(`
 		WITH listed AS MATERIALIZED (
 			SELECT n.*, n.channel_id = ? OR ROW_NUMBER() OVER (ORDER BY n.active_us DESC, n.channel_id) <= %[2]d AS told FROM (
@@ -112,18 +112,18 @@ func (s *Store) known(team, here string, active time.Time, channels, most int, i
 			(SELECT COUNT(*) FROM (SELECT 1 %[5]s AND c.channel_id <> ? LIMIT %[7]d) o) AS others
 		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
 		ORDER BY n.active_us DESC, n.channel_id`,
-		channels, most, text("long_id"), text("short_id"), others, s.in("SELECT channel_id FROM listed"), channels+chat.CountAtMost),
+		channels, most, text("long_id"), text("short_id"), others, s.inSubselect("SELECT channel_id FROM listed"), channels+chat.CountAtMost),
 		slices.Concat([]any{here}, since, []any{team, here, team}, lost, lost, since, []any{here}), into}
 }
 
-// knowledge is what rows of known tell a reader.
-func knowledge(rows []knownRow, here string) (k Knowledge) {
+// newKnowledge is what rows of known tell a reader.
+func newKnowledge(rows []knowledgeRow, here string) (k Knowledge) {
 	k.Channels = make([]ChannelKnowledge, len(rows))
 	listed := 0
 	for i, r := range rows {
 		c := &k.Channels[i]
 		c.ChannelMemory = chat.ChannelMemory{ChannelID: r.ChannelID, ChannelName: r.Name, LongTerm: r.LongTerm, ShortTerm: r.ShortTerm}
-		c.Active = moment(r.ActiveUS)
+		c.Active = instantOrZero(r.ActiveUS)
 		if r.LongTerm != "" {
 			c.LongID = r.LongID
 		}
@@ -155,22 +155,22 @@ func SourceChannel(source string) string {
 // other companies are there is none.
 func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
-	if err := together(s.db.WithContext(ctx), ofWorkspace(team, here, "m.sources", &rows)); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), workspaceQuery(team, here, "m.sources", &rows)); err != nil {
 		return nil, nil, fmt.Errorf("read memory of workspace %s: %w", team, err)
 	}
 	long, short = longAndShort(rows)
 	return long, short, nil
 }
 
-// ofWorkspace asks for the memories of Workspace, with an expression for their sources: of
+// workspaceQuery asks for the memories of Workspace, with an expression for their sources: of
 // a large workspace they are thousands, of which a context needs none. Only a channel that
 // was public once can be among them, and of those that are no more there are few.
-func ofWorkspace(team, here, sources string, into *[]memoryRow) query {
+func workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 	return query{`
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
-		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + home + ` AND NOT EXISTS (
+		WHERE s.team_id = ? AND s.channel_id = '' AND s.thread_ts = '' AND ` + notShared + ` AND NOT EXISTS (
 			SELECT 1 FROM channels c WHERE c.team_id = ? AND c.converted_us > 0 AND NOT ? AND m.sources LIKE '%"' || c.channel_id || '/%'
-		)`, []any{team, team, here, team, seenFrom(team, here)}, into}
+		)`, []any{team, team, here, team, visibleFrom(team, here)}, into}
 }
 
 // longAndShort tells two memories of one scope apart; nil where there is none.

@@ -10,11 +10,11 @@ import (
 	"myao/internal/chat"
 )
 
-// before bounds how far a thread is read back for Known.Before.
-const before = 20
+// maxBefore bounds how far a thread is read back for Known.Before.
+const maxBefore = 20
 
-// question asks what is known about a message.
-type question struct {
+// lookup asks what is known about a message.
+type lookup struct {
 	N         int    `json:"n"`
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
@@ -28,17 +28,17 @@ type question struct {
 	Threads string `json:"threads"`
 }
 
-func ask(i int, m chat.Message) question {
+func newLookup(i int, m chat.Message) lookup {
 	m.Revision = "" // whoever hushed it before its event came knew of none
 	c := chat.Conversation{Team: m.Team, Channel: m.Channel}
-	return question{
+	return lookup{
 		N: i, TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, ThreadTS: m.ThreadTS, SentUS: micros(m.Time()),
 		Hush: Hush(m, "").ID, Top: c.ID(), Threads: "thread/" + m.Team + "/" + m.Channel + "/",
 	}
 }
 
-// answer is what is known about the message of question N, and of its channel.
-type answer struct {
+// lookupResult is what is known about the message of question N, and of its channel.
+type lookupResult struct {
 	N        int    `json:"n"`
 	HushedBy string `json:"hushed_by"`
 	Private  bool   `json:"private"`
@@ -48,22 +48,22 @@ type answer struct {
 	Tail string `json:"tail"`
 }
 
-// remark is a message of a thread, but for what it says: its ts, user, app, "own" if the
+// threadMessage is a message of a thread, but for what it says: its ts, user, app, "own" if the
 // bot made it, and then who said what it answers, if the outbox knows.
-type remark [5]string
+type threadMessage [5]string
 
-// learn finds out what is known about the messages of news, all in one statement, and
+// readKnown finds out what is known about the messages of news, all in one statement, and
 // lays down in each what is to be decided on. A subquery of at most one row, unlike a
 // join, walks along an index whatever Postgres believes about the tables.
 //
 // The rows of messages that were inserted are ours: whoever hushes an unknown message
 // holds the place of its row until the order is committed, so that the order is either
 // seen here, or finds the message (Store.order).
-func (s *Store) learn(tx *gorm.DB, group []*news) error {
-	questions := make([]question, len(group))
-	var there []question
+func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
+	questions := make([]lookup, len(group))
+	var there []lookup
 	for i, n := range group {
-		questions[i] = ask(i, n.message)
+		questions[i] = newLookup(i, n.message)
 		if !n.inserted {
 			there = append(there, questions[i])
 		}
@@ -85,7 +85,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	if err != nil {
 		return err
 	}
-	var answers []answer
+	var answers []lookupResult
 	var rows []messageRow
 	var addressed []struct {
 		N int `json:"n"`
@@ -104,7 +104,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
 					AND m.ts = q.thread_ts AND NOT m.deleted
 			) thread), '') AS tail
-		FROM %s`, all, each, answered, before, set.sql), []any{set.arg}, &answers}}
+		FROM %s`, all, each, answered, maxBefore, set.sql), []any{set.arg}, &answers}}
 	if len(there) > 0 {
 		set, err := newRowset(tx, there)
 		if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 			SELECT 1 FROM changes c WHERE c.workflow_id IN (q.top, q.threads || q.ts, q.threads || m.thread_ts) AND c.ts = q.ts AND c.kind = 'addressed' LIMIT 1
 		) IS NOT NULL`, []any{set.arg}, &addressed})
 	}
-	if err := together(tx, queries...); err != nil {
+	if err := runBatch(tx, queries...); err != nil {
 		return err
 	}
 	stands := make(map[string]*messageRow, len(rows))
@@ -124,14 +124,14 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	}
 	for _, a := range answers {
 		n := group[a.N]
-		n.stands, n.private, n.external, n.active = stands[n.key], a.Private, a.External, a.ActiveUS
+		n.existing, n.private, n.external, n.active = stands[n.key], a.Private, a.External, a.ActiveUS
 		n.known = Known{}
-		if n.known.Before, n.known.Answered, err = thread(n.message, a.Tail); err != nil {
+		if n.known.Before, n.known.Answered, err = threadBefore(n.message, a.Tail); err != nil {
 			return err
 		}
-		if n.stands != nil {
-			m := n.stands.message()
-			n.known.Message, n.known.Handled = &m, n.stands.Handled
+		if n.existing != nil {
+			m := n.existing.message()
+			n.known.Message, n.known.Handled = &m, n.existing.Handled
 		}
 		if !n.known.Handled {
 			n.known.Hushed = a.HushedBy
@@ -143,19 +143,19 @@ func (s *Store) learn(tx *gorm.DB, group []*news) error {
 	return nil
 }
 
-// thread is the newest of the remarks in the thread of a message, in order of time, and
+// threadBefore is the newest of the remarks in the thread of a message, in order of time, and
 // Known.Answered.
-func thread(m chat.Message, tail string) (messages []chat.Message, answered string, err error) {
+func threadBefore(m chat.Message, tail string) (messages []chat.Message, answered string, err error) {
 	if tail == "" || m.ThreadTS == "" {
 		return nil, "", nil
 	}
-	var remarks []remark
+	var remarks []threadMessage
 	if err := json.Unmarshal([]byte(tail), &remarks); err != nil {
 		return nil, "", fmt.Errorf("read the thread before it: %w", err)
 	}
 	slices.Reverse(remarks) // most likely that is the order
-	slices.SortFunc(remarks, func(a, b remark) int { return chat.CompareTS(a[0], b[0]) })
-	remarks = remarks[max(0, len(remarks)-before):]
+	slices.SortFunc(remarks, func(a, b threadMessage) int { return chat.CompareTS(a[0], b[0]) })
+	remarks = remarks[max(0, len(remarks)-maxBefore):]
 	messages = make([]chat.Message, len(remarks))
 	for i, r := range remarks {
 		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2], Own: r[3] != ""}

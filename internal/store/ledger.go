@@ -99,7 +99,7 @@ func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by
 	if outcome == conversation.Sent {
 		open = "outcome <> 'posted'"
 	}
-	whole, err := returning[Decision](tx)
+	whole, err := returningAll[Decision](tx)
 	if err != nil {
 		return nil, fmt.Errorf("settle decision %s: %w", key, err)
 	}

@@ -26,11 +26,11 @@ type listing struct {
 }
 
 const (
-	// syncTogether is how many channels of a listing are written at once: whoever has something
+	// syncChunkSize is how many channels of a listing are written at once: whoever has something
 	// of one of them to write waits for that, and not for the whole listing.
-	syncTogether = 200
-	// saidAgain is how often it is written down when Slack says of a channel what it said before.
-	saidAgain = time.Hour
+	syncChunkSize = 200
+	// refreshEvery is how often it is written down when Slack says of a channel what it said before.
+	refreshEvery = time.Hour
 )
 
 // SyncChannels takes in a complete listing of the channels that the bot is in. What is
@@ -71,7 +71,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		switch old, there := known[id]; {
 		case !there:
 			missing = append(missing, id)
-		case old.RefreshedUS == 0 || c.news(old):
+		case old.RefreshedUS == 0 || c.changed(old):
 			ids = append(ids, id)
 		}
 	}
@@ -79,15 +79,15 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	// order, and would wait for one that is locked here, while that one is waited for which
 	// they have made. All that are locked together are there already.
 	slices.Sort(missing)
-	for some := range slices.Chunk(missing, syncTogether) {
-		if err := s.makeChannels(ctx, team, some); err != nil {
+	for some := range slices.Chunk(missing, syncChunkSize) {
+		if err := s.insertChannels(ctx, team, some); err != nil {
 			return failed(err)
 		}
 	}
 	ids = append(ids, missing...)
 	slices.Sort(ids) // one order for all who write
-	for some := range slices.Chunk(ids, syncTogether) {
-		taken, err := s.takeIn(ctx, l, some)
+	for some := range slices.Chunk(ids, syncChunkSize) {
+		taken, err := s.syncChunk(ctx, l, some)
 		if err != nil {
 			return failed(err)
 		}
@@ -97,18 +97,18 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	return synced, nil
 }
 
-// news reports whether what Slack says of a channel must be written down, being known as old. Of
+// changed reports whether what Slack says of a channel must be written down, being known as old. Of
 // a private channel it always must, since what Slack said before does not open it; a direct
 // message is never open.
-func (r channelRow) news(old channelRow) bool {
+func (r channelRow) changed(old channelRow) bool {
 	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
 	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External ||
-		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= saidAgain.Microseconds()
+		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= refreshEvery.Microseconds()
 }
 
-// makeChannels makes the rows of channels, in order of id, as they are of channels that Slack
+// insertChannels makes the rows of channels, in order of id, as they are of channels that Slack
 // was never asked about; those that are there stay as they are.
-func (s *Store) makeChannels(ctx context.Context, team string, ids []string) error {
+func (s *Store) insertChannels(ctx context.Context, team string, ids []string) error {
 	rows := make([]channelRow, len(ids))
 	for i, id := range ids {
 		rows[i] = channelRow{TeamID: team, ChannelID: id}
@@ -116,13 +116,13 @@ func (s *Store) makeChannels(ctx context.Context, team string, ids []string) err
 	return s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
 }
 
-// takeIn writes down what a listing says of some channels, of which it decides by what is
+// syncChunk writes down what a listing says of some channels, of which it decides by what is
 // known of them now. What it does not say anything of is left, unless Slack has said something
 // of it since the listing was asked for.
-func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced SyncResult, err error) {
+func (s *Store) syncChunk(ctx context.Context, l listing, ids []string) (synced SyncResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []channelRow
-		if err := s.locked(tx).Where("team_id = ? AND ?", l.team, s.among("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {
+		if err := s.locked(tx).Where("team_id = ? AND ?", l.team, s.inList("channel_id", ids)).Order("channel_id").Find(&rows).Error; err != nil {
 			return err
 		}
 		known := make(map[string]channelRow, len(rows))
@@ -136,7 +136,7 @@ func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced Syn
 			old := known[id]
 			switch {
 			case !listed:
-				if old.Member && !s.overtaken(l.asked, old) {
+				if old.Member && !s.superseded(l.asked, old) {
 					left = append(left, id)
 				}
 				continue
@@ -144,8 +144,8 @@ func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced Syn
 				synced.Joined++
 				met = append(met, row)
 				continue
-			case s.overtaken(row.RefreshedUS, old):
-				others = append(others, row.beside(old))
+			case s.superseded(row.RefreshedUS, old):
+				others = append(others, row.mergeOutdated(old))
 				continue
 			case !old.Member:
 				synced.Joined++
@@ -161,13 +161,13 @@ func (s *Store) takeIn(ctx context.Context, l listing, ids []string) (synced Syn
 			others = append(others, row)
 		}
 		synced.Left = len(left)
-		if err := s.meet(tx, met, l.first); err != nil {
+		if err := s.upsertNewChannels(tx, met, l.first); err != nil {
 			return err
 		}
-		if err := describe(tx, others); err != nil || len(left) == 0 {
+		if err := upsertChannels(tx, others); err != nil || len(left) == 0 {
 			return err
 		}
-		return tx.Model(&channelRow{}).Where("team_id = ? AND ?", l.team, s.among("channel_id", left)).Update("member", false).Error
+		return tx.Model(&channelRow{}).Where("team_id = ? AND ?", l.team, s.inList("channel_id", left)).Update("member", false).Error
 	})
 	return synced, err
 }

@@ -81,7 +81,7 @@ func (r memoryRow) memory() Memory {
 		ID: r.ID, Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Term: chat.Term(r.Term),
 		Version: r.Version, Text: r.Text, Origin: r.Origin, Model: r.Model, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
 		Latency: time.Duration(r.LatencyUS) * time.Microsecond, Made: instant(r.MadeUS),
-		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: moment(r.ForgottenUS),
+		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: instantOrZero(r.ForgottenUS),
 	}
 	if r.Sources != "" {
 		// Written by SaveDraft: it cannot fail, and a memory of unknown sources is better than none.
@@ -110,7 +110,7 @@ func ofScope(db *gorm.DB, s chat.Scope) *gorm.DB {
 func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMemory, error) {
 	db := s.db.WithContext(ctx)
 	// First, so that what is read after an order of which this does not know is told from it by Look.
-	at, err := ordered(db, scope)
+	at, err := lastOrder(db, scope)
 	if err != nil {
 		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
@@ -119,20 +119,20 @@ func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMem
 		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	if len(rows) == 0 {
-		return CurrentMemory{Cursor: Cursor{Ordered: moment(at)}}, nil
+		return CurrentMemory{Cursor: Cursor{Ordered: instantOrZero(at)}}, nil
 	}
-	standing := CurrentMemory{Cursor: rows[0].cursor(), Known: true, Read: moment(rows[0].ReadUS)}
-	standing.Cursor.Ordered = moment(at)
+	standing := CurrentMemory{Cursor: rows[0].cursor(), Known: true, Read: instantOrZero(rows[0].ReadUS)}
+	standing.Cursor.Ordered = instantOrZero(at)
 	var inForce []memoryRow
-	if err := db.Where("id IN ?", pointers(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
+	if err := db.Where("id IN ?", nonNil(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
 		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
 	standing.Long, standing.Short = longAndShort(inForce)
 	return standing, nil
 }
 
-// pointers is those of the ids that are there.
-func pointers(ids ...*int64) (there []int64) {
+// nonNil is those of the ids that are there.
+func nonNil(ids ...*int64) (there []int64) {
 	for _, id := range ids {
 		if id != nil {
 			there = append(there, *id)
@@ -148,5 +148,5 @@ func (s *Store) MemoryVersions(ctx context.Context, scope chat.Scope, term chat.
 		Order("version DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read versions of the %s memory of %s: %w", term, scope, err)
 	}
-	return each(rows, memoryRow.memory), nil
+	return mapRows(rows, memoryRow.memory), nil
 }

@@ -52,9 +52,9 @@ func (r messageRow) message() chat.Message {
 	return m
 }
 
-// says reports whether both rows of one message say the same, so that the newer
+// sameContent reports whether both rows of one message say the same, so that the newer
 // one is no news to who has read the older.
-func (r messageRow) says(old messageRow) bool {
+func (r messageRow) sameContent(old messageRow) bool {
 	r.StoredUS, r.Handled = old.StoredUS, old.Handled
 	return r == old
 }
@@ -82,7 +82,7 @@ func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, er
 }
 
 func messages(rows []messageRow) []chat.Message {
-	return each(rows, messageRow.message)
+	return mapRows(rows, messageRow.message)
 }
 
 // SaveHistory keeps messages of one channel as they were read from Slack's history:
@@ -120,7 +120,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			}
 			var written *gorm.DB
 			switch {
-			case ok && row.says(old):
+			case ok && row.sameContent(old):
 				continue
 			case ok:
 				written = tx.Save(&row)
@@ -138,7 +138,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 		if newest.TS == "" {
 			return nil
 		}
-		return active(tx, newest)
+		return saveActivity(tx, newest)
 	})
 	if err != nil {
 		return fmt.Errorf("keep %d messages of %s: %w", len(read), read[0].Channel, err)

@@ -92,8 +92,8 @@ func TestRecordTellsWhatStoodBefore(t *testing.T) {
 			db.store(t, said(at(100+i), parent.TS))
 		}
 		got := db.known(t, said(at(200), parent.TS)).Before
-		if len(got) != before || got[0].TS != at(110) || got[before-1].TS != at(129) {
-			t.Errorf("of a long thread: %s, want the newest %d in order of time", seconds(got), before)
+		if len(got) != maxBefore || got[0].TS != at(110) || got[maxBefore-1].TS != at(129) {
+			t.Errorf("of a long thread: %s, want the newest %d in order of time", seconds(got), maxBefore)
 		}
 	})
 }

@@ -25,8 +25,8 @@ type Progress struct {
 	Applying func(left []string)
 }
 
-// waitingAfter is how long a lock is waited for without a word.
-const waitingAfter = 2 * time.Second
+// waitingNoticeAfter is how long a lock is waited for without a word.
+const waitingNoticeAfter = 2 * time.Second
 
 // Migrate brings the tables to this program's version. Several programs may do
 // so at once: one migrates, the others wait. The names of the migrations that
@@ -49,7 +49,7 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 	if s.sqlite != "" {
 		lock = func() (func() error, error) { return lockSQLite(ctx, s.sqlite) }
 	}
-	locked := p.wait()
+	locked := p.notifyWaiting()
 	unlock, err := lock()
 	locked()
 	if err != nil {
@@ -95,13 +95,13 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 	}
 }
 
-// wait has Waiting called unless what it returns is called soon; after that it is called no more.
-func (p Progress) wait() (over func()) {
+// notifyWaiting has Waiting called unless what it returns is called soon; after that it is called no more.
+func (p Progress) notifyWaiting() (over func()) {
 	if p.Waiting == nil {
 		return func() {}
 	}
 	told := make(chan struct{})
-	timer := time.AfterFunc(waitingAfter, func() {
+	timer := time.AfterFunc(waitingNoticeAfter, func() {
 		defer close(told)
 		p.Waiting()
 	})
@@ -112,8 +112,8 @@ func (p Progress) wait() (over func()) {
 	}
 }
 
-// lockEvery is how often a lock is tried for that another program holds.
-const lockEvery = time.Second
+// lockInterval is how often a lock is tried for that another program holds.
+const lockInterval = time.Second
 
 // lockPostgres holds goose's own lock, for longer than goose would: for all migrations. It
 // holds it by a transaction, not as goose does by a session: a pooler that gives each
@@ -138,7 +138,7 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 			return nil, fmt.Errorf("lock migrations: %w", err)
 		}
 		select {
-		case <-time.After(lockEvery):
+		case <-time.After(lockInterval):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("lock migrations: %w", ctx.Err())
 		}

@@ -180,7 +180,7 @@ func TestLockOfMigrationsIsATransactions(t *testing.T) {
 	if err := theirs.QueryRowContext(t.Context(), holder).Scan(&state); err != nil || state != "idle in transaction" {
 		t.Errorf("who holds the lock is %q, %v; want it to be in a transaction", state, err)
 	}
-	if err := within(t, 2*lockEvery, "lockPostgres", func(ctx context.Context) error {
+	if err := within(t, 2*lockInterval, "lockPostgres", func(ctx context.Context) error {
 		_, err := lockPostgres(ctx, theirs)
 		return err
 	}); !errors.Is(err, context.DeadlineExceeded) {

@@ -68,22 +68,22 @@ func (m Move) id() string { return "move/" + m.Team + "/" + m.From }
 
 func (s *Store) move(tx *gorm.DB, m Move) error {
 	closed := s.nowMicros()
-	rows := []touchRow{
+	rows := []channelUpdate{
 		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
 	}
-	slices.SortFunc(rows, func(a, b touchRow) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
+	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
 	// First: who moves the one or the other at the same time waits, and then sees what was done here.
-	if err := saveTouched(tx, rows); err != nil {
+	if err := saveChannelUpdates(tx, rows); err != nil {
 		return err
 	}
 	if err := tx.Model(&channelRow{}).Where("team_id = ? AND channel_id = ?", m.Team, m.From).Update("member", false).Error; err != nil {
 		return err
 	}
 	gone := Order{ID: m.id(), Scope: chat.Scope{Team: m.Team, Channel: m.From}, Kind: "move", By: strings.TrimSuffix(movedBy, "/"), Subject: m.To}
-	if _, err := s.putOrder(tx, gone); err != nil {
+	if _, err := s.insertOrder(tx, gone); err != nil {
 		return err
 	}
-	silent, err := s.silentIn(tx, m.Team, m.From)
+	silent, err := s.silencedIn(tx, m.Team, m.From)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	return nil
 }
 
-// silentIn is until when a channel, under "", and threads of it are silent, of those that
+// silencedIn is until when a channel, under "", and threads of it are silent, of those that
 // are. They are found by the orders, which are kept for as long as they hold.
-func (s *Store) silentIn(tx *gorm.DB, team, channel string) (map[string]time.Time, error) {
+func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.Time, error) {
 	var threads []string
 	if err := tx.Model(&orderRow{}).Where("team_id = ? AND channel_id = ? AND kind IN ('mute', 'snooze')", team, channel).
 		Distinct().Pluck("thread_ts", &threads).Error; err != nil {
@@ -132,11 +132,11 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	if until.Sub(instant(s.nowMicros())) > conversation.MaxSnooze {
 		kind = "mute"
 	}
-	fresh, err := s.putOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
+	fresh, err := s.insertOrder(tx, Order{ID: "moved/" + m.From + "/" + c.ID(), Scope: chat.Scope(c), Kind: kind, By: m.by(), Until: until})
 	if err != nil || !fresh {
 		return err
 	}
-	return silence(tx, c, stamp(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
+	return setSilence(tx, c, microsOrZero(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
 }
 
 // LatestSilenceOrder is the newest order to be silent, or to speak again, that was given for a

@@ -26,16 +26,16 @@ import (
 // tables need not (Migrate makes them). SQLite's directory is made if it is missing.
 func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
-	s.groups.commit, s.groups.apart, s.groups.atOnce = s.commit, groupsApart, 2 // while one waits for the disk, the next one writes
+	s.groups.commit, s.groups.interval, s.groups.concurrency = s.commit, groupInterval, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
 	var err error
-	conns, location := mostConns, "postgres" // as errors name it: without its password
+	conns, location := maxConns, "postgres" // as errors name it: without its password
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
 		if s.pool, err = openSQLite(path); err != nil {
 			return nil, err
 		}
-		s.sqlite, location, s.groups.atOnce = path, url, 1 // one writes at a time
+		s.sqlite, location, s.groups.concurrency = path, url, 1 // one writes at a time
 		dialector = gormlite.OpenDB(s.pool)
 	} else {
 		if s.pool, conns, err = openPostgres(url); err != nil {
@@ -65,12 +65,12 @@ func Open(ctx context.Context, url string) (*Store, error) {
 }
 
 const (
-	// mostConns is how many connections a store opens at most, unless pool_max_conns of the URL,
+	// maxConns is how many connections a store opens at most, unless pool_max_conns of the URL,
 	// as pgx's own pool calls it, says otherwise. Each costs Postgres a process, and both sides the
 	// planning of every statement.
-	mostConns = 8
-	// leastConns is with how few it does: the migrations hold three.
-	leastConns = 4
+	maxConns = 8
+	// minConns is with how few it does: the migrations hold three.
+	minConns = 4
 )
 
 // openPostgres makes a pool of connections to a Postgres, of which there are none yet and shall
@@ -80,10 +80,10 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	conns = mostConns
+	conns = maxConns
 	if said, ok := c.RuntimeParams[poolMaxConns]; ok {
-		if conns, err = strconv.Atoi(said); err != nil || conns < leastConns {
-			return nil, 0, fmt.Errorf("%s is %q; it has to be a number, %d or more", poolMaxConns, said, leastConns)
+		if conns, err = strconv.Atoi(said); err != nil || conns < minConns {
+			return nil, 0, fmt.Errorf("%s is %q; it has to be a number, %d or more", poolMaxConns, said, minConns)
 		}
 	}
 	// A password's file and a client's certificate may have been renewed since the last one.
@@ -95,7 +95,7 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 		}
 		return err
 	}
-	return stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(renew), stdlib.OptionAfterConnect(planOnce)), conns, nil
+	return stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(renew), stdlib.OptionAfterConnect(useGenericPlans)), conns, nil
 }
 
 const poolMaxConns = "pool_max_conns"
@@ -120,11 +120,11 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 // (postgresql.org/docs/current/errcodes-appendix.html).
 const readOnlyTransaction = "25006"
 
-// planOnce has Postgres plan a statement once for a connection, whatever its values: those
+// useGenericPlans has Postgres plan a statement once for a connection, whatever its values: those
 // are the plans that the tests look at. By itself it would plan each anew for its first five
 // values, which takes longer than to carry it out, and may do so for ever. It is not a
 // parameter of the connection: a pooler may refuse those that it has not been told of.
-func planOnce(ctx context.Context, c *pgx.Conn) error {
+func useGenericPlans(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, "SET plan_cache_mode = force_generic_plan")
 	return err
 }
@@ -137,7 +137,7 @@ func openSQLite(path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := private(path); err != nil {
+	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
 	// The log, too, holds what people said: by itself the driver would make it readable for everybody.
@@ -155,9 +155,9 @@ func fileURI(path string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(path)))
 }
 
-// private makes a file that nobody else on the machine may read, unless it is
+// createPrivate makes a file that nobody else on the machine may read, unless it is
 // there: it will hold what people said.
-func private(path string) error {
+func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)

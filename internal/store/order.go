@@ -49,7 +49,7 @@ func (orderRow) TableName() string { return "orders" }
 func (s *Store) orderRow(o Order) orderRow {
 	row := orderRow{
 		ID: o.ID, TeamID: o.Scope.Team, ChannelID: o.Scope.Channel, ThreadTS: o.Scope.Thread, Kind: o.Kind, OrderedBy: o.By,
-		Subject: o.Subject, UntilUS: stamp(o.Until), OrderedUS: stamp(o.At),
+		Subject: o.Subject, UntilUS: microsOrZero(o.Until), OrderedUS: microsOrZero(o.At),
 	}
 	if row.OrderedUS == 0 {
 		row.OrderedUS = s.nowMicros()
@@ -63,13 +63,13 @@ func (r orderRow) scope() chat.Scope {
 
 func (r orderRow) order() Order {
 	return Order{
-		ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: moment(r.UntilUS), At: instant(r.OrderedUS),
+		ID: r.ID, Scope: r.scope(), Kind: r.Kind, By: r.OrderedBy, Subject: r.Subject, Until: instantOrZero(r.UntilUS), At: instant(r.OrderedUS),
 	}
 }
 
-// putOrder writes an order down, and reports whether it is new; one that is there already
+// insertOrder writes an order down, and reports whether it is new; one that is there already
 // stays as it is.
-func (s *Store) putOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
+func (s *Store) insertOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	row := s.orderRow(o)
 	put := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 	if put.Error != nil {
@@ -78,9 +78,9 @@ func (s *Store) putOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	return put.RowsAffected > 0, nil
 }
 
-// silence has a conversation be silent until an instant; where it has a row, the column
+// setSilence has a conversation be silent until an instant; where it has a row, the column
 // becomes what standing says, of that instant (excluded) and the one that it had.
-func silence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) error {
+func setSilence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) error {
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(standing)}),
 	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
@@ -95,7 +95,7 @@ var ErrOrderIDTaken = errors.New("another order has this id")
 // where the id is that of an order about something else.
 func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		fresh, err := s.putOrder(tx, o)
+		fresh, err := s.insertOrder(tx, o)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		if !slices.Contains([]string{"snooze", "mute", "unmute"}, o.Kind) {
 			return nil
 		}
-		return silence(tx, chat.Conversation(o.Scope), stamp(o.Until), "excluded.silenced_us")
+		return setSilence(tx, chat.Conversation(o.Scope), microsOrZero(o.Until), "excluded.silenced_us")
 	})
 	if err != nil {
 		return fmt.Errorf("carry out order %s: %w", o.ID, err)
@@ -139,7 +139,7 @@ func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation
 		return Silences{}, nil
 	}
 	var rows []silenceRow
-	if err := together(s.db.WithContext(ctx), silenced(conversations, &rows)); err != nil {
+	if err := runBatch(s.db.WithContext(ctx), silenceQuery(conversations, &rows)); err != nil {
 		return nil, fmt.Errorf("read which conversations are silent: %w", err)
 	}
 	return silences(rows), nil
@@ -150,8 +150,8 @@ type silenceRow struct {
 	SilencedUS int64  `gorm:"column:silenced_us" json:"silenced_us"`
 }
 
-// silenced asks for Silences.
-func silenced(conversations []chat.Conversation, into *[]silenceRow) query {
+// silenceQuery asks for Silences.
+func silenceQuery(conversations []chat.Conversation, into *[]silenceRow) query {
 	ids := make([]string, 0, 2*len(conversations))
 	for _, c := range conversations {
 		ids = append(ids, c.ID(), c.Top().ID())

@@ -80,7 +80,7 @@ type outboxRow struct {
 	State     Delivery
 	Attempts  int
 	LeasedUS  int64  `gorm:"column:leased_us"`
-	TurnUS    int64  `gorm:"column:turn_us"`
+	SlotUS    int64  `gorm:"column:turn_us"`
 	SentTS    string `gorm:"column:sent_ts"`
 	Error     string
 	SawUS     int64 `gorm:"column:saw_us"`
@@ -145,7 +145,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
 				Attempts: attempts[p.Key], // counted on: an attempt at the old text has no say in the new one's
-				StoredUS: stamp(p.Read),
+				StoredUS: microsOrZero(p.Read),
 			}
 			if p.Read.IsZero() {
 				composed[i].StoredUS = s.nowMicros()
@@ -171,7 +171,7 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	if err := s.db.WithContext(ctx).Where("reply = ?", reply).Order("part").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read reply %s from outbox: %w", reply, err)
 	}
-	return each(rows, outboxRow.part), nil
+	return mapRows(rows, outboxRow.part), nil
 }
 
 // EndSend writes down how the attempt that BeginSend(p) began has ended without a
@@ -224,9 +224,9 @@ func (s *Store) MarkPosted(ctx context.Context, p Part, m chat.Message) error {
 	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
 }
 
-// unsaid takes the text of the bot's own message out of the outbox once it is deleted in Slack:
+// clearDeletedReply takes the text of the bot's own message out of the outbox once it is deleted in Slack:
 // somebody may have wanted that nobody reads it any more.
-func unsaid(tx *gorm.DB, r messageRow) error {
+func clearDeletedReply(tx *gorm.DB, r messageRow) error {
 	if !r.Own || !r.Deleted {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(
 			return created.Error
 		}
 		if created.RowsAffected > 0 {
-			if err := active(tx, row); err != nil {
+			if err := saveActivity(tx, row); err != nil {
 				return err
 			}
 		}

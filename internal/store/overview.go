@@ -31,7 +31,7 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 	}
 	var ids []int64
 	for _, r := range rows {
-		ids = append(ids, pointers(r.LongID, r.ShortID)...)
+		ids = append(ids, nonNil(r.LongID, r.ShortID)...)
 	}
 	memories := map[int64]*Memory{}
 	if len(ids) > 0 {

@@ -65,8 +65,8 @@ type Target struct {
 	Awaited bool
 }
 
-// news is what one call of Record brings.
-type news struct {
+// recording is what one call of Record brings.
+type recording struct {
 	ctx     context.Context // the caller's
 	message chat.Message
 	key     string // of the message's row
@@ -76,16 +76,16 @@ type news struct {
 	first Entry
 
 	// What a transaction finds out and does.
-	inserted bool        // the message was new, and its row is ours
-	stands   *messageRow // the row as it stood; nil: there was none
-	known    Known
-	private  bool  // the channel is closed already
-	external bool  // it is known that others read it
-	active   int64 // when the channel was active last
-	entry    Entry
-	written  *messageRow
-	alone    bool // it needs a transaction of its own
-	targets  []Target
+	inserted  bool        // the message was new, and its row is ours
+	existing  *messageRow // the row as it stood; nil: there was none
+	known     Known
+	private   bool  // the channel is closed already
+	external  bool  // it is known that others read it
+	active    int64 // when the channel was active last
+	entry     Entry
+	written   *messageRow
+	ungrouped bool // it needs a transaction of its own
+	targets   []Target
 
 	group *group // nil until it is taken into one
 	err   error
@@ -104,7 +104,7 @@ type news struct {
 // at the same time: they are committed as a group. News of one that is known is committed
 // alone, unless it changes nothing.
 func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]Target, error) {
-	n := &news{
+	n := &recording{
 		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, trace: telemetry.Traceparent(ctx),
 		first: decide(Known{}), done: make(chan struct{}),
 	}
@@ -115,40 +115,40 @@ func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) E
 	return n.targets, nil
 }
 
-func (s *Store) record(n *news) error {
+func (s *Store) record(n *recording) error {
 	// Other news than that of the message itself is most likely of one that is known.
 	if n.first.Message != nil && n.first.Handled && n.first.Order == nil {
-		if err := s.groups.do(n); err != nil || !n.alone {
+		if err := s.groups.do(n); err != nil || !n.ungrouped {
 			return err
 		}
 	}
-	err := errOvertaken
-	for tries := 0; tries < 3 && errors.Is(err, errOvertaken); tries++ {
+	err := errConflict
+	for tries := 0; tries < 3 && errors.Is(err, errConflict); tries++ {
 		err = s.commitAlone(n) // another event of the same message was first: decide again
 	}
 	return err
 }
 
-var errOvertaken = errors.New("overtaken by another event of the same message")
+var errConflict = errors.New("overtaken by another event of the same message")
 
 // commit commits news of messages that are thought to be new, each of another message.
 // News of one that is not is left to commitAlone if it changes anything.
 //
 // Rows are taken in the same order by whoever takes several, messages before channels, so
 // that no two wait for each other.
-func (s *Store) commit(ctx context.Context, group []*news) error {
-	slices.SortFunc(group, func(a, b *news) int { return strings.Compare(a.key, b.key) })
+func (s *Store) commit(ctx context.Context, group []*recording) error {
+	slices.SortFunc(group, func(a, b *recording) int { return strings.Compare(a.key, b.key) })
 	return s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.insert(tx, group...); err != nil {
 			return err
 		}
-		if err := s.learn(tx, group); err != nil {
+		if err := s.readKnown(tx, group); err != nil {
 			return err
 		}
-		var settled []*news
+		var settled []*recording
 		for _, n := range group {
 			n.entry = n.decide(n.known)
-			if n.alone = !n.inserted && (n.stands == nil || n.entry.writes()); !n.alone {
+			if n.ungrouped = !n.inserted && (n.existing == nil || n.entry.writes()); !n.ungrouped {
 				settled = append(settled, n)
 			}
 		}
@@ -160,7 +160,7 @@ func (s *Store) commit(ctx context.Context, group []*news) error {
 func (e Entry) writes() bool { return e.Message != nil || len(e.Changes) > 0 || e.Order != nil }
 
 // commitAlone commits whatever there may be to commit about a message, known or not.
-func (s *Store) commitAlone(n *news) error {
+func (s *Store) commitAlone(n *recording) error {
 	return s.transaction(n.ctx, func(tx *gorm.DB) error {
 		n.inserted, n.written = false, nil
 		var there []string
@@ -173,11 +173,11 @@ func (s *Store) commitAlone(n *news) error {
 				return err
 			}
 			if !n.inserted {
-				return errOvertaken
+				return errConflict
 			}
 		}
-		group := []*news{n}
-		if err := s.learn(tx, group); err != nil {
+		group := []*recording{n}
+		if err := s.readKnown(tx, group); err != nil {
 			return err
 		}
 		n.entry = n.decide(n.known)
@@ -186,18 +186,18 @@ func (s *Store) commitAlone(n *news) error {
 			if err != nil {
 				return err
 			}
-			if n.stands != nil && row.says(*n.stands) {
-				row.StoredUS = n.stands.StoredUS
+			if n.existing != nil && row.sameContent(*n.existing) {
+				row.StoredUS = n.existing.StoredUS
 			}
 			if err := tx.Save(&row).Error; err != nil {
 				return err
 			}
-			if err := unsaid(tx, row); err != nil {
+			if err := clearDeletedReply(tx, row); err != nil {
 				return err
 			}
 			n.written = &row
 		}
-		if err := s.order(tx, n.message, n.stands != nil || n.written != nil, n.entry.Order); err != nil {
+		if err := s.recordOrder(tx, n.message, n.existing != nil || n.written != nil, n.entry.Order); err != nil {
 			return err
 		}
 		return s.finish(tx, group)
@@ -205,7 +205,7 @@ func (s *Store) commitAlone(n *news) error {
 }
 
 // insert makes the rows of messages that were never seen, and notes which were new.
-func (s *Store) insert(tx *gorm.DB, group ...*news) error {
+func (s *Store) insert(tx *gorm.DB, group ...*recording) error {
 	rows := make([]messageRow, len(group))
 	for i, n := range group {
 		var err error
@@ -232,7 +232,7 @@ func (s *Store) insert(tx *gorm.DB, group ...*news) error {
 
 // finish writes down what has been decided beside the messages themselves, and lays down
 // who has something new.
-func (s *Store) finish(tx *gorm.DB, group []*news) error {
+func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 	var changes []changeRow
 	for _, n := range group {
 		for _, c := range n.entry.Changes {
@@ -260,5 +260,5 @@ func (s *Store) finish(tx *gorm.DB, group []*news) error {
 			}
 		}
 	}
-	return s.touch(tx, group)
+	return s.updateChannels(tx, group)
 }

@@ -17,14 +17,14 @@ import (
 )
 
 // piece is news as Record makes it.
-func piece(ctx context.Context, m chat.Message, decide func(Known) Entry) *news {
-	return &news{
+func piece(ctx context.Context, m chat.Message, decide func(Known) Entry) *recording {
+	return &recording{
 		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, first: decide(Known{}), done: make(chan struct{}),
 	}
 }
 
 // pieces is news of n messages in ten channels, every second one in a thread, from the i-th on.
-func pieces(t *testing.T, i, n int) (group []*news) {
+func pieces(t *testing.T, i, n int) (group []*recording) {
 	for range n {
 		m := said(at(i), "")
 		m.Channel = fmt.Sprint("C", i%10)
@@ -56,7 +56,7 @@ func TestStatementsOfRecord(t *testing.T) {
 		record := func(m chat.Message, decide func(Known) Entry) func(context.Context, *Store) error {
 			return func(ctx context.Context, s *Store) error { _, err := s.Record(ctx, m, decide); return err }
 		}
-		commit := func(group []*news) func(context.Context, *Store) error {
+		commit := func(group []*recording) func(context.Context, *Store) error {
 			return func(ctx context.Context, s *Store) error { return s.commit(ctx, group) }
 		}
 		top, reply := said(at(100), ""), said(at(201), at(-1))
@@ -93,7 +93,7 @@ func TestGroupIsRecorded(t *testing.T) {
 		}
 		hushed := piece(t.Context(), said(at(50), ""), hushable(said(at(50), "")))
 		db.record(t, hushed.message, hushing(hushed.message, "slack:U1"))
-		group := slices.Concat(pieces(t, 100, 20), known, []*news{hushed})
+		group := slices.Concat(pieces(t, 100, 20), known, []*recording{hushed})
 		for _, n := range known {
 			n.decide = hushable(n.message) // nothing, of what was handled
 		}
@@ -109,8 +109,8 @@ func TestGroupIsRecorded(t *testing.T) {
 			case n == hushed:
 				targets = 2
 			}
-			if n.alone != alone || len(n.targets) != targets {
-				t.Errorf("%s: alone %v, %d targets, want %v and %d", n.key, n.alone, len(n.targets), alone, targets)
+			if n.ungrouped != alone || len(n.targets) != targets {
+				t.Errorf("%s: alone %v, %d targets, want %v and %d", n.key, n.ungrouped, len(n.targets), alone, targets)
 			}
 			for _, c := range n.targets {
 				if c.Conversation != of(n.message) {
@@ -138,7 +138,7 @@ func TestGroupKnowsWhatStoodBefore(t *testing.T) {
 		db.store(t, said(at(1), ""), own)
 		var mu sync.Mutex
 		before := map[string]string{}
-		var group []*news
+		var group []*recording
 		for _, m := range []chat.Message{said(at(4), at(1)), said(at(3), at(1)), said(at(5), ""), said(at(6), at(5))} {
 			group = append(group, piece(t.Context(), m, func(k Known) Entry {
 				mu.Lock()
@@ -242,7 +242,7 @@ func TestGroupAndHistoryAtOnce(t *testing.T) {
 		other := open(t, db.url)
 		for round := range 15 {
 			var read []chat.Message
-			var group []*news
+			var group []*recording
 			for i := range 30 {
 				m := said(at(100*round+i), "")
 				read = append(read, m)

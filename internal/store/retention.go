@@ -22,9 +22,9 @@ type Cutoffs struct {
 	MemoryVersions time.Time
 }
 
-// pruneAtOnce is how many rows are looked at, and deleted at most, in one statement: it
+// pruneChunk is how many rows are looked at, and deleted at most, in one statement: it
 // takes some milliseconds, which whoever wants to write meanwhile may have to wait.
-const pruneAtOnce = 500
+const pruneChunk = 500
 
 // Prune deletes what lies before the horizons and is over. Each statement takes a few rows,
 // and stands for itself: after each, step is told of which table how many have gone, and
@@ -60,20 +60,20 @@ type pruning struct {
 	step func(table string, rows int) error
 }
 
-// pruned says which rows of a table have had their time.
-type pruned struct {
+// prunable says which rows of a table have had their time.
+type prunable struct {
 	table string
 	// within restricts the walk to a part of the table; empty: it goes through all of it.
 	within condition
-	// along is the column by which the table is walked, from the oldest row on: one with an
+	// walkColumn is the column by which the table is walked, from the oldest row on: one with an
 	// index that begins with it, or with what within names.
-	along string
-	// age is what is compared with the horizon.
-	age string
-	// over is what has to hold besides.
-	over condition
-	// together is a column: rows that have the same there go together.
-	together string
+	walkColumn string
+	// ageColumn is what is compared with the horizon.
+	ageColumn string
+	// condition is what has to hold besides.
+	condition condition
+	// groupColumn is a column: rows that have the same there go together.
+	groupColumn string
 }
 
 // condition is a part of a WHERE.
@@ -92,15 +92,15 @@ func (c condition) apply(db *gorm.DB) *gorm.DB {
 }
 
 // walk deletes along a column of type K, which is never zero.
-func walk[K int64 | string](p pruning, rows pruned, before int64) error {
+func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 	for after := *new(K); ; {
 		var window struct {
 			Rows   int
 			Last   K
 			Oldest int64
 		}
-		found := rows.within.apply(p.db.Table(rows.table)).Where(rows.along+" > ?", after).
-			Select(rows.along + " AS at, " + rows.age + " AS age").Order(rows.along).Limit(pruneAtOnce)
+		found := rows.within.apply(p.db.Table(rows.table)).Where(rows.walkColumn+" > ?", after).
+			Select(rows.walkColumn + " AS at, " + rows.ageColumn + " AS age").Order(rows.walkColumn).Limit(pruneChunk)
 		if err := p.db.Table("(?) found", found).Select("COUNT(*) AS rows, MAX(at) AS last, COALESCE(MIN(age), 0) AS oldest").
 			Scan(&window).Error; err != nil {
 			return err
@@ -108,10 +108,10 @@ func walk[K int64 | string](p pruning, rows pruned, before int64) error {
 		if window.Rows == 0 || window.Oldest >= before {
 			return nil
 		}
-		old := rows.over.apply(rows.within.apply(p.db.Table(rows.table))).
-			Where(rows.along+" > ? AND "+rows.along+" <= ? AND "+rows.age+" < ?", after, window.Last, before)
-		if rows.together != "" {
-			old = p.db.Table(rows.table).Where(rows.together+" IN (?)", old.Select(rows.together))
+		old := rows.condition.apply(rows.within.apply(p.db.Table(rows.table))).
+			Where(rows.walkColumn+" > ? AND "+rows.walkColumn+" <= ? AND "+rows.ageColumn+" < ?", after, window.Last, before)
+		if rows.groupColumn != "" {
+			old = p.db.Table(rows.table).Where(rows.groupColumn+" IN (?)", old.Select(rows.groupColumn))
 		}
 		deleted := old.Delete(nil)
 		if deleted.Error != nil {
@@ -120,7 +120,7 @@ func walk[K int64 | string](p pruning, rows pruned, before int64) error {
 		if err := p.step(rows.table, int(deleted.RowsAffected)); err != nil {
 			return err
 		}
-		if window.Rows < pruneAtOnce {
+		if window.Rows < pruneChunk {
 			return nil
 		}
 		after = window.Last
@@ -137,14 +137,14 @@ func (p pruning) ledger(h Cutoffs) error {
 	before := micros(h.Ledger)
 	// That a message addressed the bot is known by its change alone, and a later edit of it
 	// must not look like the first mention: so those stay as long as messages do.
-	if err := walk[int64](p, pruned{
-		table: "changes", along: "id", age: "stored_us",
-		over: where("relayed_us < ? AND (kind <> 'addressed' OR sent_us < ?)", before, stamp(h.Messages)),
+	if err := walk[int64](p, prunable{
+		table: "changes", walkColumn: "id", ageColumn: "stored_us",
+		condition: where("relayed_us < ? AND (kind <> 'addressed' OR sent_us < ?)", before, microsOrZero(h.Messages)),
 	}, before); err != nil {
 		return err
 	}
-	if err := walk[int64](p, pruned{
-		table: "decisions", along: "decided_us", age: "decided_us", over: where("outcome <> 'pending'"),
+	if err := walk[int64](p, prunable{
+		table: "decisions", walkColumn: "decided_us", ageColumn: "decided_us", condition: where("outcome <> 'pending'"),
 		within: where("key <> ''"), // said since the index has only those
 	}, before); err != nil {
 		return err
@@ -152,20 +152,20 @@ func (p pruning) ledger(h Cutoffs) error {
 	// A reply is over when all of its parts are sent, or one has failed for good: the others
 	// are not tried then; and when its decision is, which was given up. A part that was left
 	// alone would look like the whole of it.
-	if err := walk[int64](p, pruned{
-		table: "outbox", along: "stored_us", age: "stored_us", together: "reply",
-		over: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
+	if err := walk[int64](p, prunable{
+		table: "outbox", walkColumn: "stored_us", ageColumn: "stored_us", groupColumn: "reply",
+		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
 			"OR NOT EXISTS (SELECT 1 FROM decisions d WHERE d.key = outbox.decision AND d.outcome = 'pending')", Sent, Failed),
 	}, before); err != nil {
 		return err
 	}
-	if err := walk[int64](p, pruned{table: "model_calls", along: "called_us", age: "called_us"}, before); err != nil {
+	if err := walk[int64](p, prunable{table: "model_calls", walkColumn: "called_us", ageColumn: "called_us"}, before); err != nil {
 		return err
 	}
 	// Of orders to be silent it has to be known that they were carried out (ApplyOrder): a workflow
 	// that is reset gives them again.
-	return walk[int64](p, pruned{
-		table: "orders", along: "ordered_us", age: "ordered_us", over: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
+	return walk[int64](p, prunable{
+		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
 	}, before)
 }
 
@@ -176,24 +176,24 @@ func (p pruning) memories(horizon time.Time) error {
 		return nil
 	}
 	const scope = "s.team_id = memories.team_id AND s.channel_id = memories.channel_id AND s.thread_ts = memories.thread_ts"
-	return walk[int64](p, pruned{
-		table: "memories", along: "id", age: "made_us",
-		over: where("version > 0 AND version < (SELECT MAX(s.version) FROM memories s WHERE " + scope + " AND s.term = memories.term) " +
+	return walk[int64](p, prunable{
+		table: "memories", walkColumn: "id", ageColumn: "made_us",
+		condition: where("version > 0 AND version < (SELECT MAX(s.version) FROM memories s WHERE " + scope + " AND s.term = memories.term) " +
 			"AND NOT COALESCE((SELECT memories.id IN (s.long_id, s.short_id) FROM memory_scopes s WHERE " + scope + "), FALSE)"),
 	}, micros(horizon))
 }
 
-// leaseLeft is for how long after its end a lease is not touched: clocks differ.
-const leaseLeft = time.Hour
+// leaseGrace is for how long after its end a lease is not touched: clocks differ.
+const leaseGrace = time.Hour
 
 // conversations deletes what nobody holds and nobody has silenced: whoever wants the row
 // makes it again.
 func (p pruning) conversations() error {
-	return walk[string](p, pruned{
-		table: "conversations", along: "workflow_id", age: "claimed_us",
-		over: where("silenced_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
+	return walk[string](p, prunable{
+		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_us",
+		condition: where("silenced_us < ? AND NOT EXISTS (SELECT 1 FROM changes c WHERE c.workflow_id = conversations.workflow_id AND c.relayed_us IS NULL)",
 			micros(p.now)),
-	}, micros(p.now.Add(-leaseLeft)))
+	}, micros(p.now.Add(-leaseGrace)))
 }
 
 // messages goes from channel to channel, and stays where there is a message from before the
@@ -215,7 +215,7 @@ func (p pruning) messages(horizon time.Time) error {
 			Select(`team_id AS team, channel_id AS channel, COALESCE((
 				SELECT MIN(m.ts) FROM messages m WHERE m.team_id = channels.team_id AND m.channel_id = channels.channel_id
 			) < ?, FALSE) AS aged`, chat.TS(horizon)).
-			Order("team_id, channel_id").Limit(pruneAtOnce).Scan(&channels).Error; err != nil {
+			Order("team_id, channel_id").Limit(pruneChunk).Scan(&channels).Error; err != nil {
 			return err
 		}
 		for _, c := range channels {
@@ -223,7 +223,7 @@ func (p pruning) messages(horizon time.Time) error {
 			if !c.Aged {
 				continue
 			}
-			before, err := p.takenIn(after, horizon)
+			before, err := p.memoryCutoff(after, horizon)
 			if err != nil {
 				return err
 			}
@@ -234,17 +234,17 @@ func (p pruning) messages(horizon time.Time) error {
 				return err
 			}
 		}
-		if len(channels) < pruneAtOnce {
+		if len(channels) < pruneChunk {
 			return nil
 		}
 	}
 }
 
-// takenIn is the horizon of a channel's messages, or when the first of those was sent that
+// memoryCutoff is the horizon of a channel's messages, or when the first of those was sent that
 // memory has yet to take in: what was sent since its cursor begins, and has been stored
 // since it read last. It waits for memory no longer than for as long again, since the bot may
 // be switched off there.
-func (p pruning) takenIn(channel chat.Scope, horizon time.Time) (before int64, err error) {
+func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int64, err error) {
 	before = micros(horizon)
 	var scopes []scopeRow
 	if err := ofScope(p.db, channel).Find(&scopes).Error; err != nil || len(scopes) == 0 || scopes[0].SinceUS >= before {
@@ -269,9 +269,9 @@ const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages
 // would take notice as if people had deleted it.
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
-	return walk[string](p, pruned{
-		table: "messages", along: "ts", age: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
-		over: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
+	return walk[string](p, prunable{
+		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
+		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
 	}, before)
 }

@@ -444,7 +444,7 @@ func TestAPrunedChangeDoesNotComeAgain(t *testing.T) {
 // statement takes more than a few rows.
 func TestPruningThatIsStopped(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		const n = 2*pruneAtOnce + 7
+		const n = 2*pruneChunk + 7
 		var changes []changeRow
 		var messages []messageRow
 		var decisions []Decision
@@ -474,7 +474,7 @@ func TestPruningThatIsStopped(t *testing.T) {
 		for _, most := range []int{1, 2, 3, 1000} { // steps
 			err := db.Prune(t.Context(), all, func(table string, rows int) error {
 				gone[table] += rows
-				if rows > pruneAtOnce+1 { // the other part of a reply goes along
+				if rows > pruneChunk+1 { // the other part of a reply goes along
 					t.Errorf("%d rows of %s at once", rows, table)
 				}
 				if most--; most == 0 {

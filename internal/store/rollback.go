@@ -20,7 +20,7 @@ var ErrForgotten = errors.New("it was forgotten")
 // being made meanwhile is refused (ErrOverruled); what was said since the scope was
 // remembered last is remembered on top of the old version.
 func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory, error) {
-	made, err := s.ordain(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term, func(tx *gorm.DB, _ *int64) (memoryRow, error) {
+	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term, func(tx *gorm.DB, _ *int64) (memoryRow, error) {
 		var old []memoryRow
 		err := ofScope(tx, scope).Where("term = ? AND version = ? AND version > 0", string(term), version).Find(&old).Error
 		switch {
@@ -44,7 +44,7 @@ func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, 
 // is ErrNotFound; Text must not be empty. by, id and what is being made or said
 // meanwhile are as with Rollback.
 func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, text, by, id string) (Memory, error) {
-	made, err := s.ordain(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, inForce *int64) (memoryRow, error) {
+	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, inForce *int64) (memoryRow, error) {
 		if strings.TrimSpace(text) == "" {
 			return memoryRow{}, errEmpty
 		}
@@ -62,13 +62,13 @@ func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, t
 	return made, nil
 }
 
-// ordain writes an order down and puts a new version in force, made of the one that from
+// replaceMemory writes an order down and puts a new version in force, made of the one that from
 // returns, which is what the order is about. from is given the id of the version in force,
 // or nil; the scope is its alone meanwhile.
-func (s *Store) ordain(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
+func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
 	var made memoryRow
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		if err := s.hold(tx, o.Scope); err != nil {
+		if err := s.lockChannel(tx, o.Scope); err != nil {
 			return err
 		}
 		var rows []scopeRow

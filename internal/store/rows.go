@@ -6,10 +6,10 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// returning is all columns of the rows that a statement has written, by their names. A statement
+// returningAll is all columns of the rows that a statement has written, by their names. A statement
 // that returns * is refused by Postgres, once on each connection that has prepared it, when
 // the next version's migration has added a column: "cached plan must not change result type".
-func returning[T schema.Tabler](db *gorm.DB) (clause.Returning, error) {
+func returningAll[T schema.Tabler](db *gorm.DB) (clause.Returning, error) {
 	var named clause.Returning
 	model := &gorm.Statement{DB: db}
 	if err := model.Parse(new(T)); err != nil {
@@ -21,8 +21,8 @@ func returning[T schema.Tabler](db *gorm.DB) (clause.Returning, error) {
 	return named, nil
 }
 
-// each is what all of some rows stand for, in their order.
-func each[R, T any](rows []R, stands func(R) T) []T {
+// mapRows is what all of some rows stand for, in their order.
+func mapRows[R, T any](rows []R, stands func(R) T) []T {
 	all := make([]T, len(rows))
 	for i, r := range rows {
 		all[i] = stands(r)

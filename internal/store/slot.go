@@ -41,9 +41,9 @@ var ErrSilenced = errors.New("the conversation is muted or snoozed")
 // others; so does one whose turn is farther ahead than any can be. With a part, the parts of its reply that follow it get the turns after its own,
 // so that a long reply is not torn apart.
 func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
-	begun, err := s.beginAtOnce(ctx, asSeen(p), pace, lease)
+	begun, err := s.beginNow(ctx, unchanged(p), pace, lease)
 	if err == nil && len(begun) == 0 {
-		wait, err = s.beginInTurn(ctx, p, pace, lease)
+		wait, err = s.beginInSlot(ctx, p, pace, lease)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("begin to send %s: %w", p.Key, err)
@@ -58,7 +58,7 @@ func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.D
 	if s.sqlite != "" {
 		return s.beginUntried(ctx, reply, pace, lease)
 	}
-	begun, err := s.beginAtOnce(ctx, untried(reply), pace, lease)
+	begun, err := s.beginNow(ctx, untried(reply), pace, lease)
 	if err != nil {
 		return nil, fmt.Errorf("begin to send reply %s: %w", reply, err)
 	}
@@ -87,8 +87,8 @@ func (s *Store) beginUntried(ctx context.Context, reply string, pace, lease time
 	return &parts[0], nil
 }
 
-// asSeen is the condition that a part is as a caller saw it.
-func asSeen(p Part) clause.Expr {
+// unchanged is the condition that a part is as a caller saw it.
+func unchanged(p Part) clause.Expr {
 	return gorm.Expr("key = ? AND state = ? AND attempts = ? AND text = ?", p.Key, p.State, p.Attempts, p.Text)
 }
 
@@ -98,11 +98,11 @@ func untried(reply string) clause.Expr {
 }
 
 const (
-	// wanted is the condition that a part may be posted @now.
-	wanted = standing + " AND NOT " + outdated + " AND " + audible
+	// sendable is the condition that a part may be posted @now.
+	sendable = triggerExists + " AND NOT " + outdated + " AND " + notSilenced
 
-	// standing is the condition that the first part of a reply answers something that is still there.
-	standing = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
+	// triggerExists is the condition that the first part of a reply answers something that is still there.
+	triggerExists = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
 		WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
 
 	// outdated is the condition that the first part of a reply may say what was deleted since.
@@ -115,21 +115,21 @@ const (
 		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END
 		OR d.workflow_id = 'channel/' || outbox.team_id || '/' || outbox.channel_id AND d.ts = outbox.thread_ts)`
 
-	// audible is the condition that a part's conversation is not silent, by itself or with the
+	// notSilenced is the condition that a part's conversation is not silent, by itself or with the
 	// top level of its channel (Silences.Until).
-	audible = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
+	notSilenced = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
 		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id))`
 )
 
-// beginAtOnce is BeginSend, in one statement, of the part of which a condition holds, if
+// beginNow is BeginSend, in one statement, of the part of which a condition holds, if
 // nothing has to be waited for: it is the last of its reply, all turns in its channel are
 // over, and nobody else has a hand on either. So it sees what is deleted, and silent, at this
 // moment. It returns the part if it is begun; where it is not, nothing has happened.
-func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
+func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
 	if s.sqlite != "" {
 		return nil, nil // a transaction goes no further than this process there
 	}
-	whole, err := returning[outboxRow](s.db)
+	whole, err := returningAll[outboxRow](s.db)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease t
 		WITH ours AS (
 			SELECT key, team_id, channel_id FROM outbox
 			WHERE @part AND leased_us <= @now
-				AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.reply = outbox.reply AND later.part > outbox.part) AND `+wanted+`
+				AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.reply = outbox.reply AND later.part > outbox.part) AND `+sendable+`
 			FOR UPDATE OF outbox SKIP LOCKED
 		), free AS (
 			SELECT c.team_id, c.channel_id FROM ours JOIN channels c ON c.team_id = ours.team_id AND c.channel_id = ours.channel_id
@@ -158,8 +158,8 @@ func (s *Store) beginAtOnce(ctx context.Context, part clause.Expr, pace, lease t
 	return begun, err
 }
 
-// beginInTurn is BeginSend of any part.
-func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
+// beginInSlot is BeginSend of any part.
+func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		// The reply is locked before its channel, as in Posted.
 		var rows []outboxRow
@@ -170,9 +170,9 @@ func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Durati
 		if len(rows) == 0 || !rows[0].free(p, now) {
 			return ErrUnderWay
 		}
-		at := rows[0].TurnUS
-		if at+pace.Microseconds() <= micros(now) || at > micros(now.Add(farthest)) {
-			if at, err = reserve(tx, rows, pace, now); err != nil {
+		at := rows[0].SlotUS
+		if at+pace.Microseconds() <= micros(now) || at > micros(now.Add(maxSlotAhead)) {
+			if at, err = reserveSlots(tx, rows, pace, now); err != nil {
 				return err
 			}
 		}
@@ -181,25 +181,25 @@ func (s *Store) beginInTurn(ctx context.Context, p Part, pace, lease time.Durati
 			return nil
 		}
 		// Last, when there is nothing more to wait for: it sees what is deleted, and silent, at this moment.
-		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+wanted, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
+		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
 			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
 		})
 		if begun.Error == nil && begun.RowsAffected == 0 {
-			return unwanted(tx, p) // nor is a turn used
+			return whyNotSendable(tx, p) // nor is a turn used
 		}
 		return begun.Error
 	})
 	return wait, err
 }
 
-// unwanted says why a part is not wanted. Deletions are asked for, since they last: what
+// whyNotSendable says why a part is not wanted. Deletions are asked for, since they last: what
 // was silent a moment ago may have been told to speak.
-func unwanted(tx *gorm.DB, p Part) error {
+func whyNotSendable(tx *gorm.DB, p Part) error {
 	var why struct {
 		Standing, Outdated bool
 		Deleted            string
 	}
-	if err := tx.Raw("SELECT "+standing+" AS standing, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
+	if err := tx.Raw("SELECT "+triggerExists+" AS standing, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
 		" ORDER BY d.stored_us DESC LIMIT 1), '') AS deleted FROM outbox WHERE key = ?", p.Key).Scan(&why).Error; err != nil {
 		return err
 	}
@@ -217,13 +217,13 @@ func (r outboxRow) free(p Part, now time.Time) bool {
 	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUS <= micros(now)
 }
 
-// farthest is how far ahead a turn may lie. One that lies farther, behind 1,800 messages in one
+// maxSlotAhead is how far ahead a turn may lie. One that lies farther, behind 1,800 messages in one
 // channel, was given by a clock that was ahead, and put back since: nobody waits for that.
-const farthest = 30 * time.Minute
+const maxSlotAhead = 30 * time.Minute
 
-// reserve gives parts of one reply, in their order, the turns behind the last one of
+// reserveSlots gives parts of one reply, in their order, the turns behind the last one of
 // their channel, and returns the first of these.
-func reserve(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) (at int64, err error) {
+func reserveSlots(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) (at int64, err error) {
 	first, taken := parts[0], int64(len(parts))*pace.Microseconds()
 	var next int64
 	if err := tx.Raw(`
@@ -231,7 +231,7 @@ func reserve(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) 
 		ON CONFLICT (team_id, channel_id) DO UPDATE SET next_post_us =
 			CASE WHEN channels.next_post_us > ? AND channels.next_post_us <= ? THEN channels.next_post_us + ? ELSE excluded.next_post_us END
 		RETURNING next_post_us`,
-		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), micros(now.Add(farthest)), taken).Scan(&next).Error; err != nil {
+		first.TeamID, first.ChannelID, micros(now)+taken, micros(now), micros(now.Add(maxSlotAhead)), taken).Scan(&next).Error; err != nil {
 		return 0, err
 	}
 	at = next - taken

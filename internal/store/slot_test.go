@@ -280,7 +280,7 @@ func TestADeletedMessageIsNotAnswered(t *testing.T) {
 						t.Errorf("turn known %v: %v, want ErrDeleted", known, err)
 					}
 				}
-				if row := db.row(t, p.Key); row.State != p.State || row.Attempts != p.Attempts || row.TurnUS != 0 {
+				if row := db.row(t, p.Key); row.State != p.State || row.Attempts != p.Attempts || row.SlotUS != 0 {
 					t.Errorf("turn known %v: the outbox has %+v", known, row)
 				}
 			}
@@ -399,7 +399,7 @@ func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 					t.Errorf("%s until %s, part %s: %v, want %v", c.silent.ID(), c.until, test.part.Key, err, test.want)
 				}
 				row := db.row(t, test.part.Key)
-				if begun := row.Attempts > test.part.Attempts; begun != (test.want == nil) || row.TurnUS != 0 {
+				if begun := row.Attempts > test.part.Attempts; begun != (test.want == nil) || row.SlotUS != 0 {
 					t.Errorf("%s until %s: the outbox has %+v", c.silent.ID(), c.until, row)
 				}
 				if err == nil {
@@ -454,7 +454,7 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 		return err
 	})
 	want := db.row(t, p.Key)
-	want.State, want.Attempts, want.LeasedUS, want.TurnUS = Sending, 1, micros(noon.Add(time.Minute)), 0
+	want.State, want.Attempts, want.LeasedUS, want.SlotUS = Sending, 1, micros(noon.Add(time.Minute)), 0
 	if got := db.row(t, p.Key); len(asked) != 1 || got != want {
 		t.Errorf("%d statements; the outbox has %+v", len(asked), got)
 	}
@@ -463,8 +463,8 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 		before, turns := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		for _, which := range []clause.Expr{asSeen(p), untried(p.Reply)} {
-			if begun, err := db.beginAtOnce(ctx, which, time.Second, time.Minute); err != nil || len(begun) > 0 {
+		for _, which := range []clause.Expr{unchanged(p), untried(p.Reply)} {
+			if begun, err := db.beginNow(ctx, which, time.Second, time.Minute); err != nil || len(begun) > 0 {
 				t.Errorf("%s: begun %v, %v", why, begun, err)
 			}
 		}

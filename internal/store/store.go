@@ -63,28 +63,28 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// stamp is micros, and 0 for the zero time.
-func stamp(t time.Time) int64 {
+// microsOrZero is micros, and 0 for the zero time.
+func microsOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return micros(t)
 }
 
-// moment is the inverse of stamp.
-func moment(us int64) time.Time {
+// instantOrZero is the inverse of stamp.
+func instantOrZero(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
 	return instant(us)
 }
 
-// unflushed is a condition that holds, and by which Postgres commits the statement that
+// asyncCommit is a condition that holds, and by which Postgres commits the statement that
 // evaluates it without waiting for the disk: if it crashes, the last half second of such
 // commits may be lost (postgresql.org/docs/current/wal-async-commit.html). That is for what
 // does no harm then: a lease that nobody knows of any more, a change that is sent again,
 // which its workflow knows, a call that is not in the account.
-func (s *Store) unflushed() string {
+func (s *Store) asyncCommit() string {
 	if s.sqlite != "" {
 		return "TRUE"
 	}

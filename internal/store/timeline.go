@@ -20,7 +20,7 @@ type StoredMessage struct {
 	Stored time.Time
 }
 
-func (r messageRow) kept() StoredMessage {
+func (r messageRow) stored() StoredMessage {
 	return StoredMessage{Message: r.message(), Handled: r.Handled, Stored: instant(r.StoredUS)}
 }
 
@@ -35,28 +35,28 @@ func (s *Store) MessagesByTS(ctx context.Context, team, channel string, ts []str
 		Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read %d messages of %s: %w", len(ts), channel, err)
 	}
-	return each(rows, messageRow.kept), nil
+	return mapRows(rows, messageRow.stored), nil
 }
 
 // MessagesSince is the messages of a conversation itself that were sent since a time, the
 // newest limit of them, in order of time; deleted ones are left out.
 func (s *Store) MessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
-	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
-		c.Team, c.Channel, c.Thread, stamp(since))
+	return s.newestMessages(ctx, c, limit, "team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
+		c.Team, c.Channel, c.Thread, microsOrZero(since))
 }
 
 // ChannelMessagesSince is MessagesSince of a channel with its threads.
 func (s *Store) ChannelMessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
-	return s.newestKept(ctx, c, limit, "team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", c.Team, c.Channel, stamp(since))
+	return s.newestMessages(ctx, c, limit, "team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", c.Team, c.Channel, microsOrZero(since))
 }
 
-func (s *Store) newestKept(ctx context.Context, c chat.Conversation, limit int, where string, args ...any) ([]StoredMessage, error) {
+func (s *Store) newestMessages(ctx context.Context, c chat.Conversation, limit int, where string, args ...any) ([]StoredMessage, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Where(where, args...).Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read messages of %s: %w", c.ID(), err)
 	}
 	slices.Reverse(rows)
-	return each(rows, messageRow.kept), nil
+	return mapRows(rows, messageRow.stored), nil
 }
 
 // RecordedChange is a change of a message, and how far it has come on its way to a workflow.
@@ -72,14 +72,14 @@ type RecordedChange struct {
 func (s *Store) ChangesSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]RecordedChange, error) {
 	var rows []changeRow
 	// By ts, which sorts as what it names: there is no index of sent_us but of what waits.
-	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(stamp(since)))).
+	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(microsOrZero(since)))).
 		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
 	}
-	return each(rows, changeRow.passed), nil
+	return mapRows(rows, changeRow.recorded), nil
 }
 
-func (r changeRow) passed() RecordedChange {
+func (r changeRow) recorded() RecordedChange {
 	p := RecordedChange{Change: r.change(), WorkflowID: r.WorkflowID, Stored: instant(r.StoredUS)}
 	if r.RelayedUS != nil {
 		p.Relayed = instant(*r.RelayedUS)
@@ -92,7 +92,7 @@ func (r changeRow) passed() RecordedChange {
 func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Decision, error) {
 	var rows []Decision
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND decided_us >= ? AND (decided_us >= ? OR trigger_ts >= ?)",
-		workflowIDs, stamp(since)-clocks.Microseconds(), stamp(since), chat.TS(instant(stamp(since)))).
+		workflowIDs, microsOrZero(since)-maxClockSkew.Microseconds(), microsOrZero(since), chat.TS(instant(microsOrZero(since)))).
 		Order("decided_us, key").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read decisions of %d conversations: %w", len(workflowIDs), err)
 	}
@@ -104,15 +104,15 @@ func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since 
 func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, ts string) ([]RecordedChange, []Decision, error) {
 	var changes []changeRow
 	var decisions []Decision
-	if err := together(s.db.WithContext(ctx),
+	if err := runBatch(s.db.WithContext(ctx),
 		query{"SELECT * FROM changes WHERE workflow_id IN ? AND ts = ? ORDER BY id", []any{workflowIDs, ts}, &changes},
 		// None is older than its message, as far as clocks agree: without a time, all of the conversations would be looked through.
 		query{"SELECT * FROM decisions WHERE workflow_id IN ? AND decided_us >= ? AND trigger_ts = ? ORDER BY decided_us, key",
-			[]any{workflowIDs, stamp(chat.Time(ts)) - clocks.Microseconds(), ts}, &decisions},
+			[]any{workflowIDs, microsOrZero(chat.Time(ts)) - maxClockSkew.Microseconds(), ts}, &decisions},
 	); err != nil {
 		return nil, nil, fmt.Errorf("read what became of message %s: %w", ts, err)
 	}
-	return each(changes, changeRow.passed), decisions, nil
+	return mapRows(changes, changeRow.recorded), decisions, nil
 }
 
 // PartsFor is the parts of all replies in a channel to messages, in order of the replies
@@ -126,18 +126,18 @@ func (s *Store) PartsFor(ctx context.Context, team, channel string, triggers []s
 		Order("reply, part").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read replies to %d messages of %s: %w", len(triggers), channel, err)
 	}
-	return each(rows, outboxRow.part), nil
+	return mapRows(rows, outboxRow.part), nil
 }
 
 // Orders is what people have ordered about a channel and its threads, or with channel
 // empty about the memory of the workspace, since a time, oldest first, at most limit.
 func (s *Store) Orders(ctx context.Context, team, channel string, since time.Time, limit int) ([]Order, error) {
 	var rows []orderRow
-	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ordered_us >= ?", team, channel, stamp(since)).
+	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ordered_us >= ?", team, channel, microsOrZero(since)).
 		Order("ordered_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	return each(rows, orderRow.order), nil
+	return mapRows(rows, orderRow.order), nil
 }
 
 func (r callRow) call() Call {
@@ -158,5 +158,5 @@ func (s *Store) CallsFor(ctx context.Context, decisions []string) ([]Call, error
 	if err := s.db.WithContext(ctx).Where("decision IN ? AND decision <> ''", decisions).Order("called_us, id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read calls of models: %w", err)
 	}
-	return each(rows, callRow.call), nil
+	return mapRows(rows, callRow.call), nil
 }

@@ -18,7 +18,7 @@ type Usage struct {
 // Usage is what was called from a time until before another, together for each channel,
 // purpose, provider and model, in their order.
 func (s *Store) Usage(ctx context.Context, from, to time.Time) (sums []Usage, err error) {
-	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", stamp(from), stamp(to)).
+	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", microsOrZero(from), microsOrZero(to)).
 		Select(`team_id, channel_id, purpose, provider, model, COUNT(*) AS calls,
 			SUM(CASE WHEN error <> '' THEN 1 ELSE 0 END) AS failed, SUM(tokens_in) AS tokens_in, SUM(tokens_out) AS tokens_out`).
 		Group("team_id, channel_id, purpose, provider, model").Order("team_id, channel_id, purpose, provider, model").Scan(&sums).Error; err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// lockWithin is how long Writable waits for SQLite's write lock: beyond what our own
+// lockTimeout is how long Writable waits for SQLite's write lock: beyond what our own
 // programs hold it for, and well within what a probe has.
-const lockWithin = time.Second
+const lockTimeout = time.Second
 
 // Writable reports whether the database answers and takes writes; it writes nothing. A
 // SQLite file may be locked by another program, and a Postgres a standby.
@@ -33,7 +33,7 @@ func (s *Store) Writable(ctx context.Context) error {
 		return nil
 	}
 	// The wait for the lock, ten seconds by the file's busy_timeout, ends with the context.
-	ctx, cancel := context.WithTimeout(ctx, lockWithin)
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	tx, err := s.pool.BeginTx(ctx, nil) // takes the lock
 	if err != nil {

@@ -25,10 +25,10 @@ func TestWritableWhileLocked(t *testing.T) {
 	if err := db.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "write to database: sqlite3: database is locked") {
 		t.Errorf("locked: %v", err)
 	}
-	if took := time.Since(began); took < lockWithin/2 || ran() > 2*lockWithin {
-		t.Errorf("it waits for %v, want about %v", took, lockWithin)
+	if took := time.Since(began); took < lockTimeout/2 || ran() > 2*lockTimeout {
+		t.Errorf("it waits for %v, want about %v", took, lockTimeout)
 	}
-	soon := time.AfterFunc(lockWithin/5, func() { _ = unlock() })
+	soon := time.AfterFunc(lockTimeout/5, func() { _ = unlock() })
 	defer soon.Stop()
 	if err := db.Writable(t.Context()); err != nil {
 		t.Errorf("locked for a moment: %v", err)

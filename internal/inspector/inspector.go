@@ -1,9 +1,9 @@
-// Package window lets one look into the bot's head while it thinks: where a
+// Package inspector lets one look into the bot's head while it thinks: where a
 // conversation stands, what was decided in it and why, what is remembered there, and
 // what the model was sent. It also passes on what a visitor of the sandbox wants done:
 // orders to a conversation, and trouble for the worker and the model. It speaks HTTP and
 // JSON; who may come in is decided before.
-package window
+package inspector
 
 import (
 	"fmt"
@@ -45,8 +45,8 @@ type Model interface {
 	Exchanges(decision string) []tap.Exchange
 }
 
-// Window shows what there is to see, and has done what can be done. All fields are required.
-type Window struct {
+// Inspector shows what there is to see, and has done what can be done. All fields are required.
+type Inspector struct {
 	// Team is the workspace's id.
 	Team string
 	// Config is what the bot is run by.
@@ -64,10 +64,10 @@ type Window struct {
 }
 
 // Open has the window show conversations. Before, it says that all is still starting.
-func (w *Window) Open(o *operator.Operator) { w.system.Store(o) }
+func (w *Inspector) Open(o *operator.Operator) { w.system.Store(o) }
 
 // Handler serves /sandbox/mind and what is below.
-func (w *Window) Handler() http.Handler {
+func (w *Inspector) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sandbox/mind", w.watch)
 	mux.HandleFunc("GET /sandbox/mind/prompts", w.prompts)
@@ -82,7 +82,7 @@ func (w *Window) Handler() http.Handler {
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,30}$`)
 
 // conversation is the one that a request is about.
-func (w *Window) conversation(channel, thread string) (chat.Conversation, error) {
+func (w *Inspector) conversation(channel, thread string) (chat.Conversation, error) {
 	switch {
 	case !slackID.MatchString(channel):
 		return chat.Conversation{}, fmt.Errorf("channel %q: want the id of a channel, such as C0123456789", channel)

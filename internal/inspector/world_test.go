@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"bufio"
@@ -48,7 +48,7 @@ var (
 // world is a window over HTTP, with a namespace and a database of the test's own, and a
 // worker that has judgments say yes, in ten minutes.
 type world struct {
-	*Window
+	*Inspector
 	t         *testing.T
 	url       string
 	operator  *operator.Operator
@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	w.worker = &hands{w: w, client: own}
 	w.worker.Start()
 	t.Cleanup(func() { _ = w.worker.Kill() })
-	w.Window = &Window{
+	w.Inspector = &Inspector{
 		Team: "T1", Config: config.Default(), WebUI: "http://127.0.0.1:8233/namespaces/sandbox/workflows/", Worker: w.worker, Model: w.model,
 		Faults: func() []string {
 			w.mu.Lock()

@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"context"
@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// obeyFor is how long an order may take to be carried out.
-	obeyFor = 10 * time.Second
-	// triggerFor is how long Temporal may take to start what is scheduled.
-	triggerFor = 5 * time.Second
+	// orderTimeout is how long an order may take to be carried out.
+	orderTimeout = 10 * time.Second
+	// triggerTimeout is how long Temporal may take to start what is scheduled.
+	triggerTimeout = 5 * time.Second
 )
 
-// fault is why a request comes to nothing.
-type fault struct {
+// httpError is why a request comes to nothing.
+type httpError struct {
 	status int
 	text   string
 }
 
-func (f *fault) Error() string { return f.text }
+func (f *httpError) Error() string { return f.text }
 
-func bad(format string, args ...any) error {
-	return &fault{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+func badRequest(format string, args ...any) error {
+	return &httpError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
 func unavailable(format string, args ...any) error {
-	return &fault{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
+	return &httpError{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
 }
 
 var errStarting = unavailable("all is still starting")
@@ -49,11 +49,11 @@ func action[T any](do func(context.Context, T) error) http.Handler {
 		var in T
 		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<16)).Decode(&in)
 		if err != nil {
-			err = bad("decode: %v", err)
+			err = badRequest("decode: %v", err)
 		} else {
 			err = do(r.Context(), in)
 		}
-		var f *fault
+		var f *httpError
 		switch {
 		case err == nil:
 			rw.WriteHeader(http.StatusNoContent)
@@ -65,7 +65,7 @@ func action[T any](do func(context.Context, T) error) http.Handler {
 	})
 }
 
-type ordered struct {
+type orderRequest struct {
 	Channel string `json:"channel"`
 	Thread  string `json:"thread"`
 	User    string `json:"user"`
@@ -74,24 +74,24 @@ type ordered struct {
 }
 
 // order has a conversation carry out what somebody on the page wants.
-func (w *Window) order(ctx context.Context, in ordered) error {
+func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	c, err := w.conversation(in.Channel, in.Thread)
 	if err != nil {
-		return bad("%v", err)
+		return badRequest("%v", err)
 	}
 	if !slackID.MatchString(in.User) {
-		return bad("user %q: want the id of a user, such as U0123456789", in.User)
+		return badRequest("user %q: want the id of a user, such as U0123456789", in.User)
 	}
 	order := conversation.Order{By: "slack:" + in.User}
 	switch in.Order {
 	case conversation.UpdateAnswerNow, conversation.UpdateDrop, conversation.UpdateMute, conversation.UpdateUnmute:
 	case conversation.UpdateSnooze:
 		if longest := int(conversation.MaxSnooze / time.Second); in.Seconds < 1 || in.Seconds > longest {
-			return bad("seconds %d: want 1 to %d", in.Seconds, longest)
+			return badRequest("seconds %d: want 1 to %d", in.Seconds, longest)
 		}
 		order.Seconds = in.Seconds
 	default:
-		return bad("order %q: want answer-now, drop, snooze, mute or unmute", in.Order)
+		return badRequest("order %q: want answer-now, drop, snooze, mute or unmute", in.Order)
 	}
 	system := w.system.Load()
 	switch {
@@ -100,43 +100,43 @@ func (w *Window) order(ctx context.Context, in ordered) error {
 	case w.Worker.State() == Stopped:
 		return unavailable("the worker is stopped: nobody can carry that out")
 	}
-	ctx, cancel := context.WithTimeout(ctx, obeyFor)
+	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
 	if err := system.Order(ctx, c, in.Order, order, ""); err != nil || in.Order != conversation.UpdateUnmute || c.Thread == "" {
-		return outcome(err)
+		return orderError(err)
 	}
 	until, err := system.Store.SilencedUntil(ctx, c.Top())
 	if err != nil {
 		return err
 	}
 	if w.Clock().Before(until) {
-		return &fault{http.StatusConflict, "The thread stays silent with its channel, until that is unmuted."}
+		return &httpError{http.StatusConflict, "The thread stays silent with its channel, until that is unmuted."}
 	}
 	return nil
 }
 
-// outcome is what a visitor is told of an operator's error.
-func outcome(err error) error {
+// orderError is what a visitor is told of an operator's error.
+func orderError(err error) error {
 	var refused *operator.Refused
 	switch {
 	case errors.As(err, &refused):
-		return &fault{http.StatusConflict, refused.Text}
+		return &httpError{http.StatusConflict, refused.Text}
 	case errors.Is(err, operator.ErrNoWorker), errors.Is(err, operator.ErrNoServer):
-		return unavailable("not carried out within %s: %v", obeyFor, err)
+		return unavailable("not carried out within %s: %v", orderTimeout, err)
 	}
 	return err
 }
 
-type remembering struct{}
+type rememberRequest struct{}
 
 // remember begins the memory run that is due some time anyway. One that is under way has
 // perhaps passed by what the visitor means: then there is another one after it.
-func (w *Window) remember(ctx context.Context, _ remembering) error {
+func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	system := w.system.Load()
 	if system == nil {
 		return errStarting
 	}
-	ctx, cancel := context.WithTimeout(ctx, triggerFor)
+	ctx, cancel := context.WithTimeout(ctx, triggerTimeout)
 	defer cancel()
 	err := system.Client.ScheduleClient().GetHandle(ctx, temporal.MemorySchedule).Trigger(ctx, client.ScheduleTriggerOptions{
 		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE,
@@ -151,11 +151,11 @@ func (w *Window) remember(ctx context.Context, _ remembering) error {
 	return nil
 }
 
-type working struct {
+type workerRequest struct {
 	Do string `json:"do"`
 }
 
-func (w *Window) worker(_ context.Context, in working) error {
+func (w *Inspector) worker(_ context.Context, in workerRequest) error {
 	switch in.Do {
 	case "kill":
 		return w.Worker.Kill()
@@ -163,16 +163,16 @@ func (w *Window) worker(_ context.Context, in working) error {
 		w.Worker.Start()
 		return nil
 	}
-	return bad("do %q: want kill or start", in.Do)
+	return badRequest("do %q: want kill or start", in.Do)
 }
 
-type modelling struct {
+type modelRequest struct {
 	Down *bool `json:"down"`
 }
 
-func (w *Window) model(_ context.Context, in modelling) error {
+func (w *Inspector) model(_ context.Context, in modelRequest) error {
 	if in.Down == nil {
-		return bad("down: want true or false")
+		return badRequest("down: want true or false")
 	}
 	w.Model.SetDown(*in.Down)
 	return nil
@@ -180,7 +180,7 @@ func (w *Window) model(_ context.Context, in modelling) error {
 
 // prompts is what the model was sent for a decision, and what it answered, as far as that
 // is still kept.
-func (w *Window) prompts(rw http.ResponseWriter, r *http.Request) {
+func (w *Inspector) prompts(rw http.ResponseWriter, r *http.Request) {
 	decision := r.URL.Query().Get("decision")
 	if decision == "" {
 		http.Error(rw, "decision: want the key of one", http.StatusBadRequest)

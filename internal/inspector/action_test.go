@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ func TestWhatIsRefused(t *testing.T) {
 	w.Open(w.operator)
 	w.worker.wrong = errors.New("it is immortal")
 	order := func(channel, thread, user, order string, seconds int) string {
-		raw, _ := json.Marshal(ordered{channel, thread, user, order, seconds})
+		raw, _ := json.Marshal(orderRequest{channel, thread, user, order, seconds})
 		return string(raw)
 	}
 	for _, c := range []struct {
@@ -87,13 +87,13 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 		{fmt.Errorf("%w: refused", operator.ErrNoServer), 503, "not carried out within 10s: temporal does not answer: refused"},
 		{errors.New("out of disk"), 0, "out of disk"},
 	} {
-		err := outcome(c.err)
-		var f *fault
+		err := orderError(c.err)
+		var f *httpError
 		if errors.As(err, &f); err.Error() != c.says || f == nil != (c.status == 0) || f != nil && f.status != c.status {
 			t.Errorf("%v: %#v", c.err, err)
 		}
 	}
-	if outcome(nil) != nil {
+	if orderError(nil) != nil {
 		t.Error("what was carried out has failed")
 	}
 }

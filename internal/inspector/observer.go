@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"context"
@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// storyEvery is how often the ledger is read again though nothing seems to have happened.
-	storyEvery = 2 * time.Second
-	// storyOf is of how many messages it tells.
-	storyOf = 10
-	// readFor is how long Temporal's server, and the database, may take to answer: a busy
+	// timelineInterval is how often the ledger is read again though nothing seems to have happened.
+	timelineInterval = 2 * time.Second
+	// timelineMessages is of how many messages it tells.
+	timelineMessages = 10
+	// readTimeout is how long Temporal's server, and the database, may take to answer: a busy
 	// machine takes its time, and what is said of it moves the page's buttons.
-	readFor = 3 * time.Second
-	// askFor is how long a worker may take. One that has just been started is asked in vain
+	readTimeout = 3 * time.Second
+	// queryTimeout is how long a worker may take. One that has just been started is asked in vain
 	// until the server has given up the one before, which had the conversation in its cache.
-	askFor = 10 * time.Second
-	// askSoon is for how long an answer is waited for with all else, which is mostly enough.
-	askSoon = 250 * time.Millisecond
-	// askAgain is how long a worker that did not answer is left alone.
-	askAgain = 2 * time.Second
+	queryTimeout = 10 * time.Second
+	// queryPatience is for how long an answer is waited for with all else, which is mostly enough.
+	queryPatience = 250 * time.Millisecond
+	// queryRetryInterval is how long a worker that did not answer is left alone.
+	queryRetryInterval = 2 * time.Second
 )
 
 // view is what is seen of a conversation.
@@ -49,26 +49,26 @@ type view struct {
 	// Problem says why this may be out of date; empty for none.
 	Problem  string          `json:"problem"`
 	Silenced time.Time       `json:"silenced_until,omitzero"`
-	Story    ledger.Timeline `json:"story"`
+	Timeline ledger.Timeline `json:"story"`
 	Memories []memory        `json:"memories"`
 }
 
-// look looks at one conversation again and again. Its methods are for one goroutine.
-type look struct {
-	w    *Window
+// observer looks at one conversation again and again. Its methods are for one goroutine.
+type observer struct {
+	w    *Inspector
 	c    chat.Conversation
 	view view
 
-	worker WorkerState // when it was looked last
-	run    run         // as Temporal has described it last
-	told   time.Time   // when the story was read
+	worker       WorkerState // when it was looked last
+	run          run         // as Temporal has described it last
+	timelineRead time.Time   // when the story was read
 
-	answers chan answer
-	asking  context.CancelFunc // nil while nobody is asked
-	known   run                // of which the State is
-	askAt   time.Time          // not before then
+	answers  chan answer
+	asking   context.CancelFunc // nil while nobody is asked
+	stateRun run                // of which the State is
+	askAt    time.Time          // not before then
 
-	unreachable, silent, unread error // Temporal, the worker, the database
+	temporalErr, workerErr, databaseErr error // Temporal, the worker, the database
 }
 
 // run is a run of a workflow, as long as its history was. The zero value: there is none.
@@ -86,16 +86,16 @@ type answer struct {
 	err   error
 }
 
-func (w *Window) look(c chat.Conversation) *look {
-	return &look{
+func (w *Inspector) observe(c chat.Conversation) *observer {
+	return &observer{
 		w: w, c: c, answers: make(chan answer, 1),
-		view: view{Conversation: c, Workflow: c.ID(), Story: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
+		view: view{Conversation: c, Workflow: c.ID(), Timeline: ledger.Timeline{Conversation: c, Entries: []ledger.Entry{}}, Memories: []memory{}},
 	}
 }
 
-// again looks again, in six seconds at the most. A worker that takes longer to answer
+// refresh looks again, in six seconds at the most. A worker that takes longer to answer
 // is not waited for: its answer comes by way of answers, for take.
-func (l *look) again(ctx context.Context) {
+func (l *observer) refresh(ctx context.Context) {
 	system := l.w.system.Load()
 	if system == nil {
 		return
@@ -105,32 +105,32 @@ func (l *look) again(ctx context.Context) {
 	case worker != Running && l.asking != nil:
 		l.asking()
 	case worker == Running && l.worker != Running:
-		l.known, l.askAt, l.silent = run{}, time.Time{}, nil
+		l.stateRun, l.askAt, l.workerErr = run{}, time.Time{}, nil
 	}
 	l.worker = worker
 	newest, err := l.describe(ctx, system)
-	if l.unreachable = err; err == nil {
+	if l.temporalErr = err; err == nil {
 		changed := newest != l.run
 		l.run = newest
 		if newest.id == "" && (changed || l.view.State == nil) {
-			l.take(answer{state: conversation.New(l.c)}) // nobody needs to be asked
+			l.accept(answer{state: conversation.New(l.c)}) // nobody needs to be asked
 		}
 		if changed {
-			l.told = time.Time{}
+			l.timelineRead = time.Time{}
 		}
-		if worker == Running && l.asking == nil && newest != l.known && !l.w.Clock().Before(l.askAt) {
-			l.ask(ctx, system, newest)
+		if worker == Running && l.asking == nil && newest != l.stateRun && !l.w.Clock().Before(l.askAt) {
+			l.query(ctx, system, newest)
 		}
 	}
-	if now := l.w.Clock(); now.Sub(l.told) >= storyEvery {
-		l.told = now
-		l.unread = l.read(ctx, system)
+	if now := l.w.Clock(); now.Sub(l.timelineRead) >= timelineInterval {
+		l.timelineRead = now
+		l.databaseErr = l.read(ctx, system)
 	}
 }
 
 // describe is what Temporal knows without a worker.
-func (l *look) describe(ctx context.Context, system *operator.Operator) (run, error) {
-	ctx, cancel := context.WithTimeout(ctx, readFor)
+func (l *observer) describe(ctx context.Context, system *operator.Operator) (run, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	described, err := system.Client.DescribeWorkflowExecution(ctx, l.c.ID(), "")
 	var none *serviceerror.NotFound
@@ -151,9 +151,9 @@ func (l *look) describe(ctx context.Context, system *operator.Operator) (run, er
 	return r, err
 }
 
-// ask has a worker say where the conversation stands.
-func (l *look) ask(ctx context.Context, system *operator.Operator, of run) {
-	asking, cancel := context.WithTimeout(ctx, askFor)
+// query has a worker say where the conversation stands.
+func (l *observer) query(ctx context.Context, system *operator.Operator, of run) {
+	asking, cancel := context.WithTimeout(ctx, queryTimeout)
 	l.asking = cancel
 	go func() {
 		a := answer{run: of}
@@ -164,35 +164,35 @@ func (l *look) ask(ctx context.Context, system *operator.Operator, of run) {
 		a.err = err
 		l.answers <- a
 	}()
-	soon := time.NewTimer(askSoon)
+	soon := time.NewTimer(queryPatience)
 	defer soon.Stop()
 	select {
 	case a := <-l.answers:
-		l.take(a)
+		l.accept(a)
 	case <-soon.C:
 	case <-ctx.Done():
 	}
 }
 
-// take takes in what a worker has answered.
-func (l *look) take(a answer) {
+// accept takes in what a worker has answered.
+func (l *observer) accept(a answer) {
 	if l.asking != nil {
 		l.asking()
 		l.asking = nil
 	}
 	now := l.w.Clock().UTC()
-	if l.silent = a.err; a.err != nil {
-		l.askAt = now.Add(askAgain)
+	if l.workerErr = a.err; a.err != nil {
+		l.askAt = now.Add(queryRetryInterval)
 		return
 	}
-	l.known = a.run
+	l.stateRun = a.run
 	a.state.Seen = nil // long, and nothing to see
 	l.view.State, l.view.Asked = a.state, now
 }
 
 // read reads what the database has of the conversation.
-func (l *look) read(ctx context.Context, system *operator.Operator) error {
-	ctx, cancel := context.WithTimeout(ctx, readFor)
+func (l *observer) read(ctx context.Context, system *operator.Operator) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	db, team, channel := system.Store, l.c.Team, l.c.Channel
 	settings, err := (&channels.Directory{Store: db, Config: l.w.Config}).StoredSettings(ctx, team, channel)
@@ -200,7 +200,7 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 		return err
 	}
 	story, err := ledger.Read(ctx, db, l.c, ledger.Options{
-		Limit: storyOf, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
+		Limit: timelineMessages, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
 		Settings: settings[channel],
 	})
 	if err != nil {
@@ -214,12 +214,12 @@ func (l *look) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	l.view.Story, l.view.Silenced, l.view.Memories = story, silenced, memories
+	l.view.Timeline, l.view.Silenced, l.view.Memories = story, silenced, memories
 	return nil
 }
 
-// seen is the view as things stand.
-func (l *look) seen(worker WorkerState) *view {
+// snapshot is the view as things stand.
+func (l *observer) snapshot(worker WorkerState) *view {
 	v := l.view
 	v.Open, v.Problem = l.run.open, l.problem(worker)
 	if v.State == nil {
@@ -234,16 +234,16 @@ func (l *look) seen(worker WorkerState) *view {
 	return &v
 }
 
-func (l *look) problem(worker WorkerState) string {
+func (l *observer) problem(worker WorkerState) string {
 	if l.w.system.Load() == nil {
 		return "Temporal, the worker and the starter are starting"
 	}
 	var problems []string
-	if l.unreachable != nil {
+	if l.temporalErr != nil {
 		problems = append(problems, "Temporal does not answer")
 	}
 	switch {
-	case worker == Running && l.silent != nil:
+	case worker == Running && l.workerErr != nil:
 		problems = append(problems, "the worker does not answer")
 	case worker == Running:
 	case l.view.State == nil:
@@ -251,8 +251,8 @@ func (l *look) problem(worker WorkerState) string {
 	default:
 		problems = append(problems, "the worker is "+string(worker)+"; this is where the conversation stood before")
 	}
-	if l.unread != nil {
-		problems = append(problems, "the database does not answer: "+l.unread.Error())
+	if l.databaseErr != nil {
+		problems = append(problems, "the database does not answer: "+l.databaseErr.Error())
 	}
 	return strings.Join(problems, "; ")
 }

@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"cmp"
@@ -24,20 +24,20 @@ type memory struct {
 }
 
 const (
-	// told is how many memories of channels, and how many of threads, are shown: as many as
+	// memoriesShown is how many memories of channels, and how many of threads, are shown: as many as
 	// a prompt has.
-	told = 20
-	// dated is of how many scopes it is looked up when their memories were made.
-	dated = 200
+	memoriesShown = 20
+	// scopesDated is of how many scopes it is looked up when their memories were made.
+	scopesDated = 200
 )
 
 // memories is what is remembered as a reader in the conversation may know it: of the
 // workspace, of the channels and of the channel's threads, in the order of the prompts.
-func (w *Window) memories(ctx context.Context, db *store.Store, c chat.Conversation) ([]memory, error) {
+func (w *Inspector) memories(ctx context.Context, db *store.Store, c chat.Conversation) ([]memory, error) {
 	now := w.Clock()
 	held, err := db.Context(ctx, store.ContextRequest{
-		Conversation: c, Active: now.Add(-w.Config.Response.ActiveChannel()), Channels: told,
-		Remembered: now.Add(-w.Config.Response.ThreadMemory()), Threads: told,
+		Conversation: c, Active: now.Add(-w.Config.Response.ActiveChannel()), Channels: memoriesShown,
+		Remembered: now.Add(-w.Config.Response.ThreadMemory()), Threads: memoriesShown,
 	})
 	if err != nil {
 		return nil, err
@@ -69,18 +69,18 @@ func (w *Window) memories(ctx context.Context, db *store.Store, c chat.Conversat
 	return all, nil
 }
 
-// making is when memories were made.
-type making struct {
+// madeTimes is when memories were made.
+type madeTimes struct {
 	byID     map[int64]time.Time
 	byThread map[string]time.Time // of the conversation's channel
 }
 
-func memoriesMade(ctx context.Context, db *store.Store, c chat.Conversation) (making, error) {
-	made := making{byID: map[int64]time.Time{}, byThread: map[string]time.Time{}}
+func memoriesMade(ctx context.Context, db *store.Store, c chat.Conversation) (madeTimes, error) {
+	made := madeTimes{byID: map[int64]time.Time{}, byThread: map[string]time.Time{}}
 	for _, channel := range []string{"", c.Channel} {
-		scopes, err := db.MemoryOverviews(ctx, c.Team, channel, dated)
+		scopes, err := db.MemoryOverviews(ctx, c.Team, channel, scopesDated)
 		if err != nil {
-			return making{}, err
+			return madeTimes{}, err
 		}
 		for _, s := range scopes {
 			for _, m := range []*store.Memory{s.Long, s.Short} {

@@ -1,4 +1,4 @@
-package window
+package inspector
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// lookEvery is how soon a page sees what has changed.
-	lookEvery = 400 * time.Millisecond
-	// aliveEvery keeps a connection open over which there is nothing to tell.
-	aliveEvery = 15 * time.Second
+	// refreshInterval is how soon a page sees what has changed.
+	refreshInterval = 400 * time.Millisecond
+	// keepAliveInterval keeps a connection open over which there is nothing to tell.
+	keepAliveInterval = 15 * time.Second
 )
 
 // frame is one event: everything as it is, and of a conversation if there is one.
@@ -26,9 +26,9 @@ type frame struct {
 
 // watch streams what there is to see as server-sent events, the first one at once, until
 // the page is closed.
-func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
+func (w *Inspector) watch(rw http.ResponseWriter, r *http.Request) {
 	channel, thread := r.URL.Query().Get("channel"), r.URL.Query().Get("thread")
-	var l *look
+	var l *observer
 	var answers <-chan answer
 	if channel != "" || thread != "" {
 		c, err := w.conversation(channel, thread)
@@ -36,7 +36,7 @@ func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
 			return
 		}
-		l = w.look(c)
+		l = w.observe(c)
 		answers = l.answers
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
@@ -48,9 +48,9 @@ func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if l != nil {
-		l.again(ctx)
+		l.refresh(ctx)
 	}
-	tick, alive := time.NewTicker(lookEvery), time.NewTicker(aliveEvery)
+	tick, alive := time.NewTicker(refreshInterval), time.NewTicker(keepAliveInterval)
 	defer tick.Stop()
 	defer alive.Stop()
 	var last []byte
@@ -60,7 +60,7 @@ func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
 			f.Model = "down"
 		}
 		if l != nil {
-			f.view = l.seen(f.Worker)
+			f.view = l.snapshot(f.Worker)
 		}
 		body, err := json.Marshal(f)
 		if err != nil {
@@ -79,10 +79,10 @@ func (w *Window) watch(rw http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case a := <-answers:
-			l.take(a)
+			l.accept(a)
 		case <-tick.C:
 			if l != nil {
-				l.again(ctx)
+				l.refresh(ctx)
 			}
 		case <-alive.C:
 			_, _ = fmt.Fprint(rw, ": still here\n\n")
