@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// ChannelMessages is a part of one channel's messages: its top level and its threads.
-// Both hold messages in order of ts; a thread's parent stands at the top level
-// and is not repeated in Threads.
+// ChannelMessages is a part of one channel's messages: its top level and its threads. Both are in
+// order of ts. A thread's parent is in TopLevel and not repeated in Threads.
 type ChannelMessages struct {
 	ChannelID   string
 	ChannelName string
 	TopLevel    []Message
-	// Threads maps the ts of a parent to the replies under it.
+	// Threads maps a parent's ts to its replies.
 	Threads map[string][]Message
-	// Omitted is how many earlier messages of the target were left out: CountAtMost
-	// stands for that many or more.
+	// Omitted is how many earlier messages of the target were left out; CountAtMost means that many
+	// or more.
 	Omitted int
-	// OmittedAround is how many messages around the target thread were left out for want of room.
+	// OmittedAround is how many messages around the target thread were left out for lack of space.
 	OmittedAround int
-	// Earlier are the threads, by their parents' ts, and "" for the top level, of which more
-	// was left out than is counted here, all of it older than Since; without the target.
+	// Earlier are the threads, by their parents' ts, and "" for the top level, from which more
+	// messages were left out than are counted here. All of these are older than Since. The target
+	// is not included.
 	Earlier []string
 	Since   time.Time
-	// Unread is set where earlier messages of the target could not be read: then Omitted
-	// are those that are known of, and there may be more.
+	// Unread is set if earlier messages of the target could not be read. Then Omitted counts the
+	// known ones, and there may be more.
 	Unread bool
 }
 
-// CountAtMost is how far messages that are not shown are counted: a channel may have millions.
+// CountAtMost limits how many messages that are not shown are counted: a channel may have millions.
 const CountAtMost = 1000
 
-// NewChannelMessages sorts messages into top level and threads. Each ts counts
-// once, the last one given wins; the order of the input does not matter.
+// NewChannelMessages separates messages into top level and threads, in any order. If a ts occurs
+// twice, the last message wins.
 func NewChannelMessages(id, name string, messages []Message) ChannelMessages {
 	c := ChannelMessages{ChannelID: id, ChannelName: name, Threads: map[string][]Message{}}
-	last := make(map[string]int, len(messages)) // ts → where it is given last
+	last := make(map[string]int, len(messages)) // ts → last index
 	for i, m := range messages {
 		last[m.TS] = i
 	}
@@ -69,7 +69,7 @@ func (c ChannelMessages) All() []Message {
 	return all
 }
 
-// Thread is a thread's messages, its parent first where it is known; nil for an unknown thread.
+// Thread is a thread's messages, with the parent first if it is known; nil for an unknown thread.
 func (c ChannelMessages) Thread(ts string) []Message {
 	var thread []Message
 	for _, m := range c.TopLevel {
@@ -80,8 +80,7 @@ func (c ChannelMessages) Thread(ts string) []Message {
 	return append(thread, c.Threads[ts]...)
 }
 
-// Trim leaves of one thread its parent and its newest replies, at most limit; the
-// others are counted as omitted.
+// Trim keeps a thread's parent and its newest replies, at most limit. The others count as omitted.
 func (c ChannelMessages) Trim(thread string, limit int) ChannelMessages {
 	replies := c.Threads[thread]
 	if over := len(replies) - limit; over > 0 {
@@ -110,27 +109,27 @@ type Persona struct {
 	SystemPrompt string
 }
 
-// Context is all that a model is told for one judgment or reply. It is a value:
-// whoever holds it may read it and nobody changes it.
+// Context is everything that a model is told for one judgment or reply. It is a value: nobody
+// changes it.
 type Context struct {
 	Persona            Persona
 	Conversation       ChannelMessages
 	WorkspaceLongTerm  string
 	WorkspaceShortTerm string
-	// Channels are the active channels with their memories, by name; ChannelsUnlisted is
-	// how many more there are, up to CountAtMost, ChannelsUntold how many have a memory that
-	// was left out.
+	// Channels are the active channels with their memories, by name. ChannelsUnlisted is how many
+	// more there are, up to CountAtMost. ChannelsUntold is how many have a memory that was left
+	// out.
 	Channels                         []ChannelMemory
 	ChannelsUnlisted, ChannelsUntold int
-	// ThreadMemories maps a thread's ts to its summary; ThreadsUntold is how many
-	// more there are, up to CountAtMost.
+	// ThreadMemories maps a thread's ts to its summary. ThreadsUntold is how many more there are,
+	// up to CountAtMost.
 	ThreadMemories map[string]string
 	ThreadsUntold  int
 	// TargetThread is the thread in question; empty for the top level.
 	TargetThread string
 }
 
-// Target is the messages in question: those of the target thread, or the top level.
+// Target is the messages in question: the target thread's, or the top level's.
 func (c Context) Target() []Message {
 	if c.TargetThread != "" {
 		return c.Conversation.Thread(c.TargetThread)

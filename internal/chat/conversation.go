@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Conversation names what has one workflow: a thread, or the top level of a channel.
+// Conversation identifies what has one workflow: a thread, or the top level of a channel.
 type Conversation struct {
 	Team    string `json:"team"`
 	Channel string `json:"channel"`
@@ -28,13 +28,12 @@ func (c Conversation) TopLevel() bool { return c.Thread == "" }
 // Top is the top level of the conversation's channel.
 func (c Conversation) Top() Conversation { return Conversation{Team: c.Team, Channel: c.Channel} }
 
-// Direct reports whether the channel is a direct message with the bot. Slack
-// gives those ids that begin with D (docs.slack.dev/apis/web-api/using-the-conversations-api).
+// Direct reports whether the channel is a direct message with the bot. Slack gives those ids that
+// begin with D (docs.slack.dev/apis/web-api/using-the-conversations-api).
 func (c Conversation) Direct() bool { return strings.HasPrefix(c.Channel, "D") }
 
-// AnswersHere reports whether messages that address the bot are answered in the
-// conversation itself. One at a channel's top level is answered in a thread of its own,
-// but for a direct message.
+// AnswersHere reports whether messages that address the bot are answered in the conversation
+// itself. At a channel's top level they are answered in a new thread, except in a direct message.
 func (c Conversation) AnswersHere() bool { return !c.TopLevel() || c.Direct() }
 
 // ParseConversation reads a workflow id made by Conversation.ID.

@@ -1,7 +1,7 @@
-// Package chat holds the values that everything else speaks of: messages,
-// conversations, memories, the context of a model call and its verdict. It does
-// no I/O and knows neither Slack's wire format nor Temporal nor a database.
+// Package chat holds the values that all other packages share: messages, conversations, memories,
+// the context of a model call and its verdict. It does no I/O and knows neither Slack's wire format
+// nor Temporal nor a database.
 //
-// Times are UTC instants. Message identifiers are Slack's ts strings
-// ("1699999999.000100"), which are unique within a channel and sort by time.
+// Times are UTC instants. Message identifiers are Slack's ts strings ("1699999999.000100"), which
+// are unique within a channel and sort by time.
 package chat

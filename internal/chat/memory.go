@@ -1,6 +1,6 @@
 package chat
 
-// Scope is what a memory is of: the workspace, a channel with its threads, or a thread.
+// Scope is what a memory covers: the workspace, a channel with its threads, or a thread.
 type Scope struct {
 	Team string `json:"team"`
 	// Channel is empty for the workspace.
@@ -12,7 +12,7 @@ type Scope struct {
 // Workspace reports whether the scope is the whole workspace.
 func (s Scope) Workspace() bool { return s.Channel == "" }
 
-// Terms are the memories that the scope has: a thread is too short for a long one.
+// Terms are the memories of the scope: a thread has only a short one.
 func (s Scope) Terms() []Term {
 	if s.Thread != "" {
 		return []Term{ShortTerm}
@@ -40,7 +40,7 @@ const (
 	ShortTerm Term = "short"
 )
 
-// ChannelMemory is what is remembered of one channel; an empty text is an absent memory.
+// ChannelMemory is what is remembered of one channel. An empty text means that there is no memory.
 type ChannelMemory struct {
 	ChannelID   string
 	ChannelName string

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Message is one message as it stands now: its newest revision.
+// Message is the newest revision of a message.
 type Message struct {
 	Team    string
 	Channel string
 	TS      string
 	// ThreadTS is the ts of the thread's parent; empty at the top level, and for a parent itself.
 	ThreadTS string
-	// UserID is empty for a message that only a bot id signs.
+	// UserID is empty for a message that has only a bot id.
 	UserID string
-	// BotID is set when an app wrote the message.
+	// BotID is set if an app wrote the message.
 	BotID string
-	// Name is the author's display name, or the id where no name is known.
+	// Name is the author's display name, or the id if no name is known.
 	Name string
-	// Own is set when this bot wrote the message.
+	// Own is set if this bot wrote the message.
 	Own bool
 	// Text is Slack's mrkdwn source, with ids in mentions.
 	Text  string
@@ -39,7 +39,8 @@ type File struct {
 	MIME string `json:"mime"`
 }
 
-// Label stands for the file in a prompt, as in "[image: cat.png]": one line, whatever the file is called.
+// Label represents the file in a prompt, as in "[image: cat.png]". It is one line, whatever the
+// name.
 func (f File) Label() string {
 	kind, _, _ := strings.Cut(f.MIME, "/")
 	switch kind {
@@ -55,14 +56,14 @@ func (m Message) Conversation() Conversation {
 	return Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
 }
 
-// Time is when the message was said.
+// Time is when the message was sent.
 func (m Message) Time() time.Time { return Time(m.TS) }
 
-// ByBot reports whether an app wrote the message, this one included.
+// ByBot reports whether an app wrote the message, including this one.
 func (m Message) ByBot() bool { return m.BotID != "" || m.Own }
 
-// ValidTS reports whether ts has the form of Slack's message identifiers: 1 to 11
-// digits, a point, 1 to 9 digits. With one more its year could have five, which JSON refuses.
+// ValidTS reports whether ts has the form of Slack's message identifiers: 1 to 11 digits, a point,
+// 1 to 9 digits. With 12 digits the year could exceed 9999, which JSON times cannot represent.
 func ValidTS(ts string) bool {
 	sec, frac, found := strings.Cut(ts, ".")
 	return found && digits(sec, 11) && digits(frac, 9)
@@ -77,7 +78,7 @@ func digits(s string, most int) bool {
 	return len(s) >= 1 && len(s) <= most
 }
 
-// Time is the instant that a ts names: UTC, to the microsecond. A malformed ts is the zero time.
+// Time is the instant of a ts: UTC, to the microsecond. A malformed ts is the zero time.
 func Time(ts string) time.Time {
 	if !ValidTS(ts) {
 		return time.Time{}
@@ -99,8 +100,8 @@ func TS(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 }
 
-// CompareTS orders the ts of messages by time: -1, 0 or 1. Those of one microsecond, and
-// what is no ts, are ordered by their letters.
+// CompareTS orders ts by time: -1, 0 or 1. Equal microseconds and malformed ts are ordered as
+// strings.
 func CompareTS(a, b string) int {
 	if d := Time(a).Compare(Time(b)); d != 0 {
 		return d
@@ -116,7 +117,7 @@ func Mentions(text, user string) bool {
 	return strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|")
 }
 
-// Unmention is text with a name in place of each mention of user: Mentions finds none in it.
+// Unmention replaces each mention of user in text by a name, so that Mentions finds none.
 func Unmention(text, user, name string) string {
 	if !Mentions(text, user) {
 		return text
@@ -127,7 +128,7 @@ func Unmention(text, user, name string) string {
 
 var openingMention = regexp.MustCompile(`^[\s\pZ]*<@([A-Z0-9]+)(?:\|[^>]*)?>`)
 
-// LeadingMention is the id of the user whom text addresses with its first words, or "".
+// LeadingMention is the id of the user whom text mentions first, before any other word, or "".
 func LeadingMention(text string) string {
 	if m := openingMention.FindStringSubmatch(text); m != nil {
 		return m[1]

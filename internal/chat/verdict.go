@@ -9,19 +9,18 @@ import (
 	"unicode"
 )
 
-// Verdict is a judgment: whether to speak, why, how sure, and how long to hold back.
+// Verdict is a judgment: whether to speak, why, how sure, and how long to wait first.
 type Verdict struct {
 	ShouldRespond bool    `json:"should_respond"`
 	Reason        string  `json:"reason"`
 	Confidence    float64 `json:"confidence"` // 0 to 1
-	// DelaySeconds is how long to hold back; nil and 0 mean at once.
+	// DelaySeconds is how long to wait; nil and 0 mean no wait.
 	DelaySeconds *int `json:"delay_seconds"`
 }
 
-// ParseVerdict reads a model's answer and checks it against the limits of
-// SYSTEM.md §5. A field that is missing or out of range, such as a delay above
-// maxDelay seconds, is an error that names each fault in words that can be sent
-// back to the model.
+// ParseVerdict reads a model's answer and checks it against the limits of SYSTEM.md §5. A field
+// that is missing or out of range, such as a delay above maxDelay seconds, is an error. It names
+// every fault in words that can be sent back to the model.
 func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	var raw struct {
 		ShouldRespond *bool    `json:"should_respond"`
@@ -62,7 +61,7 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	return v, nil
 }
 
-// unfence takes away the code fence that some models put around JSON.
+// unfence removes the code fence that some models put around JSON.
 func unfence(s string) string {
 	s = strings.TrimSpace(s)
 	if body, ok := strings.CutPrefix(s, "```"); ok {
@@ -74,8 +73,8 @@ func unfence(s string) string {
 	return s
 }
 
-// oneLine folds white space and control characters (Postgres takes no NUL) and
-// bounds the length: a reason is the only prose in a history.
+// oneLine folds white space and control characters (Postgres accepts no NUL) and limits the length:
+// a reason is the only prose in a history.
 func oneLine(s string) string {
 	const most = 300
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// orderTimeout is how long an order may take to be carried out.
+	// orderTimeout is how long an order may take.
 	orderTimeout = 10 * time.Second
-	// triggerTimeout is how long Temporal may take to start what is scheduled.
+	// triggerTimeout is how long Temporal may take to trigger a schedule.
 	triggerTimeout = 5 * time.Second
 )
 
-// httpError is why a request comes to nothing.
+// httpError is an error with an HTTP status.
 type httpError struct {
 	status int
 	text   string
@@ -43,7 +43,7 @@ func unavailable(format string, args ...any) error {
 
 var errStarting = unavailable("all is still starting")
 
-// action decodes what is asked for, and answers 204 when it is done.
+// action decodes a request's body and answers 204 when it is carried out.
 func action[T any](do func(context.Context, T) error) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var in T
@@ -73,7 +73,7 @@ type orderRequest struct {
 	Seconds int    `json:"seconds"` // of a snooze
 }
 
-// order has a conversation carry out what somebody on the page wants.
+// order carries out a visitor's order to a conversation.
 func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	c, err := w.conversation(in.Channel, in.Thread)
 	if err != nil {
@@ -115,7 +115,7 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	return nil
 }
 
-// orderError is what a visitor is told of an operator's error.
+// orderError is what a visitor gets for an operator's error.
 func orderError(err error) error {
 	var refused *operator.Refused
 	switch {
@@ -129,8 +129,8 @@ func orderError(err error) error {
 
 type rememberRequest struct{}
 
-// remember begins the memory run that is due some time anyway. One that is under way has
-// perhaps passed by what the visitor means: then there is another one after it.
+// remember starts the scheduled memory run now. If one is running, another follows it, because the
+// running one may have passed the visitor's conversation already.
 func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	system := w.system.Load()
 	if system == nil {
@@ -178,8 +178,7 @@ func (w *Inspector) model(_ context.Context, in modelRequest) error {
 	return nil
 }
 
-// prompts is what the model was sent for a decision, and what it answered, as far as that
-// is still kept.
+// prompts is what the model was sent and answered for a decision, as far as that is still kept.
 func (w *Inspector) prompts(rw http.ResponseWriter, r *http.Request) {
 	decision := r.URL.Query().Get("decision")
 	if decision == "" {

@@ -1,8 +1,7 @@
-// Package inspector lets one look into the bot's head while it thinks: where a
-// conversation stands, what was decided in it and why, what is remembered there, and
-// what the model was sent. It also passes on what a visitor of the sandbox wants done:
-// orders to a conversation, and trouble for the worker and the model. It speaks HTTP and
-// JSON; who may come in is decided before.
+// Package inspector serves the sandbox's inspector: a conversation's state, its timeline and
+// decisions, its memories, and what the model was sent. It also carries out what a visitor orders:
+// orders to a conversation, killing the worker, switching the model off. It speaks HTTP and JSON;
+// access is checked elsewhere.
 package inspector
 
 import (
@@ -18,55 +17,54 @@ import (
 	"myao/internal/operator"
 )
 
-// WorkerState is what has become of the worker.
+// WorkerState is the state of the worker's process.
 type WorkerState string
 
 // The states.
 const (
-	Starting WorkerState = "starting" // or coming back by itself
+	Starting WorkerState = "starting" // or restarting automatically
 	Running  WorkerState = "running"
 	Stopped  WorkerState = "stopped" // by Kill, until Start
 )
 
-// Worker is the program without which no conversation gets on.
+// Worker is the worker's process, without which no conversation advances.
 type Worker interface {
 	State() WorkerState
-	// Kill ends it as a crash does, and returns when it is gone. Then it stays away.
+	// Kill ends it as a crash does, and returns when it is gone. It stays away until Start.
 	Kill() error
-	// Start starts it again after Kill, and returns before it is up.
+	// Start starts it again after Kill. It returns before the worker is up.
 	Start()
 }
 
-// Model is what stands before the model.
+// Model stands in front of the model.
 type Model interface {
 	Down() bool
 	SetDown(down bool)
-	// Exchanges are those kept that were made for a decision, oldest first.
+	// Exchanges are the exchanges still kept for a decision, oldest first.
 	Exchanges(decision string) []tap.Exchange
 }
 
-// Inspector shows what there is to see, and has done what can be done. All fields are required.
+// Inspector serves the inspector's requests. All fields are required.
 type Inspector struct {
 	// Team is the workspace's id.
 	Team string
-	// Config is what the bot is run by.
+	// Config is the bot's configuration.
 	Config config.Config
-	// WebUI is what stands before an escaped workflow id in the address of Temporal's Web
-	// UI; empty for no addresses.
+	// WebUI is the URL prefix for an escaped workflow id in Temporal's Web UI; empty for no links.
 	WebUI  string
 	Worker Worker
 	Model  Model
-	// Faults names what of Slack's misbehaviour is switched on.
+	// Faults names Slack's faults that are switched on.
 	Faults func() []string
 	Clock  func() time.Time
 
 	system atomic.Pointer[operator.Operator]
 }
 
-// Open has the window show conversations. Before, it says that all is still starting.
+// Open lets the inspector show conversations. Before, it answers that everything is still starting.
 func (w *Inspector) Open(o *operator.Operator) { w.system.Store(o) }
 
-// Handler serves /sandbox/mind and what is below.
+// Handler serves /sandbox/mind and everything below it.
 func (w *Inspector) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sandbox/mind", w.watch)
@@ -78,10 +76,10 @@ func (w *Inspector) Handler() http.Handler {
 	return mux
 }
 
-// slackID is the form of Slack's ids of channels and users.
+// slackID matches Slack's ids of channels and users.
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,30}$`)
 
-// conversation is the one that a request is about.
+// conversation is the conversation that a request names.
 func (w *Inspector) conversation(channel, thread string) (chat.Conversation, error) {
 	switch {
 	case !slackID.MatchString(channel):

@@ -11,10 +11,10 @@ import (
 	"myao/internal/store"
 )
 
-// memory is something remembered that stands in a conversation's prompts.
+// memory is a memory that appears in a conversation's prompts.
 type memory struct {
 	Scope string `json:"scope"` // workspace, channel or thread
-	// Channel and Name are a channel's id and name, Thread is the ts of a thread's parent.
+	// Channel and Name are a channel's id and name. Thread is the ts of a thread's parent.
 	Channel string    `json:"channel,omitempty"`
 	Name    string    `json:"name,omitempty"`
 	Thread  string    `json:"thread,omitempty"`
@@ -24,15 +24,15 @@ type memory struct {
 }
 
 const (
-	// memoriesShown is how many memories of channels, and how many of threads, are shown: as many as
-	// a prompt has.
+	// memoriesShown is how many memories of channels, and how many of threads, are shown: as many
+	// as in a prompt.
 	memoriesShown = 20
-	// scopesDated is of how many scopes it is looked up when their memories were made.
+	// scopesDated is for how many scopes the time of their memories is read.
 	scopesDated = 200
 )
 
-// memories is what is remembered as a reader in the conversation may know it: of the
-// workspace, of the channels and of the channel's threads, in the order of the prompts.
+// memories is the memories that a reader in the conversation may know: of the workspace, the
+// channels and the channel's threads, in the prompts' order.
 func (w *Inspector) memories(ctx context.Context, db *store.Store, c chat.Conversation) ([]memory, error) {
 	now := w.Clock()
 	held, err := db.Context(ctx, store.ContextRequest{

@@ -19,59 +19,61 @@ import (
 )
 
 const (
-	// timelineInterval is how often the ledger is read again though nothing seems to have happened.
+	// timelineInterval is how often the ledger is read again while nothing seems to happen.
 	timelineInterval = 2 * time.Second
-	// timelineMessages is of how many messages it tells.
+	// timelineMessages is how many messages the timeline has.
 	timelineMessages = 10
-	// readTimeout is how long Temporal's server, and the database, may take to answer: a busy
-	// machine takes its time, and what is said of it moves the page's buttons.
+	// readTimeout is how long Temporal's server and the database may take to answer. It is
+	// generous, because the page's buttons depend on the answer and the machine may be busy.
 	readTimeout = 3 * time.Second
-	// queryTimeout is how long a worker may take. One that has just been started is asked in vain
-	// until the server has given up the one before, which had the conversation in its cache.
+	// queryTimeout is how long a worker may take to answer a query. A worker that has just started
+	// gets no query until the server has given up its predecessor, which had the conversation in
+	// its cache.
 	queryTimeout = 10 * time.Second
-	// queryPatience is for how long an answer is waited for with all else, which is mostly enough.
+	// queryPatience is how long everything else waits for a query; mostly that is enough.
 	queryPatience = 250 * time.Millisecond
 	// queryRetryInterval is how long a worker that did not answer is left alone.
 	queryRetryInterval = 2 * time.Second
 )
 
-// view is what is seen of a conversation.
+// view is what the page shows of a conversation.
 type view struct {
 	Conversation chat.Conversation `json:"conversation"`
 	Workflow     string            `json:"workflow"` // its id
-	URL          string            `json:"url"`      // of its newest run in Temporal's Web UI; empty where there is none
+	URL          string            `json:"url"`      // of its newest run in Temporal's Web UI; empty if there is none
 	Open         bool              `json:"open"`     // a run is open
-	// State is nil until a worker has told it, at Asked; then it is kept.
+	// State is nil until a worker has answered, at Asked. Later it is the last answer.
 	State *conversation.State `json:"state"`
 	Asked time.Time           `json:"asked,omitzero"`
-	// Phase is what Temporal itself knows, while no worker has told the State.
+	// Phase comes from Temporal itself, as long as no worker has told the State.
 	Phase conversation.Phase `json:"phase,omitempty"`
-	// Problem says why this may be out of date; empty for none.
+	// Problem says why the view may be out of date; empty if it is not.
 	Problem  string          `json:"problem"`
 	Silenced time.Time       `json:"silenced_until,omitzero"`
 	Timeline ledger.Timeline `json:"story"`
 	Memories []memory        `json:"memories"`
 }
 
-// observer looks at one conversation again and again. Its methods are for one goroutine.
+// observer observes one conversation. Its methods are for one goroutine.
 type observer struct {
 	w    *Inspector
 	c    chat.Conversation
 	view view
 
-	worker       WorkerState // when it was looked last
-	run          run         // as Temporal has described it last
-	timelineRead time.Time   // when the story was read
+	worker       WorkerState // as of the last refresh
+	run          run         // as Temporal last described it
+	timelineRead time.Time   // when the timeline was read
 
 	answers  chan answer
-	asking   context.CancelFunc // nil while nobody is asked
-	stateRun run                // of which the State is
-	askAt    time.Time          // not before then
+	asking   context.CancelFunc // nil while no query runs
+	stateRun run                // the run that view.State belongs to
+	askAt    time.Time          // no query before then
 
-	temporalErr, workerErr, databaseErr error // Temporal, the worker, the database
+	// The last error of Temporal, the worker and the database.
+	temporalErr, workerErr, databaseErr error
 }
 
-// run is a run of a workflow, as long as its history was. The zero value: there is none.
+// run is a run of a workflow and the length of its history. The zero value: there is none.
 type run struct {
 	id     string
 	length int64
@@ -79,7 +81,7 @@ type run struct {
 	phase  conversation.Phase
 }
 
-// answer is what a worker says.
+// answer is a worker's answer to a query.
 type answer struct {
 	state *conversation.State
 	run   run
@@ -93,8 +95,8 @@ func (w *Inspector) observe(c chat.Conversation) *observer {
 	}
 }
 
-// refresh looks again, in six seconds at the most. A worker that takes longer to answer
-// is not waited for: its answer comes by way of answers, for take.
+// refresh updates the view, in at most six seconds. It does not wait for a worker that takes
+// longer: that answer arrives in the channel answers, for accept.
 func (l *observer) refresh(ctx context.Context) {
 	system := l.w.system.Load()
 	if system == nil {
@@ -113,7 +115,7 @@ func (l *observer) refresh(ctx context.Context) {
 		changed := newest != l.run
 		l.run = newest
 		if newest.id == "" && (changed || l.view.State == nil) {
-			l.accept(answer{state: conversation.New(l.c)}) // nobody needs to be asked
+			l.accept(answer{state: conversation.New(l.c)}) // no query is needed
 		}
 		if changed {
 			l.timelineRead = time.Time{}
@@ -128,7 +130,7 @@ func (l *observer) refresh(ctx context.Context) {
 	}
 }
 
-// describe is what Temporal knows without a worker.
+// describe reads what Temporal knows without a worker.
 func (l *observer) describe(ctx context.Context, system *operator.Operator) (run, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -151,7 +153,7 @@ func (l *observer) describe(ctx context.Context, system *operator.Operator) (run
 	return r, err
 }
 
-// query has a worker say where the conversation stands.
+// query asks a worker for the conversation's state.
 func (l *observer) query(ctx context.Context, system *operator.Operator, of run) {
 	asking, cancel := context.WithTimeout(ctx, queryTimeout)
 	l.asking = cancel
@@ -174,7 +176,7 @@ func (l *observer) query(ctx context.Context, system *operator.Operator, of run)
 	}
 }
 
-// accept takes in what a worker has answered.
+// accept takes a worker's answer into the view.
 func (l *observer) accept(a answer) {
 	if l.asking != nil {
 		l.asking()
@@ -186,11 +188,11 @@ func (l *observer) accept(a answer) {
 		return
 	}
 	l.stateRun = a.run
-	a.state.Seen = nil // long, and nothing to see
+	a.state.Seen = nil // long and of no interest
 	l.view.State, l.view.Asked = a.state, now
 }
 
-// read reads what the database has of the conversation.
+// read reads what the database has about the conversation.
 func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -218,7 +220,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	return nil
 }
 
-// snapshot is the view as things stand.
+// snapshot is the view as of now.
 func (l *observer) snapshot(worker WorkerState) *view {
 	v := l.view
 	v.Open, v.Problem = l.run.open, l.problem(worker)

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// refreshInterval is how soon a page sees what has changed.
+	// refreshInterval is how soon a page sees a change.
 	refreshInterval = 400 * time.Millisecond
-	// keepAliveInterval keeps a connection open over which there is nothing to tell.
+	// keepAliveInterval keeps a connection open while there is nothing to send.
 	keepAliveInterval = 15 * time.Second
 )
 
-// frame is one event: everything as it is, and of a conversation if there is one.
+// frame is one event: the sandbox's state, and the conversation's if the page shows one.
 type frame struct {
 	Now    time.Time   `json:"now"`
 	Worker WorkerState `json:"worker"`
@@ -24,8 +24,7 @@ type frame struct {
 	*view
 }
 
-// watch streams what there is to see as server-sent events, the first one at once, until
-// the page is closed.
+// watch streams frames as server-sent events, the first one at once, until the page is closed.
 func (w *Inspector) watch(rw http.ResponseWriter, r *http.Request) {
 	channel, thread := r.URL.Query().Get("channel"), r.URL.Query().Get("thread")
 	var l *observer

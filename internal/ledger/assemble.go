@@ -12,7 +12,7 @@ import (
 	"myao/internal/store"
 )
 
-// timeline puts the rows together. It is pure.
+// timeline assembles the rows. It is pure.
 func (r rows) timeline() Timeline {
 	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, MessageTS: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
 	told := map[string]*Decision{}
@@ -76,8 +76,8 @@ func (r rows) message(m store.StoredMessage) Message {
 	return said
 }
 
-// isOwn reports whether a conversation is the message's own: what addresses the bot at a
-// channel's top level is passed on twice.
+// isOwn reports whether a conversation is the message's own. A message that addresses the bot at a
+// channel's top level is relayed to two conversations.
 func (r rows) isOwn(workflowID string, m store.StoredMessage) bool {
 	return workflowID == m.Conversation().ID()
 }
@@ -95,7 +95,7 @@ func (r rows) decision(d store.Decision) *Decision {
 			told.Calls = append(told.Calls, r.call(c))
 		}
 	}
-	if len(told.Calls) == 0 && d.Model != "" { // made before calls were written down
+	if len(told.Calls) == 0 && d.Model != "" { // older than the model_calls table
 		purpose := "response"
 		if d.Source == "judgment" {
 			purpose = "judgment"
@@ -110,7 +110,7 @@ func (r rows) decision(d store.Decision) *Decision {
 		}
 	}
 	if len(told.Parts) > 0 && told.Outcome == conversation.Sent {
-		told.By = "" // the reply's own name, which says nothing to people
+		told.By = "" // the reply's key, which means nothing to people
 	}
 	return told
 }
@@ -122,7 +122,7 @@ func (r rows) call(c store.Call) Call {
 	}
 }
 
-// Cost is what tokens of a model cost, or nil where its price is not known.
+// Cost is what a model's tokens cost, or nil if its price is unknown.
 func Cost(prices map[string]config.Price, model string, in, out int) *float64 {
 	price, ok := prices[model]
 	if !ok {

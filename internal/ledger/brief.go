@@ -10,9 +10,9 @@ import (
 	"myao/internal/words"
 )
 
-// Brief is the newest n decisions of the story in Slack's mrkdwn, one line each, the
-// newest last, without what anybody said; "" where there is none. Slack shows the times in
-// the reader's zone, or where it cannot in the one that is given.
+// Brief is the newest n decisions in Slack's mrkdwn, one line each, the newest last, without the
+// text of any message; "" if there are none. Slack shows the times in the reader's zone, or in the
+// given one where it cannot.
 func (s Timeline) Brief(n int, zone *time.Location, w words.Words) string {
 	var lines []string
 	for i := len(s.Entries) - 1; i >= 0 && len(lines) < n; i-- {
@@ -29,8 +29,7 @@ var outcomePhrases = map[conversation.Outcome]string{
 	conversation.Dropped: "was told to drop its answer", conversation.Overruled: "was told to answer at once", conversation.Unsent: "could not answer",
 }
 
-// brief is one decision. Its reason is a model's, in the language in which that gave it, or one
-// of our own.
+// brief is one decision. Its reason is in the model's words and language, or one of our own.
 func brief(e Entry, zone *time.Location, w words.Words) string {
 	d := e.Decision
 	end := w.Of(cmp.Or(outcomePhrases[d.Outcome], mrkdwn(string(d.Outcome))))
@@ -49,9 +48,9 @@ func brief(e Entry, zone *time.Location, w words.Words) string {
 	return fmt.Sprintf("• %s %s: %s (%s)", at, end, reason, mrkdwn(by))
 }
 
-// mrkdwn is a text as it stands in Slack's markup: it can neither mention nor link
-// (docs.slack.dev/messaging/formatting-message-text). Of @here and the like that holds, too:
-// without brackets they are words.
+// mrkdwn escapes a text for Slack, so that it can neither mention nor link
+// (docs.slack.dev/messaging/formatting-message-text). This includes @here and the like, which are
+// plain words without brackets.
 func mrkdwn(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(Plain(s))
 }

@@ -1,5 +1,5 @@
-// Package ledger tells what became of what was said: the story of a conversation,
-// put together from what the database keeps of its messages, changes, decisions,
-// calls of models, replies and orders. It asks neither Slack nor Temporal, and where
-// nothing was written down it says why, as far as the database and the settings tell.
+// Package ledger explains what became of messages. It assembles the timeline of a conversation from
+// the database's messages, changes, decisions, model calls, replies and orders. It asks neither
+// Slack nor Temporal. If nothing was recorded about a message, it says why, as far as the database
+// and the settings tell.
 package ledger

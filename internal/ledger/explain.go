@@ -11,19 +11,19 @@ import (
 	"myao/internal/store"
 )
 
-// explanation is what became of one message: the decisions that were about it, alone or with
-// others, and a note where they do not say it all.
+// explanation is what became of one message: the decisions about it, alone or with others, and a
+// note if they do not say everything.
 type explanation struct {
 	decisions []store.Decision
 	note      string
-	// shared is set while the note is of a decision that was about others, too.
+	// shared is set while the note names a decision that was also about other messages.
 	shared bool
 }
 
-// explain follows a message from when it was heard. A decision is about its trigger and all
-// that waited with it; one that was withdrawn leaves them waiting for the next. They stop
-// waiting when the bot is addressed at a channel's top level, is told to drop them, or not
-// to answer.
+// explain follows a message from when it was heard. A decision is about its trigger and everything
+// that waited with it. If it is withdrawn, these messages wait for the next one. A message stops
+// waiting when the bot is addressed at the channel's top level, is ordered to drop what waits, or
+// is asked not to answer it.
 func (r rows) explain(m store.StoredMessage) explanation {
 	heard, relayed := r.heard(m)
 	if heard.IsZero() {
@@ -32,12 +32,12 @@ func (r rows) explain(m store.StoredMessage) explanation {
 	var f explanation
 	for _, e := range r.events(m, heard) {
 		switch {
-		case e.decision == nil: // what ended it first is why, until it asks again
+		case e.decision == nil: // the first cause counts, until the message asks again
 			if f.note == "" || f.shared {
 				f.note, f.shared = e.note, false
 			}
 			continue
-		case e.decision.TriggerTS == m.TS: // it asked again, or was being decided about
+		case e.decision.TriggerTS == m.TS: // it asked again, or was under judgment
 			f.note, f.shared = "", false
 		case f.note != "" && !f.shared:
 			continue
@@ -66,12 +66,11 @@ func (r rows) explain(m store.StoredMessage) explanation {
 	return f
 }
 
-// pastRetention is told of what has been deleted from the ledger.
+// pastRetention is the note for a message whose ledger rows were pruned.
 const pastRetention = "what was decided about it is not kept any longer (retention.ledger_days)"
 
-// final reports whether a message waits no longer once a decision about it has ended.
-// What was withdrawn is decided about anew, and so are the others where somebody wanted no
-// answer to one of them.
+// final reports whether a decision ended a message's wait. A withdrawn decision is made again. So
+// is one that was dropped because somebody wanted no answer to another of its messages.
 func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 	switch d.Outcome {
 	case conversation.Withdrawn, conversation.Overruled:
@@ -84,9 +83,9 @@ func (r rows) final(d store.Decision, m store.StoredMessage) bool {
 	return true
 }
 
-// heard is when the message was first heard of as something to decide about; the zero
-// time for never, as where only an edit of it was heard of: its conversation knows nothing
-// that the edit could be of. relayed is set once its conversation has been told.
+// heard is when the message was first recorded as something to decide about; zero for never. An
+// edit alone does not count, because the conversation does not know the message. relayed is set
+// once its conversation has received it.
 func (r rows) heard(m store.StoredMessage) (at time.Time, relayed bool) {
 	for _, p := range r.changes {
 		if p.TS != m.TS || !r.isOwn(p.WorkflowID, m) || p.Kind != conversation.Said && p.Kind != conversation.Addressed {
@@ -100,15 +99,15 @@ func (r rows) heard(m store.StoredMessage) (at time.Time, relayed bool) {
 	return at, relayed
 }
 
-// event is something that ends a message's waiting, if only for the time being: a
-// decision, or what the note says.
+// event is something that ends a message's wait, perhaps for a while: a decision, or what the note
+// says.
 type event struct {
 	at       time.Time
 	decision *store.Decision
 	note     string
 }
 
-// events is what may have ended a message's waiting since it was heard, in order of time.
+// events is what may have ended a message's wait since it was heard, in order of time.
 func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	var events []event
 	own := m.Conversation()
@@ -140,19 +139,19 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	return events
 }
 
-// dropNotes is the orders that drop what waits, and what is said of each.
+// dropNotes are the orders that drop what waits, with what their note adds.
 var dropNotes = map[string]string{
 	conversation.UpdateDrop:   "",
 	conversation.UpdateMute:   ", who muted its conversation",
 	conversation.UpdateSnooze: ", who snoozed its conversation",
 }
 
-// threaded reports whether the rows have a decision of a thread about its parent.
+// threaded reports whether a thread has a decision about its own parent.
 func (r rows) threaded(workflowID, ts string) bool {
 	return slices.ContainsFunc(r.decisions, func(d store.Decision) bool { return d.WorkflowID == workflowID && d.TriggerTS == ts })
 }
 
-// whyNotHeard says why nobody was told of a message.
+// whyNotHeard says why no conversation received a message.
 func (r rows) whyNotHeard(m store.StoredMessage) string {
 	age := r.options.Settings.MaxMessageAge
 	switch {

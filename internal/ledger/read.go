@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// defaultLimit is how many messages are told of where nothing else is said.
+	// defaultLimit is Options.Limit's default.
 	defaultLimit = 50
-	// maxRows bounds what is read of each kind: what people look at is far shorter.
+	// maxRows limits what is read of each kind. What people look at is far shorter.
 	maxRows = 5000
 )
 
-// Read tells the story of a conversation. With Options.MessageTS it is that of the
-// message's own conversation, wherever in the channel that is; of a message on which a
-// thread hangs it is the whole thread's. A thread's story has with it what happened at the
-// channel's top level about its parent. A message of which the bot has never heard is
-// store.ErrNotFound.
+// Read reads the timeline of a conversation. With Options.MessageTS it finds the message's own
+// conversation, anywhere in the channel; if a thread hangs on the message, the timeline is the
+// whole thread's. A thread's timeline includes what happened to its parent at the channel's top
+// level. A message that the bot has never heard of is store.ErrNotFound.
 func Read(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (Timeline, error) {
 	r := rows{conversation: c, options: o}
 	if err := r.read(ctx, s); err != nil {
@@ -32,7 +31,7 @@ func Read(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (
 	return r.timeline(), nil
 }
 
-// rows is what the database has of a story.
+// rows is what the database has for a timeline.
 type rows struct {
 	conversation chat.Conversation
 	options      Options
@@ -98,7 +97,7 @@ func (r *rows) read(ctx context.Context, s *store.Store) (err error) {
 	return err
 }
 
-// locate turns from a message to its conversation.
+// locate finds the conversation of the message in Options.MessageTS.
 func (r *rows) locate(ctx context.Context, s *store.Store) error {
 	ts := r.options.MessageTS
 	thread := chat.Conversation{Team: r.conversation.Team, Channel: r.conversation.Channel, Thread: ts}
@@ -128,7 +127,7 @@ func (r *rows) locate(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// readMessages reads what was said, and returns from when on the rest is to be read.
+// readMessages reads the messages, and returns since when everything else is to be read.
 func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time, err error) {
 	c, o := r.conversation, r.options
 	if o.MessageTS != "" {
@@ -161,7 +160,7 @@ func (r *rows) readMessages(ctx context.Context, s *store.Store) (from time.Time
 	return from, err
 }
 
-// conversations is the ids of all whose story is told from a time on.
+// conversations is the ids of the conversations in the timeline.
 func (r *rows) conversations() []string {
 	c := r.conversation
 	ids := []string{c.ID()}
@@ -178,8 +177,8 @@ func (r *rows) conversations() []string {
 	return ids
 }
 
-// readParent reads what happened to a thread's parent, here and at the channel's top
-// level, of which there may be too much to read from the parent on.
+// readParent reads what happened to a thread's parent, here and at the channel's top level. The top
+// level may have too much since then to read all of it.
 func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	c := r.conversation
 	if c.TopLevel() || r.options.MessageTS != "" {
@@ -194,7 +193,7 @@ func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// restrict leaves out orders for other threads.
+// restrict removes orders for other threads.
 func (r *rows) restrict() {
 	c := r.conversation
 	r.orders = slices.DeleteFunc(r.orders, func(o store.Order) bool {
@@ -202,8 +201,8 @@ func (r *rows) restrict() {
 	})
 }
 
-// readAbsent reads the messages that something happened to and that were not found by
-// their time: deleted ones.
+// readAbsent reads messages that were not found by their time although something happened to them:
+// deleted ones.
 func (r *rows) readAbsent(ctx context.Context, s *store.Store) error {
 	if r.options.MessageTS != "" {
 		return nil

@@ -18,8 +18,8 @@ const (
 	indent = "                     "
 )
 
-// Text writes the story for a terminal, with times in a zone. Nothing in it that people
-// or models wrote can do anything to the terminal.
+// Text writes the timeline for a terminal, with times in a zone. Texts of people and models are
+// escaped, so that they cannot control the terminal.
 func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 	t := text{zone: zone, whole: s.Conversation.TopLevel()}
 	name := s.Conversation.Channel
@@ -56,17 +56,17 @@ func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 	return err
 }
 
-// text is a story in the making.
+// text builds the output.
 type text struct {
 	strings.Builder
 	zone *time.Location
-	// whole is set where entries may be of threads that have to be named.
+	// whole is set if entries may belong to threads that must be named.
 	whole bool
 }
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// head begins an entry, further adds to it.
+// head writes an entry's first line, further its other lines.
 func (t *text) head(at time.Time, thread, format string, args ...any) {
 	t.WriteString(at.In(t.zone).Format(clock) + "  ")
 	if t.whole && thread != "" {
@@ -77,7 +77,7 @@ func (t *text) head(at time.Time, thread, format string, args ...any) {
 
 func (t *text) further(format string, args ...any) { t.line(indent+format, args...) }
 
-// at is a time as it stands beside another one.
+// at is a time shown next to another one: without the date if that is the same.
 func (t *text) at(at, beside time.Time) string {
 	at, beside = at.In(t.zone), beside.In(t.zone)
 	if at.YearDay() == beside.YearDay() && at.Year() == beside.Year() {
@@ -115,8 +115,8 @@ func (t *text) message(at time.Time, thread string, m Message) {
 	}
 }
 
-// lateAfter is how long a message may take until the bot has heard of it, and its
-// conversation has been told, before that is worth a word.
+// lateAfter is how long a message may take to be recorded, or relayed, before the output mentions
+// it.
 const lateAfter = 5 * time.Second
 
 func (t *text) change(said time.Time, p Change) {
@@ -183,7 +183,7 @@ func (t *text) call(c Call) {
 	t.further("%s", line)
 }
 
-// Money is a cost as it is shown: to a hundredth, and of what is small the first two digits.
+// Money formats a cost: with two decimals, or two significant digits if it is small.
 func Money(cost float64) string {
 	if cost == 0 || cost >= 0.1 {
 		return strconv.FormatFloat(cost, 'f', 2, 64)
@@ -195,7 +195,7 @@ func Money(cost float64) string {
 	return strconv.FormatFloat(small, 'f', -1, 64)
 }
 
-// outcomeCauses is how an outcome is told of what brought it about.
+// outcomeCauses joins an outcome with its cause.
 var outcomeCauses = map[conversation.Outcome]string{
 	conversation.Withdrawn: " because of ", conversation.Dropped: " by ", conversation.Overruled: " by ", conversation.Unsent: ": ", conversation.Silent: " after all, by rule ",
 }
@@ -241,14 +241,14 @@ func (t *text) order(at time.Time, thread string, o Order) {
 	if o.Subject != "" {
 		line += " " + Plain(o.Subject)
 	}
-	if !o.Until.IsZero() && o.Kind != conversation.UpdateMute { // which has no end that means anything
+	if !o.Until.IsZero() && o.Kind != conversation.UpdateMute { // a mute's end means nothing
 		line += " until " + o.Until.In(t.zone).Format(clock)
 	}
 	t.head(at, thread, "%s", line)
 }
 
-// Plain is a text that people or models wrote as one line that can do nothing to a
-// terminal: what cannot be printed stands as in a Go string.
+// Plain is a text of people or models as one line that cannot control a terminal: characters that
+// cannot be printed are escaped as in a Go string.
 func Plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -10,39 +10,39 @@ import (
 	"myao/internal/store"
 )
 
-// Options say what of a conversation is told.
+// Options say what a timeline contains.
 type Options struct {
-	// MessageTS restricts the story to what concerns one message of the conversation.
+	// MessageTS restricts the timeline to what concerns one message of the conversation.
 	MessageTS string
-	// Since leaves out what came before; the zero time leaves out nothing.
+	// Since leaves out everything earlier; zero leaves out nothing.
 	Since time.Time
-	// Limit is how many messages are told of, the newest; 0: 50.
+	// Limit is how many messages are included, the newest first; 0 means 50.
 	Limit int
-	// Text has the messages told with their text.
+	// Text includes the messages' texts.
 	Text bool
-	// Threads has a channel's threads told of, too.
+	// Threads includes the threads of a channel.
 	Threads bool
-	// Settings are those of the channel: by them is explained why something was not heard.
+	// Settings are the channel's settings. They explain why a message was not heard.
 	Settings config.ChannelSettings
-	// LedgerSince is from when on the ledger is complete; the zero time: it always was.
+	// LedgerSince is since when the ledger is complete; zero means always.
 	LedgerSince time.Time
-	// Prices are what models cost, by name (config.LLM.Prices).
+	// Prices are the models' prices, by name (config.LLM.Prices).
 	Prices map[string]config.Price
 }
 
 // Timeline is what happened in a conversation, in order of time.
 type Timeline struct {
 	Conversation chat.Conversation `json:"conversation"`
-	// ChannelName is empty where it is not known, and for a direct message.
+	// ChannelName is empty if it is unknown, and for a direct message.
 	ChannelName string `json:"channel_name,omitempty"`
-	// MessageTS is the ts to which the story is restricted.
+	// MessageTS is the message to which the timeline is restricted.
 	MessageTS string `json:"message,omitempty"`
-	// Earlier is set where there are earlier messages that are not told of.
+	// Earlier is set if there are earlier messages that are left out.
 	Earlier bool    `json:"earlier,omitempty"`
 	Entries []Entry `json:"entries"`
 }
 
-// Entry is one thing that happened: exactly one of the pointers is set.
+// Entry is one thing that happened. Exactly one of the pointers is set.
 type Entry struct {
 	At time.Time `json:"at"`
 	// Thread is the thread in which it happened; empty at the top level.
@@ -55,7 +55,7 @@ type Entry struct {
 // Message is a message.
 type Message struct {
 	TS   string `json:"ts"`
-	User string `json:"user,omitempty"` // id, of the app's where no user signs
+	User string `json:"user,omitempty"` // its id, or the app's id if there is no user
 	Name string `json:"name,omitempty"`
 	Own  bool   `json:"own,omitempty"`
 	Bot  bool   `json:"bot,omitempty"`
@@ -63,14 +63,14 @@ type Message struct {
 	Edited  string `json:"edited,omitempty"`
 	Deleted bool   `json:"deleted,omitempty"`
 	Text    string `json:"text,omitempty"` // with Options.Text
-	// Changes is what of it was passed on to the conversation, in order.
+	// Changes are what was relayed to the conversation about it, in order.
 	Changes []Change `json:"passed,omitempty"`
-	// Note says why nothing was decided about it, or with what other message it was.
+	// Note says why nothing was decided about it, or with which other message it was decided about.
 	Note string `json:"note,omitempty"`
 }
 
-// OnlyEdited reports whether the bot has heard of an edit of the message, and not of the
-// message: an edit alone asks for nothing.
+// OnlyEdited reports whether the bot has only heard of an edit of the message, which asks for
+// nothing on its own.
 func (s Message) OnlyEdited() bool {
 	passed := func(k conversation.Kind) bool {
 		return slices.ContainsFunc(s.Changes, func(p Change) bool { return p.Kind == string(k) })
@@ -82,15 +82,15 @@ func (s Message) OnlyEdited() bool {
 type Change struct {
 	Kind     string `json:"kind"` // said, addressed, edited, deleted or hushed
 	Revision string `json:"revision,omitempty"`
-	// By is whose order it is, as slack:U….
+	// By is who ordered it, such as slack:U….
 	By string `json:"by,omitempty"`
-	// Heard is when the bot came to know of it.
+	// Heard is when the bot recorded it.
 	Heard time.Time `json:"heard"`
-	// Relayed is when it had reached the workflow; zero: it waits.
+	// Relayed is when it reached the workflow; zero while it waits.
 	Relayed time.Time `json:"relayed,omitzero"`
 }
 
-// Decision is that the bot meant to speak or not, why, and what became of it.
+// Decision is whether the bot meant to speak, why, and the outcome.
 type Decision struct {
 	Key      string `json:"key"`
 	Trigger  string `json:"trigger"` // ts
@@ -98,16 +98,16 @@ type Decision struct {
 	Source   string `json:"source"` // judgment, rule, addressed or operator
 	Rule     string `json:"rule,omitempty"`
 	Respond  bool   `json:"should_respond"`
-	// Reason is the model's own words, or the rule's.
+	// Reason is in the words of the model or the rule.
 	Reason string `json:"reason"`
-	// With are earlier messages that were decided about along with the trigger, by ts.
+	// With are the earlier messages that were decided about together with the trigger, by ts.
 	With       []string `json:"with,omitempty"`
 	Confidence *float64 `json:"confidence,omitempty"`
 	Delay      *int     `json:"delay_seconds,omitempty"`
-	// Calls is what models were asked for it.
+	// Calls are the model calls that were made for it.
 	Calls []Call `json:"calls,omitempty"`
-	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed; By is
-	// the message, the operator or the error that brought it about.
+	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed. By is the
+	// message, the operator or the error that caused it.
 	Outcome conversation.Outcome `json:"outcome"`
 	By      string               `json:"by,omitempty"`
 	Settled time.Time            `json:"settled,omitzero"`
@@ -122,7 +122,7 @@ type Call struct {
 	TokensIn  int           `json:"tokens_in"`
 	TokensOut int           `json:"tokens_out"`
 	Latency   time.Duration `json:"latency_ns"`
-	// Cost is nil where the model's price is not known.
+	// Cost is nil if the model's price is unknown.
 	Cost  *float64 `json:"cost,omitempty"`
 	Error string   `json:"error,omitempty"` // its kind
 }

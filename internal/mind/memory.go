@@ -108,13 +108,13 @@ func (m *Mind) planChannel(ctx context.Context, s chat.Scope, standing store.Cur
 	if err != nil {
 		return plan{}, err
 	}
-	lately, before := selectMessages(said, since, omitted, func(m store.Said) bool { return !m.Time().Before(window) })
+	lately, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return !m.Time().Before(window) })
 	short, err := m.messageQuestions(ctx, s, prompt.ChannelShort, chat.ShortTerm, lately, before, standing)
 	if err != nil {
 		return plan{}, err
 	}
 	known := knownSources(said, standing)
-	news, before := selectMessages(said, since, omitted, func(m store.Said) bool { return isNew(m, known, standing) })
+	news, before := selectMessages(said, since, omitted, func(m store.StoredMessage) bool { return isNew(m, known, standing) })
 	long, err := m.messageQuestions(ctx, s, prompt.ChannelLong, chat.LongTerm, news, before, standing)
 	if err != nil {
 		return plan{}, err
@@ -129,7 +129,7 @@ func (m *Mind) planChannel(ctx context.Context, s chat.Scope, standing store.Cur
 }
 
 // knownSources is the ts of what was said that is in the standing long-term memory.
-func knownSources(said []store.Said, standing store.CurrentMemory) map[string]bool {
+func knownSources(said []store.StoredMessage, standing store.CurrentMemory) map[string]bool {
 	known := map[string]bool{}
 	if standing.Long == nil {
 		return known
@@ -145,7 +145,7 @@ func knownSources(said []store.Said, standing store.CurrentMemory) map[string]bo
 // isNew reports whether the standing memory may not know a message yet. What was
 // stored about when that was made is told by its sources, unless it was edited: then
 // nobody knows which text that memory was made of.
-func isNew(m store.Said, known map[string]bool, standing store.CurrentMemory) bool {
+func isNew(m store.StoredMessage, known map[string]bool, standing store.CurrentMemory) bool {
 	switch {
 	case !standing.Known || !m.Stored.Before(standing.Read.Add(storageDelay)):
 		return true
@@ -158,9 +158,9 @@ func isNew(m store.Said, known map[string]bool, standing store.CurrentMemory) bo
 // selectMessages is the wanted ones of what was said since a time, and the parents of their
 // threads; and how many still earlier ones are missing, which are taken to be wanted
 // if the earliest is that was read.
-func selectMessages(said []store.Said, since time.Time, omitted int, wanted func(store.Said) bool) (chosen []chat.Message, before int) {
+func selectMessages(said []store.StoredMessage, since time.Time, omitted int, wanted func(store.StoredMessage) bool) (chosen []chat.Message, before int) {
 	parents := map[string]bool{}
-	var first store.Said
+	var first store.StoredMessage
 	for _, m := range said {
 		if m.Time().Before(since) {
 			continue

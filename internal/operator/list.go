@@ -18,59 +18,60 @@ import (
 )
 
 const (
-	// defaultLimit is how many conversations are listed unless more are wanted.
+	// defaultLimit is Filter.Limit's default.
 	defaultLimit = 50
-	// queryConcurrency is how many conversations are asked side by side where they stand.
+	// queryConcurrency is how many conversations are queried at the same time.
 	queryConcurrency = 8
 	// queryTimeout is how long one of them may take to answer.
 	queryTimeout = 3 * time.Second
-	// queryLimit is how many are asked where the server cannot tell which are wanted.
+	// queryLimit is how many are queried if the server cannot tell which ones match.
 	queryLimit = 500
-	// pageSize is how many conversations Temporal lists at once.
+	// pageSize is how many conversations Temporal lists per request.
 	pageSize = 200
 )
 
 const (
 	// Unknown is the phase of a conversation that did not answer.
 	Unknown conversation.Phase = "unknown"
-	// Paused is that of one whose run somebody has paused in Temporal: it answers nobody.
+	// Paused is the phase of a conversation whose run somebody has paused in Temporal: it answers
+	// no query.
 	Paused conversation.Phase = "paused"
 )
 
-// phaseUnknown reports whether a conversation does not tell its phase.
+// phaseUnknown reports whether a conversation did not tell its phase.
 func (l Listed) phaseUnknown() bool { return l.Phase == Unknown || l.Phase == Paused }
 
-// Listed is a conversation as it stands.
+// Listed is a conversation's current state, as listed.
 type Listed struct {
 	Conversation chat.Conversation  `json:"conversation"`
 	ID           string             `json:"id"`             // of its workflow
 	Name         string             `json:"name,omitempty"` // of its channel
 	Phase        conversation.Phase `json:"phase"`
-	// DueAt is when the wait, or the delay, is over.
+	// DueAt is when the wait or the delay ends.
 	DueAt time.Time `json:"due_at,omitzero"`
-	// Since is when the phase began, or, where that is not known, the run.
+	// Since is when the phase began, or the run if that is unknown.
 	Since time.Time `json:"since,omitzero"`
-	// Pending is how many messages want a judgment or an answer; nil: not known.
+	// Pending is how many messages await a judgment or an answer; nil if unknown.
 	Pending *int `json:"pending,omitempty"`
 	Running bool `json:"running"`
-	// Silenced is the end of a mute or snooze, of its own or its channel's.
+	// Silenced is the end of a mute or snooze of the conversation or its channel.
 	Silenced time.Time `json:"silenced_until,omitzero"`
 }
 
-// Filter chooses conversations; the zero value: all that run.
+// Filter selects conversations; the zero value selects all that run.
 type Filter struct {
 	Team    string
 	Channel string // id
 	Phases  []conversation.Phase
-	// Limit is how many at the most; 0 is 50.
+	// Limit is how many are returned at most; 0 means 50.
 	Limit int
 }
 
-// Conversations is those that run, in order of when they are due; those of which nothing
-// is due come last. Where there are more than the limit, those that wait for nothing are
-// left out first, as far as the server knows them apart. One that does not answer has the
-// phase Unknown, or Paused, whatever phases are wanted; that none is in them is told by at
-// least one that answered.
+// Conversations is the running conversations, in the order in which they are due; those with
+// nothing due come last. Beyond the limit, idle ones are left out first, as far as the server can
+// tell. A conversation that does not answer has the phase Unknown or Paused, and is included
+// whatever phases are wanted. An empty result for some phases is confirmed by at least one
+// conversation that answered.
 func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
@@ -81,13 +82,14 @@ func (o *Operator) Conversations(ctx context.Context, f Filter) ([]Listed, error
 	}
 	asked := 0
 	if len(all) == 0 && len(f.Phases) > 0 {
-		// The server has a phase from the worker: of what has come since one ran it knows nothing.
+		// The server knows phases from the worker, and nothing about what came since a worker last
+		// ran.
 		if all, err = o.running(ctx, Filter{Team: f.Team, Channel: f.Channel, Limit: f.Limit}); err != nil {
 			return nil, o.classify(ctx, err)
 		}
 		asked = min(1, len(all))
 		o.queryAll(ctx, all[:asked])
-		// Where one answers, a worker runs, and what the server says holds of the others.
+		// If one answers, a worker runs, and the server's phases are right for the others.
 		if asked > 0 && !all[0].phaseUnknown() {
 			all = all[:asked]
 		}
@@ -113,7 +115,7 @@ func byDue(a, b Listed) int {
 	if d := a.DueAt.Compare(b.DueAt); d != 0 {
 		return d
 	}
-	// What is under way has no time at which it is due, and yet comes before what rests.
+	// A conversation at work has no due time, but comes before idle ones.
 	if d := cmp.Compare(rank(a.Phase), rank(b.Phase)); d != 0 {
 		return d
 	}
@@ -130,7 +132,7 @@ func rank(p conversation.Phase) int {
 	return 0
 }
 
-// running is what visibility has of the conversations that may be wanted.
+// running is the conversations in Temporal's visibility store that may match.
 func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 	all, err := o.listByStatus(ctx, f, "Running")
 	if err != nil {
@@ -139,7 +141,7 @@ func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 	paused, err := o.listByStatus(ctx, f, "Paused")
 	var unknown *serviceerror.InvalidArgument
 	if errors.As(err, &unknown) {
-		return all, nil // a server that pauses no runs
+		return all, nil // an older server, without pausing
 	}
 	for i := range paused {
 		paused[i].Phase = Paused
@@ -147,13 +149,13 @@ func (o *Operator) running(ctx context.Context, f Filter) ([]Listed, error) {
 	return append(all, paused...), err
 }
 
-// listByStatus is running, of those with a status.
+// listByStatus is running for one execution status.
 func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([]Listed, error) {
 	where := "WorkflowType = " + quoted(conversation.WorkflowType) + " AND ExecutionStatus = " + quoted(status)
 	if !o.Attributes() {
 		return o.list(ctx, where, f, queryLimit)
 	}
-	// A conversation that began before the server knew them has no attributes.
+	// A conversation that began before the server knew the attributes has none.
 	for name, value := range map[string]string{conversation.AttributeTeam: f.Team, conversation.AttributeChannel: f.Channel} {
 		if value != "" {
 			where += fmt.Sprintf(" AND (%s = %s OR %s IS NULL)", name, quoted(value), name)
@@ -167,7 +169,7 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 		for _, p := range f.Phases {
 			if p.Lasts() {
 				shown = append(shown, conversation.AttributePhase+" = "+quoted(string(p)))
-			} else { // no more is shown of those
+			} else { // these are filtered further later
 				shown, most = append(shown, isBusy), max(f.Limit, queryLimit)
 			}
 		}
@@ -183,7 +185,7 @@ func (o *Operator) listByStatus(ctx context.Context, f Filter, status string) ([
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// list is the first of the conversations that a query of visibility finds.
+// list is the first conversations that a visibility query finds.
 func (o *Operator) list(ctx context.Context, query string, f Filter, most int) ([]Listed, error) {
 	var found []Listed
 	var page []byte
@@ -245,7 +247,7 @@ func (o *Operator) describe(ctx context.Context, all []Listed) error {
 	return nil
 }
 
-// queryAll has all conversations tell where they stand. One that does not stays as it is.
+// queryAll queries conversations for their states. One that does not answer stays as it is.
 func (o *Operator) queryAll(ctx context.Context, all []Listed) {
 	var group errgroup.Group
 	group.SetLimit(queryConcurrency)

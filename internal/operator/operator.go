@@ -1,7 +1,6 @@
-// Package operator is what people who run the bot do to conversations from outside,
-// and see of them: an order goes to a conversation's workflow as an update, where a
-// conversation stands is the answer to a query, and which there are is what Temporal
-// lists. Who may do so is decided before.
+// Package operator is what the bot's operators see and do from outside. An order is an update of a
+// conversation's workflow, a conversation's state is the answer to a query, and the list of
+// conversations comes from Temporal. Permissions are checked elsewhere.
 package operator
 
 import (
@@ -22,7 +21,7 @@ import (
 	"myao/internal/temporal"
 )
 
-// Operator reaches the conversations. All fields are required.
+// Operator talks to conversations. All fields are required.
 type Operator struct {
 	Client client.Client
 	Store  *store.Store
@@ -31,18 +30,19 @@ type Operator struct {
 }
 
 var (
-	// ErrNoWorker is returned when no worker answered within the context's time. What was
-	// ordered may yet be carried out, by the next one that comes.
+	// ErrNoWorker is returned when no worker answered within the context's time. The next worker
+	// may still carry the order out.
 	ErrNoWorker = errors.New("no worker answers")
-	// ErrUnwritable comes with ErrNoWorker where the database takes no writes, either, without
-	// which a worker carries nothing out.
+	// ErrUnwritable comes with ErrNoWorker if the database takes no writes, without which a worker
+	// can do nothing.
 	ErrUnwritable = errors.New("the database takes no writes")
-	// ErrNoServer is returned when Temporal did not answer within the context's time, or
-	// could not be reached: then with a *serviceerror.Unavailable, which says why.
+	// ErrNoServer is returned when Temporal did not answer within the context's time, or could not
+	// be reached. In the second case it wraps a *serviceerror.Unavailable with the reason.
 	ErrNoServer = errors.New("temporal does not answer")
 )
 
-// Refused is an order that makes no sense as the conversation stands: nothing was done.
+// Refused is returned for an order that makes no sense in the conversation's state: nothing was
+// done.
 type Refused struct {
 	// Text says why, for people.
 	Text string
@@ -50,8 +50,8 @@ type Refused struct {
 
 func (r *Refused) Error() string { return r.Text }
 
-// Open is an Operator for a program that is soon over: the server is asked once whether
-// it knows our search attributes.
+// Open is an Operator for a short-lived program: it asks the server once whether it knows our
+// search attributes.
 func Open(ctx context.Context, c client.Client, namespace string, db *store.Store) (*Operator, error) {
 	known := false
 	o := &Operator{Client: c, Store: db, Attributes: func() bool { return known }}
@@ -62,10 +62,10 @@ func Open(ctx context.Context, c client.Client, namespace string, db *store.Stor
 	return o, nil
 }
 
-// Order has a conversation carry out an update (conversation.UpdateMute and so on), and
-// returns when that is done. A conversation that does not run is started for it, and ends
-// by itself. The id names the order: what is sent again under its id is carried out once;
-// "" is a new one. It returns a *Refused, a *PausedError, ErrNoWorker or ErrNoServer.
+// Order sends an update (conversation.UpdateMute and so on) to a conversation and waits until it is
+// carried out. A conversation that does not run is started for it and ends automatically. id makes
+// the order idempotent: repeated under the same id it is carried out once; "" means a new one. It
+// returns a *Refused, a *PausedError, ErrNoWorker or ErrNoServer.
 func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string, order conversation.Order, id string) error {
 	if id == "" {
 		id = uuid.NewString()
@@ -81,7 +81,7 @@ func (o *Operator) Order(ctx context.Context, c chat.Conversation, update string
 			UpdateID: id, UpdateName: update, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		if _, ok := errors.AsType[*serviceerror.NotFound](err); ok && try < 3 {
-			continue // the run ended before it was heard; the next one hears it
+			continue // the run ended before it received the update; the next one gets it
 		}
 		if _, ok := errors.AsType[*serviceerror.FailedPrecondition](err); ok {
 			if paused := o.paused(ctx, c); paused != nil {
@@ -106,7 +106,7 @@ func (o *Operator) order(ctx context.Context, start client.StartWorkflowOptions,
 	return handle.Get(ctx, nil)
 }
 
-// classify tells what people can do something about from the rest.
+// classify turns errors that people can act on into this package's errors.
 func (o *Operator) classify(ctx context.Context, err error) error {
 	var (
 		said        *sdk.ApplicationError
@@ -132,7 +132,7 @@ func (o *Operator) classify(ctx context.Context, err error) error {
 	return err
 }
 
-// serverAnswers reports whether the server is there at all, once the context's time is up.
+// serverAnswers reports whether the server answers at all, after the context's time is up.
 func (o *Operator) serverAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -140,7 +140,7 @@ func (o *Operator) serverAnswers(ctx context.Context) bool {
 	return err == nil
 }
 
-// unwritable is why the database takes no writes, or nil, once the context's time is up.
+// unwritable is why the database takes no writes, or nil, after the context's time is up.
 func (o *Operator) unwritable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

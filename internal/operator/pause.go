@@ -10,19 +10,19 @@ import (
 	"myao/internal/chat"
 )
 
-// Pause is what somebody has paused by hand, in Temporal: a run, or an activity of it. JSON
-// names as in Listed.
+// Pause is what somebody has paused by hand in Temporal: a run or one of its activities. JSON names
+// are as in Listed.
 type Pause struct {
-	// Activity is its type, as Compose; empty: all of the run.
+	// Activity is the activity's type, such as Compose; empty for the whole run.
 	Activity string    `json:"activity,omitempty"`
 	At       time.Time `json:"at,omitzero"`
-	// By and Reason are what Temporal was told, each possibly empty.
+	// By and Reason come from Temporal; either may be empty.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// PausedError is returned for an order to a conversation of which all of the run is
-// paused: nothing was done, and nothing is done later.
+// PausedError is returned for an order to a conversation whose whole run is paused. Nothing was
+// done, and nothing will be.
 type PausedError struct {
 	Pause
 	WorkflowID string
@@ -30,7 +30,7 @@ type PausedError struct {
 
 func (e *PausedError) Error() string { return e.WorkflowID + " is paused" }
 
-// pauses is what is paused of a run, and whether that is all of it.
+// pauses is what is paused of a run, and whether that is the whole run.
 func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause, whole bool) {
 	if run.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED {
 		info := run.GetWorkflowExtendedInfo().GetPauseInfo()
@@ -48,8 +48,8 @@ func pauses(run *workflowservice.DescribeWorkflowExecutionResponse) (all []Pause
 	return all, whole
 }
 
-// paused is the error of an order to a conversation whose run is paused; nil where it is
-// not, or that cannot be told.
+// paused is a *PausedError if a conversation's whole run is paused; nil if not, or if that is
+// unknown.
 func (o *Operator) paused(ctx context.Context, c chat.Conversation) error {
 	run, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"myao/internal/launch"
 )
 
-// Run is the newest run of a conversation's workflow. JSON names as in Listed.
+// Run is the newest run of a conversation's workflow. JSON names are as in Listed.
 type Run struct {
-	// ID is Temporal's run id; empty when there was no run that the server remembers.
+	// ID is Temporal's run id; empty if the server remembers no run.
 	ID      string    `json:"run_id,omitempty"`
 	Running bool      `json:"running"`
 	Started time.Time `json:"started_at,omitzero"`
 	Closed  time.Time `json:"closed_at,omitzero"`
-	// Ended is how, as Temporal calls it: Completed, Terminated and so on; empty while it runs.
+	// Ended is Temporal's status, such as Completed or Terminated; empty while it runs.
 	Ended string `json:"ended,omitempty"`
-	// Paused is what somebody has paused of it: nobody goes on with that by itself.
+	// Paused is what somebody has paused of it. Only a person can resume that.
 	Paused []Pause `json:"paused,omitempty"`
 }
 
-// Show is where a conversation stands, and its newest run. One that has none that is open
-// answers with where its last run ended, or, where the server remembers none, as one of which
-// nothing has been heard. It waits for a worker as long as the context does. A run that is
-// paused as a whole answers no question: its state is nil.
+// Show is a conversation's state and its newest run. If no run is open, it is the state in which
+// the last one ended, or an empty state if the server remembers none. It waits for a worker as long
+// as the context allows. The state is nil if the whole run is paused, because then no query is
+// answered.
 func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation.State, Run, error) {
 	described, err := o.Client.DescribeWorkflowExecution(ctx, c.ID(), "")
 	var none *serviceerror.NotFound
@@ -58,18 +58,18 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 		if err == nil {
 			return state, run, nil
 		}
-		// The server gives a question up after five seconds, and at once where it has just taken a
-		// queue over and no worker has asked it for work since.
+		// The server gives up a query after five seconds. It refuses one at once if it has just
+		// taken over the task queue and no worker has polled since.
 		if !unanswered(err) || launch.Pause(ctx, queryRetryInterval) != nil {
 			return nil, run, o.classify(ctx, err)
 		}
 	}
 }
 
-// queryRetryInterval is how long after a question that no worker has heard it is asked again.
+// queryRetryInterval is the wait before a query that no worker got is sent again.
 const queryRetryInterval = 200 * time.Millisecond
 
-// unanswered reports whether the server found nobody to answer a query.
+// unanswered reports whether the server found no worker for a query.
 func unanswered(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	var noPoller *serviceerror.FailedPrecondition

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ReplyProgress reports how far the bot has come with replies to a message: begun is set once
-// an attempt to post one has begun, posted once one is in Slack.
+// ReplyProgress reports how far replies to a message have come: begun after the first attempt to
+// post one, posted once one is in Slack.
 func (s *Store) ReplyProgress(ctx context.Context, team, channel, ts string) (begun, posted bool, err error) {
 	var row struct{ Begun, Posted int }
 	if err := s.db.WithContext(ctx).Model(&outboxRow{}).

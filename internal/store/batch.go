@@ -11,20 +11,19 @@ import (
 	"gorm.io/gorm"
 )
 
-// query is one of several that are put to the database together.
+// query is one of several queries that run together.
 type query struct {
-	// sql is a SELECT, with gorm's placeholders for args.
+	// sql is a SELECT with gorm's placeholders for args.
 	sql  string
 	args []any
-	// into is a *[]T, and comes back in the order of the query. The fields of T that have a
-	// json key are the columns that are read; the query must have each of them.
+	// into is a *[]T, filled in the order of the query. The fields of T with a json key are the
+	// columns that are read; the query must return each of them.
 	into any
 }
 
-// runBatch runs queries that do not need each other's answers. What a read costs is
-// mostly the way to the database and back: so Postgres answers all of them in one
-// statement, and of one snapshot. SQLite has no such way, and answers one after the
-// other.
+// runBatch runs queries that do not need each other's answers. Most of a read's cost is the round
+// trip, so Postgres answers all of them in one statement, from one snapshot. SQLite runs them one
+// after the other.
 func runBatch(db *gorm.DB, queries ...query) error {
 	if db.Name() != "postgres" {
 		for _, q := range queries {
@@ -61,8 +60,8 @@ func runBatch(db *gorm.DB, queries ...query) error {
 	return rows.Err()
 }
 
-// pack makes one value of all rows of a query for Postgres, which unpack reads. As JSON
-// they would take longer to be read than all else together.
+// pack turns all rows of a Postgres query into one value, which unpack reads. JSON would take
+// longer to decode than everything else together.
 func pack(sql string, into any) string {
 	var texts []string
 	for _, name := range keys(reflect.TypeOf(into).Elem().Elem()) {
@@ -82,10 +81,10 @@ func keys(row reflect.Type) []string {
 	return names
 }
 
-// unpack reads a value that packed has made, into a *[]T: an array of arrays as Postgres
-// sends it in binary (array_send in its arrayfuncs.c). There are, as numbers of four bytes,
-// how many dimensions it has, whether one of its elements is NULL, their type, and of each dimension the
-// length and the first index; then each element, after its length, which is -1 for NULL.
+// unpack reads a value made by pack into a *[]T. The value is an array of arrays in Postgres's
+// binary format (array_send in arrayfuncs.c). All numbers have four bytes. The header has the
+// number of dimensions, whether an element is NULL, and the elements' type, then the length and
+// first index of each dimension. Each element follows its length; a length of -1 is NULL.
 func unpack(value []byte, into any) error {
 	if len(value) == 0 {
 		return nil // no rows
@@ -95,7 +94,7 @@ func unpack(value []byte, into any) error {
 	rows := reflect.ValueOf(into).Elem()
 	rows.Set(reflect.MakeSlice(rows.Type(), number(dimensions), number(dimensions)))
 	names := keys(rows.Type().Elem())
-	texts, at := string(value), elements // one copy, of which all texts are parts
+	texts, at := string(value), elements // one copy; every text is a part of it
 	for i := range rows.Len() {
 		for field, name := range names {
 			if name == "" {
@@ -115,7 +114,7 @@ func unpack(value []byte, into any) error {
 	return nil
 }
 
-// set gives a field the value that a text of Postgres stands for.
+// set sets a field to the value that Postgres wrote as text.
 func set(field reflect.Value, text string) (err error) {
 	switch field.Kind() {
 	case reflect.Pointer:

@@ -12,21 +12,21 @@ import (
 	"myao/internal/chat"
 )
 
-// Call is one call of a model that has ended, with what it cost.
+// Call is one finished call of a model and its cost.
 type Call struct {
-	// Scope is what it was about: a conversation, or what was to be remembered.
+	// Scope is the conversation, or the scope of the memory, that the call was for.
 	Scope    chat.Scope
 	Purpose  string // response, judgment or memory
 	Provider string
 	Model    string
-	// TokensIn and TokensOut are what the provider counted, also of a call that failed.
+	// TokensIn and TokensOut are what the provider counted, also for a failed call.
 	TokensIn, TokensOut int
 	Latency             time.Duration
-	// Error is the kind of a failure; empty: the model answered.
+	// Error is the kind of failure; empty if the model answered.
 	Error string
 	// Decision is the key of the decision that the call was made for; empty for memory.
 	Decision string
-	// Ended is when it ended; zero: now.
+	// Ended is when the call ended; zero means now.
 	Ended time.Time
 }
 
@@ -48,7 +48,7 @@ type callRow struct {
 
 func (callRow) TableName() string { return "model_calls" }
 
-// SaveCall writes a call down.
+// SaveCall records a call.
 func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	row := callRow{
 		TeamID: c.Scope.Team, ChannelID: c.Scope.Channel, ThreadTS: c.Scope.Thread, Purpose: c.Purpose, Provider: c.Provider,
@@ -65,14 +65,14 @@ func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	return nil
 }
 
-// CallSummary is how many calls have ended in one way, and how long they took together.
+// CallSummary is how many calls ended in one way, and their total duration.
 type CallSummary struct {
 	Error string // Call.Error
 	Calls int
 	Took  time.Duration
 }
 
-// CallSummaries is how the calls of a purpose for a decision have ended, each way once.
+// CallSummaries summarises the calls of one purpose for a decision, one summary per kind of error.
 func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]CallSummary, error) {
 	var rows []struct {
 		Error     string
@@ -90,7 +90,7 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 	return tallies, nil
 }
 
-// CheckCalls reports whether a call can be written down: one is, and taken back.
+// CheckCalls checks that calls can be recorded, by recording one and rolling back.
 func (s *Store) CheckCalls(ctx context.Context) error {
 	back := errors.New("taken back")
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
@@ -105,9 +105,9 @@ func (s *Store) CheckCalls(ctx context.Context) error {
 	return nil
 }
 
-// Spent is what the calls for a channel have cost since a time: how many they were,
-// and their tokens, in and out. A call that failed and cost no token is none: else an
-// outage of the provider, in which every attempt fails, would leave nothing for the rest of the day.
+// Spent is what the calls for a channel have cost since a time: their number, and their tokens in
+// both directions. A failed call without tokens does not count. Otherwise an outage of the provider
+// would use up the day's limit.
 func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time) (calls, tokens int, err error) {
 	var rows []Spending
 	if err := runBatch(s.db.WithContext(ctx), spentQuery(team, channel, since, &rows)); err != nil {
@@ -116,7 +116,7 @@ func (s *Store) Spent(ctx context.Context, team, channel string, since time.Time
 	return rows[0].Calls, rows[0].Tokens, nil
 }
 
-// SpentByChannel is Spent of each channel for which there were calls, by their ids.
+// SpentByChannel is Spent for each channel that has calls, by channel id.
 func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time) (map[string]Spending, error) {
 	var rows []struct {
 		ChannelID string
@@ -133,7 +133,7 @@ func (s *Store) SpentByChannel(ctx context.Context, team string, since time.Time
 	return spent, nil
 }
 
-// Spending is what some calls have cost: how many they were, and their tokens.
+// Spending is what some calls have cost.
 type Spending struct {
 	Calls  int `json:"calls"`
 	Tokens int `json:"tokens"`

@@ -10,8 +10,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Memberships is the channels that the bot is in and that are not archived, the most
-// recently active first, as exactly as ChannelKnowledge.Active tells.
+// Memberships is the channels that the bot is in, without archived ones, the most recently active
+// first (to the precision of ChannelKnowledge.Active).
 func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error) {
 	var rows []channelRow
 	if err := s.db.WithContext(ctx).Table("channels c").Where("c.team_id = ? AND "+joined, team).
@@ -21,9 +21,9 @@ func (s *Store) Memberships(ctx context.Context, team string) ([]Channel, error)
 	return mapRows(rows, channelRow.channel), nil
 }
 
-// UnjoinedChannels is the public channels that the bot is not in: no event and no listing tells
-// when one of them is made private. They are those of which Slack was asked before a time,
-// longest ago first, at most limit.
+// UnjoinedChannels is the public channels that the bot is not in and about which Slack was last
+// asked before a time, longest ago first, at most limit. No event and no listing reports when such
+// a channel becomes private.
 func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.Time, limit int) (ids []string, err error) {
 	if err := s.db.WithContext(ctx).Table("channels c").
 		Where("c.team_id = ? AND NOT c.member AND c.refreshed_us < ? AND ?", team, microsOrZero(before), visibleFrom(team, "")).
@@ -33,9 +33,9 @@ func (s *Store) UnjoinedChannels(ctx context.Context, team string, before time.T
 	return ids, nil
 }
 
-// AdvanceCatchUp moves the marks of a channel; an empty ts leaves a mark, and none moves back.
-// threadsRead is when the threads were read; the zero time leaves that, too. A channel
-// that is not known is ErrNotFound.
+// AdvanceCatchUp moves a channel's catch-up marks forward. An empty ts leaves its mark, and no mark
+// moves back. threadsRead is when the threads were read; the zero time leaves that mark. An unknown
+// channel is ErrNotFound.
 func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo string, threadsRead time.Time) error {
 	later := func(column string, value any) any {
 		return gorm.Expr("CASE WHEN "+column+" < ? THEN ? ELSE "+column+" END", value, value)
@@ -55,9 +55,9 @@ func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo
 	return nil
 }
 
-// Unhandled is messages of a channel that were seen in Slack's history and whose own event
-// has not come, sent at or after a time, the oldest first, at most limit: those that follow
-// the ts after, or with after empty from the first. Deleted ones are left out.
+// Unhandled is a channel's messages that were read from Slack's history while their own event has
+// not arrived. It returns those sent at or after a time and after the ts after (empty: from the
+// first), the oldest first, at most limit, without deleted ones.
 func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.Time, after string, limit int) ([]chat.Message, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT handled AND NOT deleted",
@@ -68,8 +68,8 @@ func (s *Store) Unhandled(ctx context.Context, team, channel string, since time.
 	return messages(rows), nil
 }
 
-// ActiveThreads is the ts of the parents of a channel's threads that have a reply sent since a
-// time, the most recently active first.
+// ActiveThreads is the parents' ts of a channel's threads that have a reply sent since a time, the
+// most recently active first.
 func (s *Store) ActiveThreads(ctx context.Context, team, channel string, since time.Time) ([]string, error) {
 	var threads []string
 	if err := s.db.WithContext(ctx).Model(&messageRow{}).

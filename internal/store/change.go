@@ -37,19 +37,19 @@ type conversationRow struct {
 
 func (conversationRow) TableName() string { return "conversations" }
 
-// PendingChange is a change that no signal has taken yet.
+// PendingChange is a change that no signal has delivered yet.
 type PendingChange struct {
 	ID int64
 	conversation.Change
-	// Trace is the traceparent (W3C) of the request that brought it, or empty.
+	// Trace is the traceparent (W3C) of the request that brought the change, or empty.
 	Trace string
 }
 
 const (
-	// pendingChanges is the changes of a conversation that have yet to be relayed, in their order.
+	// pendingChanges is the changes of a conversation that have yet to be relayed, in order.
 	pendingChanges = `SELECT * FROM changes WHERE workflow_id = ? AND relayed_us IS NULL ORDER BY sent_us, id LIMIT ?`
 
-	// claim leases a conversation that has changes waiting, unless another relay holds it.
+	// claim leases a conversation with pending changes, unless another relay holds it.
 	claim = `
 		INSERT INTO conversations (workflow_id, claimed_by, claimed_us)
 		SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
@@ -58,15 +58,13 @@ const (
 		WHERE conversations.claimed_us < ? OR conversations.claimed_by = excluded.claimed_by`
 )
 
-// Claim leases a conversation to one relay until a time and returns the changes that
-// have yet to be relayed, in order of the messages' ts, and of their coming for the
-// same message. None come back, and nothing is leased, where nothing waits or another
-// relay is at work. A relay renews its own lease by taking again.
+// Claim leases a conversation to one relay until a time and returns its pending changes, in order
+// of the messages' ts, then of arrival. It returns nil, and leases nothing, if nothing is pending
+// or another relay holds the lease. A relay renews its own lease by claiming again.
 //
-// In Postgres it is one statement, which sees the changes as they stood when it began.
-// It may have waited then for the relay that let go: what that one marked in the
-// meantime comes once more. That does no harm: the workflow remembers more changes
-// than a signal carries, and knows these.
+// In Postgres it is one statement, which sees the changes as of its beginning. If it had to wait
+// for the relay before, it returns what that one has marked in the meantime once more. That does no
+// harm: the workflow remembers more changes than a signal carries, and ignores these.
 func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.Time, limit int) ([]PendingChange, error) {
 	db := s.db.WithContext(ctx)
 	args := []any{workflowID, relay, micros(until), workflowID, s.nowMicros()}
@@ -81,7 +79,7 @@ func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.
 		return s.PendingChanges(ctx, workflowID, limit)
 	}
 	var rows []changeRow
-	var answer string // one of none does not come: what is claimed has something waiting
+	var answer string // never empty: a claimed conversation has pending changes
 	if err := db.Raw(claim+" RETURNING CASE WHEN "+s.asyncCommit()+" THEN "+pack(pendingChanges, &rows)+" END", append(args, workflowID, limit)...).
 		Scan(&answer).Error; err != nil {
 		return nil, fmt.Errorf("claim %s: %w", workflowID, err)
@@ -92,8 +90,7 @@ func (s *Store) Claim(ctx context.Context, workflowID, relay string, until time.
 	return mapRows(rows, changeRow.pending), nil
 }
 
-// PendingChanges is the changes of a conversation that have yet to be relayed, as Take
-// returns them, whoever is at work on it.
+// PendingChanges is a conversation's pending changes as Claim returns them, without a lease.
 func (s *Store) PendingChanges(ctx context.Context, workflowID string, limit int) ([]PendingChange, error) {
 	var rows []changeRow
 	if err := runBatch(s.db.WithContext(ctx), query{pendingChanges, []any{workflowID, limit}, &rows}); err != nil {
@@ -106,14 +103,14 @@ func (r changeRow) pending() PendingChange {
 	return PendingChange{ID: r.ID, Change: r.change(), Trace: r.Trace}
 }
 
-// MarkRelayed marks changes as taken by a signal.
+// MarkRelayed marks changes as delivered by a signal.
 func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
 	marked := s.db.WithContext(ctx).Model(&changeRow{}).Where(s.asyncCommit())
 	if s.sqlite != "" {
 		marked = marked.Where("id IN ?", ids)
 	} else {
-		// One parameter, and so one prepared statement however many there are: gorm would
-		// write a slice out, but not what points to one.
+		// One parameter, and so one prepared statement for any number of ids: gorm expands a slice,
+		// but not a pointer to one.
 		marked = marked.Where("id = ANY(?)", &ids)
 	}
 	if err := marked.Update("relayed_us", s.nowMicros()).Error; err != nil {
@@ -122,10 +119,9 @@ func (s *Store) MarkRelayed(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// Release ends a relay's lease and reports whether more waits: whoever brought it
-// may have found the conversation leased, and gone away. In Postgres a change can be
-// missed that is committed, and whose relay is turned away, in the moment between the
-// statement's beginning and its effect; the next look at the backlog finds it.
+// Release ends a relay's lease and reports whether more is pending: another relay may have found
+// the conversation leased and given up. In Postgres it may miss a change that was committed, and
+// whose relay gave up, while the statement was running. The next look at the backlog finds it.
 func (s *Store) Release(ctx context.Context, workflowID, relay string) (more bool, err error) {
 	if err := s.db.WithContext(ctx).Raw(`
 		UPDATE conversations SET claimed_us = 0 WHERE workflow_id = ? AND claimed_by = ? AND `+s.asyncCommit()+`
@@ -136,26 +132,25 @@ func (s *Store) Release(ctx context.Context, workflowID, relay string) (more boo
 	return more, nil
 }
 
-// channelOf is the channel of a workflow id in SQL that both databases speak: the
-// id without its first word and, of a thread's, without its ts.
+// channelOf is the channel of a workflow id in SQL that both databases understand: the id without
+// its first word and, for a thread, without its ts.
 const channelOf = `CASE WHEN workflow_id LIKE 'thread/%'
 	THEN rtrim(substr(workflow_id, 8), '0123456789.') ELSE substr(workflow_id, 9) || '/' END`
 
-// BacklogItem is a conversation that has changes waiting.
+// BacklogItem is a conversation with pending changes.
 type BacklogItem struct {
 	WorkflowID string
-	// Addressed is set where somebody who addressed the bot is among what waits.
+	// Addressed is set if a change that addresses the bot is among them.
 	Addressed bool
 }
 
-// Backlog is the conversations that have changes waiting and no relay at work on
-// them: of each channel one, then of each the next, and so on, so that a storm in one
-// channel leaves room for the others. Those in which the bot was addressed come
-// before others, and then those that have waited longest. How long one has waited is
-// told by the first of its changes to be relayed.
+// Backlog is the conversations that have pending changes and no lease. It takes one of each
+// channel, then the next of each, and so on, so that a busy channel leaves room for the others.
+// Within that order, conversations in which the bot was addressed come first, then those that have
+// waited longest (by their first pending change).
 //
-// It steps along the index from one conversation to the next: what it costs does not
-// depend on how much waits for each.
+// It steps through the index from one conversation to the next, so its cost does not depend on how
+// much each of them has pending.
 func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
 	var left []BacklogItem
 	err := s.db.WithContext(ctx).Raw(`
@@ -183,8 +178,8 @@ func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
 	return left, nil
 }
 
-// BacklogSize is how many changes wait to be relayed, and since when the oldest
-// does; the zero time when none does.
+// BacklogSize is how many changes are pending, and when the oldest was recorded; zero if there are
+// none.
 func (s *Store) BacklogSize(ctx context.Context) (count int, oldest time.Time, err error) {
 	var row struct {
 		Count  int

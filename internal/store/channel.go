@@ -35,26 +35,25 @@ type channelRow struct {
 
 func (channelRow) TableName() string { return "channels" }
 
-// Channel is a channel as Slack described it when it was last asked; a direct
-// message has no name.
+// Channel is a channel as Slack described it when last asked. A direct message has no name.
 type Channel struct {
 	ID      string
 	Name    string
 	Private bool
-	// External is set while people of other companies are in it, too, by Slack Connect.
+	// External is set while people of other companies are in it (Slack Connect).
 	External bool
-	// Refreshed is when that was, or up to an hour earlier if a listing said the same again.
-	// The zero time for a channel that Slack was never asked about.
+	// Refreshed is when Slack was last asked, or up to an hour earlier if a listing repeated the
+	// answer. It is zero for a channel that Slack was never asked about.
 	Refreshed time.Time
-	// Member is set while the bot is in it, as Slack said last.
+	// Member is set while the bot is in it, according to Slack's last answer.
 	Member, Archived bool
-	// KnownSince is when the bot came to know it: what was said before is never answered
-	// by catch-up. The zero time for a channel that Slack was never asked about.
+	// KnownSince is when the bot came to know it: catch-up never answers earlier messages. It is
+	// zero for a channel that Slack was never asked about.
 	KnownSince time.Time
-	// CaughtUpTo and ThreadsCaughtUpTo are the ts up to which Slack's history of the top
-	// level, and the replies, have been read; empty if they never were.
+	// CaughtUpTo and ThreadsCaughtUpTo are the ts up to which Slack's history has been read: of the
+	// top level, and of the replies. They are empty if it never was.
 	CaughtUpTo, ThreadsCaughtUpTo string
-	// ThreadsRead is when the replies were read last; the zero time for never.
+	// ThreadsRead is when the replies were last read; zero for never.
 	ThreadsRead time.Time
 }
 
@@ -66,7 +65,7 @@ func (r channelRow) channel() Channel {
 	}
 }
 
-// Channels is those of the ids that are known.
+// Channels is the known channels among the ids.
 func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[string]Channel, error) {
 	channels := make(map[string]Channel, len(ids))
 	if len(ids) == 0 {
@@ -82,13 +81,13 @@ func (s *Store) Channels(ctx context.Context, team string, ids []string) (map[st
 	return channels, nil
 }
 
-// SaveChannel writes down what Slack says of a channel. Of c, KnownSince and all that
-// tells how far it was read are ignored: a channel that Slack was never asked about
-// is known since then, or since the first of its messages that an event brought, or
-// if it is a direct message, as long as any channel is; one that is known stays so. An
-// empty name leaves the one that is known. What Slack said before it said that not
-// everybody may read the channel does not open it, and of what it said before it was asked
-// for what is known, nothing counts but that.
+// SaveChannel writes what Slack says about a channel. It ignores c.KnownSince and the catch-up
+// marks. A channel that Slack was never asked about before is known since now, or since its first
+// message that an event brought. A direct message is known as long as any channel is. An empty name
+// leaves the known one.
+//
+// Answers may arrive out of order. An answer from before Slack said that the channel is private
+// does not open it. From an answer older than the saved one, only a closing counts.
 func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var known []channelRow
@@ -115,7 +114,7 @@ func (s *Store) SaveChannel(ctx context.Context, team string, c Channel) error {
 	return nil
 }
 
-// refreshed is what Slack says of a channel, as if it were known since then.
+// refreshed is the row for what Slack says about a channel, as if it were known since then.
 func (s *Store) refreshed(team string, c Channel) channelRow {
 	at := microsOrZero(c.Refreshed)
 	if at == 0 {
@@ -131,22 +130,22 @@ func (s *Store) refreshed(team string, c Channel) channelRow {
 	return row
 }
 
-// superseded reports whether what is known of a channel was asked for later than at an
-// instant. What lies in the future is from a clock that was wrong, and does not count.
+// superseded reports whether the saved row comes from a later answer of Slack than one asked for at
+// an instant. A time in the future comes from a clock that was wrong, and does not count.
 func (s *Store) superseded(asked int64, known channelRow) bool {
 	return known.RefreshedUS > asked && known.RefreshedUS <= s.nowMicros()
 }
 
-// mergeOutdated is what is known of a channel, once an answer that it has overtaken comes: closed,
-// or shared with others, if that says so.
+// mergeOutdated is the saved row after an older answer arrives late: it becomes private or external
+// if that answer says so.
 func (r channelRow) mergeOutdated(known channelRow) channelRow {
 	known.Private, known.ClosedUS = known.Private || r.Private, max(known.ClosedUS, r.ClosedUS)
 	known.External = known.External || r.External
 	return known
 }
 
-// upsertChannels writes channels down, each of them once and in order of id. It leaves alone
-// how far they were read, when they were active and when they may be posted to.
+// upsertChannels writes channels, each once and in order of id. It leaves the catch-up marks, the
+// activity and the next post's time alone.
 func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -163,11 +162,10 @@ func upsertChannels(tx *gorm.DB, rows []channelRow) error {
 	}).CreateInBatches(rows, 100).Error
 }
 
-// upsertNewChannels is describe for channels of one team that are new: they are known since the
-// first of their messages that an event brought, if that was earlier. A direct message
-// is known as long as any channel is, which is since first (0: there is none): nothing was
-// said in it before the bot was there, and who begins one while the programs are down
-// shall be answered.
+// upsertNewChannels is upsertChannels for new channels of one team. They are known since their
+// first message that an event brought, if that is earlier. A direct message is known as long as any
+// channel is, which is since first (0: there is none). Nothing was said in it before the bot
+// existed, and a person who starts one while the programs are down is to get an answer.
 func (s *Store) upsertNewChannels(tx *gorm.DB, rows []channelRow, first int64) error {
 	if len(rows) == 0 {
 		return nil
@@ -190,12 +188,12 @@ func (s *Store) upsertNewChannels(tx *gorm.DB, rows []channelRow, first int64) e
 		), known_since_us) WHERE team_id = ? AND ?`, rows[0].TeamID, s.inList("channel_id", ids)).Error
 }
 
-// activityResolution is how exactly it is kept when a channel was active. A busy channel's row
-// is written once in that time and else only read: who writes it waits for all others.
+// activityResolution is the precision of active_us. A busy channel's row is written once in that
+// time and otherwise only read, because its writers wait for each other.
 const activityResolution = time.Minute
 
-// saveActivity keeps about when the newest message of a channel was sent, after one was
-// written: never later than that, nor activeWithin earlier. It does not move back when
+// saveActivity updates a channel's active_us after a message was written. The value is never later
+// than the newest message and at most activityResolution earlier. It does not move back when
 // messages are deleted.
 func saveActivity(tx *gorm.DB, r messageRow) error {
 	if r.Deleted {
@@ -208,9 +206,8 @@ func saveActivity(tx *gorm.DB, r messageRow) error {
 		r.TeamID, r.ChannelID, r.SentUS, r.TeamID, r.ChannelID, r.SentUS-activityResolution.Microseconds()).Error
 }
 
-// updateChannels keeps, of the channels in which something is recorded, about when they were active
-// (as active does), that they are closed if Slack says that not everybody may read
-// them, and that others read them if it says so. Of most there is nothing new.
+// updateChannels saves what a group's events say about their channels: their activity (as
+// saveActivity does), and that they are private or shared. Most events say nothing new.
 func (s *Store) updateChannels(tx *gorm.DB, group []*recording) error {
 	touched := map[string]channelUpdate{}
 	for _, n := range group {
@@ -234,14 +231,14 @@ func (s *Store) updateChannels(tx *gorm.DB, group []*recording) error {
 		return nil
 	}
 	var rows []channelUpdate
-	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all who write
+	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all writers
 		rows = append(rows, touched[key])
 	}
 	return saveChannelUpdates(tx, rows)
 }
 
-// CloseChannel keeps that not everybody may read a channel, as Slack has just said. One
-// that is closed already is only read.
+// CloseChannel records that a channel is private, as Slack has just said. If it is known as private
+// already, it is only read.
 func (s *Store) CloseChannel(ctx context.Context, team, channel string) error {
 	known, err := s.Channels(ctx, team, []string{channel})
 	if err != nil || known[channel].Private {
@@ -254,8 +251,8 @@ func (s *Store) CloseChannel(ctx context.Context, team, channel string) error {
 	return nil
 }
 
-// channelUpdate is what is new of a channel: that it is closed, and since when, that others read
-// it, or when it was active; what is 0 or false is not told.
+// channelUpdate is what is new about a channel: that it is private and since when, that it is
+// shared, or when it was active. Zero values change nothing.
 type channelUpdate struct {
 	TeamID    string `json:"team_id"`
 	ChannelID string `json:"channel_id"`
@@ -265,7 +262,8 @@ type channelUpdate struct {
 	ActiveUS  int64  `gorm:"column:active_us" json:"active_us"`
 }
 
-// saveChannelUpdates writes it down, of each channel once and in order of id. It opens none.
+// saveChannelUpdates writes updates, each channel once and in order of id. It never opens a
+// channel.
 func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 	set, err := newRowset(tx, rows)
 	if err != nil {
@@ -281,7 +279,7 @@ func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 			private = channels.private OR excluded.private`, set.arg).Error
 }
 
-// Teams is the workspaces of which the database knows a channel; two of them if there are more.
+// Teams is the workspaces that have a channel in the database, at most two.
 func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
 	if err := s.db.WithContext(ctx).Model(&channelRow{}).Distinct("team_id").Order("team_id").Limit(2).Pluck("team_id", &teams).Error; err != nil {
 		return nil, fmt.Errorf("read which workspaces are known: %w", err)
@@ -289,7 +287,7 @@ func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
 	return teams, nil
 }
 
-// ChannelsNamed is the channels that have a name, or had it when Slack was last asked.
+// ChannelsNamed is the channels that have a name, according to Slack's last answer.
 func (s *Store) ChannelsNamed(ctx context.Context, team, name string) ([]Channel, error) {
 	var rows []channelRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND name = ? AND name <> ''", team, name).Order("channel_id").Find(&rows).Error; err != nil {

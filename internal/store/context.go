@@ -9,39 +9,39 @@ import (
 	"myao/internal/chat"
 )
 
-// ContextRequest says what is read as the context of a conversation.
+// ContextRequest says what Context reads for a conversation.
 type ContextRequest struct {
 	Conversation chat.Conversation
-	// Messages is how many of the newest messages of the conversation are read, Around how
-	// many of its channel, threads included.
+	// Messages is how many of the conversation's newest messages are read, Around how many of its
+	// channel's, threads included.
 	Messages, Around int
-	// Active is since when a channel must have spoken to be known, Remembered since when
-	// the memory of a thread must have been made.
+	// Active is since when a channel must have had a message to be listed, Remembered since when a
+	// thread's memory must have been made.
 	Active, Remembered time.Time
-	// Channels and Threads are how many of their memories are read, the latest first, and
-	// Named how many channels are read at all: no fewer than Channels.
+	// Channels and Threads are how many of their memories are read, the latest first. Named is how
+	// many channels are listed at all; at least Channels.
 	Channels, Threads, Named int
 }
 
-// Context is what the database holds for a conversation, as a reader in its channel may
-// know it.
+// Context is what the database holds for a conversation, as far as a reader in its channel may know
+// it.
 type Context struct {
-	// Messages are those of the conversation, those around it, and the parents of their
-	// threads, in no order; deleted ones are left out.
+	// Messages are the conversation's messages, those around it, and the parents of their threads,
+	// in no order and without deleted ones.
 	Messages []chat.Message
-	// Omitted is how many earlier ones of the conversation there are, up to chat.CountAtMost.
+	// Omitted is how many earlier messages the conversation has, up to chat.CountAtMost.
 	Omitted int
-	// Earlier are the threads around the conversation, by their ts, and "" for the top level,
-	// that have earlier messages than these, all of them older than Since. Threads under the
-	// messages of a top level are among them, of which no reply was read at all.
+	// Earlier are the threads around the conversation that have messages older than Since, which
+	// were not read: by ts, and "" for the top level. For a top level this includes threads under
+	// its messages even if none of their replies was read.
 	Earlier []string
 	Since   time.Time
 	Knowledge
-	// Long and Short are the memories of the workspace, without their sources; nil where
-	// there is none that the reader may know.
+	// Long and Short are the workspace's memories, without their sources; nil if there is none that
+	// the reader may know.
 	Long, Short *Memory
-	// Threads are the memories of the channel's threads, by their ts; ThreadsUntold is how
-	// many more there are, up to chat.CountAtMost.
+	// Threads are the memories of the channel's threads, by ts. ThreadsUntold is how many more
+	// there are, up to chat.CountAtMost.
 	Threads       map[string]string
 	ThreadsUntold int
 }
@@ -62,16 +62,17 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		Total    int    `json:"total"`
 	}
 	if err := runBatch(s.db.WithContext(ctx),
-		// As many as may be shown, and those that are left out. It is asked first, as is what is left out
-		// around: nothing that is said before SQLite is asked for the rest is taken for left out.
+		// Count what may be shown and what is left out. This query and the next come first: SQLite
+		// runs the queries one after the other, and a message that arrives in between must not
+		// count as left out.
 		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.earlierQuery(r, &earlier),
 		s.messagesQuery(r, &said),
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		workspaceQuery(c.Team, c.Channel, "''", &workspace),
-		// updated_us is never before made_us, and the index knows it. Of many threads those are looked
-		// at that were updated last.
+		// updated_us is never before made_us, and it is in the index. Of many threads, only those
+		// updated last are looked at.
 		query{fmt.Sprintf(`
 			SELECT n.thread_ts, n.total, (SELECT m.text FROM memories m WHERE m.id = n.id) AS text FROM (
 				SELECT m.id, m.thread_ts, COUNT(*) OVER () AS total FROM (
@@ -104,7 +105,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	return read, nil
 }
 
-// fromChannel is the end of a query of a channel's messages m, threads included, the newest first.
+// fromChannel ends a query of a channel's messages m, threads included, the newest first.
 const fromChannel = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
 
 type earlierRow struct {
@@ -112,9 +113,9 @@ type earlierRow struct {
 	SinceUS  int64  `gorm:"column:since_us" json:"since_us"`
 }
 
-// earlierQuery asks for Context.Earlier, in no order. Nothing is counted: there may be as many
-// threads as messages. What is newer than the oldest message around is read, whatever thread
-// it is in; what is older is not, but for the parents of threads.
+// earlierQuery asks for Context.Earlier, in no order. It counts nothing, because there may be as
+// many threads as messages. Every message newer than the oldest one around is read, whatever its
+// thread. Older ones are not, except the parents of threads.
 func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 	c := r.Conversation
 	channel := []any{c.Team, c.Channel}
@@ -135,8 +136,8 @@ func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 		fromChannel, r.Around, fromConversation, r.Messages), slices.Concat(channel, channel, []any{c.Thread, c.Thread}, channel, []any{c.Thread}), into}
 }
 
-// messagesQuery asks for Context.Messages. The numbers stand in the statement itself: Postgres,
-// which is to plan it once, would take a parameter for a tenth of the channel.
+// messagesQuery asks for Context.Messages. The limits are part of the statement's text: Postgres
+// plans it once, and would assume that a parameter stands for a tenth of the channel.
 func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
 	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
@@ -150,8 +151,8 @@ func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
 }
 
-// inSubselect is the condition to be among the few rows of a subselect. Postgres looks each of them
-// up in an index then, where it would join them with all there is.
+// inSubselect is the condition to be among the few rows of a subselect. It makes Postgres look up
+// each row in an index; it would join them with the whole table.
 func (s *Store) inSubselect(subselect string) string {
 	if s.sqlite != "" {
 		return "IN (" + subselect + ")"

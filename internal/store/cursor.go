@@ -11,24 +11,24 @@ import (
 	"myao/internal/chat"
 )
 
-// Cursor is what a scope looked like when its memories were made. An equal one
-// means that there is nothing new.
+// Cursor describes the messages that a scope's memories were made of. An equal cursor means that
+// there is nothing new.
 //
-// It tells every message that is said or deleted, and every edit that is newer than
-// those before it. What makes up for each other is not told: one message deleted, and
-// another one, not the newest, come late.
+// It changes with every new and every deleted message, and with every edit newer than those before.
+// It misses changes that cancel each other out: one message deleted, while another, not the newest,
+// arrives late.
 type Cursor struct {
-	// Since is the time from which on messages are counted; the zero time counts all.
+	// Since is the time from which messages are counted; zero counts all.
 	Since time.Time
-	// Newest is when the newest of them was sent; the zero time if there is none. Of the
-	// workspace it is when the newest memory in force of a public channel was made.
+	// Newest is when the newest message was sent; zero if there is none. For the workspace it is
+	// when the newest current memory of a public channel was made.
 	Newest time.Time
-	// Revision is the ts of their newest edit.
+	// Revision is the ts of the newest edit.
 	Revision string
 	Count    int
-	// Ordered is when somebody last had something forgotten that the memories may hold, or
-	// an old version put in force; the zero time for never. It is what tells whoever began
-	// before from whoever began after that.
+	// Ordered is when somebody last had something forgotten that the memories may contain, or made
+	// an old version current again; zero for never. It tells a run that began before such an order
+	// from one that began after it.
 	Ordered time.Time
 }
 
@@ -36,13 +36,13 @@ func (r scopeRow) cursor() Cursor {
 	return Cursor{Since: instantOrZero(r.SinceUS), Newest: instantOrZero(r.NewestUS), Revision: r.Revision, Count: r.Count}
 }
 
-// asStored is the cursor as the database gives it back with its scope.
+// asStored is the cursor as the database returns it with its scope.
 func (c Cursor) asStored() Cursor {
 	c.Since, c.Newest, c.Ordered = instantOrZero(microsOrZero(c.Since)), instantOrZero(microsOrZero(c.Newest)), time.Time{}
 	return c
 }
 
-// key is the cursor in one word.
+// key is the cursor as a string.
 func (c Cursor) key() string {
 	key := fmt.Sprintf("%d/%d/%s/%d", microsOrZero(c.Since), microsOrZero(c.Newest), c.Revision, c.Count)
 	if !c.Ordered.IsZero() {
@@ -51,11 +51,11 @@ func (c Cursor) key() string {
 	return key
 }
 
-// cursorColumns is what a cursor holds of some messages, but for Since.
+// cursorColumns selects a cursor of some messages, without Since.
 const cursorColumns = "SELECT COUNT(*) AS count, COALESCE(MAX(sent_us), 0) AS newest_us, COALESCE(MAX(revision), '') AS revision FROM "
 
-// Looks of a channel and a thread; the thread's is of its replies and its parent. What
-// stands in braces is to be filled in: a column, or a question mark.
+// The cursors of a channel, and of a thread with its parent. The names in braces are replaced by a
+// column or a question mark.
 const (
 	channelCursor = cursorColumns + `messages
 		WHERE team_id = {team} AND channel_id = {channel} AND sent_us >= {since} AND NOT deleted`
@@ -66,13 +66,14 @@ const (
 		WHERE team_id = {team} AND channel_id = {channel} AND ts = {thread} AND NOT deleted) said`
 )
 
-// savedCursor is what a scope looked like when it was remembered; one that never was looks empty.
+// savedCursor is the columns of the cursor that was saved with a scope's memories; empty values for
+// a scope without memories.
 func savedCursor(scope string) string {
 	return strings.ReplaceAll("(COALESCE({s}.count, 0), COALESCE({s}.newest_us, 0), COALESCE({s}.revision, ''))", "{s}", scope)
 }
 
-// CurrentCursor is the cursor of a scope as it is now, counted from since on (a thread is
-// always counted whole; the workspace ignores it).
+// CurrentCursor is a scope's cursor as of now, with messages counted from since. A thread is always
+// counted whole; the workspace ignores since.
 func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.Time) (Cursor, error) {
 	db := s.db.WithContext(ctx)
 	var query *gorm.DB
@@ -106,17 +107,17 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 	return c, nil
 }
 
-// ChangedThreads is the threads that look different from when they were remembered,
-// or never were, in order of channel and thread, from after on (the zero Scope: from the
-// first), at most limit. window is how far back messages of a scope that was never
-// remembered matter. Archived channels, and those the bot is not in, are left out.
+// ChangedThreads is the threads whose cursor differs from the saved one, or that have none, in
+// order of channel and thread. It returns at most limit, beginning after the scope after (the zero
+// Scope: from the first). window is how old messages of a scope without memories may be. Archived
+// channels, and channels that the bot is not in, are left out.
 //
-// A thread is looked at if it has a reply in the window, or in the time since its channel was
-// remembered, or if it was itself remembered since recalled.
+// A thread is considered if it has a reply within the window, or since its channel was last
+// remembered, or if its own memory was updated since recalled.
 func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadCursor)
 	if s.sqlite != "" {
-		// They are sorted before they are looked at: those beyond the limit never are.
+		// Sort before comparing, so that threads beyond the limit are never compared.
 		return s.changed(ctx, "threads", `
 			SELECT t.team_id AS team, t.channel_id AS channel, t.thread_ts AS thread FROM (
 				SELECT t.team_id, t.channel_id, t.thread_ts, s.count, s.newest_us, s.revision FROM (
@@ -135,9 +136,9 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 			ORDER BY t.channel_id, t.thread_ts LIMIT ?`,
 			microsOrZero(window), team, after.Channel, team, after.Channel, microsOrZero(recalled), after.Channel, after.Thread, limit)
 	}
-	// The channels one after the other, in their order, and the threads of each in theirs: once
-	// there are enough, the rest of the workspace is not read. Postgres has to be told so. Where
-	// the condition depends on the channel, it takes it for true of a third of all messages.
+	// Go through the channels, and through each one's threads, in order, so that the rest of the
+	// workspace is not read once the limit is reached. Postgres must be told to: it assumes that a
+	// condition depending on the channel holds for a third of all messages.
 	return s.changed(ctx, "threads", `
 		SELECT c.team_id AS team, c.channel_id AS channel, t.thread_ts AS thread FROM (
 			SELECT c.team_id, c.channel_id FROM channels c WHERE c.team_id = ? AND c.channel_id >= ? AND `+joined+` ORDER BY c.channel_id
@@ -158,13 +159,13 @@ func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalle
 		team, after.Channel, microsOrZero(window), microsOrZero(recalled), after.Channel, after.Thread, limit)
 }
 
-// What is a reply m, or a thread r that was remembered, in a channel c.
+// The conditions that a message m is a reply, and that a scope r is a thread, in a channel c.
 const (
 	replyIn  = "m.team_id = c.team_id AND m.channel_id = c.channel_id AND m.thread_ts <> '' AND NOT m.deleted"
 	threadIn = "r.team_id = c.team_id AND r.channel_id = c.channel_id AND r.thread_ts <> ''"
 )
 
-// ChangedChannels is ChangedThreads of channels.
+// ChangedChannels is ChangedThreads for channels.
 func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	now := strings.NewReplacer("{team}", "c.team_id", "{channel}", "c.channel_id", "{since}", "COALESCE(s.since_us, ?)").Replace(channelCursor)
 	return s.changed(ctx, "channels", `
@@ -175,8 +176,8 @@ func (s *Store) ChangedChannels(ctx context.Context, team string, window time.Ti
 		team, after.Channel, microsOrZero(window), limit)
 }
 
-// changed asks for changed scopes. Postgres would compile so large a query, which takes
-// longer than to answer it.
+// changed runs a query for changed scopes. Postgres would compile such a large query (JIT), which
+// takes longer than running it.
 func (s *Store) changed(ctx context.Context, what, query string, args ...any) (scopes []chat.Scope, err error) {
 	ask := func(db *gorm.DB) error { return db.Raw(query, args...).Scan(&scopes).Error }
 	if db := s.db.WithContext(ctx); s.sqlite != "" {
@@ -195,17 +196,11 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 	return scopes, nil
 }
 
-// Said is a message, and when the newest news of it was stored.
-type Said struct {
-	chat.Message
-	Stored time.Time
-}
-
-// ChannelMemoryInput is the messages of a channel, threads included, sent since a time, the
-// newest limit of them, and the parents of their threads, in no order; deleted ones, and
-// what was forgotten, are left out. omitted is how many earlier ones there are, up to
+// ChannelMemoryInput is the messages that a channel's memory is made of: those sent since a time,
+// threads included, the newest limit of them, and the parents of their threads. They come in no
+// order, without deleted and forgotten ones. omitted is how many earlier ones there are, up to
 // chat.CountAtMost.
-func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (said []Said, omitted int, err error) {
+func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (said []StoredMessage, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	c := chat.Conversation{Team: team, Channel: channel}
 	lost, err := forgotten(db, team, channel)
@@ -229,7 +224,7 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	}
 	shown := 0
 	for _, r := range rows {
-		said = append(said, Said{Message: r.message(), Stored: instant(r.StoredUS)})
+		said = append(said, r.stored())
 		if r.SentUS >= microsOrZero(since) {
 			shown++
 		}
@@ -244,9 +239,9 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	return said, omitted, nil
 }
 
-// ThreadMemoryInput is the newest replies of a thread for its memory, at most limit, and its parent,
-// in no order; deleted ones, and what was forgotten, are left out. omitted is how many
-// earlier replies there are, up to chat.CountAtMost.
+// ThreadMemoryInput is the messages that a thread's memory is made of: its newest replies, at most
+// limit, and its parent. They come in no order, without deleted and forgotten ones. omitted is how
+// many earlier replies there are, up to chat.CountAtMost.
 func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (said []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	lost, err := forgotten(db, thread.Team, thread.Channel)

@@ -18,7 +18,7 @@ type userRow struct {
 
 func (userRow) TableName() string { return "users" }
 
-// User is a person or an app as Slack named it when it was last asked.
+// User is a person or an app, as Slack described it when last asked.
 type User struct {
 	ID        string
 	Name      string
@@ -26,7 +26,7 @@ type User struct {
 	Refreshed time.Time
 }
 
-// Users is those of the ids that are known.
+// Users is the known users among the ids.
 func (s *Store) Users(ctx context.Context, team string, ids []string) (map[string]User, error) {
 	if len(ids) == 0 {
 		return map[string]User{}, nil
@@ -46,20 +46,21 @@ func usersOf(rows []userRow) map[string]User {
 	return users
 }
 
-// Names is what people and channels are called.
+// Names is what users and channels are called.
 type Names struct {
-	// Users are those that are known.
+	// Users are the known users.
 	Users map[string]User
-	// Channels is the names of those that the reader may know.
+	// Channels is the names of the channels that the reader may know.
 	Channels map[string]string
-	// Refreshed is when Slack was last asked about each of the channels, of all that it was asked about.
+	// Refreshed is when Slack was last asked about each channel; missing for those never asked
+	// about.
 	Refreshed map[string]time.Time
-	// Private is those that are known not to be for everybody; of some only events have told it.
+	// Private are the channels known to be private. About some of them only events have said so.
 	Private map[string]bool
 }
 
-// Names is what is known of the users, and of the channels as far as a reader in one of
-// them, or with here empty everybody, may know it.
+// Names is the names of users and channels, as far as a reader in the channel here may know them.
+// With here empty the reader is anybody.
 func (s *Store) Names(ctx context.Context, team, here string, users, channels []string) (Names, error) {
 	var people []userRow
 	var places []struct {
@@ -93,17 +94,17 @@ func (s *Store) Names(ctx context.Context, team, here string, users, channels []
 	return n, nil
 }
 
-// inList is the condition that a column has one of some values. Postgres gets them as one
-// argument: a statement for each number of them would be a statement to prepare. It is told
-// to join them: what it knows to be an array, of unknown length, it goes through for each row.
+// inList is the condition that a column has one of some values. Postgres gets them as one argument,
+// since a statement per count would be a statement to prepare. UNNEST makes Postgres join them; it
+// would search an array of unknown length for every row.
 func (s *Store) inList(column string, values []string) clause.Expr {
 	if s.sqlite != "" {
 		return clause.Expr{SQL: column + " IN ?", Vars: []any{values}}
 	}
-	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}} // gorm would unfold a slice
+	return clause.Expr{SQL: column + " IN (SELECT UNNEST(CAST(? AS TEXT[])))", Vars: []any{&values}} // a pointer, because gorm would expand a slice
 }
 
-// SaveUser writes down what Slack says of a user.
+// SaveUser writes what Slack says about a user.
 func (s *Store) SaveUser(ctx context.Context, team string, u User) error {
 	row := userRow{TeamID: team, UserID: u.ID, Name: u.Name, IsBot: u.Bot, RefreshedUS: micros(u.Refreshed)}
 	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {

@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 )
 
-// Draft is the scope's draft of a term, if it was made of what the cursor tells; else ErrNotFound.
+// Draft is the scope's draft of a term if it was made from this cursor, otherwise ErrNotFound.
 func (s *Store) Draft(ctx context.Context, scope chat.Scope, term chat.Term, c Cursor) (Memory, error) {
 	var rows []memoryRow
 	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = 0 AND cursor = ?", string(term), c.key()).
@@ -29,10 +29,9 @@ func (s *Store) Draft(ctx context.Context, scope chat.Scope, term chat.Term, c C
 
 var errEmpty = errors.New("the text is empty")
 
-// SaveDraft keeps a memory that is not in force yet, in place of the scope's earlier
-// draft of the term. Its Version and ID are ignored, and a Made that is zero is now;
-// Text must not be empty. If an order has been given since the cursor was taken, nothing
-// is kept and the error is ErrOverruled.
+// SaveDraft saves a memory that is not current yet, in place of the scope's earlier draft of the
+// term. It ignores Version and ID; a zero Made means now. Text must not be empty. If an order has
+// been given since the cursor was taken, it saves nothing and returns ErrOverruled.
 func (s *Store) SaveDraft(ctx context.Context, m Memory, c Cursor) error {
 	err := s.saveDraft(ctx, m, c)
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Store) saveDraft(ctx context.Context, m Memory, c Cursor) error {
 	})
 }
 
-// checkNotOverruled is ErrOverruled if an order has been given about a scope since a cursor of
+// checkNotOverruled returns ErrOverruled if an order has been given about a scope since a cursor of
 // it was taken.
 func checkNotOverruled(tx *gorm.DB, scope chat.Scope, c Cursor) error {
 	at, err := lastOrder(tx, scope)
@@ -89,34 +88,33 @@ func checkNotOverruled(tx *gorm.DB, scope chat.Scope, c Cursor) error {
 	return err
 }
 
-// MemoryAction is what becomes of a term in Remembered; the zero value is Keep.
+// MemoryAction is what SaveMemories does with a term; the zero value is KeepMemory.
 type MemoryAction string
 
-// The fates.
+// The actions.
 const (
-	// KeepMemory leaves what is in force.
+	// KeepMemory leaves the current memory.
 	KeepMemory MemoryAction = "keep"
-	// PromoteDraft puts the draft in force.
+	// PromoteDraft makes the draft current.
 	PromoteDraft MemoryAction = "renew"
-	// ClearMemory leaves nothing in force; the versions stay.
+	// ClearMemory leaves no current memory; the versions stay.
 	ClearMemory MemoryAction = "withdraw"
 )
 
-// MemoryUpdate says how a scope has been remembered.
+// MemoryUpdate is the result of a run for one scope.
 type MemoryUpdate struct {
 	Scope       chat.Scope
 	Long, Short MemoryAction
 	Cursor      Cursor
-	// Read is when the reading of the messages began.
+	// Read is when the run began to read the messages.
 	Read time.Time
 }
 
-// SaveMemories puts drafts in force and moves the cursor, in one transaction. A draft
-// that was made of another cursor does not count; drafts that do not come into force
-// are dropped. Renew without a draft is an error, and then nothing is changed, unless
-// the scope has this cursor already: then another worker was first, and all is done.
-// If an order has been given since the cursor was taken, nothing is changed and the error
-// is ErrOverruled.
+// SaveMemories makes drafts current and moves the cursor, in one transaction. Drafts made from
+// another cursor are ignored, and all remaining drafts are deleted. PromoteDraft without a draft is
+// an error and changes nothing. Exception: if the scope has this cursor already, another worker was
+// first and all is done. If an order has been given since the cursor was taken, nothing changes and
+// the error is ErrOverruled.
 func (s *Store) SaveMemories(ctx context.Context, r MemoryUpdate) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error { return s.saveMemories(tx, r) })
 	if err != nil {
@@ -134,7 +132,7 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	if created.Error != nil {
 		return created.Error
 	}
-	// From here on this transaction is alone with the scope: who saves it, too, waits.
+	// From here on other transactions that save this scope wait.
 	if err := ofScope(s.locked(tx), r.Scope).Take(&row).Error; err != nil {
 		return err
 	}
@@ -154,7 +152,8 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 		fate    MemoryAction
 		inForce **int64
 	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}}
-	// All drafts or none: one of them may be there though another worker was first.
+	// Either all drafts exist or none: another worker may have saved this scope while one draft was
+	// made again.
 	for _, term := range terms {
 		if _, ok := drafts[term.Term]; term.fate != PromoteDraft || ok {
 			continue
@@ -187,7 +186,7 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	return ofScope(tx.Model(&scopeRow{}), r.Scope).Updates(map[string]any{
 		"long_id": row.LongID, "short_id": row.ShortID,
 		"since_us": microsOrZero(r.Cursor.Since), "newest_us": microsOrZero(r.Cursor.Newest), "revision": r.Cursor.Revision, "count": r.Cursor.Count,
-		// Not before what is in force was made, so that who looks for that finds the scope.
+		// Not before the current memories were made, so that a query by their time finds the scope.
 		"read_us": microsOrZero(r.Read), "updated_us": max(updated, row.UpdatedUS),
 	}).Error
 }

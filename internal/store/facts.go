@@ -9,60 +9,60 @@ import (
 	"myao/internal/chat"
 )
 
-// FactsRequest is what there is to decide on: whether, or what, to answer to a message.
+// FactsRequest says for which decision or reply Facts are read.
 type FactsRequest struct {
 	Conversation chat.Conversation
 	Trigger      string // ts
-	// Decision and Reply are the keys that the ledger and the outbox have for it.
+	// Decision and Reply are the decision's key in the ledger and the reply's in the outbox.
 	Decision, Reply string
-	// Since is from when on the channel's cost is summed; the zero time: it does not matter.
+	// Since is from when on the channel's cost is summed; zero if it is not needed.
 	Since time.Time
-	// Oldest is the ts of the first of the messages that the decision is about, the trigger
-	// being the last, where it matters what is said in the threads under them; else empty.
+	// Oldest is the ts of the first message that the decision is about; the trigger is the last. It
+	// is set if replies in the threads under these messages matter; otherwise it is empty.
 	Oldest string
-	// Held is set for a reply that was judged and has waited since, where it matters whether the
-	// channel was silenced meanwhile.
+	// Held is set for a reply that was judged and then waited, so that a mute of its channel in the
+	// meantime matters.
 	Held bool
 }
 
-// Facts are what is known of a matter before a model is asked.
+// Facts are what is known before a model is asked.
 type Facts struct {
-	// Decision is nil where nothing was decided yet.
+	// Decision is nil if nothing was decided yet.
 	Decision *Decision
-	// Begun is set once an attempt to post the reply has begun, unless it is to be composed
-	// anew (OutdatedError).
+	// Begun is set once an attempt to post the reply has begun, unless the reply must be composed
+	// again (OutdatedError).
 	Begun bool
-	// ComposedBy is the key of the decision that the reply in the outbox carries out; empty: there is none.
+	// ComposedBy is the key of the decision that the reply in the outbox carries out; empty if
+	// there is no reply.
 	ComposedBy string
-	// SilencedUntil is as Silences.Until tells.
+	// SilencedUntil is the result of Silences.Until.
 	SilencedUntil time.Time
-	// Silenced is set where the channel of a thread was muted or snoozed after it was decided
-	// to speak, though it may speak again: the thread's workflow is not told of that. It is
-	// looked for where Held.
+	// Silenced is set if a thread's channel was muted or snoozed after the decision to speak, even
+	// if that has ended; the thread's workflow does not learn of it. It is only read if Held.
 	Silenced bool
-	// Calls and Tokens are as Spent tells.
+	// Calls and Tokens are the results of Spent.
 	Calls, Tokens int
-	// Tail is the newest messages of the conversation, in order of time and without their
-	// texts: few where a person is among them, else so many that what the bot has said to
-	// other bots is found among what they say.
+	// Tail is the conversation's newest messages, in order of time and without their texts. It has
+	// few messages if a person is among them. Otherwise it has enough to find what the bot said to
+	// other bots.
 	Tail []chat.Message
-	// Trigger is the message as it stands, perhaps deleted; nil if it is not known.
+	// Trigger is the message's current state, perhaps deleted; nil if it is unknown.
 	Trigger *chat.Message
-	// Saw is what the author of the newest message had read when it was composed, if it is
-	// the bot's: the instant of the newest message; the zero time if the outbox does not know it.
+	// Saw is set if the newest message is the bot's: when the newest message that its author had
+	// read was sent. It is zero if the outbox does not know the message.
 	Saw time.Time
-	// NewThreadReply is the ts of a message that a person has said, in a thread under one of the
-	// messages that the decision is about, after the model had read for it; if there is one.
+	// NewThreadReply is the ts of a person's message in a thread under one of the messages that the
+	// decision is about, stored after the judge had read; empty if there is none.
 	NewThreadReply string
-	// ChannelName is empty for a direct message, and where Slack was never asked.
+	// ChannelName is empty for a direct message, and if Slack was never asked.
 	ChannelName string
 }
 
-// maxStoreDelay is how long a message may take to be stored. What was said longer ago, and is stored
-// now, has been edited.
+// maxStoreDelay is how long a message may take to be stored. An older message that is stored now
+// has been edited.
 const maxStoreDelay = time.Minute
 
-// Facts reads what is known of a matter.
+// Facts reads what is known before a model is asked.
 func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	c := m.Conversation
 	var decisions []Decision
@@ -92,7 +92,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		silenceQuery([]chat.Conversation{c}, &silent),
 		tailQuery(c, &ending),
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
-		// Said twice, since the index has only what is sent.
+		// The condition sent_ts <> '' matches the index, which has only sent parts.
 		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
 		{"SELECT name FROM channels WHERE team_id = ? AND channel_id = ?", []any{c.Team, c.Channel}, &names},
@@ -106,7 +106,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		queries = append(queries, spentQuery(c.Team, c.Channel, m.Since, &cost))
 	}
 	if m.Oldest != "" {
-		// Decisions that were taken before it was kept when they were read for have the time alone at which they were taken.
+		// Rows older than the read_us column fall back to decided_us.
 		const read = "(SELECT CASE WHEN read_us > 0 THEN read_us ELSE decided_us END FROM decisions WHERE key = ?)"
 		queries = append(queries, query{`
 			SELECT ts, thread_ts, bot_id, own FROM messages
@@ -138,11 +138,11 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	return f, nil
 }
 
-// fromConversation is the end of a query of a conversation's own messages m, the newest
-// first; a thread's parent is not among them.
+// fromConversation ends a query of a conversation's own messages m, the newest first; a thread's
+// parent is not among them.
 const fromConversation = " FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.thread_ts = ? AND NOT m.deleted ORDER BY m.sent_us DESC"
 
-// authorRow is a message, but for what it says.
+// authorRow is a message without its content.
 type authorRow struct {
 	TS       string `gorm:"column:ts" json:"ts"`
 	ThreadTS string `gorm:"column:thread_ts" json:"thread_ts"`
@@ -150,7 +150,7 @@ type authorRow struct {
 	Own      bool   `json:"own"`
 }
 
-// tailQuery asks for Facts.Tail, in no order; of a thread, its parent is among it.
+// tailQuery asks for Facts.Tail, in no order; for a thread it includes the parent.
 func tailQuery(c chat.Conversation, into *[]authorRow) query {
 	const few, many = 20, 1000
 	const columns = "SELECT m.ts, m.thread_ts, m.bot_id, m.own"

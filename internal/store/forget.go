@@ -14,41 +14,40 @@ import (
 	"myao/internal/chat"
 )
 
-// ErrOverruled says that somebody has had something forgotten or corrected, or an old version
-// put in force, since a memory was begun: it may hold what it must not, and is not kept.
+// ErrOverruled is returned for a memory that may contain what it must not: since the run began,
+// somebody has had something forgotten or corrected, or has rolled a memory back.
 var ErrOverruled = errors.New("what is remembered was changed by an order meanwhile")
 
-// ForgetResult says what Forget has done.
+// ForgetResult is what Forget has done.
 type ForgetResult struct {
-	// Versions is how many texts were emptied.
+	// Versions is how many texts were deleted.
 	Versions int `json:"versions"`
-	// Scopes are those of which a memory that was in force is so no more.
+	// Scopes are the scopes that lost a current memory.
 	Scopes []chat.Scope `json:"scopes"`
 }
 
-// Forget takes what is remembered of a scope away, for good: the text of every version
-// is emptied, and its row stays with who had it forgotten. From now on memories are made
-// of what is sent later, and that of the workspace of channels' memories that are made
-// later. So that nothing comes back by another way, the same happens to whatever may have
-// been made of what the scope holds:
+// Forget deletes what is remembered of a scope for good: it empties the text of every version, and
+// keeps the rows with who ordered it. From then on memories are made only from messages sent later,
+// and the workspace's only from channels' memories made later. So that nothing returns indirectly,
+// Forget also empties what may have been made from the scope:
 //
-//   - of a channel, to its threads, and to the versions of the workspace that have it
-//     among their sources;
-//   - of a thread, to what was made since it began of its channel, which holds it, of
-//     the channel's other threads, which are made with the channel's memory at hand, and
-//     of the workspace with that channel. A long-term memory from before comes into force again.
+//   - for a channel: its threads, and the versions of the workspace that have it among their
+//     sources;
+//   - for a thread: everything made since it began from its channel, which contains it; from the
+//     channel's other threads, whose runs see the channel's memory; and from the workspace with
+//     that channel. An older long-term memory becomes current again.
 //
-// What else was lost with that is made anew from the messages that are there. The
-// messages themselves stay, and replies are written with the recent ones at hand.
+// The next runs make the rest of what was lost again, from the remaining messages. The messages
+// themselves stay, and replies are still written with the recent ones.
 //
-// by is who wants it (cli:NAME, slack:U…), id that of the order: what was carried out is
-// not carried out again. A memory being made meanwhile is refused (ErrOverruled).
+// by is who ordered it (cli:NAME, slack:U…), id the order's id: a repeated order does nothing. A
+// run that is making such a memory meanwhile gets ErrOverruled.
 func (s *Store) Forget(ctx context.Context, scope chat.Scope, by, id string) (ForgetResult, error) {
 	return s.forget(ctx, forgetting{scope: scope, from: chat.Time(scope.Thread), by: by, id: id})
 }
 
-// ForgetMessages is Forget of some messages of a channel, by their ts, as of a thread
-// that began with the earliest of them.
+// ForgetMessages is Forget for some messages of a channel, by ts, as if they were a thread that
+// began with the earliest of them.
 func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []string, by, id string) (ForgetResult, error) {
 	f := forgetting{scope: chat.Scope{Team: team, Channel: channel}, ts: ts, by: by, id: id}
 	for _, one := range ts {
@@ -62,14 +61,14 @@ func (s *Store) ForgetMessages(ctx context.Context, team, channel string, ts []s
 // forgetting is one order to forget.
 type forgetting struct {
 	scope  chat.Scope
-	ts     []string // of messages; none: the whole scope
+	ts     []string // of messages; empty for the whole scope
 	from   time.Time
 	by, id string
 	until  int64
 }
 
-// maxClockSkew is how far the clocks of Slack, and of who decides and makes memories, may differ:
-// where it is more, the door takes nothing (slack.MaxSkew).
+// maxClockSkew is how far the clocks of Slack and of the machines that make decisions and memories
+// may differ. The door refuses everything beyond it (slack.MaxSkew).
 const maxClockSkew = 5 * time.Minute
 
 func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, err error) {
@@ -83,7 +82,7 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 		if err := s.lockChannel(tx, f.scope); err != nil {
 			return err
 		}
-		// Whoever saves the workspace's memory waits, the first one too.
+		// Other transactions that save the workspace's memory wait, even its first one.
 		workspace := scopeRow{TeamID: f.scope.Team}
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&workspace).Error; err != nil {
 			return err
@@ -95,7 +94,7 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 		if err := tx.Model(&forgottenRow{}).Where("team_id = ?", f.scope.Team).Select("COALESCE(MAX(until_us), 0)").Scan(&newest).Error; err != nil {
 			return err
 		}
-		f.until = max(order.OrderedUS, newest+1) // each is known from the one before
+		f.until = max(order.OrderedUS, newest+1) // each order gets a later time than the one before
 		if err := f.mark(tx); err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (s *Store) forget(ctx context.Context, f forgetting) (done ForgetResult, er
 	return done, nil
 }
 
-// mark writes down what memories are not made of any more.
+// mark records what memories must no longer be made from.
 func (f forgetting) mark(tx *gorm.DB) error {
 	rows := []forgottenRow{{TeamID: f.scope.Team, ChannelID: f.scope.Channel, ThreadTS: f.scope.Thread, UntilUS: f.until}}
 	if len(f.ts) > 0 {
@@ -127,7 +126,8 @@ func (f forgetting) mark(tx *gorm.DB) error {
 	}).Create(&rows).Error
 }
 
-// madeSince is from when on a version was made that may hold what is forgotten; 0: all may.
+// madeSince is the oldest time at which a version that may contain what is forgotten was made; 0
+// includes all.
 func (f forgetting) madeSince() int64 {
 	if f.from.IsZero() {
 		return 0
@@ -139,7 +139,7 @@ func (f forgetting) emptyChannel(tx *gorm.DB, done *ForgetResult) error {
 	of := func(db *gorm.DB) *gorm.DB {
 		return db.Where("team_id = ? AND channel_id = ?", f.scope.Team, f.scope.Channel)
 	}
-	// "" is the thread of no thread: with it the condition is of time alone.
+	// With an empty Thread this condition depends on time alone.
 	made := func(db *gorm.DB) *gorm.DB {
 		return of(db).Where("(made_us >= ? OR thread_ts = ? AND thread_ts <> '')", f.madeSince(), f.scope.Thread)
 	}
@@ -153,6 +153,7 @@ func (f forgetting) emptyChannel(tx *gorm.DB, done *ForgetResult) error {
 	return f.withdraw(tx, of, read, done)
 }
 
+// empty deletes the texts of versions, and all drafts.
 func (f forgetting) emptyWorkspace(tx *gorm.DB, done *ForgetResult) error {
 	of := func(db *gorm.DB) *gorm.DB { return ofScope(db, chat.Scope{Team: f.scope.Team}) }
 	made := of
@@ -178,10 +179,10 @@ func (f forgetting) empty(tx *gorm.DB, of, made func(*gorm.DB) *gorm.DB, done *F
 	return emptied.Error
 }
 
-// withdraw takes out of force what is empty. A long-term memory that is not, older than
-// that, comes in its place. The scope looks like none that could ever be, so that the
-// next run makes its memories anew, from what was sent since read on. All scopes go
-// together, however many threads a channel has: whoever writes there waits meanwhile.
+// withdraw replaces current memories that were emptied. The newest older long-term memory with a
+// text becomes current instead. The scope gets a cursor that never matches, so that the next run
+// makes its memories again from messages sent since read. It updates all scopes together, so that
+// other writers wait equally long however many threads a channel has.
 func (f forgetting) withdraw(tx *gorm.DB, of func(*gorm.DB) *gorm.DB, read int64, done *ForgetResult) error {
 	emptied := of(tx.Model(&memoryRow{})).Where("forgotten_us = ?", f.until).Select("id")
 	holding := func() *gorm.DB {
@@ -210,5 +211,5 @@ func (f forgetting) withdraw(tx *gorm.DB, of func(*gorm.DB) *gorm.DB, read int64
 	}).Error
 }
 
-// neverSeen is the count of a scope that is to be remembered anew, whatever it looks like.
+// neverSeen is the count of a scope whose memories must be made again, whatever its messages are.
 const neverSeen = -1

@@ -6,7 +6,8 @@ import (
 	"myao/internal/chat"
 )
 
-// forgottenRow has an empty channel, thread and ts where chat.Scope has, and ts is of one message.
+// forgottenRow marks what memories must not be made of: empty columns have the meaning that they
+// have in chat.Scope. ts selects one message.
 type forgottenRow struct {
 	TeamID    string `gorm:"primaryKey"`
 	ChannelID string `gorm:"primaryKey"`
@@ -17,16 +18,16 @@ type forgottenRow struct {
 
 func (forgottenRow) TableName() string { return "forgotten" }
 
-// forgottenRows is what memories of one channel are not made of.
+// forgottenRows is what a channel's memories must not be made of.
 type forgottenRows []forgottenRow
 
-// forgotten is what was forgotten of a channel, or with channel empty the mark of the workspace.
+// forgotten is the forgotten parts of a channel, or with channel empty the workspace's own mark.
 func forgotten(db *gorm.DB, team, channel string) (rows forgottenRows, err error) {
 	err = db.Where("team_id = ? AND channel_id = ?", team, channel).Find(&rows).Error
 	return rows, err
 }
 
-// exclude restricts a query of the channel's messages to what is not forgotten.
+// exclude restricts a query of the channel's messages to those that are not forgotten.
 func (o forgottenRows) exclude(messages *gorm.DB) *gorm.DB {
 	for _, f := range o {
 		switch {
@@ -41,11 +42,11 @@ func (o forgottenRows) exclude(messages *gorm.DB) *gorm.DB {
 	return messages.Session(&gorm.Session{})
 }
 
-// lastOrder is when somebody last gave an order about what is remembered of a scope, or of
-// what it is made of: who began to remember it before must begin again. It is 0 for never.
+// lastOrder is when somebody last gave an order about a scope's memory, or about its sources; 0 for
+// never. A run that began before such an order must begin again.
 func lastOrder(db *gorm.DB, scope chat.Scope) (us int64, err error) {
 	lost := db.Model(&forgottenRow{}).Where("team_id = ?", scope.Team)
-	if !scope.Workspace() { // which is made of all channels
+	if !scope.Workspace() { // whose memory is made from all channels
 		lost = lost.Where("channel_id = ?", scope.Channel)
 	}
 	if err := lost.Select("COALESCE(MAX(until_us), 0)").Scan(&us).Error; err != nil {
@@ -58,7 +59,8 @@ func lastOrder(db *gorm.DB, scope chat.Scope) (us int64, err error) {
 	return max(us, row[0].OrderedUS), nil
 }
 
-// lockChannel keeps a channel's memories to this transaction: who remembers, or forgets, waits.
+// lockChannel reserves a channel's memories for this transaction: other writers of its memories,
+// and orders to forget, wait.
 func (s *Store) lockChannel(tx *gorm.DB, scope chat.Scope) error {
 	if scope.Workspace() {
 		return nil

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// groupSize is how much news is committed at once.
+	// groupSize is the most events that are committed at once.
 	groupSize = 256
-	// groupInterval is how long after each other groups begin at least: what comes within the
-	// blink of an eye is committed together. A message alone costs as much as ten.
+	// groupInterval is the shortest time between the starts of two groups. Events that arrive
+	// within it are committed together. A group of one message costs as much as a group of ten.
 	groupInterval = 10 * time.Millisecond
-	// groupQueue is how much news may wait. What is more is refused: whoever brings it
-	// would not wait so long.
+	// groupQueue is how many events may wait. More are refused, because their callers would not
+	// wait that long.
 	groupQueue = 8192
 )
 
@@ -23,36 +23,35 @@ var (
 	errClosed    = errors.New("the store is closed")
 )
 
-// groups commits news in groups, since what a commit costs is mostly the way to the
-// database and the disk. News that comes while fewer groups than may be are under way
-// begins one at once, or apart after the group before; what comes meanwhile waits, and is
-// the next group together.
+// groups commits events in groups (group commit), since most of a commit's cost is the way to the
+// database and the disk. An event that finds a free worker starts a group, at the earliest interval
+// after the last group. What arrives meanwhile waits and forms the next group.
 type groups struct {
-	// concurrency is how many groups may be under way.
+	// concurrency is how many groups may be committed at the same time.
 	concurrency int
-	// interval is how long after each other groups begin at least.
+	// interval is the shortest time between the starts of two groups.
 	interval time.Duration
-	// commit commits all of a group or nothing. Of one message there is one piece of news in it.
+	// commit commits a whole group or nothing. A group has at most one event of each message.
 	commit func(ctx context.Context, group []*recording) error
 
 	mu        sync.Mutex
 	queue     []*recording
 	nextStart time.Time // when the next group may begin
-	pausing   bool      // a worker waits for that
+	pausing   bool      // a worker waits for nextStart
 	working   int
 	closed    bool
 	workers   sync.WaitGroup
 }
 
-// group is news that is committed together. It goes on while anybody waits for it.
+// group is a set of events that are committed together. It is cancelled when nobody waits for it.
 type group struct {
 	recordings []*recording
-	waiting    int // how many do
+	waiting    int // how many callers still wait
 	cancel     context.CancelFunc
 }
 
-// do commits news, or returns the error of its context as soon as that has ended: then it
-// may be committed yet.
+// do commits an event. If its context ends first, do returns that error at once, and the event may
+// still be committed.
 func (g *groups) do(n *recording) error {
 	if err := g.enqueue(n); err != nil {
 		return err
@@ -83,12 +82,12 @@ func (g *groups) enqueue(n *recording) error {
 	return nil
 }
 
-// abandon is called by who does not wait for its news any more.
+// abandon notes that a caller no longer waits for its event.
 func (g *groups) abandon(n *recording) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n.group == nil {
-		return // take drops it
+		return // next drops it
 	}
 	if n.group.waiting--; n.group.waiting == 0 {
 		n.group.cancel()
@@ -105,7 +104,8 @@ func (g *groups) work() {
 	}
 }
 
-// wait waits until a group may begin. It ends the worker that asked where no news waits.
+// wait blocks until a group may begin. It returns false, and the worker ends, if no event waits or
+// another worker is already waiting to begin.
 func (g *groups) wait() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,8 +124,8 @@ func (g *groups) wait() bool {
 	return true
 }
 
-// next takes the news that has waited longest. A second piece of news of one message waits
-// for the next group; what nobody waits for any more is dropped. There may be no group left.
+// next forms a group of the events that have waited longest. It returns nil if none is left. A
+// second event of one message stays for a later group; an event whose caller is gone is dropped.
 func (g *groups) next() (context.Context, *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,8 +152,8 @@ func (g *groups) next() (context.Context, *group) {
 	return ctx, next
 }
 
-// commitOrSplit commits a group, and if that fails each half of it by itself: news that the database
-// refuses fails alone.
+// commitOrSplit commits a group. If that fails it commits each half separately, so that an event
+// that the database refuses fails alone.
 func (g *groups) commitOrSplit(ctx context.Context, all []*recording) {
 	err := g.commit(ctx, all)
 	if err != nil && len(all) > 1 && ctx.Err() == nil {
@@ -168,7 +168,7 @@ func (g *groups) commitOrSplit(ctx context.Context, all []*recording) {
 	}
 }
 
-// close refuses further news, and waits until what was taken is committed.
+// close refuses further events and waits until the queued ones are committed.
 func (g *groups) close() {
 	g.mu.Lock()
 	g.closed = true

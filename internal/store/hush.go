@@ -7,8 +7,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Hush is the order of somebody who wants no answer to a message. There is one for each
-// revision of it: what has been hushed once stays so, unless an edit asks again.
+// Hush is a person's order not to answer a message. There is one per revision of the message: what
+// was hushed stays so, unless an edit asks again.
 func Hush(m chat.Message, by string) *Order {
 	id := "hush/" + m.Team + "/" + m.Channel + "/" + m.TS
 	if m.Revision != "" {
@@ -20,9 +20,9 @@ func Hush(m chat.Message, by string) *Order {
 	}
 }
 
-// recordOrder writes an order down with the news of a message. That of an unknown message takes
-// the message's row for as long as the transaction lasts: an event that brings the
-// message at the same time is either seen here, or sees the order.
+// recordOrder writes an order together with an event of a message. If the message is unknown, the
+// transaction occupies the message's row until it ends. So an event that brings the message at the
+// same time is either seen here, or sees the order.
 func (s *Store) recordOrder(tx *gorm.DB, m chat.Message, there bool, o *Order) error {
 	if o == nil {
 		return nil

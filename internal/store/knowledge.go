@@ -13,53 +13,52 @@ import (
 	"myao/internal/chat"
 )
 
-// public is the condition on the channels c that everybody may know what they hold and what
-// they are called: Slack has said that they are public. What Slack was never asked about
-// may be private.
+// public is the condition that anybody may know a channel c and what is in it: Slack has said that
+// it is public. A channel that Slack was never asked about may be private.
 const public = "(c.refreshed_us > 0 AND NOT c.private)"
 
-// notShared is the condition on a team's channel, or with the channel empty the workspace itself, that
-// only the workspace's own people read there. Those of other companies cannot join public channels.
+// notShared is the condition that only the workspace's own people read a team's channel; with the
+// channel empty it holds for the workspace. People of other companies cannot join public channels.
 const notShared = "NOT EXISTS (SELECT 1 FROM channels h WHERE h.team_id = ? AND h.channel_id = ? AND h.external)"
 
-// visibleFrom is the one condition on the channels c that lets a reader in a team's channel, or
-// with here empty the workspace itself, know of them: a channel is seen from inside, and
-// if it is public from everywhere but where people of other companies are.
+// visibleFrom is the condition that a reader in the channel here may know a channel c. With here
+// empty the reader is the workspace itself. A channel is visible inside itself. A public channel is
+// also visible everywhere except in channels shared with other companies.
 //
-// Whatever reads of one channel for another goes through here, or is of public ones itself.
+// Every query that reads one channel for another uses this condition, or reads public channels
+// only.
 func visibleFrom(team, here string) clause.Expr {
 	return clause.Expr{SQL: "(c.channel_id = ? OR " + public + " AND " + notShared + ")", Vars: []any{here, team, here}}
 }
 
-// joined is the condition on the channels c that the bot takes part in them.
+// joined is the condition that the bot is in a channel c that is not archived.
 const joined = "(c.member AND NOT c.archived)"
 
-// ChannelKnowledge is a channel with the memories in force; the ids are 0 where there is none.
+// ChannelKnowledge is a channel with its current memories; an id is 0 if there is no memory.
 type ChannelKnowledge struct {
 	chat.ChannelMemory
 	LongID, ShortID int64
-	// Active is about when the newest message in it was sent: up to a minute earlier,
-	// and though it may have been deleted since. The zero time for never.
+	// Active is about when the newest message was sent: at most a minute earlier, and even if that
+	// message was deleted since. It is zero if there never was one.
 	Active time.Time
 }
 
-// Knowledge is what memory holds for a reader.
+// Knowledge is the memories of channels that a reader may know.
 type Knowledge struct {
-	// Channels are those Active since a time that the reader may know of, and the
-	// reader's own, the most recently active first; those that the bot has left and
-	// archived ones are not among them, but for the reader's own. Beside the reader's own
-	// there are the first so many, and the memories of fewer.
+	// Channels are the reader's own channel and the first of the others that the reader may know
+	// and that were active since a time, the most recently active first. The bot's former channels
+	// and archived ones are left out, except the reader's own. Not all of them come with their
+	// memories.
 	Channels []ChannelKnowledge
-	// Unlisted is how many more channels there are, up to chat.CountAtMost; Untold is how
-	// many of Channels have a memory that was left out.
+	// Unlisted is how many more channels there are, up to chat.CountAtMost. Untold is how many of
+	// Channels have a memory that was left out.
 	Unlisted, Untold int
 }
 
-// Knowledge is what a reader in a channel may know, or with here empty the workspace
-// itself: a private channel is known only inside it, and where people of other companies
-// are no other is. active is compared with Active. The
-// workspace does not know what was remembered before its own memory was forgotten. There
-// are that many channels at most, and the memories of the first most of them.
+// Knowledge is what a reader in the channel here may know about channels (visibleFrom). With here
+// empty the reader is the workspace's own memory, which must not contain anything remembered before
+// it was last forgotten. active limits the channels by Active. At most channels are returned, and
+// the memories of the first most of them.
 func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Time, channels, most int) (Knowledge, error) {
 	var rows []knowledgeRow
 	if err := runBatch(s.db.WithContext(ctx), s.knowledgeQuery(team, here, active, channels, most, &rows)); err != nil {
@@ -68,8 +67,8 @@ func (s *Store) Knowledge(ctx context.Context, team, here string, active time.Ti
 	return newKnowledge(rows, here), nil
 }
 
-// knowledgeRow is a channel of Knowledge; Untold is set where it has a memory that was left out.
-// Others is how many channels there are besides the reader's own, as far as they are counted.
+// knowledgeRow is a channel of Knowledge. Untold is 1 if it has a memory that was left out. Others
+// is how many channels there are besides the reader's own, as far as they are counted.
 type knowledgeRow struct {
 	ChannelID string `json:"channel_id"`
 	Name      string `json:"name"`
@@ -82,9 +81,8 @@ type knowledgeRow struct {
 	Others    int    `json:"others"`
 }
 
-// knowledgeQuery asks for Knowledge: for that many channels, and the memories of the first most. It
-// walks along indexes, since there may be thousands of public channels. What is remembered
-// of a channel is not told without its name.
+// knowledgeQuery asks for Knowledge. It uses indexes throughout, since there may be thousands of
+// public channels. A memory is only returned together with its channel's name.
 func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, most int, into *[]knowledgeRow) query {
 	channels = max(channels, most)
 	remembered, lost := "", []any(nil)
@@ -116,7 +114,7 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 		slices.Concat([]any{here}, since, []any{team, here, team}, lost, lost, since, []any{here}), into}
 }
 
-// newKnowledge is what rows of known tell a reader.
+// newKnowledge is the Knowledge in rows.
 func newKnowledge(rows []knowledgeRow, here string) (k Knowledge) {
 	k.Channels = make([]ChannelKnowledge, len(rows))
 	listed := 0
@@ -139,8 +137,8 @@ func newKnowledge(rows []knowledgeRow, here string) (k Knowledge) {
 	return k
 }
 
-// Source names a channel's memory among the sources of one of the workspace, as in
-// "C1/57". SourceChannel is its inverse as far as the channel goes.
+// Source names a channel's memory among the sources of a memory of the workspace, as in "C1/57".
+// SourceChannel is its inverse for the channel.
 func Source(channel string, id int64) string { return channel + "/" + strconv.FormatInt(id, 10) }
 
 // SourceChannel is the channel of a source made by Source.
@@ -149,10 +147,10 @@ func SourceChannel(source string) string {
 	return channel
 }
 
-// WorkspaceMemories is the memories of the workspace as a reader in a channel, or with here empty
-// everybody, may know them; nil where there is none. A memory that was made when a channel
-// was public is not told any more, but in that channel, once it is private. Where people of
-// other companies are there is none.
+// WorkspaceMemories is the workspace's memories as far as a reader in the channel here may know
+// them; nil if there is none. With here empty the reader is anybody. If a memory was made from a
+// channel that has become private since, only readers in that channel get it. Readers in channels
+// shared with other companies get none.
 func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long, short *Memory, err error) {
 	var rows []memoryRow
 	if err := runBatch(s.db.WithContext(ctx), workspaceQuery(team, here, "m.sources", &rows)); err != nil {
@@ -162,9 +160,9 @@ func (s *Store) WorkspaceMemories(ctx context.Context, team, here string) (long,
 	return long, short, nil
 }
 
-// workspaceQuery asks for the memories of Workspace, with an expression for their sources: of
-// a large workspace they are thousands, of which a context needs none. Only a channel that
-// was public once can be among them, and of those that are no more there are few.
+// workspaceQuery asks for WorkspaceMemories. sources is the SQL expression for their sources: a
+// large workspace has thousands, and a context needs none. Only channels that were public once can
+// be among them, and few of those become private.
 func workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 	return query{`
 		SELECT m.id, m.term, m.text, m.made_us, ` + sources + ` AS sources FROM memory_scopes s JOIN memories m ON m.id IN (s.long_id, s.short_id)
@@ -173,7 +171,7 @@ func workspaceQuery(team, here, sources string, into *[]memoryRow) query {
 		)`, []any{team, team, here, team, visibleFrom(team, here)}, into}
 }
 
-// longAndShort tells two memories of one scope apart; nil where there is none.
+// longAndShort separates the two memories of one scope; nil if there is none.
 func longAndShort(rows []memoryRow) (long, short *Memory) {
 	for _, r := range rows {
 		m := r.memory()

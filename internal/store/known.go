@@ -10,7 +10,7 @@ import (
 	"myao/internal/chat"
 )
 
-// maxBefore bounds how far a thread is read back for Known.Before.
+// maxBefore is the most messages of a thread in Known.Before.
 const maxBefore = 20
 
 // lookup asks what is known about a message.
@@ -23,13 +23,13 @@ type lookup struct {
 	SentUS    int64  `gorm:"column:sent_us" json:"sent_us"`
 	// Hush is the id of the order that hushes it.
 	Hush string `json:"hush"`
-	// Top is the workflow id of the top level of its channel, Threads what those of the threads begin with.
+	// Top is the workflow id of its channel's top level, Threads the prefix of its threads' ids.
 	Top     string `json:"top"`
 	Threads string `json:"threads"`
 }
 
 func newLookup(i int, m chat.Message) lookup {
-	m.Revision = "" // whoever hushed it before its event came knew of none
+	m.Revision = "" // an order that came before the message's event knew of no revision
 	c := chat.Conversation{Team: m.Team, Channel: m.Channel}
 	return lookup{
 		N: i, TeamID: m.Team, ChannelID: m.Channel, TS: m.TS, ThreadTS: m.ThreadTS, SentUS: micros(m.Time()),
@@ -37,28 +37,28 @@ func newLookup(i int, m chat.Message) lookup {
 	}
 }
 
-// lookupResult is what is known about the message of question N, and of its channel.
+// lookupResult is what is known about the message of lookup N and its channel.
 type lookupResult struct {
 	N        int    `json:"n"`
 	HushedBy string `json:"hushed_by"`
 	Private  bool   `json:"private"`
 	External bool   `json:"external"`
 	ActiveUS int64  `gorm:"column:active_us" json:"active_us"`
-	// Tail is a JSON array of remarks, or empty.
+	// Tail is a JSON array of threadMessages, or empty.
 	Tail string `json:"tail"`
 }
 
-// threadMessage is a message of a thread, but for what it says: its ts, user, app, "own" if the
-// bot made it, and then who said what it answers, if the outbox knows.
+// threadMessage is a message of a thread without its text: ts, user, app, "own" if the bot wrote
+// it, and the author of the message that it answers, if the outbox knows.
 type threadMessage [5]string
 
-// readKnown finds out what is known about the messages of news, all in one statement, and
-// lays down in each what is to be decided on. A subquery of at most one row, unlike a
-// join, walks along an index whatever Postgres believes about the tables.
+// readKnown reads in one statement what is known about the messages of a group, and stores it in
+// each recording. It uses subqueries of at most one row: unlike joins they always use an index,
+// whatever Postgres estimates.
 //
-// The rows of messages that were inserted are ours: whoever hushes an unknown message
-// holds the place of its row until the order is committed, so that the order is either
-// seen here, or finds the message (Store.order).
+// The rows of inserted messages belong to this transaction. An order about an unknown message
+// occupies that message's row until the order is committed (recordOrder). So the order is either
+// seen here or finds the message.
 func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	questions := make([]lookup, len(group))
 	var there []lookup
@@ -143,7 +143,7 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	return nil
 }
 
-// threadBefore is the newest of the remarks in the thread of a message, in order of time, and
+// threadBefore is the newest earlier messages of a message's thread, in order of time, and
 // Known.Answered.
 func threadBefore(m chat.Message, tail string) (messages []chat.Message, answered string, err error) {
 	if tail == "" || m.ThreadTS == "" {
@@ -153,7 +153,7 @@ func threadBefore(m chat.Message, tail string) (messages []chat.Message, answere
 	if err := json.Unmarshal([]byte(tail), &remarks); err != nil {
 		return nil, "", fmt.Errorf("read the thread before it: %w", err)
 	}
-	slices.Reverse(remarks) // most likely that is the order
+	slices.Reverse(remarks) // most likely the final order
 	slices.SortFunc(remarks, func(a, b threadMessage) int { return chat.CompareTS(a[0], b[0]) })
 	remarks = remarks[max(0, len(remarks)-maxBefore):]
 	messages = make([]chat.Message, len(remarks))

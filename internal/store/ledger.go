@@ -11,8 +11,7 @@ import (
 	"myao/internal/conversation"
 )
 
-// Decision is one row of the ledger: that the bot meant to speak or not, why,
-// and what became of it.
+// Decision is one row of the ledger: whether the bot meant to speak, why, and the outcome.
 type Decision struct {
 	Key           string   `gorm:"primaryKey" json:"key"`
 	WorkflowID    string   `json:"workflow_id"`
@@ -28,30 +27,28 @@ type Decision struct {
 	TokensIn      int      `json:"tokens_in"`
 	TokensOut     int      `json:"tokens_out"`
 	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
-	// ReadUS is when what a judgment was made of began to be read; 0: nothing was.
+	// ReadUS is when the judge began to read the messages; 0 if nothing was read.
 	ReadUS int64 `gorm:"column:read_us" json:"read_us"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.
 	Outcome conversation.Outcome `json:"outcome"`
-	// OutcomeBy is the message, the operator or the error that brought it about.
+	// OutcomeBy is the message, the operator or the error that caused the outcome.
 	OutcomeBy string `json:"outcome_by"`
 	DecidedUS int64  `gorm:"column:decided_us" json:"decided_us"`
 	SettledUS *int64 `gorm:"column:settled_us" json:"settled_us"`
 }
 
-// TableName is gorm's way to be told the table.
+// TableName implements gorm's schema.Tabler.
 func (Decision) TableName() string { return "decisions" }
 
-// Decided is when the decision was taken.
+// Decided is when the decision was made.
 func (d Decision) Decided() time.Time { return instant(d.DecidedUS) }
 
-// HasVerdict reports whether somebody has decided: the rest are judgments that were given
-// up before there was a verdict.
+// HasVerdict reports whether there is a decision. A judgment that was given up has none.
 func (d Decision) HasVerdict() bool { return d.Source != "judgment" || d.Confidence != nil }
 
-// Decide writes a decision down. One that is there already stays as it is: an
-// activity that is tried again decides once. Only what had ended without a verdict
-// gets one, when the judgment is made again because an operator has reset the
-// workflow.
+// Decide writes a decision. An existing one stays as it is, so that a retried activity decides
+// once. Exception: a judgment that was given up gets its verdict when an operator has reset the
+// workflow and it is made again.
 func (s *Store) Decide(ctx context.Context, d Decision) error {
 	return s.decide(s.db.WithContext(ctx), d)
 }
@@ -66,7 +63,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 		verdict := clause.AssignmentColumns([]string{
 			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "model", "tokens_in", "tokens_out", "latency_us",
 		})
-		// What has ended stays ended: the verdict may be one that nobody waits for any more.
+		// An outcome stays: nobody may wait for this verdict any more.
 		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {
 			verdict = append(verdict, clause.Assignment{Column: clause.Column{Name: end}, Value: gorm.Expr(
 				"CASE WHEN decisions.outcome = 'failed' AND excluded.outcome = 'silent' THEN excluded." + end + " ELSE decisions." + end + " END")})
@@ -86,14 +83,14 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	return nil
 }
 
-// Settle writes down what became of a decision that was pending. That it was posted
-// is a fact, and stands in the place of whatever was to become of it.
+// Settle records the outcome of a pending decision. The outcome posted replaces any other, because
+// it is a fact.
 func (s *Store) Settle(ctx context.Context, key string, outcome conversation.Outcome, by string) error {
 	_, err := s.settle(s.db.WithContext(ctx), key, outcome, by)
 	return err
 }
 
-// settle is Settle; the decision comes back, or nil where there was nothing to settle.
+// settle is Settle. It returns the decision, or nil if there was nothing to settle.
 func (s *Store) settle(tx *gorm.DB, key string, outcome conversation.Outcome, by string) (*Decision, error) {
 	open := "outcome = 'pending'"
 	if outcome == conversation.Sent {

@@ -17,34 +17,33 @@ type SyncResult struct {
 	Joined, Left, Renamed, Archived int
 }
 
-// listing is what a listing says of a workspace's channels.
+// listing is what Slack's listing says about a workspace's channels.
 type listing struct {
 	team  string
 	fresh map[string]channelRow // by id
 	asked int64                 // when Slack was asked for it
-	first int64                 // since when any channel is known (meet)
+	first int64                 // since when any channel is known (upsertNewChannels)
 }
 
 const (
-	// syncChunkSize is how many channels of a listing are written at once: whoever has something
-	// of one of them to write waits for that, and not for the whole listing.
+	// syncChunkSize is how many channels of a listing are written in one transaction. Other writers
+	// of a channel wait for its transaction only, not for the whole listing.
 	syncChunkSize = 200
-	// refreshEvery is how often it is written down when Slack says of a channel what it said before.
+	// refreshEvery is how often refreshed_us is written while Slack repeats what it said before.
 	refreshEvery = time.Hour
 )
 
-// SyncChannels takes in a complete listing of the channels that the bot is in. What is
-// not among them is left: its row stays, and its memories. A channel that is new, or
-// was left and is joined again, is known since it was listed; one that is new, also
-// since the first of its messages that an event brought, if that is earlier, or if it
-// is a direct message, as long as any other channel is.
-// Listed is when Slack was asked (Refreshed), or now: of a channel that Slack was asked about
-// later, what it said then stays. Of most channels there is nothing new:
-// they are only read. The others are written some at a time, so that an error may leave a
-// part of the listing taken in.
+// SyncChannels takes in a complete listing of the channels that the bot is in. A channel that is
+// not listed was left; its row and its memories stay. A channel that is new, or joined again, is
+// known since the listing. A new one may be known for longer: since the first of its messages that
+// an event brought, or, for a direct message, as long as any channel.
+//
+// Channel.Refreshed is when Slack was asked, or now. If Slack was asked about a channel later, that
+// answer stays. Unchanged channels are only read. The others are written in chunks, so after an
+// error a part of the listing may be taken in.
 func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel) (synced SyncResult, err error) {
 	l := listing{team: team, fresh: make(map[string]channelRow, len(listed)), asked: s.nowMicros()}
-	for _, c := range listed { // a page may repeat what the one before had
+	for _, c := range listed { // a page may repeat channels of the page before
 		c.Member = true
 		l.fresh[c.ID] = s.refreshed(team, c)
 		l.asked = min(l.asked, l.fresh[c.ID].RefreshedUS)
@@ -57,7 +56,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		return failed(err)
 	}
 	known := make(map[string]channelRow, len(rows))
-	var missing, ids []string // of which there is something to write down; of the missing there is no row
+	var missing, ids []string // channels to write; those in missing have no row yet
 	for _, old := range rows {
 		known[old.ChannelID] = old
 		if _, there := l.fresh[old.ChannelID]; old.Member && !there {
@@ -75,9 +74,8 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 			ids = append(ids, id)
 		}
 	}
-	// Rows are made by themselves: whoever records messages makes and changes rows in one
-	// order, and would wait for one that is locked here, while that one is waited for which
-	// they have made. All that are locked together are there already.
+	// Insert new rows in their own transaction; otherwise we could deadlock with Record, which
+	// inserts and updates rows in one order. All rows that are locked together below exist by then.
 	slices.Sort(missing)
 	for some := range slices.Chunk(missing, syncChunkSize) {
 		if err := s.insertChannels(ctx, team, some); err != nil {
@@ -85,7 +83,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		}
 	}
 	ids = append(ids, missing...)
-	slices.Sort(ids) // one order for all who write
+	slices.Sort(ids) // one order for all writers
 	for some := range slices.Chunk(ids, syncChunkSize) {
 		taken, err := s.syncChunk(ctx, l, some)
 		if err != nil {
@@ -97,17 +95,17 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 	return synced, nil
 }
 
-// changed reports whether what Slack says of a channel must be written down, being known as old. Of
-// a private channel it always must, since what Slack said before does not open it; a direct
-// message is never open.
+// changed reports whether what Slack says about a channel must be written, given the row old. A
+// private channel always must, so that an older answer cannot open it. Direct messages are never
+// open.
 func (r channelRow) changed(old channelRow) bool {
 	direct := (chat.Conversation{Channel: r.ChannelID}).Direct()
 	return r.Private != old.Private || r.Private && !direct || !old.Member || r.Archived != old.Archived || r.External != old.External ||
 		r.Name != "" && r.Name != old.Name || r.RefreshedUS-old.RefreshedUS >= refreshEvery.Microseconds()
 }
 
-// insertChannels makes the rows of channels, in order of id, as they are of channels that Slack
-// was never asked about; those that are there stay as they are.
+// insertChannels inserts rows of channels that Slack was never asked about, in order of id.
+// Existing rows stay as they are.
 func (s *Store) insertChannels(ctx context.Context, team string, ids []string) error {
 	rows := make([]channelRow, len(ids))
 	for i, id := range ids {
@@ -116,9 +114,9 @@ func (s *Store) insertChannels(ctx context.Context, team string, ids []string) e
 	return s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
 }
 
-// syncChunk writes down what a listing says of some channels, of which it decides by what is
-// known of them now. What it does not say anything of is left, unless Slack has said something
-// of it since the listing was asked for.
+// syncChunk writes what a listing says about some channels, depending on their current rows. A
+// channel that is not listed was left, unless Slack has said something about it since the listing
+// was requested.
 func (s *Store) syncChunk(ctx context.Context, l listing, ids []string) (synced SyncResult, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []channelRow

@@ -11,7 +11,7 @@ import (
 	"myao/internal/chat"
 )
 
-// memoryRow has an empty channel and thread where chat.Scope has, and so has scopeRow.
+// memoryRow and scopeRow leave channel and thread empty as chat.Scope does.
 type memoryRow struct {
 	ID        int64 `gorm:"primaryKey;autoIncrement" json:"id"`
 	TeamID    string
@@ -29,7 +29,7 @@ type memoryRow struct {
 	Cursor    string
 	MadeUS    int64 `gorm:"column:made_us" json:"made_us"`
 	OrderedBy string
-	// ForgottenBy had the text emptied at ForgottenUS.
+	// ForgottenBy had the text deleted at ForgottenUS.
 	ForgottenBy string
 	ForgottenUS int64 `gorm:"column:forgotten_us"`
 }
@@ -53,25 +53,25 @@ type scopeRow struct {
 
 func (scopeRow) TableName() string { return "memory_scopes" }
 
-// Memory is one version of a memory, with where it came from.
+// Memory is one version of a memory and its origin.
 type Memory struct {
 	ID    int64
 	Scope chat.Scope
 	Term  chat.Term
-	// Version counts from 1; 0 is a draft, which is not in force yet.
+	// Version counts from 1; 0 is a draft, which is not current yet.
 	Version int
 	Text    string
-	// Origin is who made it: "model", or "operator" for a text that By has written, or an
-	// old version that By has put in force again.
+	// Origin is who made it: "model", or "operator" for a text that By wrote, or an old version
+	// that By made current again.
 	Origin, By          string
 	Model               string
 	TokensIn, TokensOut int
 	Latency             time.Duration
-	// Sources are the ts of the messages that it was made of, and for the workspace
-	// the memories, each as its channel and id: "C1/57".
+	// Sources are the ts of the messages that it was made from; for the workspace, the memories,
+	// each as channel and id: "C1/57".
 	Sources []string
 	Made    time.Time
-	// ForgottenBy is who had the text emptied, at Forgotten; empty and zero: it is there.
+	// ForgottenBy is who had the text deleted, at Forgotten; both are zero while the text exists.
 	ForgottenBy string
 	Forgotten   time.Time
 }
@@ -84,20 +84,20 @@ func (r memoryRow) memory() Memory {
 		By: r.OrderedBy, ForgottenBy: r.ForgottenBy, Forgotten: instantOrZero(r.ForgottenUS),
 	}
 	if r.Sources != "" {
-		// Written by SaveDraft: it cannot fail, and a memory of unknown sources is better than none.
+		// SaveDraft wrote this, so it cannot fail; a memory without sources is better than none.
 		_ = json.Unmarshal([]byte(r.Sources), &m.Sources)
 	}
 	return m
 }
 
-// CurrentMemory is what is in force of a scope.
+// CurrentMemory is a scope's current memories.
 type CurrentMemory struct {
-	// Long and Short are nil where there is none.
+	// Long and Short are nil if there is none.
 	Long, Short *Memory
-	// Cursor belongs to them. Known is false for a scope that was never remembered.
+	// Cursor is what they were made from. Known is false for a scope that never had memories.
 	Cursor Cursor
 	Known  bool
-	// Read is when the messages were read: what was stored later is new.
+	// Read is when their messages were read: what was stored later is new.
 	Read time.Time
 }
 
@@ -106,10 +106,10 @@ func ofScope(db *gorm.DB, s chat.Scope) *gorm.DB {
 	return db.Where("team_id = ? AND channel_id = ? AND thread_ts = ?", s.Team, s.Channel, s.Thread)
 }
 
-// CurrentMemory is what is in force of a scope.
+// CurrentMemory is a scope's current memories.
 func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMemory, error) {
 	db := s.db.WithContext(ctx)
-	// First, so that what is read after an order of which this does not know is told from it by Look.
+	// Read this first. If an order comes in between, CurrentCursor differs and the caller notices.
 	at, err := lastOrder(db, scope)
 	if err != nil {
 		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
@@ -131,7 +131,7 @@ func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMem
 	return standing, nil
 }
 
-// nonNil is those of the ids that are there.
+// nonNil is the ids that are set.
 func nonNil(ids ...*int64) (there []int64) {
 	for _, id := range ids {
 		if id != nil {
@@ -141,7 +141,8 @@ func nonNil(ids ...*int64) (there []int64) {
 	return there
 }
 
-// MemoryVersions is every version of a scope's term, the newest first, at most limit; drafts are not among them.
+// MemoryVersions is the versions of a scope's memory, the newest first, at most limit, without
+// drafts.
 func (s *Store) MemoryVersions(ctx context.Context, scope chat.Scope, term chat.Term, limit int) ([]Memory, error) {
 	var rows []memoryRow
 	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version > 0", string(term)).

@@ -35,8 +35,8 @@ func (messageRow) TableName() string { return "messages" }
 
 func (r messageRow) key() string { return rowKey(r.TeamID, r.ChannelID, r.TS) }
 
-// rowKey names a message's row. Whoever writes several rows in a transaction writes them in the
-// order of their names, so that no two wait for each other.
+// rowKey names a message's row. A transaction that writes several rows writes them in the order of
+// these names, so that no two transactions wait for each other.
 func rowKey(team, channel, ts string) string { return team + "/" + channel + "/" + ts }
 
 func (r messageRow) message() chat.Message {
@@ -46,14 +46,15 @@ func (r messageRow) message() chat.Message {
 		Revision: r.Revision, Deleted: r.Deleted,
 	}
 	if r.Files != "" {
-		// Written by newMessageRow: it cannot fail, and a message without its files is better than none.
+		// newMessageRow wrote this, so it cannot fail; a message without its files is better than
+		// none.
 		_ = json.Unmarshal([]byte(r.Files), &m.Files)
 	}
 	return m
 }
 
-// sameContent reports whether both rows of one message say the same, so that the newer
-// one is no news to who has read the older.
+// sameContent reports whether both rows of one message say the same, so that a reader of the older
+// one need not read the newer one.
 func (r messageRow) sameContent(old messageRow) bool {
 	r.StoredUS, r.Handled = old.StoredUS, old.Handled
 	return r == old
@@ -75,7 +76,7 @@ func newMessageRow(m chat.Message, handled bool, now int64) (messageRow, error) 
 	return r, nil
 }
 
-// byTS is those messages of a conversation's channel that have one of the ts and are not deleted.
+// byTS is the messages with the given ts in a conversation's channel, without deleted ones.
 func byTS(db *gorm.DB, c chat.Conversation, ts ...string) (rows []messageRow, err error) {
 	err = db.Where("team_id = ? AND channel_id = ? AND ts IN ? AND NOT deleted", c.Team, c.Channel, ts).Find(&rows).Error
 	return rows, err
@@ -85,10 +86,9 @@ func messages(rows []messageRow) []chat.Message {
 	return mapRows(rows, messageRow.message)
 }
 
-// SaveHistory keeps messages of one channel as they were read from Slack's history:
-// they are seen and not handled, so that their own events, when they come, are still
-// news: so is an edit, whose text may be there already. What an event has brought
-// stays as it is.
+// SaveHistory saves messages of one channel as read from Slack's history. They are seen but not
+// handled, so their own events still count when they arrive. The same holds for an edit, although
+// its text may be saved already. What an event has brought stays as it is.
 func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	if len(read) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			if ok && (old.Deleted || old.Handled || old.Revision != "") {
 				continue
 			}
-			m.Revision = "" // the edit itself has not been heard of
+			m.Revision = "" // the edit's own event has not arrived
 			row, err := newMessageRow(m, false, s.nowMicros())
 			if err != nil {
 				return err
@@ -125,7 +125,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 			case ok:
 				written = tx.Save(&row)
 			default:
-				// An event of the message may have come since the look above.
+				// An event of the message may have arrived since the query above.
 				written = tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 			}
 			if written.Error != nil {
@@ -146,7 +146,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 	return nil
 }
 
-// Message is one message as it stands, or ErrNotFound.
+// Message is a message's current state, or ErrNotFound.
 func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Message, error) {
 	var rows []messageRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ts = ?", team, channel, ts).
@@ -159,16 +159,15 @@ func (s *Store) Message(ctx context.Context, team, channel, ts string) (chat.Mes
 	return rows[0].message(), nil
 }
 
-// countAtMost is how many messages a query finds, counted from the newest and no
-// further than limit.
+// countAtMost counts the messages that a query finds, newest first, up to limit.
 func countAtMost(db, query *gorm.DB, limit int) (n int, err error) {
 	newest := query.Select("sent_us").Order("sent_us DESC").Limit(limit)
 	err = db.Raw("SELECT COUNT(*) FROM (?) newest", newest).Scan(&n).Error
 	return n, err
 }
 
-// absentParents is the ts of threads whose replies are among the rows, as far as the
-// parents are not among them.
+// absentParents is the parents' ts of threads that have replies in rows while the parent is
+// missing.
 func absentParents(rows []messageRow) []string {
 	there := map[string]bool{"": true}
 	for _, r := range rows {
@@ -184,8 +183,8 @@ func absentParents(rows []messageRow) []string {
 	return absent
 }
 
-// Tail is the newest messages of a conversation that are not deleted, at most
-// limit, in order of time: in a thread, its parent included where the limit leaves room.
+// Tail is the newest messages of a conversation, at most limit, in order of time and without
+// deleted ones. A thread's parent is included if the limit leaves room.
 func (s *Store) Tail(ctx context.Context, c chat.Conversation, limit int) ([]chat.Message, error) {
 	db := s.db.WithContext(ctx)
 	var rows []messageRow

@@ -11,13 +11,12 @@ import (
 	"myao/internal/conversation"
 )
 
-// outcomes are what becomes of decisions.
+// outcomes are all outcomes of decisions.
 var outcomes = []conversation.Outcome{
 	conversation.Silent, conversation.Sent, conversation.Withdrawn, conversation.Dropped, conversation.Overruled, conversation.Unsent,
 }
 
-// Metrics counts what a database is asked, and what becomes of decisions. A nil one
-// counts nothing.
+// Metrics counts database statements and the outcomes of decisions. A nil Metrics counts nothing.
 type Metrics struct {
 	registry   prometheus.Registerer
 	statements *prometheus.HistogramVec
@@ -40,34 +39,33 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.settled.WithLabelValues(string(outcome))
 	}
 	for _, operation := range []string{"create", "query", "update", "delete", "row", "raw", "begin", "commit"} {
-		m.statements.WithLabelValues(operation, "error") // zero, and not unknown
+		m.statements.WithLabelValues(operation, "error") // so that it starts at zero instead of absent
 	}
 	r.MustRegister(m.statements, m.settled)
 	return m
 }
 
-// settle counts a row of the ledger that has got its outcome.
+// settle counts decisions that got their outcome.
 func (m *Metrics) settle(outcome conversation.Outcome, rows int64) {
 	if m != nil {
 		m.settled.WithLabelValues(string(outcome)).Add(float64(rows))
 	}
 }
 
-// statement counts a statement that has taken so long, and its result.
+// statement counts a statement, with its duration and result.
 func (m *Metrics) statement(operation string, err error, took time.Duration) {
 	if m == nil {
 		return
 	}
 	result := "ok"
-	// A key that is there already is an answer, and so is that nothing was found.
+	// An existing key and an empty result are answers, not failures.
 	if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) && !errors.Is(err, gorm.ErrRecordNotFound) {
 		result = "error"
 	}
 	m.statements.WithLabelValues(operation, result).Observe(took.Seconds())
 }
 
-// Measure has all that the database is asked counted, from now on. It is for a store
-// that nobody uses yet.
+// Measure counts all statements from now on. Call it before the store is used.
 func (s *Store) Measure(m *Metrics) error {
 	if m == nil {
 		return nil
@@ -87,7 +85,7 @@ func (s *Store) Measure(m *Metrics) error {
 	return errors.Join(errs...)
 }
 
-// hook is one of gorm's places to be called.
+// hook is a place where gorm lets a callback be registered.
 type hook interface {
 	Register(name string, f func(*gorm.DB)) error
 }

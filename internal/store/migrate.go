@@ -16,26 +16,25 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Progress is told what bringing the tables up to date is at. Either may be nil.
+// Progress receives what a migration is doing. Either function may be nil.
 type Progress struct {
-	// Waiting is called when another program has held the lock for a while.
+	// Waiting is called when another program has held the lock for waitingNoticeAfter.
 	Waiting func()
-	// Applying is called before each migration, with the names of those that are still to
-	// be applied, this one first.
+	// Applying is called before each migration with the names of the remaining ones, this one
+	// first.
 	Applying func(left []string)
 }
 
-// waitingNoticeAfter is how long a lock is waited for without a word.
+// waitingNoticeAfter is how long Migrate waits for the lock before it says so.
 const waitingNoticeAfter = 2 * time.Second
 
-// Migrate brings the tables to this program's version. Several programs may do
-// so at once: one migrates, the others wait. The names of the migrations that
-// this call has applied come back.
+// Migrate brings the tables to this program's version and returns the names of the migrations that
+// it applied. Several programs may call it at once: one migrates, the others wait.
 func (s *Store) Migrate(ctx context.Context) (applied []string, err error) {
 	return s.MigrateWithProgress(ctx, Progress{})
 }
 
-// MigrateWithProgress is Migrate that tells of its progress.
+// MigrateWithProgress is Migrate with reports of its progress.
 func (s *Store) MigrateWithProgress(ctx context.Context, p Progress) (applied []string, err error) {
 	applied, err = s.migrate(ctx, p)
 	if err != nil {
@@ -57,8 +56,8 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	if s.sqlite != "" {
-		// Two programs that both turn a new file to a write-ahead log do not wait for each
-		// other, whatever busy_timeout says: one fails. So it is done under the lock.
+		// If two programs switch a new file to a write-ahead log at once, one fails: busy_timeout
+		// does not apply here. So switch it under the lock.
 		var mode string
 		if err := s.pool.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
 			return nil, fmt.Errorf("set up the write-ahead log: %w", err)
@@ -95,7 +94,8 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 	}
 }
 
-// notifyWaiting has Waiting called unless what it returns is called soon; after that it is called no more.
+// notifyWaiting calls Waiting later, unless the function that it returns is called before. After
+// that function has returned, Waiting is no longer called.
 func (p Progress) notifyWaiting() (over func()) {
 	if p.Waiting == nil {
 		return func() {}
@@ -112,13 +112,12 @@ func (p Progress) notifyWaiting() (over func()) {
 	}
 }
 
-// lockInterval is how often a lock is tried for that another program holds.
+// lockInterval is how often Migrate tries to get a lock that another program holds.
 const lockInterval = time.Second
 
-// lockPostgres holds goose's own lock, for longer than goose would: for all migrations. It
-// holds it by a transaction, not as goose does by a session: a pooler that gives each
-// transaction a connection of its own (PgBouncer's transaction mode) would leave a session's
-// lock on one of its connections, and unlock another.
+// lockPostgres holds goose's own lock for all migrations together; goose would release it between
+// them. The lock belongs to a transaction. goose ties it to a session, but a pooler in transaction
+// mode (PgBouncer) would take the session's lock on one connection and release it on another.
 func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err error) {
 	for {
 		tx, err := pool.BeginTx(ctx, nil)
@@ -126,7 +125,7 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 			return nil, fmt.Errorf("lock migrations: %w", err)
 		}
 		var locked bool
-		// A server that ends transactions in which nothing is done would end this one's lock.
+		// A server may end idle transactions, and the lock with them; the setting prevents that.
 		const query = "SELECT pg_try_advisory_xact_lock($1) FROM set_config('idle_in_transaction_session_timeout', '0', TRUE)"
 		if err := tx.QueryRowContext(ctx, query, lock.DefaultLockID).Scan(&locked); err != nil {
 			return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), tx.Rollback())
@@ -145,7 +144,7 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 	}
 }
 
-// migrator applies the migrations of the store's kind of database.
+// migrator applies the migrations for the store's kind of database.
 func (s *Store) migrator() (*goose.Provider, error) {
 	if s.sqlite != "" {
 		return migrator(goose.DialectSQLite3, "sqlite", s.pool)
@@ -161,9 +160,8 @@ func migrator(dialect goose.Dialect, dir string, pool *sql.DB) (*goose.Provider,
 	return goose.NewProvider(dialect, pool, files)
 }
 
-// lockSQLite holds a lock beside the database: goose has none for SQLite. The
-// lock is that of an exclusive transaction on a file of its own, so it ends with
-// the process, however that ends.
+// lockSQLite holds a lock next to the database, since goose has none for SQLite. The lock is an
+// exclusive transaction on a file of its own, so it ends with the process, even after a crash.
 func lockSQLite(ctx context.Context, path string) (unlock func() error, err error) {
 	db, err := sql.Open("sqlite3", fileURI(path+"-migrate")+"?_pragma=busy_timeout(600000)&_txlock=exclusive")
 	if err != nil {

@@ -14,20 +14,19 @@ import (
 	"myao/internal/conversation"
 )
 
-// Move is that Slack has given a channel another id.
+// Move says that Slack has given a channel another id.
 type Move struct {
 	Team, From, To string
-	// Mute is until when the channel is to be silent on account of it; the zero time: it is not.
+	// Mute is until when the channel is muted because of the move; zero if it is not.
 	Mute time.Time
 }
 
 const movedBy = "starter:channel_id_changed/"
 
-// by names the cause of the orders that a move brings, as orders name who gave them.
+// by is the author of the orders that a move causes.
 func (m Move) by() string { return movedBy + m.From }
 
-// MovedFrom is the id that a channel had before, where an order was given because of its
-// change; else "".
+// MovedFrom is the channel's former id if the order was caused by a move, otherwise "".
 func (o Order) MovedFrom() string {
 	from, ok := strings.CutPrefix(o.By, movedBy)
 	if !ok {
@@ -36,13 +35,13 @@ func (o Order) MovedFrom() string {
 	return from
 }
 
-// MoveChannel carries over what holds of a channel's silence to its new id, in one
-// transaction: where the channel or a thread of it is muted or snoozed, it is so under the
-// new id, by an order that names the cause. What is carried over once is not again: a move
-// that is told twice does not undo an unmute. Where the new id is known to have changed,
-// too, since Slack told of that first, it goes on to the newest. The bot has left the old channel, and nobody
-// but who is in it may read either of them: Slack changes the ids of private channels alone.
-// Memories, and what was said, stay with the old id.
+// MoveChannel carries mutes and snoozes of a channel and its threads over to its new id, in one
+// transaction, by orders that name the cause. It does so once, so that repeating a move does not
+// undo an unmute. If Slack has already reported that the new id was replaced as well, the mutes go
+// on to the newest id.
+//
+// The bot leaves the old channel, and both ids become private: Slack changes the ids of private
+// channels only. Messages and memories stay with the old id.
 func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		for next, been := m, map[string]bool{}; next.To != "" && !been[next.From]; {
@@ -63,7 +62,7 @@ func (s *Store) MoveChannel(ctx context.Context, m Move) error {
 	return nil
 }
 
-// id is that of the order by which it is known where a channel went.
+// id is the id of the order that records where a channel went.
 func (m Move) id() string { return "move/" + m.Team + "/" + m.From }
 
 func (s *Store) move(tx *gorm.DB, m Move) error {
@@ -71,8 +70,9 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	rows := []channelUpdate{
 		{TeamID: m.Team, ChannelID: m.From, Private: true, ClosedUS: closed}, {TeamID: m.Team, ChannelID: m.To, Private: true, ClosedUS: closed},
 	}
-	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all who write
-	// First: who moves the one or the other at the same time waits, and then sees what was done here.
+	slices.SortFunc(rows, func(a, b channelUpdate) int { return strings.Compare(a.ChannelID, b.ChannelID) }) // one order for all writers
+	// This comes first: a concurrent move of either channel waits here, and then sees this one's
+	// result.
 	if err := saveChannelUpdates(tx, rows); err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (s *Store) move(tx *gorm.DB, m Move) error {
 	return nil
 }
 
-// silencedIn is until when a channel, under "", and threads of it are silent, of those that
-// are. They are found by the orders, which are kept for as long as they hold.
+// silencedIn is until when a channel, under "", and its threads are muted or snoozed. It finds them
+// by their orders, which are kept as long as they apply.
 func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.Time, error) {
 	var threads []string
 	if err := tx.Model(&orderRow{}).Where("team_id = ? AND channel_id = ? AND kind IN ('mute', 'snooze')", team, channel).
@@ -124,8 +124,8 @@ func (s *Store) silencedIn(tx *gorm.DB, team, channel string) (map[string]time.T
 	return silent, nil
 }
 
-// carryOver silences a conversation of the new channel, unless that was done before. What
-// is silent for longer stays so.
+// carryOver silences a conversation of the new channel, unless that was done before. A longer
+// silence stays.
 func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) error {
 	c := chat.Conversation{Team: m.Team, Channel: m.To, Thread: thread}
 	kind := "snooze"
@@ -139,8 +139,8 @@ func (s *Store) carryOver(tx *gorm.DB, m Move, thread string, until time.Time) e
 	return setSilence(tx, c, microsOrZero(until), "CASE WHEN excluded.silenced_us > conversations.silenced_us THEN excluded.silenced_us ELSE conversations.silenced_us END")
 }
 
-// LatestSilenceOrder is the newest order to be silent, or to speak again, that was given for a
-// conversation itself; the zero Order: there is none.
+// LatestSilenceOrder is the newest order to mute, snooze or unmute a conversation itself; the zero
+// Order if there is none.
 func (s *Store) LatestSilenceOrder(ctx context.Context, c chat.Conversation) (Order, error) {
 	var rows []orderRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
@@ -153,8 +153,8 @@ func (s *Store) LatestSilenceOrder(ctx context.Context, c chat.Conversation) (Or
 	return rows[0].order(), nil
 }
 
-// MovedTo is the newer ids of the channels that had one of the ids before, of those that
-// were silenced for it, in order.
+// MovedTo is the new ids of channels by their former ids, in order, for channels that were muted
+// because of the move.
 func (s *Store) MovedTo(ctx context.Context, from []string) (map[string][]string, error) {
 	by := make([]string, len(from))
 	for i, id := range from {

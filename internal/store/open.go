@@ -22,20 +22,20 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// Open connects to sqlite:PATH or postgres://…; the database must be there, its
-// tables need not (Migrate makes them). SQLite's directory is made if it is missing.
+// Open connects to sqlite:PATH or postgres://…. The database must exist; Migrate creates its
+// tables. A missing directory of a SQLite file is created.
 func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{now: time.Now}
 	s.groups.commit, s.groups.interval, s.groups.concurrency = s.commit, groupInterval, 2 // while one waits for the disk, the next one writes
 	var dialector gorm.Dialector
 	var err error
-	conns, location := maxConns, "postgres" // as errors name it: without its password
+	conns, location := maxConns, "postgres" // location is for error messages: without the password
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		path = strings.TrimPrefix(path, "//")
 		if s.pool, err = openSQLite(path); err != nil {
 			return nil, err
 		}
-		s.sqlite, location, s.groups.concurrency = path, url, 1 // one writes at a time
+		s.sqlite, location, s.groups.concurrency = path, url, 1 // SQLite has one writer
 		dialector = gormlite.OpenDB(s.pool)
 	} else {
 		if s.pool, conns, err = openPostgres(url); err != nil {
@@ -44,18 +44,19 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		dialector = postgres.New(postgres.Config{Conn: s.pool})
 	}
 	s.db, err = gorm.Open(dialector, &gorm.Config{
-		// gorm's logger prints the values of a slow or failed statement: what people said.
+		// gorm's logger prints the values of a slow or failed statement, which are people's
+		// messages.
 		Logger:                 logger.Discard,
 		TranslateError:         true,
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
-		QueryFields:            true, // see returning
+		QueryFields:            true, // see returningAll
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", location, err)
 	}
 	s.pool.SetMaxOpenConns(conns)
-	// A connection costs Postgres a process and us a handshake: in a burst all are kept.
+	// A new connection costs Postgres a process and us a handshake, so a burst keeps all of them.
 	s.pool.SetMaxIdleConns(conns)
 	s.pool.SetConnMaxIdleTime(5 * time.Minute)
 	if err := s.Ping(ctx); err != nil {
@@ -65,16 +66,15 @@ func Open(ctx context.Context, url string) (*Store, error) {
 }
 
 const (
-	// maxConns is how many connections a store opens at most, unless pool_max_conns of the URL,
-	// as pgx's own pool calls it, says otherwise. Each costs Postgres a process, and both sides the
-	// planning of every statement.
+	// maxConns is the most connections that a store opens, unless the URL says otherwise with
+	// pool_max_conns (the name that pgx's own pool uses). Each connection costs Postgres a process,
+	// and both sides the planning of every statement.
 	maxConns = 8
-	// minConns is with how few it does: the migrations hold three.
+	// minConns is the fewest connections that a store can work with: migrations hold three.
 	minConns = 4
 )
 
-// openPostgres makes a pool of connections to a Postgres, of which there are none yet and shall
-// be conns at most.
+// openPostgres makes a pool for Postgres without connecting yet. conns is its upper limit.
 func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 	c, err := parsePostgres(url)
 	if err != nil {
@@ -86,12 +86,12 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 			return nil, 0, fmt.Errorf("%s is %q; it has to be a number, %d or more", poolMaxConns, said, minConns)
 		}
 	}
-	// A password's file and a client's certificate may have been renewed since the last one.
+	// The password file and the client certificate may have changed since the last connection.
 	renew := func(_ context.Context, c *pgx.ConnConfig) error {
 		renewed, err := parsePostgres(url)
 		if err == nil {
 			*c = *renewed
-			delete(c.RuntimeParams, poolMaxConns) // Postgres knows none
+			delete(c.RuntimeParams, poolMaxConns) // Postgres does not know this parameter
 		}
 		return err
 	}
@@ -100,15 +100,17 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 
 const poolMaxConns = "pool_max_conns"
 
-// parsePostgres reads a URL, and the environment and the files that the driver heeds with it.
+// parsePostgres reads a URL, together with the environment variables and files that the driver
+// reads.
 func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
-		// Its text holds the URL, and parts of a password that it does not take for one.
+		// The driver's text contains the URL, and parts of a password that it did not recognise as
+		// one.
 		return nil, errors.New("the URL, with the options of the environment, cannot be used")
 	}
-	// After a failover a connection may lead to what is a standby now, where it answers for
-	// ever and writes nothing: the next one is made to who is the primary then.
+	// After a failover a connection may lead to a standby, which answers queries and refuses every
+	// write. Close it: the next connection is made to the current primary.
 	keep := c.OnPgError
 	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		return err.Code != readOnlyTransaction && keep(conn, err)
@@ -116,23 +118,22 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// readOnlyTransaction is what Postgres says of a write where there are none
+// readOnlyTransaction is Postgres's error code for a write that a read-only server refuses
 // (postgresql.org/docs/current/errcodes-appendix.html).
 const readOnlyTransaction = "25006"
 
-// useGenericPlans has Postgres plan a statement once for a connection, whatever its values: those
-// are the plans that the tests look at. By itself it would plan each anew for its first five
-// values, which takes longer than to carry it out, and may do so for ever. It is not a
-// parameter of the connection: a pooler may refuse those that it has not been told of.
+// useGenericPlans makes Postgres plan each statement once per connection, whatever the values. The
+// tests check those plans. By default Postgres plans the first five executions anew, which takes
+// longer than running them, and may continue to do so. This is a SET rather than a connection
+// parameter, because a pooler may refuse parameters that it does not know.
 func useGenericPlans(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, "SET plan_cache_mode = force_generic_plan")
 	return err
 }
 
-// openSQLite sets what a file shared by two processes needs: a wait for the other
-// writer, write locks taken at the beginning of a transaction (a lock taken later
-// cannot wait), and a commit that is on the disk when it returns. The write-ahead
-// log is the file's own setting, and Migrate's business.
+// openSQLite sets what a file shared by two processes needs: it waits for the other writer, takes
+// the write lock at the beginning of a transaction (later it could not wait for it), and syncs the
+// disk before a commit returns. The write-ahead log is a setting of the file, made by Migrate.
 func openSQLite(path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -140,7 +141,7 @@ func openSQLite(path string) (*sql.DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	// The log, too, holds what people said: by itself the driver would make it readable for everybody.
+	// The log contains messages, too. By default the driver would make it readable for everybody.
 	db, err := driver.Open(fileURI(path) +
 		"?_pragma=busy_timeout(10000)&_pragma=synchronous(full)&_txlock=immediate&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20"))
 	if err != nil {
@@ -149,14 +150,14 @@ func openSQLite(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// fileURI names a file as SQLite wants it, to which a query can be added
-// (sqlite.org/uri.html). Of several leading slashes the first two would name a host.
+// fileURI is a file's name as a SQLite URI, to which a query can be added (sqlite.org/uri.html).
+// Clean leaves one leading slash; with two, SQLite would read a host name.
 func fileURI(path string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(path)))
 }
 
-// createPrivate makes a file that nobody else on the machine may read, unless it is
-// there: it will hold what people said.
+// createPrivate creates a file that only its owner may read, because it will contain messages. An
+// existing file stays as it is.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,22 +13,23 @@ import (
 	"myao/internal/chat"
 )
 
-// Order is something that somebody has told the bot to do.
+// Order is something that somebody told the bot to do.
 type Order struct {
-	// ID is the same however often the order is carried out.
+	// ID identifies the order, however often it is carried out.
 	ID string
-	// Scope is where: a channel, a thread, or for memories the workspace.
+	// Scope is what it is about: a channel, a thread, or for memories the workspace.
 	Scope chat.Scope
-	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct; move
-	// where Slack has given the channel another id.
+	// Kind is answer-now, drop, snooze, mute, unmute, hush, forget, rollback or correct, or move if
+	// Slack has given the channel another id.
 	Kind string
-	// By is who: cli:NAME or slack:U…; or why, where nobody has: starter:channel_id_changed, or that and /C….
+	// By is who ordered it: cli:NAME or slack:U…. For a move it is the cause:
+	// starter:channel_id_changed, followed by /C… for the orders that the move carried over.
 	By string
-	// Subject is the ts of a message, the term and version of a memory, or the other id.
+	// Subject is the ts of a message, the term and version of a memory, or the other channel id.
 	Subject string
-	// Until is the end of a snooze or mute, else zero.
+	// Until is the end of a snooze or mute, otherwise zero.
 	Until time.Time
-	// At is when; zero: now.
+	// At is when it was given; zero means now.
 	At time.Time
 }
 
@@ -67,8 +68,7 @@ func (r orderRow) order() Order {
 	}
 }
 
-// insertOrder writes an order down, and reports whether it is new; one that is there already
-// stays as it is.
+// insertOrder records an order and reports whether it is new. An existing one stays as it is.
 func (s *Store) insertOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	row := s.orderRow(o)
 	put := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
@@ -78,21 +78,21 @@ func (s *Store) insertOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	return put.RowsAffected > 0, nil
 }
 
-// setSilence has a conversation be silent until an instant; where it has a row, the column
-// becomes what standing says, of that instant (excluded) and the one that it had.
+// setSilence silences a conversation until a time. If the conversation has a row, its column
+// becomes the expression onConflict, which may use the new value (excluded) and the old one.
 func setSilence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) error {
 	return tx.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(standing)}),
 	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
 }
 
-// ErrOrderIDTaken is returned for an order whose id another one has.
+// ErrOrderIDTaken is returned for an order whose id belongs to another order.
 var ErrOrderIDTaken = errors.New("another order has this id")
 
-// ApplyOrder writes an order down and, when it is to snooze, mute or unmute, until when its
-// conversation is silent, in one transaction. What is there already has been carried out:
-// a mute that comes late, and again, does not undo an unmute. It returns ErrOrderIDTaken
-// where the id is that of an order about something else.
+// ApplyOrder records an order. A snooze, mute or unmute also sets until when its conversation is
+// silent, in the same transaction. A repeated order does nothing, so that a mute that arrives again
+// does not undo an unmute. ApplyOrder returns ErrOrderIDTaken if the id belongs to an order of
+// another kind or scope.
 func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		fresh, err := s.insertOrder(tx, o)
@@ -120,11 +120,11 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 	return nil
 }
 
-// Silences is until when conversations are muted, by workflow id, of those that are, or were.
+// Silences is until when conversations are silenced, by workflow id, for those that are or were.
 type Silences map[string]time.Time
 
-// Until is until when a conversation is silenced, by itself or with the top level of its
-// channel: whoever silences a channel means its threads, too. The zero time for never.
+// Until is until when a conversation is silenced, directly or through the top level of its channel:
+// silencing a channel includes its threads. It is zero if it never was.
 func (s Silences) Until(c chat.Conversation) time.Time {
 	own, top := s[c.ID()], s[c.Top().ID()]
 	if top.After(own) {
@@ -133,7 +133,7 @@ func (s Silences) Until(c chat.Conversation) time.Time {
 	return own
 }
 
-// Silenced is until when conversations, and the top levels of their channels, are muted.
+// Silenced is until when conversations, and the top levels of their channels, are silenced.
 func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation) (Silences, error) {
 	if len(conversations) == 0 {
 		return Silences{}, nil
@@ -167,7 +167,8 @@ func silences(rows []silenceRow) Silences {
 	return until
 }
 
-// SilencedUntil is until when any of the conversations is silenced (Silences.Until).
+// SilencedUntil is the latest time until which any of the conversations is silenced
+// (Silences.Until).
 func (s *Store) SilencedUntil(ctx context.Context, conversations ...chat.Conversation) (until time.Time, err error) {
 	silenced, err := s.Silenced(ctx, conversations...)
 	for _, c := range conversations {

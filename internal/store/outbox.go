@@ -18,10 +18,10 @@ import (
 //
 //	composed → sending → sent
 //	              ↓ ↑      a definite error: back to composed, or failed
-//	            failed   which an excuse makes composed again, of another text
+//	            failed   ReplaceWithNotice makes it composed again, with another text
 //
-// A row found in sending is ambiguous: an attempt began and nobody wrote down
-// its end. Slack is asked before anything is tried again.
+// A row in sending is ambiguous: an attempt began and nobody recorded its end. Ask Slack before
+// trying again.
 type Delivery string
 
 const (
@@ -31,37 +31,37 @@ const (
 	Failed   Delivery = "failed"
 )
 
-// Part is one message of a reply; a reply that is too long for one has several.
+// Part is one message of a reply. A reply that is too long for one message has several.
 type Part struct {
-	Key string // travels as metadata on the message
-	// Reply is what the parts of one reply share.
+	Key string // travels as metadata on the Slack message
+	// Reply is the same for all parts of one reply.
 	Reply   string
 	Number  int
 	Team    string
 	Channel string
-	// Thread is where it is posted; empty: at the top level.
+	// Thread is where the part is posted; empty at the top level.
 	Thread string
 	// Trigger is the ts of the message that it answers.
 	Trigger  string
 	Text     string
 	State    Delivery
 	Attempts int
-	// LeasedUntil is until when an attempt may still be under way, here or at Slack's.
+	// LeasedUntil is how long an attempt may still be under way, here or at Slack.
 	LeasedUntil time.Time
 	SentTS      string
 	Error       string
-	// Saw is the newest message that the author had read.
+	// Saw is when the newest message that the author had read was sent.
 	Saw time.Time
-	// Read is when the author read it; zero: when Compose is told. What is deleted later
-	// may be said in the text.
+	// Read is when the author read the conversation; zero means when Compose is called. The text
+	// may repeat messages that are deleted later.
 	Read time.Time
-	// Decision is the key of the decision that it carries out, Epoch its number:
-	// what an older decision composed does not replace what a newer one has.
+	// Decision is the key of the decision that it carries out, Epoch that decision's number. A
+	// reply composed for an older decision never replaces one for a newer decision.
 	Decision string
 	Epoch    int
 }
 
-// newer reports whether a decision after another's of the same conversation's run composed p.
+// newer reports whether p was composed for a later decision of the same run than other was.
 func (p Part) newer(other Part) bool {
 	run, _, _ := strings.Cut(p.Decision, "/")
 	others, _, _ := strings.Cut(other.Decision, "/")
@@ -99,15 +99,13 @@ func (r outboxRow) part() Part {
 	}
 }
 
-// ErrUnderWay says that a reply can no longer be changed, or its part not be posted, by
-// who means to.
+// ErrUnderWay is returned when the caller may no longer change a reply or post its part.
 var ErrUnderWay = errors.New("the reply is being posted, or was composed anew")
 
-// Compose writes the parts of one reply, in place of what may have been composed
-// for it before, together with the decision that they carry out (Decide). Once an
-// attempt to post one of them has begun, or a newer decision has composed it,
-// nothing is written and the error is ErrUnderWay; but for one that BeginSend calls
-// outdated, and of which nothing is in Slack, nor may be.
+// Compose writes the parts of one reply and the decision that they carry out (see Decide). It
+// replaces what was composed for the reply before. It returns ErrUnderWay and writes nothing if an
+// attempt to post has begun, or if a newer decision has composed the reply. Exception: an outdated
+// reply (OutdatedError) may be replaced if none of it is, or may be, in Slack.
 func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		var rows []outboxRow
@@ -132,8 +130,8 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 				return ErrUnderWay
 			}
 		}
-		// A row that another worker has written since the look above stays, and the new row
-		// of the same key meets it.
+		// If another worker has added a row since the query above, it stays, and inserting the same
+		// key below fails.
 		if len(rows) > 0 {
 			if err := tx.Where("reply = ? AND state = ?", parts[0].Reply, Composed).Delete(&outboxRow{}).Error; err != nil {
 				return err
@@ -144,7 +142,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 			composed[i] = outboxRow{
 				Key: p.Key, Reply: p.Reply, Part: p.Number, TeamID: p.Team, ChannelID: p.Channel, ThreadTS: p.Thread,
 				TriggerTS: p.Trigger, Text: p.Text, State: Composed, SawUS: micros(p.Saw), Decision: p.Decision, Epoch: p.Epoch,
-				Attempts: attempts[p.Key], // counted on: an attempt at the old text has no say in the new one's
+				Attempts: attempts[p.Key], // counted on, so that EndSend of an attempt at the old text does not match the new one
 				StoredUS: microsOrZero(p.Read),
 			}
 			if p.Read.IsZero() {
@@ -165,7 +163,7 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 	return err
 }
 
-// Parts is the parts of a reply in their order; none for an unknown reply.
+// Parts is the parts of a reply, in order; none for an unknown reply.
 func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	var rows []outboxRow
 	if err := s.db.WithContext(ctx).Where("reply = ?", reply).Order("part").Find(&rows).Error; err != nil {
@@ -174,11 +172,11 @@ func (s *Store) Parts(ctx context.Context, reply string) ([]Part, error) {
 	return mapRows(rows, outboxRow.part), nil
 }
 
-// EndSend writes down how the attempt that BeginSend(p) began has ended without a
-// message that is known to exist: Composed for an error that left no effect,
-// Sending for one that may have, Failed for one that cannot pass. What may have an
-// effect yet, at Slack's, holds the part until then; the zero time: not any more.
-// An attempt that another one has followed has no say any more.
+// EndSend records how the attempt begun by BeginSend(p) ended, if no message is known to exist. The
+// state is Composed after an error without effect, Sending after one that may have had an effect,
+// and Failed after a permanent one. A request that may still reach Slack holds the part until the
+// given time; the zero time means that none can. EndSend does nothing if another attempt has begun
+// since.
 func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.Time, reason string) error {
 	leased := int64(0)
 	if !until.IsZero() {
@@ -192,10 +190,10 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 	return nil
 }
 
-// ReplaceWithNotice puts a note in the place of a reply whose first part was refused: that part is
-// composed again, as the note, and the others go. The decision's reason becomes reason, with
-// why the reply was refused. It reports whether it did: not where nothing was refused, or
-// the note was.
+// ReplaceWithNotice replaces a reply whose first part was refused with a notice: the first part is
+// composed again with the notice as its text, and the other parts are deleted. The decision's
+// reason becomes reason, followed by why the reply was refused. It reports whether it replaced
+// anything: not if nothing was refused, or if the notice itself was.
 func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (excused bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
@@ -218,14 +216,14 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason strin
 	return excused, nil
 }
 
-// MarkPosted writes down, in one transaction, that a part is in Slack: the outbox
-// row and the message itself, so that the bot remembers at once what it said.
+// MarkPosted records in one transaction that a part is in Slack: in the outbox and as a message, so
+// that the bot knows at once what it said.
 func (s *Store) MarkPosted(ctx context.Context, p Part, m chat.Message) error {
 	return s.posted(ctx, p, m, func(*gorm.DB) error { return nil })
 }
 
-// clearDeletedReply takes the text of the bot's own message out of the outbox once it is deleted in Slack:
-// somebody may have wanted that nobody reads it any more.
+// clearDeletedReply clears the outbox's text of a bot message that was deleted in Slack: whoever
+// deleted it may want nobody to read it any more.
 func clearDeletedReply(tx *gorm.DB, r messageRow) error {
 	if !r.Own || !r.Deleted {
 		return nil
@@ -233,8 +231,8 @@ func clearDeletedReply(tx *gorm.DB, r messageRow) error {
 	return tx.Model(&outboxRow{}).Where("team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = ?", r.TeamID, r.ChannelID, r.TS).Update("text", "").Error
 }
 
-// MarkReplied is Posted of the last part of a reply: in the same transaction the decision that
-// it carries out is settled as posted. That comes back, and nil if it was so before.
+// MarkReplied is MarkPosted for the last part of a reply. The same transaction settles the reply's
+// decision as posted. It returns that decision, or nil if it was posted before.
 func (s *Store) MarkReplied(ctx context.Context, p Part, m chat.Message) (settled *Decision, err error) {
 	err = s.posted(ctx, p, m, func(tx *gorm.DB) (err error) {
 		settled, err = s.settle(tx, p.Decision, conversation.Sent, p.Reply)
@@ -256,7 +254,7 @@ func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(
 		if err != nil {
 			return err
 		}
-		// Slack's own event of the message may have come first.
+		// Slack's own event of the message may have arrived first.
 		created := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		if created.Error != nil {
 			return created.Error

@@ -8,17 +8,18 @@ import (
 	"myao/internal/chat"
 )
 
-// MemoryOverview is what is remembered of a scope, for people to look at.
+// MemoryOverview is a scope with its current memories, for people to look at.
 type MemoryOverview struct {
 	Scope chat.Scope
-	// Long and Short are nil where there is none; their texts are left out.
+	// Long and Short are nil if there is none. Their texts are left out.
 	Long, Short *Memory
-	// Updated is when it was last looked at, and found to be new.
+	// Updated is when a run last looked at the scope and found something new.
 	Updated time.Time
 }
 
-// MemoryOverviews is the scopes that have been remembered: the workspace and its channels, or of
-// one channel that and its threads, the most recently active first; at most limit.
+// MemoryOverviews is the scopes that have memories, at most limit. With channel empty these are the
+// workspace and its channels; otherwise that channel and its threads, the most recently updated
+// first.
 func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit int) ([]MemoryOverview, error) {
 	db := s.db.WithContext(ctx)
 	query := db.Where("team_id = ? AND thread_ts = ''", team).Order("channel_id")
@@ -59,7 +60,7 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 	return inForce, nil
 }
 
-// MemoryVersion is one version of a memory, or ErrNotFound. One that was forgotten has no text.
+// MemoryVersion is one version of a memory, or ErrNotFound. A forgotten version has no text.
 func (s *Store) MemoryVersion(ctx context.Context, scope chat.Scope, term chat.Term, version int) (Memory, error) {
 	var rows []memoryRow
 	if err := ofScope(s.db.WithContext(ctx), scope).Where("term = ? AND version = ? AND version > 0", string(term), version).

@@ -15,94 +15,94 @@ import (
 	"myao/internal/telemetry"
 )
 
-// Known is what the store holds about a message when news of it comes.
+// Known is what the store holds about a message before an event of it is recorded.
 type Known struct {
-	// Message is the message as it stands; nil if it was never seen.
+	// Message is the message's current state; nil if it was never seen.
 	Message *chat.Message
 	// Handled is set once an event of the message itself has been recorded.
 	Handled bool
-	// Addressed is set if it was relayed as addressing the bot.
+	// Addressed is set if the message was relayed as addressing the bot.
 	Addressed bool
-	// Hushed is who said that it wants no answer, before an event of the message itself
-	// was recorded; empty: nobody did.
+	// Hushed is who asked for no answer to the message before its own event was recorded; empty if
+	// nobody did.
 	Hushed string
-	// Before are the newest messages of its thread that are older than it, in
-	// order of time; empty at the top level. Who said them is told, and not what.
+	// Before are the newest earlier messages of its thread, in order of time and without their
+	// texts; empty at the top level.
 	Before []chat.Message
-	// Answered is who said what the bot's own newest message among those answers; empty if
-	// there is none, or the outbox does not know it.
+	// Answered is the author of the message that the bot's newest message in Before answers; empty
+	// if there is none, or if the outbox does not know it.
 	Answered string
 }
 
-// Entry is what the store shall hold of a message, and what is to be relayed.
+// Entry is what Record writes about a message, and what is to be relayed.
 type Entry struct {
-	// Message is the new state; nil leaves it as it is.
+	// Message is the new state; nil leaves it unchanged.
 	Message *chat.Message
 	Handled bool
 	Changes []Change
-	// Order is written down with it; nil: nobody ordered anything.
+	// Order is recorded with the message; nil if nobody ordered anything.
 	Order *Order
-	// Private is set where Slack says that not everybody may read the channel. That
-	// closes it; nothing that is recorded opens one.
+	// Private is set if Slack says that the channel is private. Record can close a channel, but
+	// never open one.
 	Private bool
-	// External is set where Slack says that people of other companies read the channel, too.
-	// A listing alone, or Slack when it is asked, says that they do no more.
+	// External is set if Slack says that people of other companies read the channel. Only a listing
+	// or a direct query can say that they no longer do.
 	External bool
 }
 
-// Change is one change on its way to the workflow of a conversation.
+// Change is a change on its way to a conversation's workflow.
 type Change struct {
 	conversation.Change
 	Conversation chat.Conversation
-	// Trace is the traceparent (W3C) of the request that brought it, or empty.
+	// Trace is the traceparent (W3C) of the request that brought the change, or empty.
 	Trace string
 }
 
-// Target is a conversation that has something new to be relayed.
+// Target is a conversation with a new change to relay.
 type Target struct {
 	chat.Conversation
-	// Awaited is set where somebody who addressed the bot is answered.
+	// Awaited is set if a person who addressed the bot waits for the answer.
 	Awaited bool
 }
 
-// recording is what one call of Record brings.
+// recording is one call of Record.
 type recording struct {
 	ctx     context.Context // the caller's
 	message chat.Message
 	key     string // of the message's row
 	decide  func(Known) Entry
 	trace   string
-	// first is decided while nothing is known.
+	// first is decided while nothing is known yet.
 	first Entry
 
 	// What a transaction finds out and does.
-	inserted  bool        // the message was new, and its row is ours
-	existing  *messageRow // the row as it stood; nil: there was none
+	inserted  bool        // the message was new, and this call inserted its row
+	existing  *messageRow // the row before this call; nil: there was none
 	known     Known
-	private   bool  // the channel is closed already
-	external  bool  // it is known that others read it
-	active    int64 // when the channel was active last
+	private   bool  // the channel is known to be private
+	external  bool  // the channel is known to be shared
+	active    int64 // when the channel was last active
 	entry     Entry
 	written   *messageRow
 	ungrouped bool // it needs a transaction of its own
 	targets   []Target
 
-	group *group // nil until it is taken into one
+	group *group // nil until it is part of one
 	err   error
-	done  chan struct{} // closed when the group has come to its end
+	done  chan struct{} // closed when the group has finished
 }
 
-// Record commits news of one message: decide is told what is known of it and
-// says what to keep and what to relay. A change that was recorded before is not
-// recorded again. The conversations that have something new to be relayed come back.
+// Record commits an event of one message. decide gets what is known about the message and returns
+// what to keep and what to relay. A change that was recorded before is not recorded again. Record
+// returns the conversations with something new to relay.
 //
-// decide must depend on its argument alone, and what it keeps of a message that was
-// never seen neither on Before and Answered nor on Hushed. It may be called more than once, by other
-// goroutines, and if ctx ends, after Record has returned.
+// decide must be pure; for an unseen message, what it keeps must not depend on Before, Answered or
+// Hushed. It may be called more than once, from other goroutines, and even after Record has
+// returned because ctx ended.
 //
-// A message that is new costs four statements in Postgres at most, and so do all that come
-// at the same time: they are committed as a group. News of one that is known is committed
-// alone, unless it changes nothing.
+// In Postgres a new message costs at most four statements, and so do all that arrive at the same
+// time: they are committed as a group. An event of a known message is committed alone, unless it
+// changes nothing.
 func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) Entry) ([]Target, error) {
 	n := &recording{
 		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, trace: telemetry.Traceparent(ctx),
@@ -116,7 +116,7 @@ func (s *Store) Record(ctx context.Context, m chat.Message, decide func(Known) E
 }
 
 func (s *Store) record(n *recording) error {
-	// Other news than that of the message itself is most likely of one that is known.
+	// Any other event most likely concerns a message that is known.
 	if n.first.Message != nil && n.first.Handled && n.first.Order == nil {
 		if err := s.groups.do(n); err != nil || !n.ungrouped {
 			return err
@@ -131,11 +131,11 @@ func (s *Store) record(n *recording) error {
 
 var errConflict = errors.New("overtaken by another event of the same message")
 
-// commit commits news of messages that are thought to be new, each of another message.
-// News of one that is not is left to commitAlone if it changes anything.
+// commit commits events of messages that are thought to be new, each of another message. An event
+// of a known message is left to commitAlone if it changes anything.
 //
-// Rows are taken in the same order by whoever takes several, messages before channels, so
-// that no two wait for each other.
+// Every transaction that locks several rows takes them in the same order, messages before channels,
+// so that no two transactions wait for each other.
 func (s *Store) commit(ctx context.Context, group []*recording) error {
 	slices.SortFunc(group, func(a, b *recording) int { return strings.Compare(a.key, b.key) })
 	return s.transaction(ctx, func(tx *gorm.DB) error {
@@ -159,7 +159,7 @@ func (s *Store) commit(ctx context.Context, group []*recording) error {
 // writes reports whether an entry changes anything about its message.
 func (e Entry) writes() bool { return e.Message != nil || len(e.Changes) > 0 || e.Order != nil }
 
-// commitAlone commits whatever there may be to commit about a message, known or not.
+// commitAlone commits everything that one event changes, whether its message is known or not.
 func (s *Store) commitAlone(n *recording) error {
 	return s.transaction(n.ctx, func(tx *gorm.DB) error {
 		n.inserted, n.written = false, nil
@@ -204,7 +204,7 @@ func (s *Store) commitAlone(n *recording) error {
 	})
 }
 
-// insert makes the rows of messages that were never seen, and notes which were new.
+// insert inserts rows for messages that were never seen, and notes which of them were new.
 func (s *Store) insert(tx *gorm.DB, group ...*recording) error {
 	rows := make([]messageRow, len(group))
 	for i, n := range group {
@@ -230,8 +230,7 @@ func (s *Store) insert(tx *gorm.DB, group ...*recording) error {
 	return nil
 }
 
-// finish writes down what has been decided beside the messages themselves, and lays down
-// who has something new.
+// finish writes the changes that were decided, and sets each recording's targets.
 func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 	var changes []changeRow
 	for _, n := range group {

@@ -11,30 +11,29 @@ import (
 	"myao/internal/chat"
 )
 
-// Cutoffs are the times before which Prune deletes; a zero time keeps all.
+// Cutoffs are the times before which Prune deletes; a zero time keeps everything.
 type Cutoffs struct {
-	// Ledger is of decisions, changes, replies in the outbox, calls of models and orders.
+	// Ledger applies to decisions, changes, replies in the outbox, model calls and orders.
 	Ledger time.Time
-	// Messages is of what was said. It must lie further back than anything waits, catch-up
-	// reads and memory looks (config.Retention sees to that).
+	// Messages must be older than anything that is pending, read by catch-up or read for memory
+	// (config.Retention checks that).
 	Messages time.Time
-	// MemoryVersions is of versions of memories that are not in force.
+	// MemoryVersions applies to versions of memories that are not current.
 	MemoryVersions time.Time
 }
 
-// pruneChunk is how many rows are looked at, and deleted at most, in one statement: it
-// takes some milliseconds, which whoever wants to write meanwhile may have to wait.
+// pruneChunk is how many rows one statement looks at, and at most deletes. It takes a few
+// milliseconds, and other writers may have to wait for it.
 const pruneChunk = 500
 
-// Prune deletes what lies before the horizons and is over. Each statement takes a few rows,
-// and stands for itself: after each, step is told of which table how many have gone, and
-// may take its time, or end it all with an error. Whoever is stopped begins again, and
-// finds what is left.
+// Prune deletes what is older than the cutoffs and finished. Each statement handles a few rows in a
+// transaction of its own. After each, step gets the table and the number of deleted rows; it may
+// take its time, or stop Prune with an error. A later call continues with what is left.
 //
-// What stays, however old it is: changes that wait to be relayed, decisions that are
-// pending, replies that are not over, memories in force and the newest version of each, and
-// all that was forgotten. A thread is as old as its newest reply, and stays whole. What
-// memory has yet to take in of a channel stays for as long again.
+// Some things stay whatever their age: pending changes, pending decisions, unfinished replies,
+// current memories, the newest version of each memory, and marks of what was forgotten. A thread is
+// as old as its newest reply and stays whole. Messages that memory has yet to read stay for twice
+// as long.
 func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, rows int) error) error {
 	p := pruning{db: s.db.WithContext(ctx), now: s.now(), step: step}
 	for _, table := range []struct {
@@ -53,30 +52,30 @@ func (s *Store) Prune(ctx context.Context, h Cutoffs, step func(table string, ro
 	return nil
 }
 
-// pruning is one run.
+// pruning is one run of Prune.
 type pruning struct {
 	db   *gorm.DB
 	now  time.Time
 	step func(table string, rows int) error
 }
 
-// prunable says which rows of a table have had their time.
+// prunable selects the rows of a table that may be deleted.
 type prunable struct {
 	table string
-	// within restricts the walk to a part of the table; empty: it goes through all of it.
+	// within restricts the walk to a part of the table; empty for all of it.
 	within condition
-	// walkColumn is the column by which the table is walked, from the oldest row on: one with an
-	// index that begins with it, or with what within names.
+	// walkColumn orders the walk, oldest row first. An index must begin with it, or with within's
+	// columns followed by it.
 	walkColumn string
-	// ageColumn is what is compared with the horizon.
+	// ageColumn is compared with the cutoff.
 	ageColumn string
-	// condition is what has to hold besides.
+	// condition must hold as well.
 	condition condition
-	// groupColumn is a column: rows that have the same there go together.
+	// groupColumn, if set, makes rows with the same value be deleted together.
 	groupColumn string
 }
 
-// condition is a part of a WHERE.
+// condition is a part of a WHERE clause.
 type condition struct {
 	sql  string
 	args []any
@@ -91,7 +90,7 @@ func (c condition) apply(db *gorm.DB) *gorm.DB {
 	return db.Where(c.sql, c.args...)
 }
 
-// walk deletes along a column of type K, which is never zero.
+// walk deletes along a column of type K, whose values are never zero.
 func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 	for after := *new(K); ; {
 		var window struct {
@@ -127,16 +126,15 @@ func walk[K int64 | string](p pruning, rows prunable, before int64) error {
 	}
 }
 
-// ledger deletes what tells how decisions came about. Nothing is left of it that would be
-// done again: that a message was handled stands in its own row, and what is older than
-// the ledger is composed no reply to (activities.Compose).
+// ledger deletes the records of decisions. Deleting them repeats no work: a message's own row says
+// that it was handled, and activities.Compose refuses to reply to anything older than the ledger.
 func (p pruning) ledger(h Cutoffs) error {
 	if h.Ledger.IsZero() {
 		return nil
 	}
 	before := micros(h.Ledger)
-	// That a message addressed the bot is known by its change alone, and a later edit of it
-	// must not look like the first mention: so those stay as long as messages do.
+	// Only the change records that a message addressed the bot, and a later edit must not look like
+	// the first mention. So these changes stay as long as messages do.
 	if err := walk[int64](p, prunable{
 		table: "changes", walkColumn: "id", ageColumn: "stored_us",
 		condition: where("relayed_us < ? AND (kind <> 'addressed' OR sent_us < ?)", before, microsOrZero(h.Messages)),
@@ -145,13 +143,13 @@ func (p pruning) ledger(h Cutoffs) error {
 	}
 	if err := walk[int64](p, prunable{
 		table: "decisions", walkColumn: "decided_us", ageColumn: "decided_us", condition: where("outcome <> 'pending'"),
-		within: where("key <> ''"), // said since the index has only those
+		within: where("key <> ''"), // matches the index, which has only those
 	}, before); err != nil {
 		return err
 	}
-	// A reply is over when all of its parts are sent, or one has failed for good: the others
-	// are not tried then; and when its decision is, which was given up. A part that was left
-	// alone would look like the whole of it.
+	// A reply is finished when all its parts are sent, or when one has failed: then the others are
+	// not tried. It is also finished when its decision was given up. Its parts go together, because
+	// a remaining part would look like the whole reply.
 	if err := walk[int64](p, prunable{
 		table: "outbox", walkColumn: "stored_us", ageColumn: "stored_us", groupColumn: "reply",
 		condition: where("(SELECT MAX(CASE part.state WHEN ? THEN 0 WHEN ? THEN 2 ELSE 1 END) FROM outbox part WHERE part.reply = outbox.reply) <> 1 "+
@@ -162,15 +160,15 @@ func (p pruning) ledger(h Cutoffs) error {
 	if err := walk[int64](p, prunable{table: "model_calls", walkColumn: "called_us", ageColumn: "called_us"}, before); err != nil {
 		return err
 	}
-	// Of orders to be silent it has to be known that they were carried out (ApplyOrder): a workflow
-	// that is reset gives them again.
+	// Mutes and snoozes stay: a workflow that is reset gives them again, and ApplyOrder must know
+	// that they were carried out.
 	return walk[int64](p, prunable{
 		table: "orders", walkColumn: "ordered_us", ageColumn: "ordered_us", condition: where("kind NOT IN ('mute', 'snooze', 'unmute')"),
 	}, before)
 }
 
-// memories deletes versions that are not in force. The newest of a scope's term stays, so
-// that no number is given twice.
+// memories deletes versions that are not current. The newest version of each term stays, so that no
+// number is used twice.
 func (p pruning) memories(horizon time.Time) error {
 	if horizon.IsZero() {
 		return nil
@@ -183,11 +181,10 @@ func (p pruning) memories(horizon time.Time) error {
 	}, micros(horizon))
 }
 
-// leaseGrace is for how long after its end a lease is not touched: clocks differ.
+// leaseGrace is how long an expired lease is kept, because clocks differ.
 const leaseGrace = time.Hour
 
-// conversations deletes what nobody holds and nobody has silenced: whoever wants the row
-// makes it again.
+// conversations deletes rows without lease and silence. They are created again when needed.
 func (p pruning) conversations() error {
 	return walk[string](p, prunable{
 		table: "conversations", walkColumn: "workflow_id", ageColumn: "claimed_us",
@@ -196,8 +193,8 @@ func (p pruning) conversations() error {
 	}, micros(p.now.Add(-leaseGrace)))
 }
 
-// messages goes from channel to channel, and stays where there is a message from before the
-// horizon. ts sorts as what it names.
+// messages goes through the channels and prunes those that have a message older than the cutoff. ts
+// sorts by time.
 func (p pruning) messages(horizon time.Time) error {
 	if horizon.IsZero() {
 		return nil
@@ -240,10 +237,9 @@ func (p pruning) messages(horizon time.Time) error {
 	}
 }
 
-// memoryCutoff is the horizon of a channel's messages, or when the first of those was sent that
-// memory has yet to take in: what was sent since its cursor begins, and has been stored
-// since it read last. It waits for memory no longer than for as long again, since the bot may
-// be switched off there.
+// memoryCutoff is the cutoff for a channel's messages. It is earlier if memory has yet to read
+// older messages: those sent since its cursor begins and stored since it last read. It waits for
+// memory at most as long again, because memory may be switched off for the channel.
 func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int64, err error) {
 	before = micros(horizon)
 	var scopes []scopeRow
@@ -260,13 +256,13 @@ func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int
 	return before, err
 }
 
-// sameThread is what rows {r} of a message's thread have in common with it.
+// sameThread is the condition that rows {r} belong to a message's thread.
 const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages.channel_id " +
 	"AND {r}.thread_ts = CASE WHEN messages.thread_ts = '' THEN messages.ts ELSE messages.thread_ts END"
 
-// channel deletes a channel's messages that were sent before a time: a thread, its parent
-// included, when all of it was, and its memory was not made since the horizon, which
-// would take notice as if people had deleted it.
+// channel deletes a channel's messages that were sent before a time. A thread, its parent included,
+// is deleted when all of it is older, and when its memory was not updated since the cutoff;
+// otherwise the next run would treat its messages as deleted by people.
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
 	return walk[string](p, prunable{
@@ -276,8 +272,8 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	}, before)
 }
 
-// ChangeRecordedSince reports whether a conversation was told of a message, or of one of its edits
-// (its revision), since a time, as far as that is known.
+// ChangeRecordedSince reports whether a change of a message, or of one of its edits (revision), was
+// recorded for a conversation since a time, as far as the ledger goes back.
 func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
 	var n int64
 	if err := s.db.WithContext(ctx).Model(&changeRow{}).

@@ -11,14 +11,13 @@ import (
 	"myao/internal/chat"
 )
 
-// ErrForgotten says that a version has no text any more.
+// ErrForgotten is returned for a version whose text was forgotten.
 var ErrForgotten = errors.New("it was forgotten")
 
-// Rollback puts the text of an old version of a memory in force again, as a new version
-// of origin operator, and returns that. An unknown version is ErrNotFound, one that was
-// forgotten ErrForgotten. by is who wants it (cli:NAME), id that of the order. A memory
-// being made meanwhile is refused (ErrOverruled); what was said since the scope was
-// remembered last is remembered on top of the old version.
+// Rollback makes an old version of a memory current again, as a new version of origin operator, and
+// returns that. It returns ErrNotFound for an unknown version and ErrForgotten for a forgotten one.
+// by is who ordered it (cli:NAME), id the order's id. A run that is making this memory meanwhile
+// gets ErrOverruled. Messages since the scope's last run are added to the old version by the next.
 func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, version int, by, id string) (Memory, error) {
 	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "rollback", By: by}, term, func(tx *gorm.DB, _ *int64) (memoryRow, error) {
 		var old []memoryRow
@@ -39,10 +38,9 @@ func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, 
 	return made, nil
 }
 
-// Correct puts a text in the place of the memory that is in force, as a new version of
-// origin operator and with the same sources, and returns that. Where none is in force it
-// is ErrNotFound; Text must not be empty. by, id and what is being made or said
-// meanwhile are as with Rollback.
+// Correct replaces the current memory's text with a new version of origin operator, which keeps the
+// sources, and returns that version. It returns ErrNotFound if there is no current memory. text
+// must not be empty. by, id and concurrent runs are as in Rollback.
 func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, text, by, id string) (Memory, error) {
 	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, inForce *int64) (memoryRow, error) {
 		if strings.TrimSpace(text) == "" {
@@ -62,9 +60,9 @@ func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, t
 	return made, nil
 }
 
-// replaceMemory writes an order down and puts a new version in force, made of the one that from
-// returns, which is what the order is about. from is given the id of the version in force,
-// or nil; the scope is its alone meanwhile.
+// replaceMemory records an order and makes a new version current, built from the one that from
+// returns. from gets the id of the current version, or nil. The transaction holds the scope
+// meanwhile.
 func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
 	var made memoryRow
 	err := s.transaction(ctx, func(tx *gorm.DB) error {

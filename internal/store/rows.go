@@ -6,9 +6,9 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// returningAll is all columns of the rows that a statement has written, by their names. A statement
-// that returns * is refused by Postgres, once on each connection that has prepared it, when
-// the next version's migration has added a column: "cached plan must not change result type".
+// returningAll names all columns of the rows that a statement has written. Postgres would refuse a
+// prepared statement that returns * once the next version's migration has added a column: "cached
+// plan must not change result type".
 func returningAll[T schema.Tabler](db *gorm.DB) (clause.Returning, error) {
 	var named clause.Returning
 	model := &gorm.Statement{DB: db}
@@ -21,7 +21,7 @@ func returningAll[T schema.Tabler](db *gorm.DB) (clause.Returning, error) {
 	return named, nil
 }
 
-// mapRows is what all of some rows stand for, in their order.
+// mapRows converts rows, in order.
 func mapRows[R, T any](rows []R, stands func(R) T) []T {
 	all := make([]T, len(rows))
 	for i, r := range rows {
@@ -30,7 +30,7 @@ func mapRows[R, T any](rows []R, stands func(R) T) []T {
 	return all
 }
 
-// first is the first row; the zero value where there is none.
+// first is the first row, or the zero value if there is none.
 func first[T any](rows []T) (row T) {
 	if len(rows) > 0 {
 		row = rows[0]

@@ -9,18 +9,18 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// rowset is rows as one argument of a statement, so that its text, and with that its
-// plan, is the same for one row and for hundreds.
+// rowset passes rows as one argument of a statement, so that its text, and so its plan, is the same
+// for one row and for hundreds.
 type rowset struct {
-	// columns are those of the rows, but for one that the database fills in itself.
+	// columns are the columns of the rows, without an auto-increment column.
 	columns []string
-	// sql is a table q of the rows, in their order, with one of gorm's placeholders.
+	// sql is a table q of the rows, in order, with one gorm placeholder.
 	sql string
-	// arg is what the placeholder stands for: the rows as a JSON array.
+	// arg is the placeholder's value: the rows as a JSON array.
 	arg string
 }
 
-// newRowset reads the columns of T as gorm does; its json keys are their names.
+// newRowset reads the columns of T as gorm does. T's json keys are the columns' names.
 func newRowset[T any](db *gorm.DB, rows []T) (rowset, error) {
 	var set rowset
 	model := &gorm.Statement{DB: db}
@@ -47,8 +47,8 @@ func newRowset[T any](db *gorm.DB, rows []T) (rowset, error) {
 	return set, err
 }
 
-// insertNew inserts those of the rows that are not there yet, in their order, and returns
-// them with nothing but the columns of their key.
+// insertNew inserts the rows that do not exist yet, in order. It returns those with only their key
+// columns set.
 func insertNew[T schema.Tabler](tx *gorm.DB, rows []T, key ...string) (inserted []T, err error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -58,7 +58,7 @@ func insertNew[T schema.Tabler](tx *gorm.DB, rows []T, key ...string) (inserted 
 		return nil, err
 	}
 	columns := strings.Join(set.columns, ", ")
-	// Without a condition SQLite would read ON CONFLICT as that of a join.
+	// SQLite would read ON CONFLICT as a join's condition if there were no WHERE.
 	err = tx.Raw(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE TRUE ON CONFLICT DO NOTHING RETURNING %s",
 		rows[0].TableName(), columns, columns, set.sql, strings.Join(key, ", ")), set.arg).Scan(&inserted).Error
 	return inserted, err

@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// The faults that Suits finds. The errors that it returns say more.
+// The faults that CheckSchema finds. The errors that it returns wrap them with details.
 var (
-	// ErrNoSchema says that the schema in which tables would be made is not there.
+	// ErrNoSchema says that the schema for our tables does not exist.
 	ErrNoSchema = errors.New("there is no schema to make tables in")
-	// ErrNoCreate says that nobody lets the role make tables.
+	// ErrNoCreate says that the role may not create tables.
 	ErrNoCreate = errors.New("the role may not make tables")
-	// ErrEncoding says that the database cannot hold all that people say.
+	// ErrEncoding says that the database cannot store every character.
 	ErrEncoding = errors.New("the database's encoding is not UTF8")
 )
 
-// CheckSchema reports whether a database that has no tables yet can have ours: ErrNoSchema,
-// ErrNoCreate or ErrEncoding if not. A SQLite file always can.
+// CheckSchema checks whether our tables can be created in an empty database. It returns
+// ErrNoSchema, ErrNoCreate or ErrEncoding if not. A SQLite file always passes.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	if s.sqlite != "" {
 		return nil
@@ -29,7 +29,7 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at the database: %w", err)
-	case encoding != "UTF8": // an emoji would be refused, and with it the event that brought it
+	case encoding != "UTF8": // it would refuse an emoji, and so the whole event
 		return fmt.Errorf("%w but %s", ErrEncoding, encoding)
 	case schema == "":
 		return fmt.Errorf("%w: search_path is %s", ErrNoSchema, path)

@@ -10,36 +10,35 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// ErrDeleted says that a reply is not begun, since what it answers was deleted.
+// ErrDeleted is returned for a reply whose trigger was deleted before the first attempt.
 var ErrDeleted = errors.New("what it answers was deleted")
 
-// OutdatedError says that a reply is not begun, since a message of its conversation was
-// deleted after what the reply was composed of had been read.
+// OutdatedError is returned for a reply that was composed before a message of its conversation was
+// deleted, so that it may repeat that message.
 type OutdatedError struct {
-	Deleted string // ts of the newest of them
+	Deleted string // ts of the newest deleted message
 }
 
 func (e OutdatedError) Error() string {
 	return "message " + e.Deleted + " was deleted after it was composed"
 }
 
-// ErrSilenced says that a part of a reply is not begun, since its conversation is muted or snoozed.
+// ErrSilenced is returned for a part of a reply in a muted or snoozed conversation.
 var ErrSilenced = errors.New("the conversation is muted or snoozed")
 
-// BeginSend takes a part in hand for one attempt, as the caller saw it (its state, the
-// number of attempts, its text), if it is the part's turn in its channel. Else it returns
-// how long that is away, and whoever comes back then begins. Of two workers that race one
-// begins, the other gets ErrUnderWay. The first part of a reply to a message that is
-// deleted is not begun: ErrDeleted; nor is that of one which may say what was deleted
-// elsewhere in the conversation: OutdatedError, and then Compose may replace it. No part is
-// begun where the conversation, or its channel's top level, is silent: ErrSilenced. The
-// attempt holds the part until the lease ends, and has used its turn.
+// BeginSend begins one attempt to post a part, if the part is still as the caller saw it (state,
+// attempts and text) and its slot in the channel has come. Otherwise it returns how long the slot
+// is away, and the caller tries again then. Of two workers that race, one begins and the other gets
+// ErrUnderWay. The attempt holds the part until the lease ends, and uses up the slot.
 //
-// The turns in a channel lie a pace apart, whoever posts there. A part keeps its turn
-// until an attempt begins with it, so that who comes too early may go away and come back;
-// one that comes a whole pace too late has missed it, and gets a new one behind all
-// others; so does one whose turn is farther ahead than any can be. With a part, the parts of its reply that follow it get the turns after its own,
-// so that a long reply is not torn apart.
+// Some parts are never begun. The first part of a reply is refused with ErrDeleted if the trigger
+// was deleted. It is refused with OutdatedError if it may repeat a message that was deleted since;
+// then Compose may replace it. Every part is refused with ErrSilenced while the conversation, or
+// the top level of its channel, is muted or snoozed.
+//
+// Slots in a channel lie one pace apart, whoever posts there. A part keeps its slot until it is
+// attempted. More than one pace late, or impossibly far ahead, it goes to the back. The following
+// parts of its reply get the slots after it, so that a long reply stays together.
 func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
 	begun, err := s.beginNow(ctx, unchanged(p), pace, lease)
 	if err == nil && len(begun) == 0 {
@@ -51,9 +50,9 @@ func (s *Store) BeginSend(ctx context.Context, p Part, pace, lease time.Duration
 	return wait, nil
 }
 
-// BeginReply is BeginSend, of whatever it says, of a reply of one part that nobody has tried
-// to send and that has to wait for nothing. The part comes back as it was before; nil if it
-// is not begun, and then nothing has happened but that it may have a turn.
+// BeginReply is BeginSend for a reply of one part that was never attempted and need not wait,
+// whatever its text. It returns the part as it was before. It returns nil if nothing was begun;
+// then the part has at most been given a slot.
 func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
 	if s.sqlite != "" {
 		return s.beginUntried(ctx, reply, pace, lease)
@@ -70,7 +69,7 @@ func (s *Store) BeginReply(ctx context.Context, reply string, pace, lease time.D
 	return &p, nil
 }
 
-// beginUntried is BeginReply of SQLite, where a transaction goes no further than this process.
+// beginUntried is BeginReply for SQLite, where a transaction costs no network round trip.
 func (s *Store) beginUntried(ctx context.Context, reply string, pace, lease time.Duration) (*Part, error) {
 	parts, err := s.Parts(ctx, reply)
 	if err != nil || len(parts) != 1 || parts[0].State != Composed || parts[0].Attempts > 0 {
@@ -87,12 +86,12 @@ func (s *Store) beginUntried(ctx context.Context, reply string, pace, lease time
 	return &parts[0], nil
 }
 
-// unchanged is the condition that a part is as a caller saw it.
+// unchanged is the condition that a part is still as a caller saw it.
 func unchanged(p Part) clause.Expr {
 	return gorm.Expr("key = ? AND state = ? AND attempts = ? AND text = ?", p.Key, p.State, p.Attempts, p.Text)
 }
 
-// untried is the condition on the first part of a reply that nobody has tried to send it.
+// untried is the condition for the first part of a reply that was never attempted.
 func untried(reply string) clause.Expr {
 	return gorm.Expr("reply = ? AND part = 0 AND state = ? AND attempts = 0", reply, Composed)
 }
@@ -101,33 +100,34 @@ const (
 	// sendable is the condition that a part may be posted @now.
 	sendable = triggerExists + " AND NOT " + outdated + " AND " + notSilenced
 
-	// triggerExists is the condition that the first part of a reply answers something that is still there.
+	// triggerExists is the condition that the trigger was not deleted, for the first part of a
+	// reply.
 	triggerExists = `(outbox.part > 0 OR NOT EXISTS (SELECT 1 FROM messages m
 		WHERE m.team_id = outbox.team_id AND m.channel_id = outbox.channel_id AND m.ts = outbox.trigger_ts AND m.deleted))`
 
-	// outdated is the condition that the first part of a reply may say what was deleted since.
+	// outdated is the condition that the first part of a reply may repeat a message deleted since.
 	outdated = "(outbox.part = 0 AND EXISTS (SELECT 1 " + deletedSince + "))"
 
-	// deletedSince is the end of a query of the deletions d in a reply's conversation since it was composed:
-	// in a thread that of its parent, too, which is a change of the top level.
+	// deletedSince ends a query of the deletions d in a reply's conversation since it was composed.
+	// In a thread this includes the deletion of the parent, which is a change of the top level.
 	deletedSince = `FROM changes d WHERE d.kind = 'deleted' AND d.stored_us > outbox.stored_us AND (d.workflow_id = CASE outbox.thread_ts
 		WHEN '' THEN 'channel/' || outbox.team_id || '/' || outbox.channel_id
 		ELSE 'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts END
 		OR d.workflow_id = 'channel/' || outbox.team_id || '/' || outbox.channel_id AND d.ts = outbox.thread_ts)`
 
-	// notSilenced is the condition that a part's conversation is not silent, by itself or with the
-	// top level of its channel (Silences.Until).
+	// notSilenced is the condition that neither a part's conversation nor the top level of its
+	// channel is muted or snoozed (Silences.Until).
 	notSilenced = `NOT EXISTS (SELECT 1 FROM conversations c WHERE c.silenced_us > @now AND c.workflow_id IN (
 		'thread/' || outbox.team_id || '/' || outbox.channel_id || '/' || outbox.thread_ts, 'channel/' || outbox.team_id || '/' || outbox.channel_id))`
 )
 
-// beginNow is BeginSend, in one statement, of the part of which a condition holds, if
-// nothing has to be waited for: it is the last of its reply, all turns in its channel are
-// over, and nobody else has a hand on either. So it sees what is deleted, and silent, at this
-// moment. It returns the part if it is begun; where it is not, nothing has happened.
+// beginNow is BeginSend in one statement, for the part that a condition selects, if nothing has to
+// be waited for. So the part must be the last of its reply, every slot in its channel must be over,
+// and nobody may hold either row. One statement sees deletions and mutes as of this moment. It
+// returns the part if it was begun; otherwise nothing has happened.
 func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time.Duration) (begun []outboxRow, err error) {
 	if s.sqlite != "" {
-		return nil, nil // a transaction goes no further than this process there
+		return nil, nil // in SQLite a transaction costs no network round trip
 	}
 	whole, err := returningAll[outboxRow](s.db)
 	if err != nil {
@@ -153,15 +153,15 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 		FROM ours, turn WHERE outbox.key = ours.key @returning`,
 		map[string]any{
 			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
-			"returning": whole, // the word, too
+			"returning": whole, // the keyword, too
 		}).Scan(&begun).Error
 	return begun, err
 }
 
-// beginInSlot is BeginSend of any part.
+// beginInSlot is BeginSend for any part.
 func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Duration) (wait time.Duration, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
-		// The reply is locked before its channel, as in Posted.
+		// Lock the reply before its channel, as MarkPosted does.
 		var rows []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part >= ?", p.Reply, p.Number).Order("part").Find(&rows).Error; err != nil {
 			return err
@@ -180,20 +180,21 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 			wait = instant(at).Sub(now)
 			return nil
 		}
-		// Last, when there is nothing more to wait for: it sees what is deleted, and silent, at this moment.
+		// This comes last, when nothing has to be waited for any more, so that it sees deletions
+		// and mutes as of this moment.
 		begun := tx.Model(&outboxRow{}).Where("key = @key AND "+sendable, map[string]any{"key": p.Key, "now": micros(now)}).Updates(map[string]any{
 			"state": Sending, "attempts": p.Attempts + 1, "leased_us": micros(now.Add(lease)), "turn_us": 0,
 		})
 		if begun.Error == nil && begun.RowsAffected == 0 {
-			return whyNotSendable(tx, p) // nor is a turn used
+			return whyNotSendable(tx, p) // nor is a slot used
 		}
 		return begun.Error
 	})
 	return wait, err
 }
 
-// whyNotSendable says why a part is not wanted. Deletions are asked for, since they last: what
-// was silent a moment ago may have been told to speak.
+// whyNotSendable is the reason why a part may not be posted. It looks for deletions, because they
+// last; a mute may have ended a moment ago.
 func whyNotSendable(tx *gorm.DB, p Part) error {
 	var why struct {
 		Standing, Outdated bool
@@ -212,17 +213,17 @@ func whyNotSendable(tx *gorm.DB, p Part) error {
 	return ErrSilenced
 }
 
-// free reports whether a part is as p has it, and nobody may be sending it.
+// free reports whether a part is still as p has it, and nobody may be posting it.
 func (r outboxRow) free(p Part, now time.Time) bool {
 	return r.Key == p.Key && r.State == p.State && r.Attempts == p.Attempts && r.Text == p.Text && r.LeasedUS <= micros(now)
 }
 
-// maxSlotAhead is how far ahead a turn may lie. One that lies farther, behind 1,800 messages in one
-// channel, was given by a clock that was ahead, and put back since: nobody waits for that.
+// maxSlotAhead is how far ahead a slot may lie: behind 1,800 messages in one channel. A slot
+// farther ahead was given by a clock that was wrong and has been set back since, so it is ignored.
 const maxSlotAhead = 30 * time.Minute
 
-// reserveSlots gives parts of one reply, in their order, the turns behind the last one of
-// their channel, and returns the first of these.
+// reserveSlots gives the parts of one reply, in order, the slots after the last one of their
+// channel, and returns the first of them.
 func reserveSlots(tx *gorm.DB, parts []outboxRow, pace time.Duration, now time.Time) (at int64, err error) {
 	first, taken := parts[0], int64(len(parts))*pace.Microseconds()
 	var next int64

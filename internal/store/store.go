@@ -1,15 +1,16 @@
-// Package store keeps what must not be lost: what was said, what of it has yet to
-// reach a conversation's workflow, what the bot means to post, what it decided and
-// why, and what it remembers. Postgres and SQLite do the same; one suite of tests
-// runs on both.
+// Package store keeps what must not be lost: messages, the changes that have yet to reach a
+// conversation's workflow, replies and their delivery, decisions and their reasons, and memories.
+// It runs on Postgres and SQLite, which behave alike: one test suite runs on both.
 //
-// A message passes through here three times: the door records it with its changes
-// (Record), the relay sends the changes on (Take, Relayed, Release), and the
-// worker reads it among the Facts and in a Context and writes the reply (the outbox). What was
-// missed comes through Remember and Unhandled instead. Later it goes into the memory of its
-// thread and channel (Look, ChannelMemoryInput, SaveMemories), which other conversations read
-// as far as they may (Knowledge). What people ask about all that, and order, is
-// answered, and written down, here (Passed, Usage, Forget, ApplyOrder).
+// A message passes through here three times. The door records it with its changes (Record). The
+// relay sends the changes to the workflow (Claim, MarkRelayed, Release). The worker reads it in
+// Facts and Context and writes the reply to the outbox. Messages whose events were missed come
+// through SaveHistory and Unhandled instead.
+//
+// Later the message becomes part of the memory of its thread and channel (CurrentCursor,
+// ChannelMemoryInput, SaveMemories). Other conversations read that as far as they may (Knowledge).
+// Operators query and change all of this through ChangesSince, Usage, Forget, ApplyOrder and
+// others.
 package store
 
 import (
@@ -23,13 +24,13 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// ErrNotFound says that there is no such row.
+// ErrNotFound is returned when there is no such row.
 var ErrNotFound = errors.New("not found")
 
-// Store is a database. It is safe for concurrent use, by several processes too.
+// Store is a database. It is safe for concurrent use, also by several processes.
 type Store struct {
 	db      *gorm.DB
-	pool    *sql.DB // what db works on
+	pool    *sql.DB // the connections under db
 	sqlite  string  // the file; empty for Postgres
 	now     func() time.Time
 	metrics *Metrics
@@ -44,14 +45,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections, once what is being recorded has been committed.
+// Close waits until everything that is being recorded has been committed, then closes all
+// connections.
 func (s *Store) Close() error {
 	s.groups.close()
 	return s.pool.Close()
 }
 
-// locked reads rows that the transaction means to change. SQLite's transactions
-// hold the write lock from their beginning.
+// locked locks the rows that a query reads, because the transaction means to change them. SQLite
+// needs no clause: its transactions hold the write lock from their beginning.
 func (s *Store) locked(tx *gorm.DB) *gorm.DB {
 	if s.sqlite != "" {
 		return tx
@@ -71,7 +73,7 @@ func microsOrZero(t time.Time) int64 {
 	return micros(t)
 }
 
-// instantOrZero is the inverse of stamp.
+// instantOrZero is the inverse of microsOrZero.
 func instantOrZero(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -79,11 +81,10 @@ func instantOrZero(us int64) time.Time {
 	return instant(us)
 }
 
-// asyncCommit is a condition that holds, and by which Postgres commits the statement that
-// evaluates it without waiting for the disk: if it crashes, the last half second of such
-// commits may be lost (postgresql.org/docs/current/wal-async-commit.html). That is for what
-// does no harm then: a lease that nobody knows of any more, a change that is sent again,
-// which its workflow knows, a call that is not in the account.
+// asyncCommit is a condition that is always true. In Postgres, evaluating it makes the statement
+// commit without waiting for the disk; a crash may lose the last half second of such commits
+// (postgresql.org/docs/current/wal-async-commit.html). Use it only where a loss does no harm: a
+// lease, the mark of a relayed change (the workflow ignores the repetition), a call's cost.
 func (s *Store) asyncCommit() string {
 	if s.sqlite != "" {
 		return "TRUE"

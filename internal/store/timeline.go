@@ -10,13 +10,13 @@ import (
 	"myao/internal/conversation"
 )
 
-// StoredMessage is a message as it stands, and how it came to be known.
+// StoredMessage is a message and how it reached the store.
 type StoredMessage struct {
 	chat.Message
-	// Handled is set once an event of the message itself has been recorded; else it was
-	// read from Slack's history, and nobody has heard of it.
+	// Handled is set once an event of the message itself has been recorded. Otherwise it was read
+	// from Slack's history, and no conversation knows it.
 	Handled bool
-	// Stored is when the newest news of it was stored.
+	// Stored is when its last change was stored.
 	Stored time.Time
 }
 
@@ -24,8 +24,8 @@ func (r messageRow) stored() StoredMessage {
 	return StoredMessage{Message: r.message(), Handled: r.Handled, Stored: instant(r.StoredUS)}
 }
 
-// MessagesByTS is those of a channel's messages that are known, by ts, deleted ones among them,
-// in order of time.
+// MessagesByTS is a channel's messages with the given ts, deleted ones included, in order of time.
+// Unknown ts are left out.
 func (s *Store) MessagesByTS(ctx context.Context, team, channel string, ts []string) ([]StoredMessage, error) {
 	if len(ts) == 0 {
 		return nil, nil
@@ -38,14 +38,14 @@ func (s *Store) MessagesByTS(ctx context.Context, team, channel string, ts []str
 	return mapRows(rows, messageRow.stored), nil
 }
 
-// MessagesSince is the messages of a conversation itself that were sent since a time, the
-// newest limit of them, in order of time; deleted ones are left out.
+// MessagesSince is the messages of a conversation itself that were sent since a time, the newest
+// limit of them, in order of time and without deleted ones.
 func (s *Store) MessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
 	return s.newestMessages(ctx, c, limit, "team_id = ? AND channel_id = ? AND thread_ts = ? AND sent_us >= ? AND NOT deleted",
 		c.Team, c.Channel, c.Thread, microsOrZero(since))
 }
 
-// ChannelMessagesSince is MessagesSince of a channel with its threads.
+// ChannelMessagesSince is MessagesSince for a channel with its threads.
 func (s *Store) ChannelMessagesSince(ctx context.Context, c chat.Conversation, since time.Time, limit int) ([]StoredMessage, error) {
 	return s.newestMessages(ctx, c, limit, "team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", c.Team, c.Channel, microsOrZero(since))
 }
@@ -59,19 +59,20 @@ func (s *Store) newestMessages(ctx context.Context, c chat.Conversation, limit i
 	return mapRows(rows, messageRow.stored), nil
 }
 
-// RecordedChange is a change of a message, and how far it has come on its way to a workflow.
+// RecordedChange is a recorded change and whether its workflow has received it.
 type RecordedChange struct {
 	conversation.Change
 	WorkflowID string
-	// Stored is when it was recorded; Relayed when a signal had taken it, or zero.
+	// Stored is when it was recorded; Relayed is when a signal had delivered it, or zero.
 	Stored, Relayed time.Time
 }
 
-// ChangesSince is the changes of some conversations, of messages sent since a time, in order of
-// those and of their coming, at most limit.
+// ChangesSince is the changes of some conversations, for messages sent since a time, ordered by
+// message and then by arrival, at most limit.
 func (s *Store) ChangesSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]RecordedChange, error) {
 	var rows []changeRow
-	// By ts, which sorts as what it names: there is no index of sent_us but of what waits.
+	// The condition uses ts, which sorts by time, because the index on sent_us covers only changes
+	// that have not been relayed.
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(microsOrZero(since)))).
 		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
@@ -87,8 +88,8 @@ func (r changeRow) recorded() RecordedChange {
 	return p
 }
 
-// DecisionsSince is the decisions of some conversations that were taken since a time, or are
-// about a message sent since then, oldest first, at most limit.
+// DecisionsSince is the decisions of some conversations that were made since a time, or whose
+// trigger was sent since then, the oldest first, at most limit.
 func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since time.Time, limit int) ([]Decision, error) {
 	var rows []Decision
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND decided_us >= ? AND (decided_us >= ? OR trigger_ts >= ?)",
@@ -99,14 +100,15 @@ func (s *Store) DecisionsSince(ctx context.Context, workflowIDs []string, since 
 	return rows, nil
 }
 
-// ChangesAndDecisions is the changes of one message and the decisions about it, in some conversations,
-// in the order of Passed and DecisionsSince.
+// ChangesAndDecisions is the changes of one message and the decisions about it, in some
+// conversations, in the order of ChangesSince and DecisionsSince.
 func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, ts string) ([]RecordedChange, []Decision, error) {
 	var changes []changeRow
 	var decisions []Decision
 	if err := runBatch(s.db.WithContext(ctx),
 		query{"SELECT * FROM changes WHERE workflow_id IN ? AND ts = ? ORDER BY id", []any{workflowIDs, ts}, &changes},
-		// None is older than its message, as far as clocks agree: without a time, all of the conversations would be looked through.
+		// No decision is older than its message, apart from clock skew. Without the time, Postgres
+		// would read all decisions of the conversations.
 		query{"SELECT * FROM decisions WHERE workflow_id IN ? AND decided_us >= ? AND trigger_ts = ? ORDER BY decided_us, key",
 			[]any{workflowIDs, microsOrZero(chat.Time(ts)) - maxClockSkew.Microseconds(), ts}, &decisions},
 	); err != nil {
@@ -115,8 +117,8 @@ func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, t
 	return mapRows(changes, changeRow.recorded), decisions, nil
 }
 
-// PartsFor is the parts of all replies in a channel to messages, in order of the replies
-// and of their own; the same message may be answered in several threads and revisions.
+// PartsFor is the parts of all replies in a channel to some messages, ordered by reply and part. A
+// message may have several replies: in several threads and for several revisions.
 func (s *Store) PartsFor(ctx context.Context, team, channel string, triggers []string) ([]Part, error) {
 	if len(triggers) == 0 {
 		return nil, nil
@@ -129,8 +131,8 @@ func (s *Store) PartsFor(ctx context.Context, team, channel string, triggers []s
 	return mapRows(rows, outboxRow.part), nil
 }
 
-// Orders is what people have ordered about a channel and its threads, or with channel
-// empty about the memory of the workspace, since a time, oldest first, at most limit.
+// Orders is people's orders about a channel and its threads since a time, the oldest first, at most
+// limit. With channel empty it is the orders about the workspace's memory.
 func (s *Store) Orders(ctx context.Context, team, channel string, since time.Time, limit int) ([]Order, error) {
 	var rows []orderRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND ordered_us >= ?", team, channel, microsOrZero(since)).
@@ -148,13 +150,13 @@ func (r callRow) call() Call {
 	}
 }
 
-// CallsFor is the calls of models that were made for decisions, by their keys, oldest first.
+// CallsFor is the model calls for some decisions, by their keys, the oldest first.
 func (s *Store) CallsFor(ctx context.Context, decisions []string) ([]Call, error) {
 	if len(decisions) == 0 {
 		return nil, nil
 	}
 	var rows []callRow
-	// Said twice, since the index has only what was made for a decision.
+	// The second condition matches the index, which has only calls for a decision.
 	if err := s.db.WithContext(ctx).Where("decision IN ? AND decision <> ''", decisions).Order("called_us, id").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read calls of models: %w", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// transaction does all of do, or nothing of it. Its beginning, where that fails, and its
-// commit are counted as statements are: SQLite waits for its lock when a transaction
-// begins, and finds a disk full when it is committed.
+// transaction does all of do or nothing. Commits, and failed attempts to begin, are counted as
+// statements, because SQLite waits for its lock at the beginning and finds a full disk at the
+// commit.
 func (s *Store) transaction(ctx context.Context, do func(tx *gorm.DB) error) error {
 	begun, committing, at := false, false, s.now()
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Usage is what some calls of models have cost together.
+// Usage is the total of some calls of models.
 type Usage struct {
-	TeamID, ChannelID        string // the latter is empty for the workspace's memory
+	TeamID, ChannelID        string // ChannelID is empty for the workspace's memory
 	Purpose, Provider, Model string
-	// Failed is how many of the Calls had no answer.
+	// Failed is how many of the Calls got no answer.
 	Calls, Failed       int
 	TokensIn, TokensOut int
 }
 
-// Usage is what was called from a time until before another, together for each channel,
-// purpose, provider and model, in their order.
+// Usage totals the calls from a time until before another, per channel, purpose, provider and
+// model, in that order.
 func (s *Store) Usage(ctx context.Context, from, to time.Time) (sums []Usage, err error) {
 	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("called_us >= ? AND called_us < ?", microsOrZero(from), microsOrZero(to)).
 		Select(`team_id, channel_id, purpose, provider, model, COUNT(*) AS calls,

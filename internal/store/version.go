@@ -9,18 +9,18 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Version is how far the tables are, beside what this program knows. The names are those
-// of migrations, without their directory.
+// Version compares the database's migrations with this program's. Names are those of migration
+// files, without their directory.
 type Version struct {
-	// Applied are the program's migrations that the database has had.
+	// Applied are the program's migrations that the database has.
 	Applied []string
-	// Pending are those that it has yet to have: Migrate would apply them.
+	// Pending are the migrations that Migrate would apply.
 	Pending []string
-	// Unknown are the numbers of migrations of a newer program.
+	// Unknown are the numbers of migrations that a newer program has applied.
 	Unknown []int64
 }
 
-// Version reads how far the tables are, and changes nothing.
+// Version reads which migrations the database has. It changes nothing.
 func (s *Store) Version(ctx context.Context) (Version, error) {
 	provider, err := s.migrator()
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Store) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// migrated is the numbers of the migrations that the database has had. goose's own look at
-// them would make its table where it is missing.
+// migrated is the numbers of the migrations that the database has. goose's own query would create
+// its table if it is missing.
 func (s *Store) migrated(ctx context.Context) (done map[int64]bool, err error) {
 	there := `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '` + goose.DefaultTablename + `'`
 	if s.sqlite != "" {

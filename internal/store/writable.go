@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// lockTimeout is how long Writable waits for SQLite's write lock: beyond what our own
-// programs hold it for, and well within what a probe has.
+// lockTimeout is how long Writable waits for SQLite's write lock: longer than our own programs hold
+// it, and well within a probe's time.
 const lockTimeout = time.Second
 
-// Writable reports whether the database answers and takes writes; it writes nothing. A
-// SQLite file may be locked by another program, and a Postgres a standby.
+// Writable returns an error if the database does not answer or takes no writes, such as a locked
+// SQLite file or a Postgres standby. It writes nothing.
 func (s *Store) Writable(ctx context.Context) error {
 	if s.sqlite == "" {
 		conn, err := s.pool.Conn(ctx)
@@ -26,13 +26,13 @@ func (s *Store) Writable(ctx context.Context) error {
 			return fmt.Errorf("reach database: %w", err)
 		}
 		if readOnly == "on" {
-			// The next one may lead elsewhere: see openPostgres.
+			// Drop this connection; the next one may lead to the primary (see parsePostgres).
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 			return errors.New("write to database: it is read-only, as a standby is")
 		}
 		return nil
 	}
-	// The wait for the lock, ten seconds by the file's busy_timeout, ends with the context.
+	// The context ends the wait for the lock, which busy_timeout alone would let last ten seconds.
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	tx, err := s.pool.BeginTx(ctx, nil) // takes the lock
