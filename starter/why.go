@@ -48,7 +48,7 @@ func (c *whyCommand) Validate() error {
 }
 
 // mostTold is the most messages that are told of, and as many are where --since says from
-// when on. What became of many more would not be read to its end (ledger.Tell).
+// when on. What became of many more would not be read to its end (ledger.Read).
 const mostTold = 1000
 
 func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {

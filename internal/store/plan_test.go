@@ -587,7 +587,7 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 }
 
 // explain is how the database carries a statement out; its effect is undone. Postgres
-// tells the plan that it makes once and for all values, as a prepared statement of ours gets it (planOnce).
+// tells the plan that it makes once and for all values, as a prepared statement of ours gets it (useGenericPlans).
 func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	t.Helper()
 	pool, err := db.db.DB()
