@@ -25,7 +25,7 @@ func (a Agent) request(r llm.Request) llm.Request {
 	return r
 }
 
-// ask makes one attempt. An answer of which nothing could be seen is llm.ErrEmpty.
+// ask makes one call. An answer without a visible character is llm.ErrEmpty.
 func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	answer, err := a.Model.Generate(ctx, r)
 	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none

@@ -12,33 +12,24 @@ import (
 	"myao/internal/store"
 )
 
-// This package decides alone when a model is asked again. From the inside out:
-//
-//   - askWithinWindow: the prompt was longer than the model's window; ask with fewer messages.
-//   - askWithTokens: thoughts used up the limit of tokens; ask once more with more.
-//   - Judge: the verdict could not be read; ask once more with the fault told.
-//   - The caller's attempts: Ask and Remember return a FinalError when another one is pointless.
-//
-// Only a form of request that a server does not take is left to its adapter (llm/openai).
-
-// Attempt says for which decision, and in which attempt of the caller, a model is asked. The zero
-// value asks for no decision: such calls are written down, but not counted.
+// Attempt says for which decision a model is asked, and in which attempt of the caller. With the
+// zero value calls are saved but not counted.
 type Attempt struct {
-	// Decision is the key in the ledger. Ask counts the calls that were made for it.
+	// Decision is the decision's key in the ledger. Ask counts the calls made for it.
 	Decision string
 	// Number is 1 for the caller's first attempt.
 	Number int
 }
 
-// Answer is what a model has answered.
+// Answer is what a model answered.
 type Answer struct {
-	llm.Response // Usage is that of all calls it took
-	// Latency is how long they took together.
+	llm.Response // its Usage adds up all calls
+	// Latency is the time from the question to the answer, all calls included.
 	Latency time.Duration
 }
 
-// FinalError is a failure that no further attempt can mend: a broken template, a verdict that
-// cannot be read, a model that was asked often enough.
+// FinalError is a failure that no further attempt can fix: a broken template, an unreadable
+// verdict, or a model that was asked often enough.
 type FinalError struct{ Err error }
 
 func (e *FinalError) Error() string { return e.Err.Error() }
@@ -46,22 +37,21 @@ func (e *FinalError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *FinalError) Unwrap() error { return e.Err }
 
-// A caller may ask again until the model has failed so often for one decision, or for so long.
-// With Temporal's pauses in between that is about ten minutes, or longer where the provider asks
-// for longer pauses. Failures of the database or of Slack do not count. Answers that could not be
-// kept do, because each has been paid for.
+// A caller may ask again until the model has failed this often, or this long, for one decision.
+// With Temporal's pauses that takes about ten minutes, or longer if the provider asks for longer
+// pauses. Failures of the database or of Slack do not count as the model's.
 const (
 	maxFailures    = 45
-	maxFailingTime = 9 * time.Minute // five calls that time out come to it
-	// maxEmptyAnswers is how many empty answers are taken for accidents. Each costs as much as a full one.
+	maxFailingTime = 9 * time.Minute // five calls that time out reach it
+	// maxEmptyAnswers bounds the empty answers. Each costs as much as a full one.
 	maxEmptyAnswers = 3
-	// maxLostAnswers is how many answers may get lost because they could not be kept.
-	maxLostAnswers = 10
+	// maxUnsavedAnswers bounds the paid answers that are lost because they could not be saved.
+	maxUnsavedAnswers = 10
 )
 
-// Ask puts a question to its model. It ends early enough for the outcome to be written down before
-// the context's deadline. From the second attempt on it asks only where a call can be written
-// down, and returns a FinalError once the model was asked often enough.
+// Ask asks a model. It ends early enough to save the call before the context's deadline. From the
+// second attempt on it asks only if calls can be saved, and returns a FinalError once the
+// model was asked often enough.
 func (m *Mind) Ask(ctx context.Context, q Question, a Attempt) (Answer, error) {
 	began := m.Clock()
 	response, err := m.ask(ctx, q, a)
@@ -74,59 +64,59 @@ func (m *Mind) ask(ctx context.Context, q Question, a Attempt) (llm.Response, er
 		if err := m.Store.CheckCalls(ctx); err != nil {
 			return llm.Response{}, err
 		}
-		tallies, err := m.Store.CallSummaries(ctx, a.Decision, q.Purpose)
+		calls, err := m.Store.CallSummaries(ctx, a.Decision, q.Purpose)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		if exhausted(tallies) {
+		if exhausted(calls) {
 			return llm.Response{}, &FinalError{errors.New("the model has failed too often, or its answers could not be kept")}
 		}
 	}
-	call, cancel := ctx, context.CancelFunc(func() {})
+	asking, cancel := ctx, context.CancelFunc(func() {})
 	if end, ok := ctx.Deadline(); ok {
-		call, cancel = context.WithDeadline(ctx, end.Add(-recordCallWithin))
+		asking, cancel = context.WithDeadline(ctx, end.Add(-saveCallTimeout))
 	}
 	defer cancel()
-	response, err := m.askWithTokens(call, q)
+	response, err := m.askWithTokens(asking, q)
 	failure, ok := errors.AsType[*llm.Error](err)
 	if a.Decision == "" || !ok || !failure.Retryable() {
 		return response, err
 	}
-	if tallies, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(tallies) {
+	if calls, unknown := m.Store.CallSummaries(ctx, a.Decision, q.Purpose); unknown == nil && exhausted(calls) {
 		err = &FinalError{err}
 	}
 	return response, err
 }
 
-// exhausted reports whether a model was asked often enough for one decision, given how its calls
-// have ended. Cancelled calls do not count.
-func exhausted(tallies []store.CallSummary) bool {
+// exhausted reports whether a model was asked often enough for one decision. Cancelled calls are
+// not failures of the model.
+func exhausted(calls []store.CallSummary) bool {
 	failures, took := 0, time.Duration(0)
-	for _, of := range tallies {
+	for _, c := range calls {
 		switch {
-		case of.Error == "" && of.Calls >= maxLostAnswers, of.Error == llm.KindOf(llm.ErrEmpty) && of.Calls >= maxEmptyAnswers:
+		case c.Error == "" && c.Calls >= maxUnsavedAnswers, c.Error == llm.KindOf(llm.ErrEmpty) && c.Calls >= maxEmptyAnswers:
 			return true
-		case of.Error != "" && of.Error != llm.KindOf(context.Canceled):
-			failures, took = failures+of.Calls, took+of.Took
+		case c.Error != "" && c.Error != llm.KindOf(context.Canceled):
+			failures, took = failures+c.Calls, took+c.Took
 		}
 	}
 	return failures >= maxFailures || took >= maxFailingTime
 }
 
-// modelUse is one use of a model.
+// modelUse is what a model is used for.
 type modelUse struct {
 	provider       config.Provider
 	model, purpose string
 }
 
-// thoughtsShare is the part of the limit of tokens, one in so many, from which on thoughts are
-// blamed for an answer that was cut, and not the answer's length.
+// thoughtsShare: if thoughts took at least a fourth of the token limit, they are why an answer was
+// cut. Otherwise the answer was too long.
 const thoughtsShare = 4
 
-// askWithTokens asks once more, with more tokens, where the model's thoughts have left too few for
-// its answer: they would do so each time. From then on the same model is asked with more
-// tokens at once for the same purpose. The usage is that of both calls. If the second one
-// fails, the beginning of the first answer is returned.
+// askWithTokens asks once more with more tokens if the model's thoughts left too few for its
+// answer, because they would do so each time. From then on that model gets more tokens at once
+// for the same purpose. The usage adds up both calls. If the second call fails, the
+// beginning of the first answer is returned.
 func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, error) {
 	more, use := q.withMoreTokens(), modelUse{q.agent.Provider, q.Model, q.Purpose}
 	if _, known := m.needsMoreTokens.Load(use); known {
@@ -150,12 +140,12 @@ func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, err
 	return answer, err
 }
 
-// windowLimits are the characters of messages that are shown, one limit after the other, to a
-// model whose window turns out to be too small.
+// windowLimits are the numbers of characters of messages to try, in this order, if a model's window
+// turns out to be too small.
 var windowLimits = []int{40_000, 12_000, 4_000}
 
-// askWithinWindow asks with fewer messages where the prompt is longer than the model's window.
-// A call that is refused for that costs nothing.
+// askWithinWindow asks with fewer messages if the prompt exceeds the model's window. Providers
+// do not charge for a call that they refuse for that reason.
 func (m *Mind) askWithinWindow(ctx context.Context, q Question) (llm.Response, error) {
 	answer, err := m.call(ctx, q)
 	for _, characters := range windowLimits {
@@ -167,7 +157,7 @@ func (m *Mind) askWithinWindow(ctx context.Context, q Question) (llm.Response, e
 		if failure != nil || less.System == q.System {
 			continue
 		}
-		m.Logger.WarnContext(ctx, "the prompt is longer than the model's window: it is asked with fewer messages",
+		m.Logger.WarnContext(ctx, "prompt exceeds the model's window; asking with fewer messages",
 			"conversation", chat.Conversation(q.scope).ID(), "purpose", q.Purpose, "model", q.Model, "bytes", len(q.System), "then", len(less.System))
 		q.System, q.Prompt = less.System, less.Prompt
 		answer, err = m.call(ctx, q)

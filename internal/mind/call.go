@@ -11,24 +11,24 @@ import (
 	"myao/internal/store"
 )
 
-// call makes one call of a model, and writes it down however it ends.
+// call makes one call of a model and saves how it ended.
 func (m *Mind) call(ctx context.Context, q Question) (llm.Response, error) {
 	if q.decision != "" {
 		q.ClientRequestID = llm.NewClientRequestID(q.decision)
 	}
 	began := m.Clock()
 	answer, err := q.agent.ask(ctx, q.Request)
-	m.record(ctx, q, answer, err, began)
+	m.saveCall(ctx, q, answer, err, began)
 	return answer, err
 }
 
-// recordCallWithin is how long it may take to write a call down.
-const recordCallWithin = 5 * time.Second
+// saveCallTimeout bounds how long saving a call may take.
+const saveCallTimeout = 5 * time.Second
 
-// record writes a call down, even if the caller's context has ended: the call was made and may
-// have been paid for. An answer is returned even if its call cannot be written down.
-func (m *Mind) record(ctx context.Context, q Question, answer llm.Response, failure error, began time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordCallWithin)
+// saveCall saves a call even if the caller's context has ended, because the call may have been
+// paid for. If that fails it only logs: the answer is worth more than its record.
+func (m *Mind) saveCall(ctx context.Context, q Question, answer llm.Response, failure error, began time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveCallTimeout)
 	defer cancel()
 	ended := m.Clock()
 	call := store.Call{
@@ -41,6 +41,6 @@ func (m *Mind) record(ctx context.Context, q Question, answer llm.Response, fail
 		if q.Purpose == llm.PurposeMemory {
 			about = slog.String("scope", q.scope.String())
 		}
-		m.Logger.ErrorContext(ctx, "a call of a model is not written down", about, "purpose", q.Purpose, "model", call.Model, "error", err)
+		m.Logger.ErrorContext(ctx, "model call not saved", about, "purpose", q.Purpose, "model", call.Model, "error", err)
 	}
 }

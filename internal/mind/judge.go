@@ -19,13 +19,15 @@ type Judgment struct {
 	maxDelay int
 }
 
-// Judgment reads what there is to judge by; maxDelay, in seconds, is the longest delay that may be chosen.
+// Judgment reads the context to judge by. maxDelay is the longest delay, in seconds, that the
+// model may choose.
 func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, maxDelay int) (Judgment, error) {
 	r, _, err := m.recall(ctx, c, false)
 	return Judgment{mind: m, scope: chat.Scope(c), read: r, maxDelay: maxDelay}, err
 }
 
-// Question is what is asked; fault says why the last answer could not be read, or is empty.
+// Question renders the question. fault says why the last answer could not be read; it is empty
+// the first time.
 func (j Judgment) Question(fault string) (Question, error) {
 	agent := j.mind.Agents.Judgment
 	o := j.mind.options(agent, j.read)
@@ -37,13 +39,13 @@ func (j Judgment) Question(fault string) (Question, error) {
 	})
 }
 
-// anyDelay accepts every delay.
+// anyDelay is a limit that every delay keeps.
 const anyDelay = math.MaxInt32
 
-// Judge asks for a verdict. An answer that cannot be read is asked for once more with the fault
-// told, and with more tokens if it was cut; if the second cannot be read either, the error is a
-// FinalError. A model that insists on too long a delay gets the longest allowed one, because
-// it is clear that it wants to speak. The answer holds the usage and latency of all calls.
+// Judge asks for a verdict. If the answer cannot be read it asks once more, tells the model the
+// fault, and allows more tokens if the answer was cut. A second unreadable answer is a FinalError.
+// A model that insists on too long a delay gets the longest allowed one: that it wants to
+// speak is clear. The answer has the usage and the latency of all calls.
 func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (chat.Verdict, Answer, error) {
 	began, all := m.Clock(), Answer{}
 	fault, cut := "", false

@@ -6,8 +6,8 @@ import (
 	"myao/internal/llm"
 )
 
-// Measure has all that models are asked counted and traced, from now on. It is for a mind
-// that nobody uses yet.
+// Measure counts and traces all calls of models from now on. It must be called before the first
+// question.
 func (m *Mind) Measure(r prometheus.Registerer) {
 	metrics := llm.NewMetrics(r)
 	for purpose, a := range map[string]*Agent{

@@ -17,12 +17,12 @@ import (
 	"myao/internal/store"
 )
 
-// Identity is who tells who the bot is.
+// Identity returns who the bot is.
 type Identity interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 }
 
-// Mind is all that questions are made of. All exported fields are required.
+// Mind makes questions and asks them. All exported fields are required.
 type Mind struct {
 	Store   *store.Store
 	Slack   Identity
@@ -35,11 +35,12 @@ type Mind struct {
 	Clock   func() time.Time
 	Logger  *slog.Logger
 
-	// needsMoreTokens are the uses of models, as modelUse, whose thoughts have left too few tokens for an answer.
+	// needsMoreTokens holds each modelUse whose thoughts have left too few tokens for an answer.
 	needsMoreTokens sync.Map
 }
 
-// recall reads what there is to know for one conversation, with its channel's persona.
+// recall reads the context of a conversation and the settings of its channel, and adds the
+// channel's persona.
 func (m *Mind) recall(ctx context.Context, c chat.Conversation, addressed bool) (recall.Recollection, config.ChannelSettings, error) {
 	r, err := m.Recall.Build(ctx, c, addressed)
 	settings := m.Channel(config.ChannelFacts{ID: c.Channel, Name: r.Conversation.ChannelName})
@@ -53,15 +54,15 @@ func (m *Mind) options(a Agent, r recall.Recollection) prompt.Options {
 	return prompt.Options{Now: m.Clock(), AgentPrompt: a.SystemPrompt, Names: r.Names, BotUserID: r.Bot, ChannelNames: r.Channels}
 }
 
-// ReplyQuestion is the question for a reply.
+// ReplyQuestion asks for a reply.
 type ReplyQuestion struct {
 	Question
-	// Saw is the newest message of the conversation that the model is shown.
+	// Saw is the time of the conversation's newest message in the prompt.
 	Saw time.Time
 }
 
-// ReplyQuestion is what is asked for a reply to a message. In a thread that an addressed
-// message does not begin, Slack is asked for the thread.
+// ReplyQuestion asks for a reply to the message trigger. If the bot is addressed within a
+// thread, the thread is read from Slack first.
 func (m *Mind) ReplyQuestion(ctx context.Context, c chat.Conversation, trigger string, addressed bool) (ReplyQuestion, error) {
 	r, settings, err := m.recall(ctx, c, addressed && trigger != c.Thread)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"myao/internal/store"
 )
 
-// Open makes a mind as the configuration says. directory refreshes what is known of channels. close ends the connections to the
-// models' providers.
+// Open makes a Mind from the configuration. directory refreshes what is known of channels. close
+// ends the connections to the providers.
 func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Client, directory recall.Directory, logger *slog.Logger) (m *Mind, close func(), err error) {
 	prompts, err := Prompts(c)
 	if err != nil {
@@ -37,7 +37,7 @@ func Open(ctx context.Context, c config.Config, s *store.Store, client *slack.Cl
 	}, close, nil
 }
 
-// Prompts makes the prompts that the configuration wants. Errors are those of prompt.New.
+// Prompts parses the configured templates. It returns the errors of prompt.New.
 func Prompts(c config.Config) (*prompt.Renderer, error) {
 	return prompt.New(prompt.Config{Language: string(c.Language), Dir: c.TemplatesDir, Location: c.Location()})
 }

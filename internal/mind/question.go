@@ -9,10 +9,10 @@ import (
 type Question struct {
 	llm.Request
 	agent    Agent
-	scope    chat.Scope // what it is about, for the record of the call
+	scope    chat.Scope // saved with the call
 	decision string     // Attempt.Decision
-	// limited renders the same question with at most so many characters of messages; nil where
-	// its messages are not to be cut.
+	// limited renders the question with at most this many characters of messages. Nil if its
+	// messages must not be cut.
 	limited func(characters int) (llm.Request, error)
 }
 
@@ -20,8 +20,8 @@ func newQuestion(a Agent, s chat.Scope, r llm.Request) Question {
 	return Question{Request: a.request(r), agent: a, scope: s}
 }
 
-// newLimitedQuestion is a question that can also be asked with fewer messages. limited gets 0 for
-// the usual number of characters.
+// newLimitedQuestion returns a question that can also be asked with fewer messages. It renders
+// with limited(0), which means the usual number of characters.
 func newLimitedQuestion(a Agent, s chat.Scope, limited func(characters int) (llm.Request, error)) (Question, error) {
 	r, err := limited(0)
 	if err != nil {
@@ -33,14 +33,12 @@ func newLimitedQuestion(a Agent, s chat.Scope, limited func(characters int) (llm
 }
 
 const (
-	// raiseFactor is how many times the tokens of its agent a question gets that needs more.
-	raiseFactor = 4
-	// maxRaisedTokens bounds that.
+	raiseFactor     = 4
 	maxRaisedTokens = 32_768
 )
 
-// withMoreTokens allows a longer answer. A question without a limit, or with one of
-// moreTokensAtMost and above, stays as it is.
+// withMoreTokens multiplies the token limit of the answer by raiseFactor, up to maxRaisedTokens. It
+// never lowers a limit, nor sets one.
 func (q Question) withMoreTokens() Question {
 	if 0 < q.MaxOutputTokens && q.MaxOutputTokens < maxRaisedTokens {
 		q.MaxOutputTokens = min(raiseFactor*q.MaxOutputTokens, maxRaisedTokens)

@@ -202,7 +202,7 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
-	b.holds("the log", log.String(), "not written down", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
+	b.holds("the log", log.String(), "not saved", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
 }
 
 // The persona of a channel is in the character of the bot, and its model writes the replies.
@@ -344,7 +344,7 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 					t.Errorf("%s: got %v", q.Purpose, err)
 				}
 				calls := b.model.Calls()
-				if told := strings.Count(lines.String(), "asked with fewer messages"); len(calls) != c.asked || told != c.asked-1 {
+				if told := strings.Count(lines.String(), "asking with fewer messages"); len(calls) != c.asked || told != c.asked-1 {
 					t.Errorf("%s: it was asked %d times, and the log tells of %d; want %d", q.Purpose, len(calls), told, c.asked)
 				}
 				for i, call := range calls {

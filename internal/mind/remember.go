@@ -11,8 +11,8 @@ import (
 	"myao/internal/store"
 )
 
-// ChangedScopes is the scopes of one kind, threads or channels, that have something new, after
-// a scope in order, at most limit.
+// ChangedScopes returns threads, or else channels, that have something new: at most limit, in
+// order, those after the given scope.
 func (m *Mind) ChangedScopes(ctx context.Context, threads bool, at time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	own, err := m.Slack.Identity(ctx)
 	if err != nil {
@@ -24,40 +24,39 @@ func (m *Mind) ChangedScopes(ctx context.Context, threads bool, at time.Time, af
 	return m.Store.ChangedChannels(ctx, own.TeamID, m.windowStart(at), after, limit)
 }
 
-// windowStart is the beginning of what short-term memory holds.
+// windowStart is the time from which on short-term memory holds messages.
 func (m *Mind) windowStart(at time.Time) time.Time { return at.Add(-m.Memory.ShortTermWindow()) }
 
 // RememberResult says what Remember did.
 type RememberResult struct {
-	// Calls is how many times a model was asked: 0 where nothing was new.
+	// Calls counts the questions to a model: 0 if nothing was new.
 	Calls int
-	// Changed is set if the memory is another one now.
+	// Changed is set if a memory has changed.
 	Changed bool
 }
 
-// Remember makes the memories of a scope anew, as of a time, if anything in it has
-// changed since they were made. What a model has answered is kept as a draft at
-// once, so that who tries again after a crash does not pay for it again; all of it
-// comes into force together, in the end.
+// Remember renews the memories of a scope as of a time, if anything in it has changed. It saves
+// each answer as a draft at once, so that an attempt after a crash does not pay again. In the
+// end all drafts come into force together.
 //
-// What a model refuses for good is left out of the memory: else one message would keep the
-// scope from being remembered ever again. What has nothing to do with what was said, an
-// outage or a wrong key, ends the attempt, and all is new to the next one.
+// Remember leaves out what the model refuses for good. Otherwise one message would block
+// the scope for ever. Any other failure, such as an outage or a wrong key, ends the attempt,
+// and the next one starts from the same cursor.
 //
-// attempt is 1 for the caller's first attempt: where no decision is at stake, calls are not
-// counted by one, and too many empty answers are told by their attempt.
+// attempt is 1 for the caller's first attempt. It bounds the empty answers, because there is
+// no decision to count calls for.
 //
-// The scope is looked at before it is read: what is stored in between is read, and
-// read again the next time, and never missed.
+// The cursor is taken before the messages are read. What is stored in between is read twice,
+// and never missed.
 func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt int) (RememberResult, error) {
-	at = at.UTC().Truncate(time.Microsecond) // as the database keeps it
-	standing, err := m.Store.CurrentMemory(ctx, s)
+	at = at.UTC().Truncate(time.Microsecond) // the precision of the database
+	current, err := m.Store.CurrentMemory(ctx, s)
 	if err != nil {
 		return RememberResult{}, err
 	}
-	if standing.Known {
-		now, err := m.Store.CurrentCursor(ctx, s, standing.Cursor.Since)
-		if err != nil || now == standing.Cursor {
+	if current.Known {
+		cursor, err := m.Store.CurrentCursor(ctx, s, current.Cursor.Since)
+		if err != nil || cursor == current.Cursor {
 			return RememberResult{}, err
 		}
 	}
@@ -70,52 +69,52 @@ func (m *Mind) Remember(ctx context.Context, s chat.Scope, at time.Time, attempt
 	if err != nil {
 		return RememberResult{}, err
 	}
-	if !cursor.Ordered.Equal(standing.Cursor.Ordered) {
-		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // what stands may just have been forgotten
+	if !cursor.Ordered.Equal(current.Cursor.Ordered) {
+		return RememberResult{}, fmt.Errorf("remember %s: %w", s, store.ErrOverruled) // the memory may just have been forgotten
 	}
-	p, err := m.plan(ctx, s, standing, at)
+	p, err := m.plan(ctx, s, current, at)
 	if err != nil {
 		return RememberResult{}, err
 	}
-	var made RememberResult
+	var result RememberResult
 	for _, q := range p.questions {
 		asked, err := m.draft(ctx, s, q, cursor, attempt)
-		made.Calls += asked
+		result.Calls += asked
 		var refused *llm.Error
 		switch {
 		case errors.As(err, &refused) && refused.Refused():
 			p.refused = append(p.refused, refusal{q, refused})
 		case err != nil:
-			return made, fmt.Errorf("remember %s, %s term: %w", s, q.Term, err)
+			return result, fmt.Errorf("remember %s, %s term: %w", s, q.Term, err)
 		}
 	}
 	for _, r := range p.refused {
-		// Where nothing is answered it may be a setting that the model will not have.
+		// If it answered nothing, it may be a setting that the model refuses.
 		if !errors.Is(r.err, llm.ErrBlocked) && len(p.refused) == len(p.questions) {
-			return made, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
+			return result, fmt.Errorf("remember %s, %s term: %w", s, r.Term, r.err)
 		}
 	}
-	now := store.MemoryUpdate{Scope: s, Long: p.fate(chat.LongTerm), Short: p.fate(chat.ShortTerm), Cursor: cursor, Read: read}
-	if err := m.Store.SaveMemories(ctx, now); err != nil {
-		return made, err
+	update := store.MemoryUpdate{Scope: s, Long: p.action(chat.LongTerm), Short: p.action(chat.ShortTerm), Cursor: cursor, Read: read}
+	if err := m.Store.SaveMemories(ctx, update); err != nil {
+		return result, err
 	}
 	for _, r := range p.refused {
-		m.Logger.WarnContext(ctx, "the model refuses what is new, and it is left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
+		m.Logger.WarnContext(ctx, "the model refuses new messages; left out of the "+string(r.Term)+"-term memory", "scope", s.String(),
 			"sources", len(r.shown), "first", r.shown[0], "last", r.shown[len(r.shown)-1], "error", r.err.Brief())
 	}
-	made.Changed = now.Long != store.KeepMemory || now.Short != store.KeepMemory
-	return made, nil
+	result.Changed = update.Long != store.KeepMemory || update.Short != store.KeepMemory
+	return result, nil
 }
 
-// refusal is a question that a model refuses for good.
+// refusal is a question that the model refuses for good.
 type refusal struct {
 	MemoryQuestion
 	err *llm.Error
 }
 
-// changesSince is from when on the next run shall look for what is new in a scope: from the
-// beginning of the window, or from earlier on where Slack's history has not been read
-// so far, since what is stored late may be older than the window by then.
+// changesSince is the time from which on the next run looks for changes: the start of the window,
+// or earlier if Slack's history has not been read up to there. What is read late may be
+// older than the window by then.
 func (m *Mind) changesSince(ctx context.Context, s chat.Scope, at time.Time) (time.Time, error) {
 	since := m.windowStart(at)
 	if s.Workspace() || s.Thread != "" {
@@ -140,7 +139,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// draft has a memory written, unless that was done before a crash.
+// draft asks for a memory and saves it as a draft, unless an attempt before a crash has done so.
 func (m *Mind) draft(ctx context.Context, s chat.Scope, q MemoryQuestion, cursor store.Cursor, attempt int) (asked int, err error) {
 	if _, err := m.Store.Draft(ctx, s, q.Term, cursor); !errors.Is(err, store.ErrNotFound) {
 		return 0, err

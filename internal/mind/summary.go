@@ -8,19 +8,19 @@ import (
 	"myao/internal/llm"
 )
 
-// bytesPerToken is the rule of thumb by which a text is measured: four letters of
-// English, or one and a third characters of Japanese.
+// bytesPerToken estimates the tokens of a text: four letters of English, or one and a third
+// characters of Japanese.
 const bytesPerToken = 4
 
-// summary is what a model's answer says. One that ran into the model's limit ends with
-// its last whole line, if it has one. One that is half as long again as it was to be loses its
-// first lines, which are the oldest: what is new is not shown to the model a second time. An
-// answer without a word in it is llm.ErrEmpty.
+// summary makes a memory's text from a model's answer. A cut answer loses its last, incomplete
+// line, unless it is the only one. An answer longer than MaxSummaryBytes loses its first
+// lines: they are the oldest, and the model will not be shown again what is new. An answer
+// without a word is llm.ErrEmpty.
 func summary(text string, err error, tokens int) (string, error) {
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && trim(cut.Text) != "" {
 		whole, ok := withoutLastLine(trim(cut.Text))
 		if !ok {
-			whole += " …" // a part of one line is more than to pay for it again each hour
+			whole += " …" // better than to pay for it again each hour
 		}
 		text, err = whole, nil
 	}
@@ -35,7 +35,7 @@ func summary(text string, err error, tokens int) (string, error) {
 		case !more:
 			text = strings.ToValidUTF8(text[:most], "")
 		case len(text)-strings.LastIndexByte(text, '\n') > most+1:
-			text = before // one line that has no room by itself is not worth all others
+			text = before // drop a last line that is too long alone, and keep the others
 		default:
 			text = strings.TrimSpace(rest)
 		}
@@ -46,19 +46,18 @@ func summary(text string, err error, tokens int) (string, error) {
 	return text, nil
 }
 
-// MaxSummaryBytes is how long a memory may be that is to have so many tokens, in bytes: half as
-// long again as that.
+// MaxSummaryBytes is the length in bytes that a memory of this many tokens may have: half as much again.
 func MaxSummaryBytes(tokens int) int { return tokens * bytesPerToken * 3 / 2 }
 
-// HasWord says whether a text has a letter or a digit in it, as each memory must.
+// HasWord reports whether a text has a letter or a digit. Every memory must.
 func HasWord(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// trim takes away what surrounds a text, and what Postgres takes none of.
+// trim removes surrounding white space, and NUL, which Postgres refuses.
 func trim(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")) }
 
-// withoutLastLine is the lines of a trimmed text but for the last; or the text and false if it has only one.
+// withoutLastLine removes the last line of a trimmed text. It returns false if there is only one.
 func withoutLastLine(text string) (string, bool) {
 	i := strings.LastIndexByte(text, '\n')
 	if i < 0 {
