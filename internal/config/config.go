@@ -186,7 +186,7 @@ const (
 type Response struct {
 	// MinWaitSeconds is the quiet time before a judgment, in seconds.
 	MinWaitSeconds int `yaml:"min_wait_seconds"`
-	// JitterRatio lengthens the quiet time at random by up to this share of it, 0–1.
+	// JitterRatio varies the quiet time by up to ± this share of it, 0–1.
 	JitterRatio float64 `yaml:"jitter_ratio"`
 	// MaxWaitSeconds limits the wait for a quiet moment, in seconds. It is at least MinWaitSeconds.
 	MaxWaitSeconds int `yaml:"max_wait_seconds"`

@@ -1,6 +1,5 @@
-// Package launch is what the starter and the worker do alike before their own
-// work begins: read the flags and the configuration, open the log, and reach
-// the database, however long that takes.
+// Package launch has the common beginning of starter and worker: it reads the flags and the
+// configuration, opens the log and telemetry, and waits for the database.
 package launch
 
 import (
@@ -24,19 +23,18 @@ import (
 	"myao/internal/telemetry"
 )
 
-// Program is a started program's surroundings.
+// Program is what every part of a program needs: its configuration, log and telemetry.
 type Program struct {
 	Config config.Config
 	Logger *slog.Logger
-	// Telemetry is what the program tells of itself besides its log; nil for a command.
+	// Telemetry has the program's metrics and traces; nil for a command.
 	Telemetry *telemetry.Telemetry
 
-	// opening is what opening the database is at, in words, for as long as it takes; nil for a command.
-	opening *atomic.Value
+	// openStatus says in words how far opening the database has got; nil for a command.
+	openStatus *atomic.Value
 }
 
-// Main runs a program until it ends by itself or is told to stop (SIGINT, SIGTERM),
-// and ends the process with its status.
+// Main runs a program until it ends or gets SIGINT or SIGTERM, and exits with its status.
 func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stderr)
@@ -44,9 +42,8 @@ func Main(run func(ctx context.Context, args []string, stderr io.Writer) int) {
 	os.Exit(status)
 }
 
-// Run reads the flag --config and the configuration, and serves: for a program that
-// has no commands. It returns the exit status: 2 for arguments that are not
-// understood, else Start's.
+// Run is Start for a program without commands: it reads the flag --config first. It returns the exit
+// status: 2 for wrong arguments, otherwise Start's.
 func Run(ctx context.Context, name string, args []string, stderr io.Writer, serve func(context.Context, Program) error) int {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -56,36 +53,35 @@ func Run(ctx context.Context, name string, args []string, stderr io.Writer, serv
 		return 0
 	case err != nil:
 		return 2
-	case *path == "": // as where a variable of the shell is not set
-		_, _ = fmt.Fprintf(stderr, "%s: --config is given and empty\n", name)
+	case *path == "": // such as from an empty shell variable
+		_, _ = fmt.Fprintf(stderr, "%s: --config is empty; it needs the path of a file\n", name)
 		return 2
 	case flags.NArg() > 0:
-		_, _ = fmt.Fprintf(stderr, "%s: unexpected argument %q: there are none but --config FILE\n", name, flags.Arg(0))
+		_, _ = fmt.Fprintf(stderr, "%s: unexpected argument %q; only --config FILE is allowed\n", name, flags.Arg(0))
 		return 2
 	}
 	return Start(ctx, name, *path, stderr, serve)
 }
 
-// Start reads the configuration and serves. It returns the exit status: 1 for a wrong
-// configuration, with a line for each fault, and for a program that could not go on;
-// else 0.
+// Start reads the configuration and serves. It returns the exit status: 1 for a wrong configuration,
+// which it reports with a line per fault, and for a program that failed; otherwise 0.
 func Start(ctx context.Context, name, path string, stderr io.Writer, serve func(context.Context, Program) error) int {
-	p, ok := open(name, path, stderr, brokenTemplates)
+	p, ok := load(name, path, stderr, checkTemplates)
 	if !ok {
 		return 1
 	}
-	if err := p.observed(ctx, name, serve); err != nil && ctx.Err() == nil {
+	if err := p.serveWithTelemetry(ctx, name, serve); err != nil && ctx.Err() == nil {
 		p.Logger.Error("stopped", "error", err)
 		return 1
 	}
 	return 0
 }
 
-// flushFor is how long the last spans may take to be sent.
-const flushFor = 5 * time.Second
+// flushTimeout limits how long sending the last spans may take.
+const flushTimeout = 5 * time.Second
 
-// observed serves, and tells of it.
-func (p Program) observed(ctx context.Context, name string, serve func(context.Context, Program) error) error {
+// serveWithTelemetry serves with metrics and traces, and sends the last spans at the end.
+func (p Program) serveWithTelemetry(ctx context.Context, name string, serve func(context.Context, Program) error) error {
 	o := telemetry.Options{Program: name, Lookup: os.LookupEnv, Clock: time.Now, Logger: p.Logger}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		o.Version, o.Revision = build.Main.Version, Revision(build)
@@ -95,21 +91,20 @@ func (p Program) observed(ctx context.Context, name string, serve func(context.C
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushFor)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
 		if err := t.Close(ctx); err != nil {
-			p.Logger.Warn("the last spans are not sent", "error", err)
+			p.Logger.Warn("could not send the last spans", "error", err)
 		}
 	}()
-	p.Telemetry, p.opening = t, &atomic.Value{}
+	p.Telemetry, p.openStatus = t, &atomic.Value{}
 	return serve(ctx, p)
 }
 
-// Command is Start of something that is done and over: what goes wrong is told in
-// one line, and of the log only what somebody should see. Templates are not tried: with a
-// broken one, too, the bot can be muted.
+// Command is Start for a command that ends. It reports an error in one line, and logs only warnings
+// and errors. It does not check the templates, so a command such as mute works with a broken one.
 func Command(ctx context.Context, name, path string, stderr io.Writer, do func(context.Context, Program) error) int {
-	p, ok := open(name, path, stderr)
+	p, ok := load(name, path, stderr)
 	if !ok {
 		return 1
 	}
@@ -121,7 +116,8 @@ func Command(ctx context.Context, name, path string, stderr io.Writer, do func(c
 	return 0
 }
 
-func open(name, path string, stderr io.Writer, checks ...config.Check) (Program, bool) {
+// load reads the configuration and opens the log. It reports faults to stderr and returns false.
+func load(name, path string, stderr io.Writer, checks ...config.Check) (Program, bool) {
 	c, err := config.Load(path, os.LookupEnv, checks...)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
@@ -130,25 +126,25 @@ func open(name, path string, stderr io.Writer, checks ...config.Check) (Program,
 	return Program{Config: c, Logger: newLogger(c.Log, stderr).With("program", name)}, true
 }
 
-// openFor is how long the database may take to answer for the first time.
-const openFor = 15 * time.Second
+// openTimeout limits how long one attempt to open the database may take.
+const openTimeout = 15 * time.Second
 
-// Store opens the database and brings its tables up to date. It tries until the
-// context ends: a database that is started after the program is no fault.
+// Store opens the database and migrates it. It tries until the context ends, since the database may
+// be started after the program.
 func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	var metrics *store.Metrics
 	if p.Telemetry != nil {
 		metrics = store.NewMetrics(p.Telemetry.Registry)
 	}
 	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
-		s, err := p.migrated(ctx)
+		s, err := p.openAndMigrate(ctx)
 		if err == nil {
 			return s, s.Measure(metrics)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		p.at("")
+		p.setOpenStatus("")
 		p.Logger.Error("database not ready; trying again", "error", err, "in", wait.String())
 		if err := Pause(ctx, wait); err != nil {
 			return nil, err
@@ -156,12 +152,12 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 	}
 }
 
-// OpenStore opens the database as it is, for a command that is soon over: whoever only
-// looks makes no database, and brings none up to date under the programs that run.
+// OpenStore opens the database for a command. It neither creates nor migrates one, because a command
+// must not change the schema under running programs.
 func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 	if path, ok := p.Config.Database.SQLitePath(); ok {
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("open database: %w; the starter and the worker make it", err)
+			return nil, fmt.Errorf("open database: %w; start the starter or the worker to create it", err)
 		}
 	}
 	s, err := p.open(ctx)
@@ -170,7 +166,7 @@ func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 	}
 	v, err := s.Version(ctx)
 	if err == nil && len(v.Pending) > 0 {
-		err = fmt.Errorf("the database lacks %s: a starter or worker of this version brings it up to date", strings.Join(v.Pending, ", "))
+		err = fmt.Errorf("the database lacks %s; start a starter or worker of this version to migrate it", strings.Join(v.Pending, ", "))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -179,14 +175,14 @@ func (p Program) OpenStore(ctx context.Context) (*store.Store, error) {
 }
 
 func (p Program) open(ctx context.Context) (*store.Store, error) {
-	// A server that does not answer at all is told of, too.
-	ctx, cancel := context.WithTimeout(ctx, openFor)
+	// Without a limit, a server that never answers would not be reported.
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	return store.Open(ctx, p.Config.Database.URL)
 }
 
-// migrated is one try of Store.
-func (p Program) migrated(ctx context.Context) (*store.Store, error) {
+// openAndMigrate is one attempt of Store.
+func (p Program) openAndMigrate(ctx context.Context) (*store.Store, error) {
 	s, err := p.open(ctx)
 	if err != nil {
 		return nil, err
@@ -194,11 +190,11 @@ func (p Program) migrated(ctx context.Context) (*store.Store, error) {
 	applied, err := s.MigrateWithProgress(ctx, store.Progress{
 		Waiting: func() {
 			p.Logger.Info("another program migrates the database; waiting")
-			p.at("another program migrates it; waiting")
+			p.setOpenStatus("another program migrates it; waiting")
 		},
 		Applying: func(left []string) {
 			p.Logger.Info("migrating the database", "migration", left[0], "pending", len(left))
-			p.at(fmt.Sprintf("migrating it: %s, %d pending", left[0], len(left)))
+			p.setOpenStatus(fmt.Sprintf("migrating it: %s, %d pending", left[0], len(left)))
 		},
 	})
 	if err != nil {
@@ -210,10 +206,10 @@ func (p Program) migrated(ctx context.Context) (*store.Store, error) {
 	return s, nil
 }
 
-// at says what opening the database is at; nothing, if what is empty.
-func (p Program) at(what string) {
-	if p.opening != nil {
-		p.opening.Store(what)
+// setOpenStatus says how far opening the database has got; empty for nothing to say.
+func (p Program) setOpenStatus(status string) {
+	if p.openStatus != nil {
+		p.openStatus.Store(status)
 	}
 }
 

@@ -226,7 +226,7 @@ func TestStoreTellsWhatItWaitsFor(t *testing.T) {
 	unlock := testserver.LockSQLite(t, path+"-migrate")
 	var log journal
 	p := program("sqlite:"+path, &log)
-	p.opening = &atomic.Value{}
+	p.openStatus = &atomic.Value{}
 	var opened atomic.Pointer[store.Store]
 	ready := func() string {
 		if err := p.DatabaseReady(&opened)(t.Context()); err != nil {
@@ -243,7 +243,7 @@ func TestStoreTellsWhatItWaitsFor(t *testing.T) {
 		opened.Store(s)
 		done <- err
 	}()
-	await(t, "a word about the other program", func() bool { return strings.Contains(log.String(), "another program migrates the database; waiting") })
+	await(t, "a log line about the other program", func() bool { return strings.Contains(log.String(), "another program migrates the database; waiting") })
 	await(t, "the same in /readyz", func() bool { return ready() == "database: not open yet: another program migrates it; waiting" })
 	if err := unlock(); err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func TestOpenStoreLeavesTheDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "data", "myao.db")
 	p := Program{Config: config.Config{Database: config.Database{URL: "sqlite:" + file}}, Logger: slog.New(slog.DiscardHandler)}
-	if _, err := p.OpenStore(t.Context()); err == nil || !strings.Contains(err.Error(), "the starter and the worker make it") {
+	if _, err := p.OpenStore(t.Context()); err == nil || !strings.Contains(err.Error(), "start the starter or the worker to create it") {
 		t.Errorf("where there is none: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, os.ErrNotExist) {

@@ -8,8 +8,7 @@ import (
 	"myao/internal/telemetry"
 )
 
-// newLogger writes what the configuration wants to be written: lines of JSON, unless
-// it says otherwise.
+// newLogger returns a logger with the configured format and level, which adds trace ids.
 func newLogger(c config.Log, w io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	var level slog.Level

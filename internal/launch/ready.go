@@ -11,15 +11,15 @@ import (
 	"myao/internal/web"
 )
 
-// DatabaseReady checks that the database has been opened, and takes writes. Until then it
-// says what that is at.
+// DatabaseReady checks that the database is open and accepts writes. While it is being opened, the
+// error says how far that has got.
 func (p Program) DatabaseReady(opened *atomic.Pointer[store.Store]) web.Check {
 	return func(ctx context.Context) error {
 		db := opened.Load()
 		if db == nil {
-			if p.opening != nil {
-				if at, _ := p.opening.Load().(string); at != "" {
-					return fmt.Errorf("database: not open yet: %s", at)
+			if p.openStatus != nil {
+				if status, _ := p.openStatus.Load().(string); status != "" {
+					return fmt.Errorf("database: not open yet: %s", status)
 				}
 			}
 			return errors.New("database: not open yet")
@@ -31,7 +31,7 @@ func (p Program) DatabaseReady(opened *atomic.Pointer[store.Store]) web.Check {
 	}
 }
 
-// SlackReady checks that Slack knows the bot.
+// SlackReady checks that Slack accepts the bot's token.
 func SlackReady(client *slack.Client) web.Check {
 	return func(ctx context.Context) error {
 		if _, err := client.Identity(ctx); err != nil {

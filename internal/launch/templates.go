@@ -8,9 +8,9 @@ import (
 	"myao/internal/prompt"
 )
 
-// brokenTemplates tries the templates that the configuration puts in place of the built-in
-// ones, so that what is wrong with them is told with all else, and before anything is opened.
-func brokenTemplates(c config.Config) []config.Fault {
+// checkTemplates is a config.Check for the templates in templates_dir. Their faults are reported with
+// all others, before anything is opened.
+func checkTemplates(c config.Config) []config.Fault {
 	if c.TemplatesDir == "" || c.Language != config.English && c.Language != config.Japanese {
 		return nil
 	}

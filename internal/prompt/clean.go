@@ -11,101 +11,99 @@ import (
 	"myao/internal/chat"
 )
 
-// lineBreaks makes everything that some reader takes for the end of a line one.
+// lineBreaks replaces everything that any reader may take for a line break.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
 	"\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// clean removes what cannot be seen: control characters but tab and line break,
-// zero-width and bidirectional formatting, tags and other fillers. The joiners stay
-// where they mean something: within an emoji of several, and within a word of a
-// script that is spelt with them.
+// clean removes invisible characters: control characters except tab and line break, zero-width and
+// bidirectional formatting, tags and other fillers. Joiners stay where they have a meaning: within
+// a composed emoji, and within a word of a script that needs them.
 func clean(s string) string {
-	// Most texts are clean, and not copied. Of all line breaks only these two are no control characters.
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return invisible(r) || r == '\u2028' || r == '\u2029' }) {
+	// Most texts are clean, and are not copied. U+2028 and U+2029 are line breaks, but not control characters.
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return isInvisible(r) || r == '\u2028' || r == '\u2029' }) {
 		return s
 	}
 	runes := []rune(lineBreaks.Replace(strings.ToValidUTF8(s, "\uFFFD")))
 	kept := runes[:0]
 	for i, r := range runes {
-		if !invisible(r) || len(kept) > 0 && i+1 < len(runes) && joins(kept[len(kept)-1], r, runes[i+1]) {
+		if !isInvisible(r) || len(kept) > 0 && i+1 < len(runes) && isUsefulJoiner(kept[len(kept)-1], r, runes[i+1]) {
 			kept = append(kept, r)
 		}
 	}
 	return string(kept)
 }
 
-// joins reports whether r is a zero-width joiner or non-joiner with a meaning
-// between its neighbours (unicode.org/reports/tr31, "Layout and Format Control Characters").
-func joins(before, r, after rune) bool {
+// isUsefulJoiner reports whether r is a zero-width joiner or non-joiner that has a meaning between its
+// neighbours (unicode.org/reports/tr31, "Layout and Format Control Characters").
+func isUsefulJoiner(before, r, after rune) bool {
 	const joiner, nonJoiner = '\u200D', '\u200C'
 	switch {
-	case r == joiner && pictograph(before) && pictograph(after):
+	case r == joiner && isPictograph(before) && isPictograph(after):
 		return true
 	case r == joiner || r == nonJoiner:
-		return cursive(before) && cursive(after)
+		return isCursive(before) && isCursive(after)
 	}
 	return false
 }
 
-// cursive reports whether r is of a script in which joiners change how a word is read.
-func cursive(r rune) bool {
+// isCursive reports whether r belongs to a script where joiners change how a word is read.
+func isCursive(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
 		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala)
 }
 
-// pictograph reports whether an emoji can end or begin with r: a symbol, the sign
-// that chooses its picture, or a tone of skin.
-func pictograph(r rune) bool {
+// isPictograph reports whether an emoji can begin or end with r: a symbol, a variation selector or a
+// skin tone.
+func isPictograph(r rune) bool {
 	return unicode.Is(unicode.So, r) || r == '\uFE0F' || '\U0001F3FB' <= r && r <= '\U0001F3FF'
 }
 
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	switch {
 	case r >= ' ' && r < unicode.MaxASCII:
 		return false
-	case r == '\n' || r == '\t' || r == '\uFE0E' || r == '\uFE0F': // the last two choose text or emoji
+	case r == '\n' || r == '\t' || r == '\uFE0E' || r == '\uFE0F': // the last two select text or emoji style
 		return false
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // formatting by class only: they are drawn
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // in the class of format characters, but visible
 		return false
-	case r == '\uFFFC': // stands for an object that is not there
+	case r == '\uFFFC': // the placeholder of an embedded object
 		return true
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// StripInvisible is what can be seen of a text.
+// StripInvisible removes the invisible characters of a text.
 func StripInvisible(s string) string { return clean(s) }
 
-// Visible reports whether there is anything to be seen of a text.
+// Visible reports whether a text has any visible character.
 func Visible(s string) bool {
-	return strings.ContainsFunc(clean(s), func(r rune) bool { return !blank(r) })
+	return strings.ContainsFunc(clean(s), func(r rune) bool { return !isBlank(r) })
 }
 
-// cleanLine is s as one line of at most most characters.
+// cleanLine returns s as one line of at most most characters.
 func cleanLine(s string, most int) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
-	s = strings.TrimRightFunc(strings.TrimLeftFunc(s, blank), space)
+	s = strings.TrimRightFunc(strings.TrimLeftFunc(s, isBlank), isSpace)
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}
 	return s
 }
 
-// cleanName is a name as it can stand in a message line, a heading or a
-// mention: one line, without the characters that mark those. It is empty when
-// nothing is left to see.
+// cleanName returns a name that is safe in a message line, a heading or a mention: one line,
+// without the characters that mark those. It is empty if nothing visible is left.
 func cleanName(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if passes(r, "*:`<>\\") {
+		if resembles(r, "*:`<>\\") {
 			return ' '
 		}
 		return r
 	}, clean(s))
-	return strings.TrimLeftFunc(cleanLine(s, 80), func(r rune) bool { return passes(r, "#@") || blank(r) })
+	return strings.TrimLeftFunc(cleanLine(s, 80), func(r rune) bool { return resembles(r, "#@") || isBlank(r) })
 }
 
-// orName is what is known, or else the first of others that is a name once it is clean.
-func orName(known string, others ...string) string {
+// pickName returns known, or else the first of others that is not empty once it is clean.
+func pickName(known string, others ...string) string {
 	for _, s := range others {
 		if known != "" {
 			break
@@ -115,8 +113,8 @@ func orName(known string, others ...string) string {
 	return known
 }
 
-// passes reports whether a character is, or passes for, one of marks.
-func passes(r rune, marks string) bool {
+// resembles reports whether a character is one of marks or looks like one.
+func resembles(r rune, marks string) bool {
 	if r <= unicode.MaxASCII {
 		return strings.ContainsRune(marks, r)
 	}
@@ -125,25 +123,24 @@ func passes(r rune, marks string) bool {
 
 var brackets = strings.NewReplacer("[", "(", "]", ")")
 
-// cleanFile is a file's name as it can stand in its label.
+// cleanFile returns a file's name that is safe in its label.
 func cleanFile(f chat.File) string {
 	return brackets.Replace(cleanLine(cmp.Or(f.Name, f.ID), 120))
 }
 
-// space reports whether a character that clean leaves is drawn as nothing.
-func space(r rune) bool {
-	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\u2800' || r == '\U0001D159' // blank Braille, null notehead
+// isSpace reports whether a character that clean keeps is drawn as empty space.
+func isSpace(r rune) bool {
+	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || r == '\u2800' || r == '\U0001D159' // blank Braille pattern, null notehead
 }
 
-// mark reports whether a character is drawn upon the one before it.
-func mark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
+// isMark reports whether a character combines with the one before it.
+func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
 
-// blank reports whether nothing is to be seen where a line begins with r.
-func blank(r rune) bool { return space(r) || mark(r) }
+// isBlank reports whether r is invisible at the beginning of a line.
+func isBlank(r rune) bool { return isSpace(r) || isMark(r) }
 
-// lookalikes are characters that pass for ones of the prompt's structure and
-// that compatibility decomposition leaves as they are. Dashes and digits are
-// known by their class.
+// lookalikes are characters that look like those of the prompt's structure and that compatibility
+// decomposition does not change. Dashes and digits are recognised by their class.
 var lookalikes = map[rune]rune{
 	'∗': '*', '⁎': '*', '✱': '*', '✲': '*', '✳': '*', '✻': '*', '٭': '*', '⁑': '*', '❋': '*', '꙳': '*',
 	'−': '-', '─': '-', '━': '-', '┄': '-', '┅': '-', '┈': '-', '┉': '-', '╌': '-', '╍': '-', '⎯': '-',
@@ -152,8 +149,8 @@ var lookalikes = map[rune]rune{
 	'∶': ':', '∷': ':', 'ː': ':', '꞉': ':', '։': ':', '׃': ':',
 }
 
-// fold is what a text passes for: look-alikes as what they look like, lower
-// case, no marks, no space at the ends. It serves comparison only and is never shown.
+// fold returns a text for comparison: look-alikes replaced, lower case, no marks, no space at the
+// ends. It is never shown.
 func fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -164,7 +161,7 @@ func fold(s string) string {
 				r = ' '
 			}
 			b.WriteRune(r)
-		case r >= 'ぁ' && r <= 'ゖ', r >= 'ァ' && r <= 'ヺ', r >= '一' && r <= '鿿': // most of a Japanese text, for speed
+		case r >= 'ぁ' && r <= 'ゖ', r >= 'ァ' && r <= 'ヺ', r >= '一' && r <= '鿿': // most of a Japanese text; a fast path
 			b.WriteRune(r)
 		case lookalikes[r] != 0:
 			b.WriteRune(lookalikes[r])
@@ -172,9 +169,9 @@ func fold(s string) string {
 			b.WriteByte('-')
 		case unicode.IsDigit(r):
 			b.WriteByte('0')
-		case space(r):
+		case isSpace(r):
 			b.WriteByte(' ')
-		case mark(r):
+		case isMark(r):
 		default:
 			b.WriteRune(unicode.ToLower(r))
 		}

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Faults is all that is wrong with templates: an error for each fault, which names the file.
+// Faults is everything that is wrong with templates: an error per fault, which names the file.
 type Faults []error
 
-// Error returns one line for each fault.
+// Error returns one line per fault.
 func (f Faults) Error() string { return errors.Join(f...).Error() }
 
-// Unwrap is the faults.
+// Unwrap returns the faults for errors.Is and errors.As.
 func (f Faults) Unwrap() []error { return f }
 
-// add keeps an error, if it is one, and is not known: one fault shows in many prompts.
+// add adds an error unless it is nil or known; one fault occurs in many prompts.
 func (f *Faults) add(err error) {
 	if err == nil || slices.ContainsFunc(*f, func(known error) bool { return known.Error() == err.Error() }) {
 		return

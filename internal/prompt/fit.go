@@ -8,32 +8,32 @@ import (
 	"myao/internal/chat"
 )
 
-// What a prompt holds of what was said. A model's window is not known here; 128,000
-// tokens is a common one, and a question that does not fit is refused whole. A character
-// is about a quarter of a token in English, three quarters in Japanese: the most that is
-// shown comes to 30,000 or 90,000, and all the memories of a context to some 35,000.
+// How much of a conversation a prompt shows. A model's context window is not known here; a common
+// one has 128,000 tokens, and providers refuse a prompt that does not fit. A character is about 1/4
+// token in English and 3/4 token in Japanese, so the messages take up to 30,000 or 90,000 tokens.
+// All memories of a context take about 35,000 more.
 const (
-	// messageAtMost bounds, in characters, one message's text: Slack advises as much and
-	// takes ten times that (docs.slack.dev/reference/methods/chat.postMessage).
-	messageAtMost = 4000
-	// endAtMost is what is left of that for the end of a longer one: below a log that
-	// somebody pasted stands what they ask, and its last lines say what went wrong.
-	endAtMost = 1000
-	// promptAtMost bounds, in characters, all messages, with their heads and files, unless
-	// Options.Room does.
-	promptAtMost = 120_000
+	// maxMessageCharacters limits one message's text. Slack recommends this limit and accepts ten
+	// times as much (docs.slack.dev/reference/methods/chat.postMessage).
+	maxMessageCharacters = 4000
+	// maxEndCharacters is the part of that for the end of a longer text. After a pasted log comes the
+	// question, and the log's last lines say what went wrong.
+	maxEndCharacters = 1000
+	// maxPromptCharacters limits all messages, with their times, names and files.
+	// Options.MaxCharacters overrides it.
+	maxPromptCharacters = 120_000
 )
 
-// FitMemory is the context of a memory with as much of what was said as its prompt shows;
-// the others are counted as omitted.
+// FitMemory returns the context of a memory with only the messages that its prompt shows. The others
+// are counted as omitted.
 func (r *Renderer) FitMemory(kind MemoryKind, c chat.Context, o Options) chat.Context {
-	c, _ = r.fitted(c, o, kind != ThreadSummary)
+	c, _ = r.fitView(c, o, kind != ThreadSummary)
 	return c
 }
 
-// fitted is a context with as much of what was said as there is room for, and its view.
-// whole is set where all of it is in question, not the target alone.
-func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, view) {
+// fitView returns a context with as many messages as fit, and its view. whole is set if all messages
+// matter equally, not just the target's.
+func (r *Renderer) fitView(c chat.Context, o Options, whole bool) (chat.Context, view) {
 	v := r.view(c, o)
 	total := 0
 	for _, s := range v.sections() {
@@ -41,11 +41,11 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 			total += m.size()
 		}
 	}
-	room := cmp.Or(o.MaxCharacters, promptAtMost)
+	room := cmp.Or(o.MaxCharacters, maxPromptCharacters)
 	if total <= room {
 		return c, v
 	}
-	sizes := map[string]int{} // by ts: a parent stands in two places
+	sizes := map[string]int{} // by ts; a parent may be shown twice
 	for _, s := range v.sections() {
 		for _, m := range s {
 			sizes[m.ts] += m.size()
@@ -55,7 +55,7 @@ func (r *Renderer) fitted(c chat.Context, o Options, whole bool) (chat.Context, 
 	return c, r.view(c, o)
 }
 
-// sections is all messages that are shown.
+// sections returns all messages that are shown, by section.
 func (v view) sections() [][]messageView {
 	all := [][]messageView{v.Target.Messages, v.TopLevel}
 	for _, t := range v.Threads {
@@ -64,7 +64,7 @@ func (v view) sections() [][]messageView {
 	return all
 }
 
-// size is how many characters a message takes; a gap takes none.
+// size returns how many characters a message takes; a gap takes none.
 func (m messageView) size() int {
 	n := utf8.RuneCountInString(m.At) + utf8.RuneCountInString(m.Name) + utf8.RuneCountInString(m.Text) + utf8.RuneCountInString(m.End)
 	for _, f := range m.Files {
@@ -73,8 +73,8 @@ func (m messageView) size() int {
 	return n
 }
 
-// fit leaves the newest messages that there is room for, those in question first, and before them the target's
-// root and the one that is answered. One is left in any case.
+// fit keeps the messages that fit in room: the target's root and the answered message, then the newest
+// of the target, then the newest of the others. It keeps at least one.
 func fit(c chat.Context, sizes map[string]int, room int, answered string, whole bool) chat.Context {
 	all := c.Conversation.All()
 	slices.Reverse(all)
@@ -85,11 +85,11 @@ func fit(c chat.Context, sizes map[string]int, room int, answered string, whole 
 			keep(m)
 		}
 	}
-	asked := func(m chat.Message) bool { return whole || in(m, c.TargetThread) }
+	inTarget := func(m chat.Message) bool { return whole || inThread(m, c.TargetThread) }
 	full := false
-	for _, now := range []bool{true, false} {
+	for _, first := range []bool{true, false} {
 		for _, m := range all {
-			if kept[m.TS] || asked(m) != now {
+			if kept[m.TS] || inTarget(m) != first {
 				continue
 			}
 			if full = full || sizes[m.TS] > room && len(kept) > 0; !full {
@@ -104,7 +104,7 @@ func fit(c chat.Context, sizes map[string]int, room int, answered string, whole 
 	for _, m := range all {
 		switch {
 		case kept[m.TS], m.Deleted:
-		case asked(m), c.TargetThread == "": // of the top level's threads is told there, too
+		case inTarget(m), c.TargetThread == "": // the top level also counts its threads' messages
 			fits.Omitted = min(fits.Omitted+1, chat.CountAtMost)
 		default:
 			fits.OmittedAround++
@@ -114,19 +114,19 @@ func fit(c chat.Context, sizes map[string]int, room int, answered string, whole 
 	return c
 }
 
-// in reports whether a message stands in a thread, or with thread empty at the top level.
-func in(m chat.Message, thread string) bool {
+// inThread reports whether a message is in a thread, or at the top level if thread is empty.
+func inThread(m chat.Message, thread string) bool {
 	if thread == "" {
 		return m.ThreadTS == "" || m.ThreadTS == m.TS
 	}
 	return m.TS == thread || m.ThreadTS == thread
 }
 
-// cut is a text that has at most most characters, or else its beginning and its end, of end
-// characters, that come to as many together, and how many there are between them.
-func cut(s string, most, end int) (first string, between int, last string) {
+// cutMiddle shortens a text of more than most characters to most: its beginning, and an end of end
+// characters. between is how many characters are left out.
+func cutMiddle(s string, most, end int) (first string, between int, last string) {
 	if len(s) <= most {
-		return s, 0, "" // in bytes, of which a character has one at least
+		return s, 0, "" // it has no more characters than bytes
 	}
 	runes := []rune(s)
 	if len(runes) <= most {

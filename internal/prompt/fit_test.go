@@ -17,24 +17,24 @@ func TestLongMessage(t *testing.T) {
 	t.Parallel()
 	const (
 		more = "… 8000 characters of this message left out here"
-		head = messageAtMost - endAtMost
+		head = maxMessageCharacters - maxEndCharacters
 	)
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tt := range []struct {
 		name, language, text string
 		want                 string // what follows upon the message's head
 	}{
-		{"at the limit", "en", x(messageAtMost), x(messageAtMost) + "\n[file: log.txt]\n"},
-		{"one more", "en", x(messageAtMost + 1), x(head) + "\n… 1 character of this message left out here\n" + x(endAtMost) + "\n[file: log.txt]\n"},
-		{"many more", "en", x(messageAtMost + 8000), x(head) + "\n" + more + "\n" + x(endAtMost) + "\n[file: log.txt]\n"},
-		{"Japanese", "ja", strings.Repeat("語", messageAtMost+8000), strings.Repeat("語", head) + "\n… この発言の途中 8000 文字は省略\n" + strings.Repeat("語", endAtMost) + "\n[file: log.txt]\n"},
-		{"Japanese at the limit", "ja", strings.Repeat("語", messageAtMost), strings.Repeat("語", messageAtMost) + "\n[file: log.txt]\n"},
-		{"a question below a log", "en", x(messageAtMost+8000-18) + "\nWhy does it fail?", x(head) + "\n" + more + "\n" + x(endAtMost-18) + "\nWhy does it fail?\n[file: log.txt]\n"},
-		{"markup", "en", strings.Repeat("<@U8> ", messageAtMost/5), strings.Repeat("@bob ", messageAtMost/5-1) + "@bob\n[file: log.txt]\n"},
-		{"what would be a rule", "en", x(head-4) + "\n---" + x(8000) + "---\n" + x(endAtMost-4), x(head-4) + "\n\\---\n" + more + "\n\\---\n" + x(endAtMost-4) + "\n[file: log.txt]\n"},
-		{"half an emoji", "en", x(head-1) + "👩\u200D👧" + x(endAtMost-1), x(head-1) + "👩\n… 1 character of this message left out here\n👧" + x(endAtMost-1) + "\n[file: log.txt]\n"},
-		{"the other half", "en", x(head) + "👩\u200D👧" + x(endAtMost-2), x(head) + "\n… 1 character of this message left out here\n👧" + x(endAtMost-2) + "\n[file: log.txt]\n"},
-		{"nothing but an end", "en", strings.Repeat("\n", head) + x(8000+endAtMost), more + "\n" + x(endAtMost) + "\n[file: log.txt]\n"},
+		{"at the limit", "en", x(maxMessageCharacters), x(maxMessageCharacters) + "\n[file: log.txt]\n"},
+		{"one more", "en", x(maxMessageCharacters + 1), x(head) + "\n… 1 character of this message left out here\n" + x(maxEndCharacters) + "\n[file: log.txt]\n"},
+		{"many more", "en", x(maxMessageCharacters + 8000), x(head) + "\n" + more + "\n" + x(maxEndCharacters) + "\n[file: log.txt]\n"},
+		{"Japanese", "ja", strings.Repeat("語", maxMessageCharacters+8000), strings.Repeat("語", head) + "\n… この発言の途中 8000 文字は省略\n" + strings.Repeat("語", maxEndCharacters) + "\n[file: log.txt]\n"},
+		{"Japanese at the limit", "ja", strings.Repeat("語", maxMessageCharacters), strings.Repeat("語", maxMessageCharacters) + "\n[file: log.txt]\n"},
+		{"a question below a log", "en", x(maxMessageCharacters+8000-18) + "\nWhy does it fail?", x(head) + "\n" + more + "\n" + x(maxEndCharacters-18) + "\nWhy does it fail?\n[file: log.txt]\n"},
+		{"markup", "en", strings.Repeat("<@U8> ", maxMessageCharacters/5), strings.Repeat("@bob ", maxMessageCharacters/5-1) + "@bob\n[file: log.txt]\n"},
+		{"what would be a rule", "en", x(head-4) + "\n---" + x(8000) + "---\n" + x(maxEndCharacters-4), x(head-4) + "\n\\---\n" + more + "\n\\---\n" + x(maxEndCharacters-4) + "\n[file: log.txt]\n"},
+		{"half an emoji", "en", x(head-1) + "👩\u200D👧" + x(maxEndCharacters-1), x(head-1) + "👩\n… 1 character of this message left out here\n👧" + x(maxEndCharacters-1) + "\n[file: log.txt]\n"},
+		{"the other half", "en", x(head) + "👩\u200D👧" + x(maxEndCharacters-2), x(head) + "\n… 1 character of this message left out here\n👧" + x(maxEndCharacters-2) + "\n[file: log.txt]\n"},
+		{"nothing but an end", "en", strings.Repeat("\n", head) + x(8000+maxEndCharacters), more + "\n" + x(maxEndCharacters) + "\n[file: log.txt]\n"},
 	} {
 		c := bare()
 		c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
@@ -60,7 +60,7 @@ func tail(s string) string { return s[max(0, len(s)-200):] }
 
 // long is a message that is cut.
 func long(n int, thread string) chat.Message {
-	return chat.Message{TS: second(n), ThreadTS: thread, UserID: "U1", Name: "alice", Text: fmt.Sprintf("no. %d %s", n, strings.Repeat("x ", messageAtMost/2))}
+	return chat.Message{TS: second(n), ThreadTS: thread, UserID: "U1", Name: "alice", Text: fmt.Sprintf("no. %d %s", n, strings.Repeat("x ", maxMessageCharacters/2))}
 }
 
 func second(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
@@ -92,7 +92,7 @@ func numbers(text string) (shown map[int]bool, notes []string) {
 // first; its root and the message that is answered always are.
 func TestMoreThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	const some = promptAtMost / messageAtMost // a bit more than there is room for
+	const some = maxPromptCharacters / maxMessageCharacters // a bit more than there is room for
 	root := second(0)
 	for _, tt := range []struct {
 		name     string
@@ -164,7 +164,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 			if !slices.Equal(notes, tt.notes) {
 				t.Errorf("%s, %s: notes %q, want %q", tt.name, what, notes, tt.notes)
 			}
-			if n := utf8.RuneCountInString(system); n > promptAtMost+10_000 {
+			if n := utf8.RuneCountInString(system); n > maxPromptCharacters+10_000 {
 				t.Errorf("%s, %s: %d characters", tt.name, what, n)
 			}
 		}
@@ -181,7 +181,7 @@ func TestManyMessages(t *testing.T) {
 	}
 	c.Conversation = chat.NewChannelMessages("C1", "general", said)
 	system, _, err := renderer(t, Config{Language: "ja"}).Memory(ChannelLong, c, Options{Now: noon})
-	if n := utf8.RuneCountInString(system); err != nil || n > promptAtMost+20_000 || n < promptAtMost-1000 {
+	if n := utf8.RuneCountInString(system); err != nil || n > maxPromptCharacters+20_000 || n < maxPromptCharacters-1000 {
 		t.Errorf("%d characters, %v", n, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestMaterial(t *testing.T) {
 	if got := r.FitMemory(ThreadSummary, threaded, Options{Now: noon}).Conversation; got.Omitted != 0 || got.OmittedAround != 51-got.Count() {
 		t.Errorf("%d of 51 messages, %d left out in the thread and %d around it", got.Count(), got.Omitted, got.OmittedAround)
 	}
-	heap := make([]chat.File, promptAtMost/100)
+	heap := make([]chat.File, maxPromptCharacters/100)
 	for i := range heap {
 		heap[i].Name = strings.Repeat("b", 100)
 	}

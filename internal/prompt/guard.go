@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// guard keeps what people wrote from becoming structure. Ordinary lines pass
-// as they are; before the first character of a line that could be taken for a
-// heading, a rule, a fence, a message line or a label of the prompt it puts a
-// backslash. It errs on the side of the backslash.
+// guard escapes text from people, so that it cannot become structure of the prompt. It does not
+// change ordinary lines. It puts a backslash before a line that could be taken for a heading, a
+// rule, a fence, a message line or a label. In doubt, it escapes.
 type guard struct {
-	// labels are the texts of the templates' headings, what stands before a colon
-	// in them, and the beginnings of lines that end in a colon and a value; folded.
+	// labels are, folded, the texts of the templates' headings, their parts before a colon, and the
+	// labels of "label: value" lines.
 	labels []string
 }
 
@@ -22,21 +21,21 @@ var (
 	label   = regexp.MustCompile(`(?m)^([^\x00\n#*:：-]+[:：])[ \t]*\x00`)
 )
 
-// newGuard learns the headings and labels of the given template sources.
+// newGuard collects the headings and labels of template sources.
 func newGuard(sources []string) guard {
 	var g guard
 	for _, source := range sources {
-		// An action ends a literal; a heading may also begin right after one.
+		// An action ends a literal, and a heading may begin directly after an action.
 		literal := action.ReplaceAllString(source, "\x00")
 		for _, m := range heading.FindAllStringSubmatch(strings.ReplaceAll(literal, "\x00", "\x00\n"), -1) {
 			text := strings.TrimLeft(m[1], "# ")
-			g.learn(text)
+			g.addLabel(text)
 			if before, _, found := strings.Cut(text, ":"); found {
-				g.learn(before + ":")
+				g.addLabel(before + ":")
 			}
 		}
 		for _, m := range label.FindAllStringSubmatch(literal, -1) {
-			g.learn(m[1])
+			g.addLabel(m[1])
 		}
 	}
 	slices.Sort(g.labels)
@@ -44,19 +43,19 @@ func newGuard(sources []string) guard {
 	return g
 }
 
-func (g *guard) learn(s string) {
+func (g *guard) addLabel(s string) {
 	if s = fold(s); s != "" {
 		g.labels = append(g.labels, s)
 	}
 }
 
-// text is s without invisible characters, with one kind of line break, no more
-// than one blank line at a time, and every line that could be structure escaped.
+// text returns s without invisible characters, with "\n" as its only line break, without repeated
+// blank lines, and with every line escaped that could be structure.
 func (g guard) text(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(clean(s), "\n") {
-		line = strings.TrimRightFunc(line, space)
-		start := strings.IndexFunc(line, func(r rune) bool { return !blank(r) })
+		line = strings.TrimRightFunc(line, isSpace)
+		start := strings.IndexFunc(line, func(r rune) bool { return !isBlank(r) })
 		switch {
 		case start < 0 && (len(lines) == 0 || lines[len(lines)-1] == ""):
 		case start < 0:
@@ -71,20 +70,20 @@ func (g guard) text(s string) string {
 }
 
 var (
-	// container is what Markdown lets structure hide behind: a quote or a list item.
+	// container matches a Markdown quote or list item, which may contain structure.
 	container = regexp.MustCompile(`^(?:>+|[-+*]\s|\d{1,9}[.)](?:\s|$))\s*`)
 	rule      = regexp.MustCompile("^[-=_*~#+|:` ]*[-=_*~`][-=_*~#+|:` ]*$")
 	fence     = regexp.MustCompile("^(?:```|~~~)")
 	emphasis  = regexp.MustCompile(`^[*_]\s*[*_]`)
-	html      = regexp.MustCompile(`^< *[a-z!/?|]`) // a block of HTML swallows what follows it
-	// dated is a date and a time of day, as a message line begins.
+	html      = regexp.MustCompile(`^< *[a-z!/?|]`) // an HTML block includes the lines after it
+	// dated matches a date and a time of day, the beginning of a message line.
 	dated = regexp.MustCompile(`^[*_\[(「【 ]*\d{4}\D{1,3}\d{1,2}\D{1,3}\d{1,2}\D{1,6}\d{1,2}\D{1,2}\d{1,2}`)
-	// gap and attachment are the prompt's own notes on what is not shown.
+	// gap and attachment match the prompt's own notes about what is not shown.
 	gap        = regexp.MustCompile(`^\.{2,}.{0,12}\d`)
 	attachment = regexp.MustCompile(`^\[\s*(?:image|video|audio|file)\s*:`)
 )
 
-// structural reports whether a folded line could be taken for a part of the prompt.
+// structural reports whether a folded line could be taken for structure of the prompt.
 func (g guard) structural(s string) bool {
 	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) {
 		return true
@@ -103,8 +102,8 @@ func (g guard) structural(s string) bool {
 	return false
 }
 
-// labelled reports whether a line is a heading's text without its mark, or
-// begins like one of the templates' "label: value" lines.
+// labelled reports whether a line is the text of a heading without its mark, or begins like a
+// "label: value" line of the templates.
 func (g guard) labelled(s string) bool {
 	s = strings.Trim(s, "*_ ")
 	if strings.Contains(s, "  ") {

@@ -14,18 +14,18 @@ import (
 	"myao/templates"
 )
 
-// file is one template's source and where it was read, and the source that it has
-// taken the place of, if it has: in the end an embedded one's.
+// file is a template's source and its path. replaced is the first source that it replaces:
+// the embedded one, if there is one.
 type file struct{ name, path, source, replaced string }
 
-// lacks reports whether the file stands in for one that defines a template. To be
-// asked only of a template that no file defines.
-func (f file) lacks(template string) bool {
+// shouldDefine reports whether the file replaced the definition of a template. Ask only for a
+// template that no file defines.
+func (f file) shouldDefine(template string) bool {
 	return strings.Contains(f.replaced, `{{define "`+template+`"}}`)
 }
 
-// load reads a language's embedded templates, those in dir in place of theirs,
-// in order of name. What cannot be put in place of any is a fault.
+// load reads a language's embedded templates and those in dir that replace them, sorted by name. A
+// file in dir that replaces none is a fault.
 func load(language, dir string, faults *Faults) ([]file, error) {
 	if _, err := fs.Stat(templates.FS, language+"/response.tmpl"); err != nil {
 		return nil, fmt.Errorf("prompt language %q: want one of %s", language, strings.Join(languages(), ", "))
@@ -55,7 +55,7 @@ func load(language, dir string, faults *Faults) ([]file, error) {
 	return slices.SortedFunc(maps.Values(files), func(a, b file) int { return strings.Compare(a.name, b.name) }), nil
 }
 
-// override puts the templates of dir in place of those in files.
+// override replaces files with the templates in dir.
 func override(files map[string]file, dir string, faults *Faults) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func override(files map[string]file, dir string, faults *Faults) error {
 		path := filepath.Join(dir, e.Name())
 		before, known := files[e.Name()]
 		if !known && !strings.HasPrefix(e.Name(), "_") {
-			faults.add(fmt.Errorf("prompt template %s: no prompt has this name (a partial begins with _)", path))
+			faults.add(fmt.Errorf("prompt template %s: no prompt has this name (the name of a partial begins with _)", path))
 			continue
 		}
 		source, err := os.ReadFile(path)
@@ -82,9 +82,9 @@ func override(files map[string]file, dir string, faults *Faults) error {
 	return nil
 }
 
-// embedded is the source of every embedded template, in whatever language: the
-// guard knows the headings of all.
-func embedded() ([]string, error) {
+// embeddedSources returns the sources of the embedded templates of all languages. The guard knows the
+// headings of all of them.
+func embeddedSources() ([]string, error) {
 	var sources []string
 	err := fs.WalkDir(templates.FS, ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -8,7 +8,7 @@ import (
 )
 
 // Slack's markup: <@U1>, <@U1|label>, <#C1|name>, <!here>, <!subteam^S1|@team>,
-// <!date^…|fallback>, <https://…|label>, <mailto:…|label>; &, < and > themselves come as entities
+// <!date^…|fallback>, <https://…|label>, <mailto:…|label>. Literal &, < and > are entities
 // (docs.slack.dev/messaging/formatting-message-text).
 var (
 	markup   = regexp.MustCompile(`<([^<>\n]+)>`)
@@ -16,16 +16,16 @@ var (
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 )
 
-// unescape turns entities into what they stand for.
+// unescape replaces entities with their characters.
 func unescape(s string) string {
 	if !strings.Contains(s, "&") {
-		return s // of most texts the replacer would make a copy
+		return s // without a copy, for most texts
 	}
 	return entities.Replace(s)
 }
 
-// resolve turns Slack's markup into what a reader in Slack sees. What it
-// inserts may be anything: its result has to go through the guard.
+// resolve turns Slack's markup into what a reader in Slack sees. The result must go through the guard,
+// because what it inserts may be anything.
 func (n names) resolve(text string, zone *time.Location) string {
 	var b strings.Builder
 	rest := 0
@@ -42,8 +42,8 @@ func (n names) resolve(text string, zone *time.Location) string {
 	return b.String()
 }
 
-// token is what the inside of one <…> shows; false if it is no markup.
-func (n names) token(token string, zone *time.Location) (string, bool) {
+// token returns what Slack shows for the inside of <…>; ok is false if it is not markup.
+func (n names) token(token string, zone *time.Location) (shown string, ok bool) {
 	body, label, _ := strings.Cut(token, "|")
 	label = strings.TrimSpace(unescape(label))
 	if len(body) < 2 {
@@ -52,12 +52,12 @@ func (n names) token(token string, zone *time.Location) (string, bool) {
 	id := body[1:]
 	switch body[0] {
 	case '@':
-		return "@" + orName(n.users[id], label, id), true
+		return "@" + pickName(n.users[id], label, id), true
 	case '#':
-		if direct(id) {
-			return n.direct, true
+		if isDirect(id) {
+			return n.directName, true
 		}
-		return "#" + orName(n.channels[id], label, id), true
+		return "#" + pickName(n.channels[id], label, id), true
 	case '!':
 		return special(id, label, zone), true
 	}
@@ -67,7 +67,7 @@ func (n names) token(token string, zone *time.Location) (string, bool) {
 	address := unescape(body)
 	scheme, bare, _ := strings.Cut(address, ":")
 	if scheme = strings.ToLower(scheme); scheme == "mailto" || scheme == "tel" {
-		address = bare // as it is written down
+		address = bare // people write these without their scheme
 	}
 	switch label {
 	case "":
@@ -78,27 +78,27 @@ func (n names) token(token string, zone *time.Location) (string, bool) {
 	return label + " (" + address + ")", true
 }
 
-// special is what <!…> shows: a call to everybody, a user group, a date.
+// special returns what Slack shows for <!…>: a mention of everybody, a user group or a date.
 func special(body, label string, zone *time.Location) string {
 	kind, rest, _ := strings.Cut(body, "^")
 	switch kind {
 	case "subteam":
-		return "@" + orName("", label, rest)
+		return "@" + pickName("", label, rest)
 	case "date":
 		seconds, _, _ := strings.Cut(rest, "^")
 		if s, err := strconv.ParseInt(seconds, 10, 64); label == "" && err == nil {
 			return time.Unix(s, 0).In(zone).Format(timeLayout)
 		}
-		return orName(label, seconds)
+		return pickName(label, seconds)
 	}
-	return "@" + orName("", label, kind)
+	return "@" + pickName("", label, kind)
 }
 
-// honorific is what Japanese puts behind the name of whoever is called.
+// honorific matches the Japanese suffix of a name.
 var honorific = regexp.MustCompile(`^ *(?:さん|さま|様|ちゃん|くん|君)`)
 
-// BareMention reports whether text holds nothing but mentions of the user bot, with an honorific
-// perhaps: a call for a look at what stands above it.
+// BareMention reports whether a text contains only mentions of the bot, perhaps with an honorific.
+// Such a message asks the bot to read the messages before it. bot is a user id.
 func BareMention(text, bot string) bool {
 	if bot == "" {
 		return false

@@ -6,10 +6,10 @@ import (
 	"myao/internal/chat"
 )
 
-// MemoryKind names one of the five summaries; it is also the name of its template.
+// MemoryKind is one of the five kinds of memory, and the name of its template.
 type MemoryKind string
 
-// The summaries. A thread has a short-term one only.
+// The kinds of memory. A thread has only a short-term one.
 const (
 	ThreadSummary  MemoryKind = "memory_thread"
 	ChannelShort   MemoryKind = "memory_channel_short"
@@ -20,20 +20,19 @@ const (
 
 var memoryKinds = []MemoryKind{ThreadSummary, ChannelShort, ChannelLong, WorkspaceShort, WorkspaceLong}
 
-// Memory is the prompt for a summary: the system text, and the user turn that
-// models demand. A memory is not in character, so the persona's system prompt is
-// kept from every template; Options.AgentPrompt is not.
+// Memory returns the prompt for a memory: the system text, and the user turn that models require. A
+// memory is not written in character, so no template sees the persona's system prompt, only
+// Options.AgentPrompt.
 //
-// A thread's summary is of the target thread, with the existing one under its ts
-// in ThreadMemories. A channel's is of the whole conversation, with the existing
-// long-term one under the channel's id in Channels. The workspace's is of the
-// memories in Channels, its long-term one with the existing one in WorkspaceLongTerm:
-// into no other memory goes what is remembered of the workspace.
+// A thread's memory summarises the target thread; its present one is in ThreadMemories under its ts. A
+// channel's summarises the whole conversation; its present long-term one is in Channels under its id.
+// The workspace's summarises the memories in Channels; its present long-term one is WorkspaceLongTerm.
+// No other memory contains the workspace's.
 func (r *Renderer) Memory(kind MemoryKind, c chat.Context, o Options) (system, user string, err error) {
 	c.Persona.SystemPrompt = ""
-	_, v := r.fitted(c, o, kind != ThreadSummary)
+	_, v := r.fitView(c, o, kind != ThreadSummary)
 	if kind == ThreadSummary && !slices.ContainsFunc(c.Conversation.TopLevel, func(m chat.Message) bool { return m.TS != c.TargetThread }) {
-		v.TopLevel = nil // its root alone is nothing around it
+		v.TopLevel = nil // only the thread's own root
 	}
 	return r.pair(string(kind)+".tmpl", "memory_user.tmpl", v)
 }

@@ -11,15 +11,15 @@ import (
 	"myao/internal/chat"
 )
 
-// Config says which templates a Renderer uses, and how it writes times.
+// Config says which templates a Renderer uses and in which time zone it writes times.
 type Config struct {
 	// Language is a directory of package templates: "en" or "ja". Empty means "en".
 	Language string
-	// Dir holds files that replace the embedded ones of the same name: as
-	// Dir/{language}/response.tmpl, else Dir/response.tmpl. A file whose name
-	// nothing uses is a fault, unless it begins with an underscore. Empty means none.
+	// Dir has files that replace the embedded files of the same name: Dir/{language}/response.tmpl,
+	// or else Dir/response.tmpl. A file that no prompt uses is a fault, unless its name begins
+	// with an underscore. Empty means no directory.
 	Dir string
-	// Location is the zone that times are written in; nil means UTC.
+	// Location is the time zone of the times in prompts; nil means UTC.
 	Location *time.Location
 }
 
@@ -27,47 +27,46 @@ type Config struct {
 type Options struct {
 	// Now is the current time.
 	Now time.Time
-	// AgentPrompt is the agent's own system_prompt, put under the persona's.
+	// AgentPrompt is the agent's own system_prompt, which follows the persona's.
 	AgentPrompt string
 	// MaxDelaySeconds is the longest delay that a judgment may choose.
 	MaxDelaySeconds int
-	// MaxTokens is how long a summary may be, about; it is told, and not enforced here.
+	// MaxTokens is about how long a summary may be. The prompt says so; nothing here enforces it.
 	MaxTokens int
-	// WindowHours is how far back a short-term memory looks, in hours.
+	// WindowHours is how far back a short-term memory reaches, in hours.
 	WindowHours int
-	// BareMention is set when the message to answer only calls the bot (see BareMention).
+	// BareMention is set if the message to answer only calls the bot (see func BareMention).
 	BareMention bool
-	// MaxCharacters is how many characters all messages may have together; 0: as many as a common
-	// window holds.
+	// MaxCharacters limits the characters of all messages together. 0 means as many as fit a common
+	// context window.
 	MaxCharacters int
-	// AnswerTS is the ts of the message to answer, which is shown however little room there
-	// is, and named where it is not the newest. A judgment needs none: it is about the newest.
+	// AnswerTS is the ts of the message to answer. It is always shown, and named if it is not the
+	// newest. A judgment needs none, since it is about the newest message.
 	AnswerTS string
-	// Fault says why the last judgment could not be read; empty for the first try.
+	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
-	// Names maps user ids to display names, for mentions in text. Authors of
-	// the context's messages need not be in it.
+	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the
+	// context's messages.
 	Names map[string]string
 	// BotUserID is the bot's own user id, which is shown as its name.
 	BotUserID string
-	// ChannelNames maps channel ids to names without "#". It holds only what
-	// the conversation may know of: a private channel's name is not put in here.
+	// ChannelNames maps channel ids to names without "#". It has only names that the conversation
+	// may know, so no private channel's.
 	ChannelNames map[string]string
 }
 
 // Renderer renders prompts in one language and one time zone.
 type Renderer struct {
-	templates *template.Template
-	files     []file // for error messages
-	guard     guard
-	location  *time.Location
-	notices   map[Notice]string
-	direct    string // what a direct message is called
+	templates  *template.Template
+	files      []file // for error messages
+	guard      guard
+	location   *time.Location
+	notices    map[Notice]string
+	directName string // what a direct message is called
 }
 
-// New parses the templates and tries each of them. An unknown language, an
-// unreadable Dir and templates that do not parse or render are errors; the
-// last are Faults.
+// New parses the templates and renders each of them once. Templates that do not parse or render
+// are Faults. An unknown language and an unreadable Dir are other errors.
 func New(c Config) (*Renderer, error) {
 	if c.Language == "" {
 		c.Language = "en"
@@ -86,7 +85,7 @@ func New(c Config) (*Renderer, error) {
 		location:  c.Location,
 		notices:   map[Notice]string{},
 	}
-	sources, err := embedded()
+	sources, err := embeddedSources()
 	if err != nil {
 		return nil, err
 	}
@@ -97,44 +96,44 @@ func New(c Config) (*Renderer, error) {
 		sources = append(sources, f.source)
 	}
 	r.guard = newGuard(sources)
-	// Without a name, a direct message is called in a text what it is called as a place.
+	// A mention of a direct message, which has no name, reads like its heading.
 	if r.templates.Lookup("place") != nil {
-		r.direct, err = r.render("place", view{Direct: true})
+		r.directName, err = r.render("place", view{Direct: true})
 		faults.add(err)
 	}
-	r.rehearse(&faults)
+	r.checkTemplates(&faults)
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	return r, nil
 }
 
-// parse reports whether the templates can be tried: all that do not parse are faults, and
-// have the embedded ones in their place, so that the others' faults are found as well.
+// parse adds a fault for each template that does not parse and replaces it with the embedded one.
+// It reports whether the templates are complete, so that faults of the others can be found too.
 func (r *Renderer) parse(faults *Faults) bool {
 	complete := true
 	for _, f := range r.files {
 		if _, err := r.templates.New(f.name).Parse(f.source); err != nil {
 			faults.add(fmt.Errorf("parse prompt template %s: %w", f.path, err))
 			_, err := r.templates.New(f.name).Parse(f.replaced)
-			// A partial that only Dir has may define what the others call.
+			// A partial that is only in Dir may define what other templates call.
 			complete = complete && f.replaced != "" && err == nil
 		}
 	}
 	return complete
 }
 
-// Response is the prompt for a reply: the system text, and the user turn that
-// models demand.
+// Response returns the prompt for a reply: the system text, and the user turn that models
+// require.
 func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err error) {
-	_, v := r.fitted(c, o, false)
+	_, v := r.fitView(c, o, false)
 	return r.pair("response.tmpl", "response_user.tmpl", v)
 }
 
-// Judgment is the prompt for a verdict on whether to speak. The answer is
-// read by chat.ParseVerdict with the same MaxDelaySeconds.
+// Judgment returns the prompt for a verdict on whether to speak. Pass the same MaxDelaySeconds to
+// chat.ParseVerdict, which reads the answer.
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
-	_, v := r.fitted(c, o, false)
+	_, v := r.fitView(c, o, false)
 	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
 }
 
@@ -149,23 +148,23 @@ func (r *Renderer) pair(systemName, userName string, v view) (system, user strin
 	return system, user, nil
 }
 
-// Notice names a text that the bot posts without a model's help.
+// Notice names a text that the bot posts without a model.
 type Notice string
 
 // The notices, each a template of this name in notice.tmpl.
 const (
-	// Unanswered is said once where a mention cannot be answered for good.
+	// Unanswered is posted once if a mention finally cannot be answered.
 	Unanswered Notice = "unanswered"
-	// OverBudget is said once where a mention meets an exhausted budget.
+	// OverBudget is posted once if the budget is exhausted when somebody mentions the bot.
 	OverBudget Notice = "over_budget"
 )
 
-// Notice is the text of a notice, ready to be posted; empty for an unknown one.
+// Notice returns the text of a notice; empty for an unknown one.
 func (r *Renderer) Notice(n Notice) string { return r.notices[n] }
 
 var blankLines = regexp.MustCompile(`\n[ \t]*\n(?:[ \t]*\n)+`)
 
-// render executes a template and makes each run of blank lines one.
+// render executes a template and reduces each run of blank lines to one.
 func (r *Renderer) render(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := r.templates.ExecuteTemplate(&b, name, data); err != nil {
@@ -174,18 +173,18 @@ func (r *Renderer) render(name string, data any) (string, error) {
 	return strings.TrimSpace(blankLines.ReplaceAllString(b.String(), "\n\n")), nil
 }
 
-// undefined is how text/template says that nothing defines a template: one that
-// another calls, or the one that is to be executed.
+// undefined matches text/template's errors for a template that nothing defines, whether another
+// template calls it or it is executed directly.
 var undefined = regexp.MustCompile(`template "([^"]+)" not defined|no template "([^"]+)" associated`)
 
-// fault names the file to which a template's error belongs. Where a template is
-// missing, that is the file which took the place of the one that defines it.
+// fault adds to an error the file that it belongs to. If a template is not defined, that is the
+// file that replaced its definition.
 func (r *Renderer) fault(name string, err error) error {
 	if found := undefined.FindStringSubmatch(err.Error()); found != nil {
 		missing := found[1] + found[2]
 		for _, f := range r.files {
-			if f.lacks(missing) {
-				return fmt.Errorf("prompt template %s: does not define %q", f.path, missing) // whoever calls it
+			if f.shouldDefine(missing) {
+				return fmt.Errorf("prompt template %s: does not define %q", f.path, missing)
 			}
 		}
 	}

@@ -507,7 +507,7 @@ func TestOverride(t *testing.T) {
 		{name: "unknown field", files: map[string]string{"en/_context.tmpl": `{{define "persona"}}{{.Nobody}}{{end}}{{define "knowledge"}}{{end}}{{define "place"}}{{end}}`}, fault: "en/_context.tmpl: template: _context.tmpl:1:"},
 		{name: "unknown partial", files: map[string]string{"response.tmpl": `{{template "nothing" .}}`}, fault: "response.tmpl"},
 		{name: "unknown name", files: map[string]string{"respond.tmpl": "x"}, fault: "respond.tmpl: no prompt has this name"},
-		{name: "empty", files: map[string]string{"response.tmpl": " \n"}, fault: "response.tmpl: renders to nothing"},
+		{name: "empty", files: map[string]string{"response.tmpl": " \n"}, fault: "response.tmpl: renders to an empty text"},
 		{name: "fault in a direct message", files: map[string]string{"response.tmpl": `x{{if .Direct}}{{.Nobody}}{{end}}`}, fault: "response.tmpl: template: response.tmpl:1:"},
 		{name: "fault in a thread of a direct message", files: map[string]string{"judgment.tmpl": `x{{if and .Direct .Target.Thread}}{{.Nobody}}{{end}}`}, fault: "judgment.tmpl: template: judgment.tmpl:1:"},
 		{name: "fault in the memory of a direct message", files: map[string]string{"memory_channel_short.tmpl": `x{{if .Here.Direct}}{{.Nobody}}{{end}}`}, fault: "memory_channel_short.tmpl: template: memory_channel_short.tmpl:1:"},
@@ -566,7 +566,7 @@ func TestFaults(t *testing.T) {
 			"_memory.tmpl": `{{define "keeper"}}{{.Nowhere}}{{end}}`, "notice.tmpl": `{{define "unanswered"}} {{end}}`,
 		}, []string{
 			"respond.tmpl: no prompt has this name", "judgment.tmpl: template: judgment.tmpl:1:", "response.tmpl: template: response.tmpl:1:",
-			"memory_thread.tmpl: renders to nothing", "_memory.tmpl: template: _memory.tmpl:1:",
+			"memory_thread.tmpl: renders to an empty text", "_memory.tmpl: template: _memory.tmpl:1:",
 			`notice.tmpl: the notice "unanswered" is empty`, `notice.tmpl: does not define "over_budget"`,
 		}},
 		{"a partial that others call", map[string]string{"_own.tmpl": `{{define "own"}}`, "response.tmpl": `{{template "own"}}`}, []string{"_own.tmpl:"}},

@@ -9,52 +9,52 @@ import (
 	"myao/internal/chat"
 )
 
-// count is how many are not shown; OrMore is set where nobody counted further.
+// count is how many are not shown. If OrMore, counting stopped there.
 type count int
 
 func (n count) OrMore() bool { return n >= chat.CountAtMost }
 
-// view is what a template sees. Every text in it that did not come from the
-// operator has been through the guard.
+// view is what a template sees. Every text in it has been through the guard, except for the
+// operator's. Its field names are known to operators' own templates.
 type view struct {
 	Persona     struct{ Name, Prompt string }
 	AgentPrompt string
 	Workspace   struct{ LongTerm, ShortTerm string }
-	// Channels are all that the bot knows here, without a direct message;
-	// ChannelMemories are what has a memory, with it. Summaries are those of threads.
+	// Channels are all known channels, without direct messages. ChannelMemories are the channels
+	// and direct messages that have a memory. Summaries are the memories of threads.
 	Channels, ChannelMemories []channelView
 	Summaries                 []summaryView
-	// ChannelsUnlisted is how many more channels there are than these, ChannelsUntold and
-	// ThreadsUntold how many more memories and summaries.
+	// ChannelsUnlisted counts the channels that are not shown, ChannelsUntold and ThreadsUntold
+	// the memories and summaries that are not shown.
 	ChannelsUnlisted, ChannelsUntold, ThreadsUntold count
-	// Channel is the name of the channel that the conversation is in; Direct
-	// is set in a direct message, which has none.
+	// Channel is the name of the conversation's channel. Direct is set in a direct message, which
+	// has no name.
 	Channel string
 	Direct  bool
-	// Here is the memory of that channel, Summary the one of the target thread:
-	// what a new memory takes the place of, or must not repeat.
+	// Here is the memory of that channel, and Summary that of the target thread. A new memory
+	// replaces them or must not repeat them.
 	Here    channelView
 	Summary string
-	// TopLevel and Threads surround the target; where the target is the top
-	// level, TopLevel is empty and Threads hang under it.
+	// TopLevel and Threads are the messages around the target. If the target is the top level,
+	// TopLevel is empty and Threads are below it.
 	TopLevel []messageView
 	Threads  []threadView
 	Target   targetView
-	// Now and Zone are the current time and the name of the zone of all times.
+	// Now is the current time, and Zone the name of the time zone of all times.
 	Now, Zone string
-	// Today is the date of Now, Weekday its day of the week: 0 is Sunday, and printed it is in English.
+	// Today is the date of Now. Weekday is its day of the week: 0 is Sunday, and it prints in English.
 	Today    string
 	Weekday  time.Weekday
 	MaxDelay int
-	// Watch and Hold are the two bands of delay, such as "30–120", as far as
-	// MaxDelay leaves room for them; else empty.
+	// Watch and Hold are the two ranges of delay, such as "30–120", limited by MaxDelay. A range
+	// above MaxDelay is empty.
 	Watch, Hold string
 	Bare        bool
-	// Asked is the message to answer, where others stand below it in the target; else nil.
+	// Asked is the message to answer if others follow it in the target; otherwise nil.
 	Asked *askedView
 	Fault string
-	// MaxTokens bounds a memory, WindowHours is how far back a short-term one
-	// looks; 0 where that is not given.
+	// MaxTokens limits a memory, and WindowHours is how far back a short-term one reaches; 0 if
+	// not given.
 	MaxTokens, WindowHours int
 }
 
@@ -71,39 +71,39 @@ type threadView struct {
 	Messages []messageView
 }
 
-// targetView is the conversation in question; Thread is empty for the top level.
+// targetView is the conversation to answer or to summarise. Thread is empty for the top level.
 type targetView struct {
 	Thread   string
 	Messages []messageView
 }
 
-// askedView is when a message was said; Spoken is set where the bot has said something below it.
-// Whose it is stands with the message: a name, which anybody can choose, is kept from the instruction.
+// askedView is the time of the message to answer. Spoken is set if the bot has written something
+// after it. It has no author: anybody can choose a name, so names stay out of the instruction.
 type askedView struct {
 	At     string
 	Spoken bool
 }
 
-// messageView is one message, or a gap: then Skipped is how many messages were
-// left out in its place, OrMore that there may be more of them, Unread that this is
-// because they could not be read, and nothing else is set.
+// messageView is a message or a gap. In a gap, only Skipped, OrMore and Unread are set: how many
+// messages are left out, that there may be more, and that the reason is that they could not be
+// read.
 type messageView struct {
 	ts             string
 	own            bool
 	At, Name, Text string
-	// App is set where an app wrote it, which may choose any name: Slack shows that beside the name.
+	// App is set if an app wrote the message. An app may choose any name, so Slack marks it too.
 	App bool
-	// Cut is how many characters of the text are left out between Text and End, where it is long.
+	// Cut is how many characters of a long text are left out between Text and End.
 	Cut   int
 	End   string
 	Files []string
-	// Replied is set where there are replies, and none is shown.
+	// Replied is set if there are replies but none is shown.
 	Replied        bool
 	Skipped        int
 	OrMore, Unread bool
 }
 
-// Gap reports whether messages were, or may have been, left out in this place.
+// Gap reports whether messages were, or may have been, left out here.
 func (m messageView) Gap() bool { return m.Skipped > 0 || m.Unread }
 
 // Empty reports whether nothing of the message can be shown.
@@ -115,36 +115,36 @@ const (
 )
 
 func (r *Renderer) view(c chat.Context, o Options) view {
-	n := newNames(c, o, r.direct)
+	n := newNames(c, o, r.directName)
 	v := view{
 		AgentPrompt:      o.AgentPrompt,
 		ChannelsUnlisted: count(max(c.ChannelsUnlisted, 0)),
 		ChannelsUntold:   count(max(c.ChannelsUntold, 0)),
 		ThreadsUntold:    count(max(c.ThreadsUntold, 0)),
-		Direct:           direct(c.Conversation.ChannelID),
+		Direct:           isDirect(c.Conversation.ChannelID),
 		Now:              o.Now.In(r.location).Format(timeLayout),
-		Zone:             zone(o.Now.In(r.location)),
+		Zone:             zoneName(o.Now.In(r.location)),
 		Today:            o.Now.In(r.location).Format(dateLayout),
 		Weekday:          o.Now.In(r.location).Weekday(),
 		MaxDelay:         max(o.MaxDelaySeconds, 0),
-		Watch:            band(30, 120, o.MaxDelaySeconds),
-		Hold:             band(180, 600, o.MaxDelaySeconds),
+		Watch:            delayBand(30, 120, o.MaxDelaySeconds),
+		Hold:             delayBand(180, 600, o.MaxDelaySeconds),
 		Bare:             o.BareMention,
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
 	}
 	if !v.Direct {
-		v.Channel = n.place(c)
+		v.Channel = n.channelName(c)
 	}
 	v.Persona.Name = n.persona
 	v.Persona.Prompt = c.Persona.SystemPrompt
 	v.Workspace.LongTerm = r.guard.text(c.WorkspaceLongTerm)
 	v.Workspace.ShortTerm = r.guard.text(c.WorkspaceShortTerm)
 	for _, m := range c.Channels {
-		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm), Direct: direct(m.ChannelID)}
+		channel := channelView{LongTerm: r.guard.text(m.LongTerm), ShortTerm: r.guard.text(m.ShortTerm), Direct: isDirect(m.ChannelID)}
 		if !channel.Direct {
-			channel.Name = orName("", m.ChannelName, m.ChannelID)
+			channel.Name = pickName("", m.ChannelName, m.ChannelID)
 			v.Channels = append(v.Channels, channel)
 		}
 		if channel.LongTerm != "" || channel.ShortTerm != "" {
@@ -154,7 +154,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 			v.Here = channel
 		}
 	}
-	for _, ts := range inOrder(c.ThreadMemories) {
+	for _, ts := range sortedTS(c.ThreadMemories) {
 		text := r.guard.text(c.ThreadMemories[ts])
 		if text != "" {
 			v.Summaries = append(v.Summaries, summaryView{cleanName(ts), text})
@@ -163,25 +163,25 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 			v.Summary = text
 		}
 	}
-	for _, ts := range inOrder(c.Conversation.Threads) {
+	for _, ts := range sortedTS(c.Conversation.Threads) {
 		if ts == c.TargetThread {
 			continue
 		}
 		if messages := r.messages(c.Conversation.Thread(ts), n); len(messages) > 0 {
-			v.Threads = append(v.Threads, threadView{cleanName(ts), around(messages, c.Conversation, ts)})
+			v.Threads = append(v.Threads, threadView{cleanName(ts), withGap(messages, c.Conversation, ts)})
 		}
 	}
 	if c.TargetThread != "" {
-		v.TopLevel = around(r.messages(c.Conversation.TopLevel, n), c.Conversation, "")
+		v.TopLevel = withGap(r.messages(c.Conversation.TopLevel, n), c.Conversation, "")
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
-	v.Target.Messages = r.target(c, n)
-	v.Asked = asked(v.Target.Messages, o.AnswerTS)
+	v.Target.Messages = r.targetMessages(c, n)
+	v.Asked = askedMessage(v.Target.Messages, o.AnswerTS)
 	return v
 }
 
-// asked is the message of a ts, unless it is the last one or not among them.
-func asked(messages []messageView, ts string) *askedView {
+// askedMessage returns the message with a ts; nil if it is the last one or is missing.
+func askedMessage(messages []messageView, ts string) *askedView {
 	i := slices.IndexFunc(messages, func(m messageView) bool { return ts != "" && m.ts == ts })
 	if i < 0 || i == len(messages)-1 {
 		return nil
@@ -190,9 +190,9 @@ func asked(messages []messageView, ts string) *askedView {
 	return &askedView{At: messages[i].At, Spoken: slices.ContainsFunc(messages[i+1:], own)}
 }
 
-// around is messages that surround the target, with the gap that Earlier tells of, and at the
-// top level OmittedAround. Older than what is left out are only the parents of threads.
-func around(messages []messageView, c chat.ChannelMessages, thread string) []messageView {
+// withGap adds a gap to messages around the target, for Earlier and, at the top level, for
+// OmittedAround. Only parents of threads are older than the gap.
+func withGap(messages []messageView, c chat.ChannelMessages, thread string) []messageView {
 	at, gap := 0, messageView{}
 	if thread == "" {
 		gap.Skipped = c.OmittedAround
@@ -209,9 +209,9 @@ func around(messages []messageView, c chat.ChannelMessages, thread string) []mes
 	return slices.Insert(messages, at, gap)
 }
 
-// target is the conversation in question with the gap that Omitted and Unread tell of.
-// A thread's root is always kept, so the gap comes after it.
-func (r *Renderer) target(c chat.Context, n names) []messageView {
+// targetMessages returns the target's messages with a gap for Omitted and Unread. A thread's root
+// is always shown, so the gap comes after it.
+func (r *Renderer) targetMessages(c chat.Context, n names) []messageView {
 	messages := r.messages(c.Target(), n)
 	if c.TargetThread == "" {
 		for i, m := range messages {
@@ -230,15 +230,15 @@ func (r *Renderer) target(c chat.Context, n names) []messageView {
 	return slices.Insert(messages, at, gap)
 }
 
-// messages is what is shown of messages: all but the deleted.
+// messages returns the views of all messages that are not deleted.
 func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 	var shown []messageView
 	for _, m := range messages {
 		if m.Deleted {
 			continue
 		}
-		// It is cut before it is guarded: what is left of a line may look like a rule.
-		text, between, end := cut(n.resolve(clean(m.Text), r.location), messageAtMost, endAtMost)
+		// Cut before guarding, because the rest of a cut line may look like a rule.
+		text, between, end := cutMiddle(n.resolve(clean(m.Text), r.location), maxMessageCharacters, maxEndCharacters)
 		v := messageView{
 			ts:   m.TS,
 			own:  m.Own,
@@ -258,19 +258,19 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 	return shown
 }
 
-func direct(channel string) bool { return chat.Conversation{Channel: channel}.Direct() }
+func isDirect(channel string) bool { return chat.Conversation{Channel: channel}.Direct() }
 
-// zone names a time's zone: as configured ("Asia/Tokyo"), or where that says
-// nothing, by its abbreviation.
-func zone(t time.Time) string {
+// zoneName returns the name of a time's zone: the configured one ("Asia/Tokyo"), or else its
+// abbreviation.
+func zoneName(t time.Time) string {
 	if name := t.Location().String(); name != "" && name != "Local" {
 		return name
 	}
 	return t.Format("MST")
 }
 
-// band is the part of least–most seconds that lies within limit; empty if there is none.
-func band(least, most, limit int) string {
+// delayBand formats the part of least–most seconds up to limit; empty if there is none.
+func delayBand(least, most, limit int) string {
 	most = min(most, limit)
 	switch {
 	case most < least:
@@ -281,7 +281,7 @@ func band(least, most, limit int) string {
 	return strconv.Itoa(least) + "–" + strconv.Itoa(most)
 }
 
-// inOrder is the keys of a map from ts, in order of time.
-func inOrder[V any](m map[string]V) []string {
+// sortedTS returns the keys of a map by ts, in order of time.
+func sortedTS[V any](m map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(m), chat.CompareTS)
 }

@@ -2,8 +2,8 @@ package launch
 
 import "runtime/debug"
 
-// Revision is the short revision that the program was built from, or "" where that
-// is not known. A tree that was changed since is not what the revision says.
+// Revision returns the short revision that a program was built from, or "" if it is unknown. It ends
+// in "-modified" if the tree had uncommitted changes.
 func Revision(build *debug.BuildInfo) string {
 	if build == nil {
 		return ""

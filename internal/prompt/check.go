@@ -8,15 +8,14 @@ import (
 	"myao/internal/chat"
 )
 
-// rehearse renders everything once with everything set, in a channel and in a direct
-// message, and once with nothing set, so that a template's fault is found at start and
-// not at the first reply.
-func (r *Renderer) rehearse(faults *Faults) {
+// checkTemplates renders all templates with everything set, in a channel and in a direct message, and
+// with nothing set. A broken template is found at the start and not at the first reply.
+func (r *Renderer) checkTemplates(faults *Faults) {
 	said := []chat.Message{
 		{TS: "1.000000", UserID: "U1", Name: "a", Text: "x", Files: []chat.File{{Name: "x"}}},
 		{TS: "2.000000", UserID: "U2", ThreadTS: "1.000000"},
 		{TS: "2.500000", UserID: "U3", ThreadTS: "1.000000", Own: true},
-		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", messageAtMost+1)},
+		{TS: "4.000000", UserID: "U2", ThreadTS: "3.000000", Text: strings.Repeat("x", maxMessageCharacters+1)},
 		{TS: "4.500000", UserID: "U2"},
 	}
 	contexts := []chat.Context{{}}
@@ -55,7 +54,7 @@ func (r *Renderer) rehearse(faults *Faults) {
 			for _, o := range []Options{options, {}} {
 				text, err := r.render(name, r.view(c, o))
 				if err == nil && text == "" {
-					err = fmt.Errorf("prompt template %s: renders to nothing, and a model needs a text", r.path(name))
+					err = fmt.Errorf("prompt template %s: renders to an empty text, but a model needs one", r.path(name))
 				}
 				faults.add(err)
 			}
@@ -71,7 +70,7 @@ func (r *Renderer) rehearse(faults *Faults) {
 	}
 }
 
-// path is where a template file was read.
+// path returns the path of a template file.
 func (r *Renderer) path(name string) string {
 	i := slices.IndexFunc(r.files, func(f file) bool { return f.name == name })
 	return r.files[i].path

@@ -8,12 +8,12 @@ import (
 	"myao/internal/chat"
 )
 
-// timePattern is what is written by timeLayout.
+// timePattern matches timeLayout.
 const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
 
-// StripSpeakerLabel is a reply without the message line, or the name alone, that a model puts in
-// front of it, after the pattern of what it was shown and against what it was told. Where
-// nothing else could be seen of it, it stays as it is.
+// StripSpeakerLabel removes the message line, or only the bot's name, from the beginning of a reply.
+// Models copy it from the messages in the prompt, although they are told not to. A reply of which
+// nothing visible would be left is not changed.
 func StripSpeakerLabel(reply string, p chat.Persona) string {
 	label := regexp.MustCompile(`^\\?(?:\*{0,2}` + timePattern + `\*{0,2}\s+)?\*{0,2}(?i:` +
 		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
@@ -24,12 +24,12 @@ func StripSpeakerLabel(reply string, p chat.Persona) string {
 	return reply
 }
 
-// messageLine is a line as those above which messages stand in the prompt: when, and who.
+// messageLine matches the line above a message in the prompt: its time and its author.
 var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*` + timePattern + `\*\*)( [^\n]*:)[ \t]*$`)
 
-// CutInventedMessages is a reply without the messages that a model goes on to write behind it in the
-// names of those who speak in the prompt, after its pattern. A line that stands there is one
-// that it quotes. Where nothing could be seen before them, the reply stays as it is.
+// CutInventedMessages removes messages that a model wrote after its reply in the names of people in
+// the prompt. shown is that prompt: a message line that it contains is a quotation and stays. A reply
+// of which nothing visible would be left is not changed.
 func CutInventedMessages(reply, shown string) string {
 	for _, at := range messageLine.FindAllStringSubmatchIndex(reply, -1) {
 		when, who := reply[at[2]:at[3]], reply[at[4]:at[5]]
