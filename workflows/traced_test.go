@@ -16,13 +16,13 @@ func TestRecordedHistoriesReplayTraced(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	journey, err := telemetry.NewMessageTracing(provider.Tracer("test"))
+	tracing, err := telemetry.NewMessageTracing(provider.Tracer("test"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for file, h := range recorded(t) {
 		r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-			Interceptors: []interceptor.WorkerInterceptor{journey}, DisableDeadlockDetection: true, // the machine may be busy
+			Interceptors: []interceptor.WorkerInterceptor{tracing}, DisableDeadlockDetection: true, // the machine may be busy
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -279,11 +279,11 @@ func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, waiting []st
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}
-	origins := make([]telemetry.MessageTrace, len(waiting))
+	traces := make([]telemetry.MessageTrace, len(waiting))
 	for i, w := range waiting {
-		origins[i] = telemetry.MessageTrace{TS: w.TS, Traceparent: w.Trace}
+		traces[i] = telemetry.MessageTrace{TS: w.TS, Traceparent: w.Trace}
 	}
-	return telemetry.StartSignalSpan(ctx, r.Tracer, c.ID(), origins)
+	return telemetry.StartSignalSpan(ctx, r.Tracer, c.ID(), traces)
 }
 
 func (r *Relay) signal(ctx context.Context, c chat.Conversation, s conversation.Signal, requestID string) error {

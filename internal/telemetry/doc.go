@@ -1,11 +1,11 @@
-// Package telemetry is what the programs tell of themselves: the registry that
-// /metrics shows, spans for whoever collects traces, and what each line of the log
-// says of its place. Nothing that people said passes through here, and no secret.
+// Package telemetry provides what the programs report about themselves: the registry behind
+// /metrics, trace spans, and the context of log lines. Neither what people wrote nor any
+// secret passes through here.
 //
-// Metrics are always kept. Traces are made only where OpenTelemetry's own variables
-// name a place to send them to; else nothing is added to a signal or a history.
+// Metrics are always collected. Traces are collected only where OpenTelemetry's own variables
+// name an exporter or an endpoint; otherwise no header is added to a signal or a history.
 //
-// A conversation's workflow may live for weeks, so its own start is no good root for
-// what it does. The way of one message is one trace instead: the request that brought
-// it, the signal that took it to the workflow, the activities about it. See Journey.
+// A conversation's workflow may run for weeks, so its start is no useful root for a trace.
+// One message is one trace instead: the request that brought it, the signal that carried it to
+// the workflow, and the activities about it. See MessageTracing.
 package telemetry

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-func TestTracesAreWanted(t *testing.T) {
+func TestTracesConfigured(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		env  string
@@ -36,15 +36,15 @@ func TestTracesAreWanted(t *testing.T) {
 			name, value, _ := strings.Cut(v, "=")
 			env[name] = value
 		}
-		got := wanted(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		got := tracesConfigured(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 		if got != test.want {
 			t.Errorf("%q: %v", test.env, got)
 		}
 	}
 }
 
-// A variable that cannot be read may hold a secret all the same.
-func TestNoValueOfAVariableIsLogged(t *testing.T) {
+// A variable that cannot be parsed may still hold a secret.
+func TestValuesOfVariablesAreNotLogged(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:pass%zzword@127.0.0.1:1/")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Bearer password,x=%zzpassword")
 	var log bytes.Buffer
@@ -55,8 +55,8 @@ func TestNoValueOfAVariableIsLogged(t *testing.T) {
 	if err := all.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if said := log.String(); strings.Contains(said, "word") || !strings.Contains(said, "parse headers") || !strings.Contains(said, "parse url") {
-		t.Errorf("it says %s", said)
+	if lines := log.String(); strings.Contains(lines, "word") || !strings.Contains(lines, "parse headers") || !strings.Contains(lines, "parse url") {
+		t.Errorf("log: %s", lines)
 	}
 }
 
@@ -67,25 +67,26 @@ func (broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
 	return errors.New("nobody there")
 }
 
-func TestAFailingExporterIsToldOfSparsely(t *testing.T) {
+func TestAFailingExporterIsLoggedNowAndThen(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	now := time.Unix(1000, 0)
-	p := &patient{SpanExporter: broken{}, clock: func() time.Time { return now }, logger: slog.New(slog.NewTextHandler(&log, nil))}
+	p := &quietExporter{SpanExporter: broken{}, clock: func() time.Time { return now }, logger: slog.New(slog.NewTextHandler(&log, nil))}
 	spans := tracetest.SpanStubs{{Name: "a"}, {Name: "b"}}.Snapshots()
-	for _, after := range []time.Duration{0, time.Second, silence - 2*time.Second, time.Second} {
+	for _, after := range []time.Duration{0, time.Second, warnInterval - 2*time.Second, time.Second} {
 		now = now.Add(after)
 		if err := p.ExportSpans(t.Context(), spans); err != nil {
 			t.Error(err)
 		}
 	}
-	if said := log.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "spans=2") || !strings.Contains(said, "spans=6") {
-		t.Errorf("it says %s", said)
+	if lines := log.String(); strings.Count(lines, "\n") != 2 || !strings.Contains(lines, "spans=2") || !strings.Contains(lines, "spans=6") {
+		t.Errorf("log: %s", lines)
 	}
 }
 
-// Messages of one signal go on each in its own trace, those of the signal's below it.
-func TestSignalLeadsEachMessageOn(t *testing.T) {
+// Each message of a signal continues its own trace, and those of the parent's trace continue
+// below the signal's span.
+func TestStartSignalSpan(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("test")
@@ -98,14 +99,14 @@ func TestSignalLeadsEachMessageOn(t *testing.T) {
 	ctx, span := StartSignalSpan(t.Context(), tracer, "thread/T1/C1/1.000000", []MessageTrace{{"1.000000", ""}, {"2.000000", a}, {"3.000000", b}, {"4.000000", a}})
 	here := Traceparent(ctx)
 	span.End()
-	stages, _ := ctx.Value(travelling{}).([]stage)
-	want := []stage{{"1.000000", here}, {"2.000000", here}, {"3.000000", b}, {"4.000000", here}}
-	if len(stages) != len(want) {
-		t.Fatalf("%+v, want %+v", stages, want)
+	traces, _ := ctx.Value(contextKey{}).([]MessageTrace)
+	want := []MessageTrace{{"1.000000", here}, {"2.000000", here}, {"3.000000", b}, {"4.000000", here}}
+	if len(traces) != len(want) {
+		t.Fatalf("%+v, want %+v", traces, want)
 	}
 	for i := range want {
-		if stages[i] != want[i] {
-			t.Errorf("%+v, want %+v", stages[i], want[i])
+		if traces[i] != want[i] {
+			t.Errorf("%+v, want %+v", traces[i], want[i])
 		}
 	}
 	spans := exporter.GetSpans()
@@ -113,7 +114,7 @@ func TestSignalLeadsEachMessageOn(t *testing.T) {
 	if traceparent(relay.Parent) != a || len(relay.Links) != 1 || traceparent(relay.Links[0].SpanContext) != b {
 		t.Errorf("parent %s, want %s; links %+v, want %s", traceparent(relay.Parent), a, relay.Links, b)
 	}
-	if ctx, _ := StartSignalSpan(t.Context(), noop.Tracer{}, "", []MessageTrace{{"1.000000", ""}}); ctx.Value(travelling{}) != nil {
-		t.Error("without traces something travels")
+	if ctx, _ := StartSignalSpan(t.Context(), noop.Tracer{}, "", []MessageTrace{{"1.000000", ""}}); ctx.Value(contextKey{}) != nil {
+		t.Error("without tracing the context carries traces")
 	}
 }

@@ -12,112 +12,113 @@ import (
 	"myao/internal/chat"
 )
 
-// NewLogHandler has each line say where it belongs: what With has put into its context, the
-// trace and span that it was written in, and the conversation where the SDK says only
-// whose workflow it is.
+// NewLogHandler adds context to each log line: the attributes of WithLogAttrs, the trace and
+// span ids, and the conversation where the SDK logs only a workflow id.
 func NewLogHandler(next slog.Handler) slog.Handler { return &handler{next: next} }
 
 type handler struct {
 	next slog.Handler
-	said []string // by With: the keys that need not be said again
+	keys []string // set by WithAttrs, and not to be repeated
 }
 
-type attributes struct{}
+// logAttrsKey is the context's key of WithLogAttrs.
+type logAttrsKey struct{}
 
-// WithLogAttrs has every line that is logged with the context say more. A line that says the
-// same key by itself says it once.
+// WithLogAttrs adds attributes to every line that is logged with the context. An attribute of
+// the line itself wins over one with the same key.
 func WithLogAttrs(ctx context.Context, more ...slog.Attr) context.Context {
-	all, _ := ctx.Value(attributes{}).([]slog.Attr)
-	return context.WithValue(ctx, attributes{}, append(slices.Clip(all), more...))
+	all, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
+	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(all), more...))
 }
 
-// Enabled is the next one's.
+// Enabled implements slog.Handler.
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.next.Enabled(ctx, level)
 }
 
-// Handle adds to a line what it does not say.
+// Handle adds the attributes that the line does not have.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	said := h.said
+	keys := h.keys
 	add := make([]slog.Attr, 0, 4)
 	r.Attrs(func(a slog.Attr) bool {
-		said = append(slices.Clip(said), a.Key)
+		keys = append(slices.Clip(keys), a.Key)
 		if c, ok := conversationOf(a); ok {
 			add = append(add, c)
 		}
 		return true
 	})
-	all, _ := ctx.Value(attributes{}).([]slog.Attr)
+	all, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
 	add = append(add, all...)
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		add = append(add, slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
 	}
 	for i := range add {
-		// What was put into the context last is nearest to the line.
-		if a := add[i]; !slices.Contains(said, a.Key) && !slices.ContainsFunc(add[i+1:], func(b slog.Attr) bool { return b.Key == a.Key }) {
+		// The attribute that was added last wins.
+		if a := add[i]; !slices.Contains(keys, a.Key) && !slices.ContainsFunc(add[i+1:], func(b slog.Attr) bool { return b.Key == a.Key }) {
 			r.AddAttrs(a)
 		}
 	}
 	return h.next.Handle(ctx, r)
 }
 
-// WithAttrs is for a logger that says more with each line.
+// WithAttrs implements slog.Handler.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	said := slices.Clone(h.said)
+	keys := slices.Clone(h.keys)
 	all := attrs
 	for _, a := range attrs {
-		said = append(said, a.Key)
+		keys = append(keys, a.Key)
 	}
 	for _, a := range attrs {
-		if c, ok := conversationOf(a); ok && !slices.Contains(said, c.Key) {
-			all, said = append(slices.Clone(all), c), append(said, c.Key)
+		if c, ok := conversationOf(a); ok && !slices.Contains(keys, c.Key) {
+			all, keys = append(slices.Clone(all), c), append(keys, c.Key)
 		}
 	}
-	return &handler{next: h.next.WithAttrs(all), said: said}
+	return &handler{next: h.next.WithAttrs(all), keys: keys}
 }
 
-// WithGroup is the next one's.
+// WithGroup implements slog.Handler.
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{next: h.next.WithGroup(name), said: h.said}
+	return &handler{next: h.next.WithGroup(name), keys: h.keys}
 }
 
-// conversationOf makes a conversation of the SDK's name of a workflow, if it is one's.
+// conversationOf returns the conversation attribute for the SDK's workflow id, if it is that of
+// a conversation.
 func conversationOf(a slog.Attr) (slog.Attr, bool) {
 	if a.Key != "WorkflowID" {
 		return slog.Attr{}, false
 	}
-	return ofConversation(a.Value.String())
+	return conversationAttr(a.Value.String())
 }
 
-func ofConversation(workflow string) (slog.Attr, bool) {
+func conversationAttr(workflow string) (slog.Attr, bool) {
 	if _, err := chat.ParseConversation(workflow); err != nil {
 		return slog.Attr{}, false
 	}
 	return slog.String("conversation", workflow), true
 }
 
-// naming has the lines of an activity say what it is about.
-type naming struct{ interceptor.InterceptorBase }
+// logInterceptor adds the conversation and the message to the log lines of activities.
+type logInterceptor struct{ interceptor.InterceptorBase }
 
-// InterceptActivity stands before each attempt.
-func (*naming) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	n := &named{}
-	n.Next = next
-	return n
+// InterceptActivity intercepts each attempt.
+func (*logInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	a := &activityInbound{}
+	a.Next = next
+	return a
 }
 
-type named struct {
+type activityInbound struct {
 	interceptor.ActivityInboundInterceptorBase
 }
 
-// ExecuteActivity puts the conversation and the message into the context.
-func (n *named) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	var say []slog.Attr
-	if c, ok := ofConversation(activity.GetInfo(ctx).WorkflowExecution.ID); ok {
-		say = append(say, c)
+// ExecuteActivity adds the attributes to the context.
+func (a *activityInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	var attrs []slog.Attr
+	if c, ok := conversationAttr(activity.GetInfo(ctx).WorkflowExecution.ID); ok {
+		attrs = append(attrs, c)
 	}
 	if ts := subject(in.Args); ts != "" {
-		say = append(say, slog.String("trigger", ts))
+		attrs = append(attrs, slog.String("trigger", ts))
 	}
-	return n.Next.ExecuteActivity(WithLogAttrs(ctx, say...), in)
+	return a.Next.ExecuteActivity(WithLogAttrs(ctx, attrs...), in)
 }

@@ -11,10 +11,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-func TestLinesSayWhereTheyBelong(t *testing.T) {
+func TestLogLinesHaveContext(t *testing.T) {
 	t.Parallel()
 	const thread = "thread/T1/C1/100.000001"
-	place := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
 	for _, test := range []struct {
 		name string
 		log  func(ctx context.Context, l *slog.Logger)
@@ -23,7 +23,7 @@ func TestLinesSayWhereTheyBelong(t *testing.T) {
 		{"the context", func(ctx context.Context, l *slog.Logger) {
 			l.InfoContext(WithLogAttrs(ctx, slog.String("event", "Ev1")), "x")
 		}, map[string]string{"event": "Ev1"}},
-		{"the nearest", func(ctx context.Context, l *slog.Logger) {
+		{"the innermost context", func(ctx context.Context, l *slog.Logger) {
 			l.InfoContext(WithLogAttrs(WithLogAttrs(ctx, slog.String("event", "Ev1")), slog.String("event", "Ev2")), "x")
 		}, map[string]string{"event": "Ev2"}},
 		{"the line itself", func(ctx context.Context, l *slog.Logger) {
@@ -33,7 +33,7 @@ func TestLinesSayWhereTheyBelong(t *testing.T) {
 			l.With("event", "Ev2").InfoContext(WithLogAttrs(ctx, slog.String("event", "Ev1")), "x")
 		}, map[string]string{"event": "Ev2"}},
 		{"a span", func(ctx context.Context, l *slog.Logger) {
-			l.InfoContext(trace.ContextWithSpanContext(ctx, place), "x")
+			l.InfoContext(trace.ContextWithSpanContext(ctx, span), "x")
 		}, map[string]string{"trace_id": "01000000000000000000000000000000", "span_id": "0200000000000000"}},
 		{"the SDK's line", func(_ context.Context, l *slog.Logger) { l.Info("x", "WorkflowID", thread) },
 			map[string]string{"WorkflowID": thread, "conversation": thread}},

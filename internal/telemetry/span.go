@@ -10,40 +10,40 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// The attributes of our own; the rest are OpenTelemetry's.
+// Our own span attributes.
 const (
 	Conversation = "myao.conversation" // a workflow id
-	Event        = "myao.event"        // Slack's id of an event
+	Event        = "myao.event"        // Slack's event id
 )
 
-// StartSpan begins a span below the one in the context, of the same provider. Where there
-// is none, nothing is begun.
+// StartSpan starts a child of the context's span, with the same provider. Without a parent it
+// returns a no-op span.
 func StartSpan(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
-	above := trace.SpanFromContext(ctx)
-	if !above.SpanContext().IsValid() {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.SpanContext().IsValid() {
 		return ctx, noop.Span{}
 	}
-	return above.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
+	return parent.TracerProvider().Tracer(tracerName).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 }
 
-// Fail marks a span as failed. what is a short name of the kind of failure: never an
-// error's own text, which may quote what people said. Empty: it has not failed.
-func Fail(span trace.Span, what string) {
-	if what != "" {
-		span.SetAttributes(attribute.String("error.type", what))
-		span.SetStatus(codes.Error, what)
+// Fail marks a span as failed, unless kind is empty. kind is a short name of the failure, never
+// an error's text, which may quote what people wrote.
+func Fail(span trace.Span, kind string) {
+	if kind != "" {
+		span.SetAttributes(attribute.String("error.type", kind))
+		span.SetStatus(codes.Error, kind)
 	}
 }
 
-// Traceparent is the place of the context's span in W3C's form, by which what is done
-// later, and elsewhere, finds its way back; empty without one.
+// Traceparent is the context's span in W3C's form, for work that continues the trace later or
+// elsewhere; empty without a span.
 func Traceparent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier["traceparent"]
 }
 
-// spanContext is the inverse of Traceparent; invalid for what is none.
+// spanContext is the inverse of Traceparent. It returns an invalid context for invalid text.
 func spanContext(traceparent string) trace.SpanContext {
 	if traceparent == "" {
 		return trace.SpanContext{}

@@ -15,14 +15,14 @@ import (
 	"go.temporal.io/sdk/interceptor"
 )
 
-// scope is the name under which our spans are made.
-const scope = "myao"
+// tracerName is the instrumentation scope of our spans.
+const tracerName = "myao"
 
-// Options say who is telling.
+// Options describe the program.
 type Options struct {
 	// Program is starter or worker.
 	Program string
-	// Version and Revision are what the program was built from; empty: not known.
+	// Version and Revision are what the program was built from; empty: unknown.
 	Version, Revision string
 	// Lookup is the environment.
 	Lookup func(string) (string, bool)
@@ -30,7 +30,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Telemetry is one program's. Its methods work on nil, too, which tells nothing.
+// Telemetry collects one program's metrics and traces. Its methods also work on nil, which
+// collects nothing.
 type Telemetry struct {
 	// Registry is what /metrics shows.
 	Registry *prometheus.Registry
@@ -41,8 +42,8 @@ type Telemetry struct {
 	stop         []func(context.Context) error
 }
 
-// Open begins to tell. It fails where the environment asks for traces in a way that
-// is not understood; a place that does not answer is no failure.
+// Open starts collecting. It fails when the environment's settings for traces are invalid. An
+// endpoint that does not answer is no failure.
 func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{Registry: prometheus.NewRegistry(), tracer: noop.Tracer{}}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -51,19 +52,19 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	})
 	build.Set(1)
 	t.Registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if err := t.keepTemporal(); err != nil {
-		return nil, fmt.Errorf("keep Temporal's metrics: %w", err)
+	if err := t.collectTemporalMetrics(); err != nil {
+		return nil, fmt.Errorf("collect Temporal's metrics: %w", err)
 	}
-	t.interceptors = append(t.interceptors, &naming{})
-	if wanted(o.Lookup) {
-		if err := t.trace(ctx, o); err != nil {
-			return nil, errors.Join(fmt.Errorf("begin to trace: %w", err), t.Close(ctx))
+	t.interceptors = append(t.interceptors, &logInterceptor{})
+	if tracesConfigured(o.Lookup) {
+		if err := t.startTracing(ctx, o); err != nil {
+			return nil, errors.Join(fmt.Errorf("start tracing: %w", err), t.Close(ctx))
 		}
 	}
 	return t, nil
 }
 
-// Close sends what has not been sent yet, for as long as the context allows.
+// Close exports what is buffered, for as long as the context allows.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -75,7 +76,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Tracer makes spans; those of nil go nowhere.
+// Tracer creates spans. Without tracing they go nowhere.
 func (t *Telemetry) Tracer() trace.Tracer {
 	if t == nil {
 		return noop.Tracer{}
@@ -83,7 +84,7 @@ func (t *Telemetry) Tracer() trace.Tracer {
 	return t.tracer
 }
 
-// ConfigureClient has a Temporal client, and the workers that use it, tell what they do.
+// ConfigureClient adds metrics and interceptors to a Temporal client and its workers.
 func (t *Telemetry) ConfigureClient(o *client.Options) {
 	if t == nil {
 		return

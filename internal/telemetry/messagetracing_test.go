@@ -16,26 +16,26 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// task is an activity's input that says what it is about.
+// task is an activity input that names its message.
 type task struct{ TS string }
 
 func (t task) Subject() string { return t.TS }
 
-// A run that goes on from another one knows the traces of messages, has each activity go
-// on in its message's, and hands them on in its turn.
-func TestJourneyOutlivesARun(t *testing.T) {
+// A run that continues another one has its traces, makes each activity continue its message's
+// trace, and passes the traces on.
+func TestMessageTracesSurviveContinueAsNew(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("test")
-	journey, err := NewMessageTracing(tracer)
+	tracing, err := NewMessageTracing(tracer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var known []stage
+	var known []MessageTrace
 	for _, ts := range []string{"1.000000", "2.000000"} {
 		ctx, span := tracer.Start(context.Background(), "request "+ts)
 		span.End()
-		known = append(known, stage{TS: ts, Trace: Traceparent(ctx)})
+		known = append(known, MessageTrace{TS: ts, Traceparent: Traceparent(ctx)})
 	}
 	payload, err := converter.GetDefaultDataConverter().ToPayload(known)
 	if err != nil {
@@ -43,11 +43,11 @@ func TestJourneyOutlivesARun(t *testing.T) {
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{journey}})
-	env.SetHeader(&commonpb.Header{Fields: map[string]*commonpb.Payload{travelKey: payload}})
-	places := map[string]string{}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{tracing}})
+	env.SetHeader(&commonpb.Header{Fields: map[string]*commonpb.Payload{tracesHeader: payload}})
+	parents := map[string]string{}
 	env.RegisterActivityWithOptions(func(ctx context.Context, in task) error {
-		places[in.TS] = Traceparent(ctx)
+		parents[in.TS] = Traceparent(ctx)
 		return nil
 	}, activity.RegisterOptions{Name: "Do"})
 	flow := func(ctx workflow.Context) error {
@@ -63,19 +63,19 @@ func TestJourneyOutlivesARun(t *testing.T) {
 	env.ExecuteWorkflow("Flow")
 
 	for _, k := range known {
-		if got := spanContext(places[k.TS]); got.TraceID() != spanContext(k.Trace).TraceID() {
-			t.Errorf("the activity about %s is at %s, want the trace of %s", k.TS, places[k.TS], k.Trace)
+		if got := spanContext(parents[k.TS]); got.TraceID() != spanContext(k.Traceparent).TraceID() {
+			t.Errorf("the activity about %s has the parent %s, want the trace of %s", k.TS, parents[k.TS], k.Traceparent)
 		}
 	}
-	if got := spanContext(places["3.000000"]).TraceID(); got == spanContext(known[0].Trace).TraceID() || got == spanContext(known[1].Trace).TraceID() {
-		t.Error("the activity about a message of unknown trace is in another message's")
+	if got := spanContext(parents["3.000000"]).TraceID(); got == spanContext(known[0].Traceparent).TraceID() || got == spanContext(known[1].Traceparent).TraceID() {
+		t.Error("the activity about a message without a trace is in another message's trace")
 	}
 	var next *workflow.ContinueAsNewError
 	if !errors.As(env.GetWorkflowError(), &next) {
 		t.Fatal(env.GetWorkflowError())
 	}
-	var handed []stage
-	if err := converter.GetDefaultDataConverter().FromPayload(next.Header.GetFields()[travelKey], &handed); err != nil || len(handed) != 2 || handed[0] != known[0] || handed[1] != known[1] {
-		t.Errorf("handed on: %+v, %v; want %+v", handed, err, known)
+	var passed []MessageTrace
+	if err := converter.GetDefaultDataConverter().FromPayload(next.Header.GetFields()[tracesHeader], &passed); err != nil || len(passed) != 2 || passed[0] != known[0] || passed[1] != known[1] {
+		t.Errorf("passed on %+v, %v; want %+v", passed, err, known)
 	}
 }
