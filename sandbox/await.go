@@ -16,7 +16,7 @@ import (
 	"myao/internal/conversation"
 )
 
-// readyWithin is how long everything may take to be up, on a slow machine.
+// readyWithin is how long all programs may take to be ready, on a slow machine.
 const readyWithin = 2 * time.Minute
 
 func awaitTemporal(ctx context.Context, c client.Client) error {
@@ -41,7 +41,7 @@ func awaitReady(ctx context.Context, url string) error {
 	})
 }
 
-// poll waits until done holds, for as long as readyWithin.
+// poll calls done until it returns true. It fails after readyWithin.
 func poll(ctx context.Context, what string, done func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -57,9 +57,9 @@ func poll(ctx context.Context, what string, done func(context.Context) bool) err
 	return nil
 }
 
-// polling reports of a process whether it waits for work of conversations: a worker's
-// identity begins with the number of its process (go.temporal.io/sdk/client,
-// Options.Identity).
+// polling returns a function that reports whether the worker with a process id polls for
+// workflow tasks of conversations. A worker's identity begins with its process id
+// (go.temporal.io/sdk/client, Options.Identity).
 func polling(server client.Client) func(ctx context.Context, pid int) bool {
 	return func(ctx context.Context, pid int) bool {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)

@@ -16,42 +16,42 @@ import (
 	"myao/internal/inspector"
 )
 
-// child is a program that the sandbox keeps running: one that dies is started
-// again, but for one that a visitor has killed.
+// child is a program that the sandbox keeps running. A child that dies is started again,
+// unless a visitor has killed it.
 type child struct {
 	name, path string
 	args, env  []string
-	// hidden is how variables of the user's environment begin that it does not see.
-	hidden []string
-	log    string
-	say    func(format string, args ...any)
-	// up reports whether the process does its work yet; nil: as soon as it runs.
-	up func(ctx context.Context, pid int) bool
+	// hiddenPrefixes are prefixes of environment variables that the child must not inherit.
+	hiddenPrefixes []string
+	log            string
+	say            func(format string, args ...any)
+	// isUp reports whether the process works yet; nil means that it works once it runs.
+	isUp func(ctx context.Context, pid int) bool
 
 	mu      sync.Mutex
 	process *os.Process   // nil while there is none
-	ended   chan struct{} // closed when it has ended
-	working bool          // it is up
-	struck  bool          // by Kill, which ends it
-	dead    chan struct{} // nil, but from Kill until Start, which closes it
+	ended   chan struct{} // closed once it has ended
+	up      bool          // isUp returned true
+	killed  bool          // Kill has sent the signal
+	restart chan struct{} // nil, except between Kill and Start, which closes it
 }
 
 var _ inspector.Worker = (*child)(nil)
 
 const (
-	// stopWithin is how long a child may take to end when it is asked to.
+	// stopWithin is how long a child may take to end after SIGTERM.
 	stopWithin = 25 * time.Second
-	// lookEvery is how often a child that was started is looked at until it is up.
-	lookEvery = 200 * time.Millisecond
+	// pollEvery is how often isUp is called until the child is up.
+	pollEvery = 200 * time.Millisecond
 )
 
-// errKilled is how a child ends that was killed by Kill.
+// errKilled is what run returns for a child that Kill ended.
 var errKilled = errors.New("killed")
 
-// supervise runs the child until the context ends. A child that cannot be
-// started, or that dies again and again at once, is an error.
+// supervise runs the child until the context ends. It fails if the child cannot be started or
+// repeatedly ends within seconds.
 func (c *child) supervise(ctx context.Context) error {
-	for quick := 0; c.wanted(ctx); {
+	for quick := 0; c.awaitStart(ctx); {
 		began := time.Now()
 		err := c.run(ctx)
 		if ctx.Err() != nil {
@@ -69,7 +69,7 @@ func (c *child) supervise(ctx context.Context) error {
 			quick = 0
 		}
 		if quick > 5 {
-			return fmt.Errorf("%s ends at once, again and again; its log says why: %s", c.name, c.tail())
+			return fmt.Errorf("%s keeps ending right after its start; the end of its log: %s", c.name, c.tail())
 		}
 		c.say("%s ended (%v); starting it again", c.name, err)
 		select {
@@ -81,21 +81,21 @@ func (c *child) supervise(ctx context.Context) error {
 	return nil
 }
 
-// wanted waits while the child is to stay dead. It is false once the context has ended.
-func (c *child) wanted(ctx context.Context) bool {
+// awaitStart waits for Start if the child was killed. It returns false once the context has ended.
+func (c *child) awaitStart(ctx context.Context) bool {
 	c.mu.Lock()
-	dead := c.dead
+	restart := c.restart
 	c.mu.Unlock()
-	if dead != nil {
+	if restart != nil {
 		select {
-		case <-dead:
+		case <-restart:
 		case <-ctx.Done():
 		}
 	}
 	return ctx.Err() == nil
 }
 
-// run runs the child once. It ends with this process, however that ends.
+// run runs the child once and returns when it has ended. The child dies with this process.
 func (c *child) run(ctx context.Context) error {
 	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -103,37 +103,37 @@ func (c *child) run(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hides), append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), c.hidesVariable), append(c.env, "TEMPORAL_CONFIG_FILE="+os.DevNull)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A Ctrl-C at the terminal is for the sandbox, which asks its children to stop.
+	// Ctrl-C at the terminal must reach only the sandbox, which stops its children itself.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopWithin
-	// The kernel takes the end of the thread that started a child for the end of its parent.
+	// To the kernel the parent is the thread that started the child, so keep that thread alive.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.start(cmd); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
-	go c.await(running, cmd.Process.Pid)
+	go c.awaitUp(running, cmd.Process.Pid)
 	err = cmd.Wait()
 	stop()
-	return c.end(err)
+	return c.finish(err)
 }
 
-// hides reports whether the child does not see a variable. Whatever Temporal the user's
-// environment and profile speak of, it is not this one.
-func (c *child) hides(variable string) bool {
+// hidesVariable reports whether the child must not inherit a variable. The user's TEMPORAL_
+// variables belong to another Temporal server.
+func (c *child) hidesVariable(variable string) bool {
 	return strings.HasPrefix(variable, "TEMPORAL_") ||
-		slices.ContainsFunc(c.hidden, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
+		slices.ContainsFunc(c.hiddenPrefixes, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
 func (c *child) start(cmd *exec.Cmd) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dead != nil {
+	if c.restart != nil {
 		return errKilled
 	}
 	if err := cmd.Start(); err != nil {
@@ -143,11 +143,11 @@ func (c *child) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// await waits until the child is up, or the context ends with it.
-func (c *child) await(ctx context.Context, pid int) {
-	tick := time.NewTicker(lookEvery)
+// awaitUp sets up once isUp returns true. The context ends with the child.
+func (c *child) awaitUp(ctx context.Context, pid int) {
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for c.up != nil && !c.up(ctx, pid) {
+	for c.isUp != nil && !c.isUp(ctx, pid) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -157,48 +157,48 @@ func (c *child) await(ctx context.Context, pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() == nil {
-		c.working = true
+		c.up = true
 	}
 }
 
-// end takes in that the child has ended, and returns why.
-func (c *child) end(err error) error {
+// finish records that the child has ended. It returns errKilled if Kill ended it, else err.
+func (c *child) finish(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.struck {
+	if c.killed {
 		err = errKilled
 	}
 	close(c.ended)
-	c.process, c.working, c.struck = nil, false, false
+	c.process, c.up, c.killed = nil, false, false
 	return err
 }
 
-// State is whether the child is up.
+// State returns whether the child is stopped, starting or running.
 func (c *child) State() inspector.WorkerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.dead != nil:
+	case c.restart != nil:
 		return inspector.Stopped
-	case c.working:
+	case c.up:
 		return inspector.Running
 	}
 	return inspector.Starting
 }
 
-// Kill ends the child with SIGKILL and returns when it has ended. It is not started
-// before Start is called. One that does not run just now is not started either.
+// Kill ends the child with SIGKILL and returns once it has ended. The child, running or not,
+// stays down until Start.
 func (c *child) Kill() error {
 	c.mu.Lock()
-	if c.dead == nil {
-		c.say("killing %s, which stays dead until it is started again", c.name)
-		c.dead = make(chan struct{})
+	if c.restart == nil {
+		c.say("killing %s; it stays down until somebody starts it again", c.name)
+		c.restart = make(chan struct{})
 	}
 	if c.process == nil {
 		c.mu.Unlock()
 		return nil
 	}
-	c.struck = true
+	c.killed = true
 	err, ended := c.process.Kill(), c.ended
 	c.mu.Unlock()
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -208,18 +208,18 @@ func (c *child) Kill() error {
 	return nil
 }
 
-// Start has the child started that was killed; one that was not, it leaves alone.
+// Start has a killed child started again. Otherwise it does nothing.
 func (c *child) Start() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dead != nil {
+	if c.restart != nil {
 		c.say("starting %s again", c.name)
-		close(c.dead)
-		c.dead = nil
+		close(c.restart)
+		c.restart = nil
 	}
 }
 
-// tail is the end of the child's log.
+// tail returns the end of the child's log.
 func (c *child) tail() string {
 	all, err := os.ReadFile(c.log)
 	if err != nil {

@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// dieWithParent has the kernel end a child whose parent is gone.
+// dieWithParent makes the kernel end the child when its parent dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }

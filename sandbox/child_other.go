@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// dieWithParent can do nothing here: a sandbox that is killed leaves its children.
+// dieWithParent does nothing on this platform: a killed sandbox leaves its children running.
 func dieWithParent(*syscall.SysProcAttr) {}

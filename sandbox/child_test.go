@@ -18,39 +18,39 @@ import (
 	"myao/internal/inspector"
 )
 
-// nursery is a child that a test looks after: a shell script that runs after it has
-// written down the number of its process.
-type nursery struct {
+// testChild is a supervised child that runs a shell script. Each of its processes first
+// appends its id to pidFile.
+type testChild struct {
 	*child
-	t    *testing.T
-	pids string // the file
-	stop context.CancelFunc
-	over chan error // what supervise returned
+	t       *testing.T
+	pidFile string // the file
+	stop    context.CancelFunc
+	done    chan error // what supervise returned
 
-	mu   sync.Mutex
-	told []string
+	mu    sync.Mutex
+	lines []string
 }
 
-func raise(t *testing.T, script string, up func(context.Context, int) bool) *nursery {
+func newTestChild(t *testing.T, script string, up func(context.Context, int) bool) *testChild {
 	t.Helper()
 	dir := t.TempDir()
-	n := &nursery{t: t, pids: filepath.Join(dir, "pids"), over: make(chan error, 1)}
+	n := &testChild{t: t, pidFile: filepath.Join(dir, "pids"), done: make(chan error, 1)}
 	n.child = &child{
-		name: "sleeper", path: "/bin/sh", args: []string{"-c", "echo $$ >> " + n.pids + "; " + script}, log: filepath.Join(dir, "log"), up: up,
+		name: "sleeper", path: "/bin/sh", args: []string{"-c", "echo $$ >> " + n.pidFile + "; " + script}, log: filepath.Join(dir, "log"), isUp: up,
 		say: func(format string, args ...any) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
-			n.told = append(n.told, fmt.Sprintf(format, args...))
+			n.lines = append(n.lines, fmt.Sprintf(format, args...))
 		},
 	}
 	return n
 }
 
-func (n *nursery) run() *nursery {
+func (n *testChild) run() *testChild {
 	n.t.Helper()
 	ctx, stop := context.WithCancel(n.t.Context())
 	n.stop = stop
-	go func() { n.over <- n.supervise(ctx) }()
+	go func() { n.done <- n.supervise(ctx) }()
 	n.t.Cleanup(func() {
 		stop()
 		_ = n.Kill()
@@ -58,9 +58,9 @@ func (n *nursery) run() *nursery {
 	return n
 }
 
-// born is the processes that there were.
-func (n *nursery) born() (pids []int) {
-	raw, err := os.ReadFile(n.pids)
+// pids returns the ids of all processes so far.
+func (n *testChild) pids() (pids []int) {
+	raw, err := os.ReadFile(n.pidFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		n.t.Fatal(err)
 	}
@@ -74,154 +74,154 @@ func (n *nursery) born() (pids []int) {
 	return pids
 }
 
-// living is those of them that there still are.
-func (n *nursery) living() []int {
-	return slices.DeleteFunc(n.born(), func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+// alive returns the ids of the processes that still exist.
+func (n *testChild) alive() []int {
+	return slices.DeleteFunc(n.pids(), func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-func (n *nursery) await(what string, done func() bool) {
+func (n *testChild) await(what string, done func() bool) {
 	n.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			n.t.Fatalf("waited in vain for %s; it is %s, of %v there are %v, told: %q", what, n.State(), n.born(), n.living(), n.said())
+			n.t.Fatalf("waited in vain for %s; it is %s, of %v there are %v, told: %q", what, n.State(), n.pids(), n.alive(), n.output())
 		}
 	}
 }
 
-// runs waits until the child is up in its nth process.
-func (n *nursery) runs(nth int) {
+// awaitProcess waits until the child is up in its nth process.
+func (n *testChild) awaitProcess(nth int) {
 	n.t.Helper()
-	n.await(fmt.Sprintf("process %d", nth), func() bool { return n.State() == inspector.Running && len(n.born()) == nth && len(n.living()) == 1 })
+	n.await(fmt.Sprintf("process %d", nth), func() bool { return n.State() == inspector.Running && len(n.pids()) == nth && len(n.alive()) == 1 })
 }
 
-func (n *nursery) kills() {
+func (n *testChild) mustKill() {
 	n.t.Helper()
 	if err := n.Kill(); err != nil {
 		n.t.Fatal(err)
 	}
-	if living := n.living(); n.State() != inspector.Stopped || len(living) != 0 {
+	if living := n.alive(); n.State() != inspector.Stopped || len(living) != 0 {
 		n.t.Fatalf("killed, it is %s, and there are %v", n.State(), living)
 	}
 }
 
-func (n *nursery) ends() {
+func (n *testChild) awaitEnd() {
 	n.t.Helper()
 	select {
-	case err := <-n.over:
+	case err := <-n.done:
 		if err != nil {
 			n.t.Errorf("it ends with %v", err)
 		}
 	case <-time.After(time.Minute):
 		n.t.Fatal("it does not end")
 	}
-	if living := n.living(); len(living) != 0 {
+	if living := n.alive(); len(living) != 0 {
 		n.t.Errorf("there are still %v", living)
 	}
 }
 
-func (n *nursery) said() string {
+func (n *testChild) output() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return strings.Join(n.told, "\n")
+	return strings.Join(n.lines, "\n")
 }
 
 const sleeps = "exec sleep 100"
 
-func TestAChildThatIsKilledStaysDead(t *testing.T) {
+func TestKilledChildStaysDownUntilStart(t *testing.T) {
 	t.Parallel()
-	n := raise(t, sleeps, nil).run()
-	n.runs(1)
-	n.kills()
-	n.kills() // it is dead already
+	n := newTestChild(t, sleeps, nil).run()
+	n.awaitProcess(1)
+	n.mustKill()
+	n.mustKill() // it is down already
 	n.Start()
-	n.runs(2)
+	n.awaitProcess(2)
 	n.Start() // it runs already
-	n.kills()
+	n.mustKill()
 	n.Start()
 	n.Start()
-	n.runs(3)
-	if said := n.said(); strings.Contains(said, "ended") || strings.Count(said, "killing sleeper") != 2 || strings.Count(said, "starting sleeper again") != 2 {
+	n.awaitProcess(3)
+	if said := n.output(); strings.Contains(said, "ended") || strings.Count(said, "killing sleeper") != 2 || strings.Count(said, "starting sleeper again") != 2 {
 		t.Errorf("it was told:\n%s", said)
 	}
 	n.stop()
-	n.ends()
+	n.awaitEnd()
 }
 
-func TestAChildThatCrashesIsStartedAgain(t *testing.T) {
+func TestCrashedChildIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	n := raise(t, sleeps, nil).run()
-	n.runs(1)
-	if err := syscall.Kill(n.living()[0], syscall.SIGKILL); err != nil {
+	n := newTestChild(t, sleeps, nil).run()
+	n.awaitProcess(1)
+	if err := syscall.Kill(n.alive()[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	n.await("the crash", func() bool { return strings.Contains(n.said(), "sleeper ended (signal: killed); starting it again") })
+	n.await("the crash", func() bool { return strings.Contains(n.output(), "sleeper ended (signal: killed); starting it again") })
 	if n.State() == inspector.Stopped {
-		t.Error("who crashed is not stopped")
+		t.Error("a crashed child counts as stopped")
 	}
-	n.runs(2)
+	n.awaitProcess(2)
 
-	// Killed in the pause after a crash, it does not come back.
-	if err := syscall.Kill(n.living()[0], syscall.SIGKILL); err != nil {
+	// A child killed in the pause after a crash must stay down.
+	if err := syscall.Kill(n.alive()[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	n.await("the second crash", func() bool { return strings.Count(n.said(), "ended") == 2 })
-	n.kills()
+	n.await("the second crash", func() bool { return strings.Count(n.output(), "ended") == 2 })
+	n.mustKill()
 	n.Start()
-	n.runs(3)
-	n.kills()
+	n.awaitProcess(3)
+	n.mustKill()
 	n.stop()
-	n.ends()
-	if len(n.born()) != 3 {
-		t.Errorf("there were %v", n.born())
+	n.awaitEnd()
+	if len(n.pids()) != 3 {
+		t.Errorf("there were %v", n.pids())
 	}
 }
 
-func TestAChildIsUpWhenItWorks(t *testing.T) {
+func TestChildIsUpOnceItWorks(t *testing.T) {
 	t.Parallel()
 	var works atomic.Int64
-	n := raise(t, sleeps, func(_ context.Context, pid int) bool { return works.Load() == int64(pid) })
+	n := newTestChild(t, sleeps, func(_ context.Context, pid int) bool { return works.Load() == int64(pid) })
 	if err := n.Kill(); err != nil || n.State() != inspector.Stopped {
 		t.Fatalf("before it was ever started: %v, %s", err, n.State())
 	}
 	n.run()
 	n.Start()
-	n.await("a process", func() bool { return len(n.living()) == 1 })
+	n.await("a process", func() bool { return len(n.alive()) == 1 })
 	if n.State() != inspector.Starting {
 		t.Errorf("it is %s before it works", n.State())
 	}
-	n.kills()
+	n.mustKill()
 	n.Start()
-	n.await("another", func() bool { return len(n.born()) == 2 && len(n.living()) == 1 })
+	n.await("another", func() bool { return len(n.pids()) == 2 && len(n.alive()) == 1 })
 	if n.State() != inspector.Starting {
 		t.Errorf("it is %s before it works", n.State())
 	}
-	works.Store(int64(n.living()[0]))
-	n.runs(2)
+	works.Store(int64(n.alive()[0]))
+	n.awaitProcess(2)
 	n.stop()
-	n.ends()
+	n.awaitEnd()
 }
 
-func TestAChildEndsWithTheSandbox(t *testing.T) {
+func TestChildEndsWithTheSandbox(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, script string
-		before       func(n *nursery)
-		after        func(n *nursery)
+		before       func(n *testChild)
+		after        func(n *testChild)
 	}{
-		{"asked to", `trap 'echo bye >> "$0.bye"; exit' TERM; while :; do sleep 0.05; done`, func(n *nursery) { n.runs(1) }, func(n *nursery) {}},
-		{"dead", sleeps, func(n *nursery) { n.runs(1); n.kills() }, func(n *nursery) {}},
-		{"that was never started", sleeps, func(n *nursery) {}, func(n *nursery) {}},
-		{"deaf, and killed meanwhile", `trap '' TERM; while :; do sleep 0.05; done`, func(n *nursery) { n.runs(1) }, func(n *nursery) {
+		{"asked to", `trap 'echo bye >> "$0.bye"; exit' TERM; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {}},
+		{"dead", sleeps, func(n *testChild) { n.awaitProcess(1); n.mustKill() }, func(n *testChild) {}},
+		{"that was never started", sleeps, func(n *testChild) {}, func(n *testChild) {}},
+		{"deaf, and killed meanwhile", `trap '' TERM; while :; do sleep 0.05; done`, func(n *testChild) { n.awaitProcess(1) }, func(n *testChild) {
 			if err := n.Kill(); err != nil {
 				n.t.Error(err)
 			}
 		}},
-		{"and started meanwhile", sleeps, func(n *nursery) { n.runs(1); n.kills() }, func(n *nursery) { n.Start() }},
+		{"and started meanwhile", sleeps, func(n *testChild) { n.awaitProcess(1); n.mustKill() }, func(n *testChild) { n.Start() }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			n := raise(t, test.script, nil)
-			n.args = append(n.args, n.pids)
+			n := newTestChild(t, test.script, nil)
+			n.args = append(n.args, n.pidFile)
 			if test.name == "that was never started" {
 				if err := n.Kill(); err != nil {
 					t.Fatal(err)
@@ -231,12 +231,12 @@ func TestAChildEndsWithTheSandbox(t *testing.T) {
 			test.before(n)
 			n.stop()
 			test.after(n)
-			n.ends()
-			if err := n.Kill(); err != nil { // nobody is there any more
+			n.awaitEnd()
+			if err := n.Kill(); err != nil { // must succeed without a process, too
 				t.Error(err)
 			}
 			n.Start()
-			_, err := os.Stat(n.pids + ".bye")
+			_, err := os.Stat(n.pidFile + ".bye")
 			if said := err == nil; said != (test.name == "asked to") {
 				t.Errorf("it said good-bye: %v", said)
 			}
@@ -244,9 +244,9 @@ func TestAChildEndsWithTheSandbox(t *testing.T) {
 	}
 }
 
-func TestAChildThatIsPulledToAndFro(t *testing.T) {
+func TestConcurrentKillsAndStartsLeaveOneProcess(t *testing.T) {
 	t.Parallel()
-	n := raise(t, sleeps, nil).run()
+	n := newTestChild(t, sleeps, nil).run()
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -259,18 +259,18 @@ func TestAChildThatIsPulledToAndFro(t *testing.T) {
 		})
 	}
 	group.Wait()
-	n.await("rest", func() bool { return n.State() == inspector.Running && len(n.living()) == 1 })
-	n.kills()
+	n.await("rest", func() bool { return n.State() == inspector.Running && len(n.alive()) == 1 })
+	n.mustKill()
 	n.Start()
-	n.await("one process", func() bool { return n.State() == inspector.Running && len(n.living()) == 1 })
-	if said := n.said(); strings.Contains(said, "ended") {
-		t.Errorf("it takes a kill for a crash:\n%s", said)
+	n.await("one process", func() bool { return n.State() == inspector.Running && len(n.alive()) == 1 })
+	if said := n.output(); strings.Contains(said, "ended") {
+		t.Errorf("a kill was reported as a crash:\n%s", said)
 	}
 	n.stop()
-	n.ends()
+	n.awaitEnd()
 }
 
-func TestAChildThatCannotBeStarted(t *testing.T) {
+func TestChildThatCannotBeStartedIsAnError(t *testing.T) {
 	t.Parallel()
 	c := &child{name: "nobody", path: filepath.Join(t.TempDir(), "nobody"), log: filepath.Join(t.TempDir(), "log"), say: func(string, ...any) {}}
 	if err := c.supervise(t.Context()); err == nil || !strings.Contains(err.Error(), "start nobody") {
@@ -278,7 +278,7 @@ func TestAChildThatCannotBeStarted(t *testing.T) {
 	}
 }
 
-func TestWhatAChildSeesOfTheEnvironment(t *testing.T) {
+func TestChildInheritsOnlySomeOfTheEnvironment(t *testing.T) {
 	t.Setenv("TEMPORAL_API_KEY", "theirs")
 	t.Setenv("OTEL_TRACES_EXPORTER", "console")
 	s := &system{dir: t.TempDir(), ports: ports{temporal: "127.0.0.1:7233", ui: "127.0.0.1:8233"}}

@@ -15,7 +15,7 @@ import (
 	"myao/internal/llm/tap"
 )
 
-// longestQuiet is the seconds after which a talk that finds no quiet is judged all the same.
+// longestQuiet is the seconds after which the bot judges a conversation that is never quiet.
 const longestQuiet = 60
 
 //go:embed config.yaml.tmpl

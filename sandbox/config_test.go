@@ -17,8 +17,8 @@ import (
 	"myao/internal/mind"
 )
 
-// configured is the configuration that is written for an environment, as the programs
-// read it, and the model that it was made for, which is served.
+// configured writes the configuration for an environment and serves its model. It returns the
+// configuration as the programs read it, the model, and the model's address.
 func configured(t *testing.T, environment map[string]string) (config.Config, model, string) {
 	t.Helper()
 	m, err := chooseModel(func(name string) string { return environment[name] })
@@ -37,13 +37,13 @@ func configured(t *testing.T, environment map[string]string) (config.Config, mod
 		t.Fatal(err)
 	}
 	if file, err := os.ReadFile(path); err != nil || strings.Contains(string(file), "key-of-the-environment") {
-		t.Errorf("the key is in the file, or %v: %s", err, file)
+		t.Errorf("the key is in the file, or reading it failed with %v: %s", err, file)
 	}
 	return c, m, served.URL
 }
 
-// The doctor says of a signing secret whether it looks like one of Slack's. What is drawn
-// may consist of digits alone, and is text all the same.
+// starter doctor checks that a signing secret looks like Slack's. A random secret may consist of
+// digits only; the configuration must still read it as text.
 func TestSecretsLookLikeSlacks(t *testing.T) {
 	t.Parallel()
 	one, other := newSecrets(), newSecrets()
@@ -64,8 +64,8 @@ func TestSecretsLookLikeSlacks(t *testing.T) {
 	}
 }
 
-// The bot asks the model that the environment chooses, and always by way of the tap.
-func TestTheModelOfTheEnvironment(t *testing.T) {
+// The environment chooses the model, and every call goes through the tap.
+func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 	t.Parallel()
 	const key = "key-of-the-environment"
 	provider := llmtest.New(t, nil)
@@ -120,7 +120,7 @@ func TestTheModelOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfAModelThatIsNone(t *testing.T) {
+func TestAnInvalidModelAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := chooseModel(func(name string) string { return map[string]string{"OPENAI_BASE_URL": "secret:11434/v1"}[name] })
 	if err == nil || !strings.Contains(err.Error(), "OPENAI_BASE_URL") || strings.Contains(err.Error(), "secret") {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-func TestListenOnLoopback(t *testing.T) {
+func TestListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ address, fault string }{
 		{"127.0.0.1:0", ""}, {"localhost:0", ""},
-		{"0.0.0.0:0", "loopback only"}, {":0", "loopback only"}, {"192.0.2.1:0", "loopback only"}, {"example.com:0", "loopback only"}, {"127.0.0.1", "want HOST:PORT"},
+		{"0.0.0.0:0", "loopback only"}, {":0", "loopback only"}, {"192.0.2.1:0", "loopback only"}, {"example.com:0", "loopback only"}, {"127.0.0.1", "must be HOST:PORT"},
 	} {
 		l, err := listenOnLoopback(t.Context(), c.address)
 		if err == nil {
@@ -25,12 +25,12 @@ func TestListenOnLoopback(t *testing.T) {
 	}
 }
 
-// What a page listens to never ends by itself, and does not hold up the sandbox's end.
+// The page's event streams never end on their own and must not delay the sandbox's end.
 func TestStreamsEndWithTheSandbox(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
-		"a stream":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"one that lags": func(http.ResponseWriter, *http.Request) { <-t.Context().Done() },
+		"a stream":        func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"a stuck handler": func(http.ResponseWriter, *http.Request) { <-t.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +77,6 @@ func TestStreamsEndWithTheSandbox(t *testing.T) {
 	}
 	_ = taken.Close()
 	if err := serveHTTP(t.Context(), taken, http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), taken.Addr().String()) {
-		t.Errorf("on a listener that is closed: %v", err)
+		t.Errorf("on a closed listener: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Command sandbox runs the whole of myao on this machine, without an account, a
-// key or Docker: a Temporal dev server with its Web UI, worker and starter, a
-// SQLite database, the demo model, and a Slack workspace with a page to chat in.
+// Command sandbox runs all of myao on this machine without an account, a key or Docker: a
+// Temporal dev server with its Web UI, worker and starter, a SQLite database, the demo model,
+// and a Slack workspace with a page to chat in.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	})
 }
 
-// run is main without the process: it returns the exit status.
+// run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("sandbox", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -32,9 +32,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var o options
 	flags.StringVar(&o.address, "address", "127.0.0.1:8700", "`HOST:PORT` of the page, on loopback; port 0 takes a free one")
-	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server, its Web UI a thousand above; taken, or 0: free ones")
-	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` with the programs worker, starter and, unless it is in PATH, temporal")
-	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges what was said; more leave time to give orders")
+	flags.IntVar(&o.temporalPort, "temporal-port", 7233, "`PORT` of the Temporal server; its Web UI is a thousand above. If a port is taken, or with 0, a free one is used")
+	flags.StringVar(&o.bin, "bin", filepath.Dir(own), "`DIR` of the programs worker and starter, and of temporal unless it is in PATH")
+	flags.IntVar(&o.quiet, "quiet", 4, "`SECONDS` of quiet after which the bot judges a conversation; more leaves you more time for orders")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -42,15 +42,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if flags.NArg() > 0 {
-		_, _ = fmt.Fprintf(stderr, "sandbox: unexpected argument %q\n", flags.Arg(0))
+		_, _ = fmt.Fprintf(stderr, "sandbox: unexpected argument %q; sandbox takes only flags\n", flags.Arg(0))
 		return 2
 	}
 	if most := 65535 - webUIAbove; o.temporalPort < 0 || o.temporalPort > most {
-		_, _ = fmt.Fprintf(stderr, "sandbox: --temporal-port is %d; it is from 0 to %d\n", o.temporalPort, most)
+		_, _ = fmt.Fprintf(stderr, "sandbox: --temporal-port is %d; it must be from 0 to %d\n", o.temporalPort, most)
 		return 2
 	}
 	if o.quiet < 2 || o.quiet > longestQuiet {
-		_, _ = fmt.Fprintf(stderr, "sandbox: --quiet is %d; it is from 2 to %d seconds\n", o.quiet, longestQuiet)
+		_, _ = fmt.Fprintf(stderr, "sandbox: --quiet is %d; it must be from 2 to %d seconds\n", o.quiet, longestQuiet)
 		return 2
 	}
 	if err := serve(ctx, o, stdout); err != nil && ctx.Err() == nil {

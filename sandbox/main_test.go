@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-func TestArgumentsThatCannotBe(t *testing.T) {
+func TestInvalidArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"hello"}, `sandbox: unexpected argument "hello"`},
-		{[]string{"--temporal-port", "64536"}, "sandbox: --temporal-port is 64536; it is from 0 to 64535"},
-		{[]string{"--temporal-port", "-1"}, "sandbox: --temporal-port is -1; it is from 0 to 64535"},
-		{[]string{"--quiet", "1"}, "sandbox: --quiet is 1; it is from 2 to 60 seconds"},
-		{[]string{"--quiet", "61"}, "sandbox: --quiet is 61; it is from 2 to 60 seconds"},
+		{[]string{"--temporal-port", "64536"}, "sandbox: --temporal-port is 64536; it must be from 0 to 64535"},
+		{[]string{"--temporal-port", "-1"}, "sandbox: --temporal-port is -1; it must be from 0 to 64535"},
+		{[]string{"--quiet", "1"}, "sandbox: --quiet is 1; it must be from 2 to 60 seconds"},
+		{[]string{"--quiet", "61"}, "sandbox: --quiet is 61; it must be from 2 to 60 seconds"},
 		{[]string{"--temporal-port", "many"}, `invalid value "many" for flag -temporal-port`},
 	} {
 		var said bytes.Buffer

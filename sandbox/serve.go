@@ -33,10 +33,10 @@ type options struct {
 	address      string
 	temporalPort int
 	bin          string
-	quiet        int // seconds after which a message that mentions nobody is judged
+	quiet        int // seconds of quiet after which the bot judges a conversation
 }
 
-// system is the whole of it, as far as it is up.
+// system is the running sandbox.
 type system struct {
 	dir      string
 	config   string // the file
@@ -46,11 +46,11 @@ type system struct {
 	server   client.Client
 	worker   *child
 	mind     *inspector.Inspector
-	db       *store.Store // nil until the programs have made it
+	db       *store.Store // nil until the starter has made the database
 }
 
-// serve runs everything until the context ends. What it writes goes to a
-// directory of its own, which goes with it.
+// serve runs everything until the context ends. It writes only to a temporary directory, which
+// it removes at the end.
 func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s := &system{say: func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }}
 	if s.dir, err = os.MkdirTemp("", "myao-sandbox-"); err != nil {
@@ -90,7 +90,7 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 	}
 	defer s.server.Close()
 	s.worker = s.child("worker", filepath.Join(o.bin, "worker"), "--config", s.config)
-	s.worker.up = polling(s.server)
+	s.worker.isUp = polling(s.server)
 	s.mind = &inspector.Inspector{Config: s.settings, WebUI: s.ports.workflows(), Worker: s.worker, Model: thinks.tap, Clock: time.Now}
 	w := newWorkspace(s.ports, own, o.quiet, s.mind.Handler())
 	defer w.Close()
@@ -117,24 +117,24 @@ func serve(ctx context.Context, o options, stdout io.Writer) (err error) {
 			return err
 		}
 		s.say("%s", s.banner(listener.Addr().String(), thinks.says, o.bin))
-		return s.open(ctx)
+		return s.openMind(ctx)
 	})
 	err = group.Wait()
 	if s.db != nil {
-		err = errors.Join(err, s.db.Close()) // now that nobody asks it anything
+		err = errors.Join(err, s.db.Close()) // only after all users of the database have ended
 	}
 	return err
 }
 
-// banner is what a visitor is told once all is up: where the page is, and what a terminal
-// needs, as lines to be pasted into one.
+// banner is what the sandbox prints once everything is ready: the addresses, and lines to
+// paste into a terminal.
 func (s *system) banner(page, model, bin string) string {
 	return fmt.Sprintf(`
   chat with the bot      http://%s/
   Temporal's Web UI      http://%s/
   model                  %s
 
-Lines for another terminal, after which starter --help says what it can be asked:
+Paste these lines into another terminal; starter --help then lists the commands:
 
   export TEMPORAL_ADDRESS=%s
   export TEMPORAL_NAMESPACE=%s
@@ -156,14 +156,15 @@ func (s *system) temporal(path string) *child {
 		"--ui-ip", host, "--ui-port", uiPort, "--log-level", "error",
 		"--namespace", namespace, "--db-filename", filepath.Join(s.dir, "temporal.db"),
 		"--dynamic-config-value", "matching.enableFairness=true")
-	// It knows fewer exporters of OpenTelemetry than our programs, and does not start with another.
-	c.hidden = []string{"OTEL_"}
+	// Temporal fails to start with an OpenTelemetry exporter that it does not know, and it knows
+	// fewer than our programs.
+	c.hiddenPrefixes = []string{"OTEL_"}
 	return c
 }
 
-// open has the page look into the bot's head. It is for when the starter is ready, which
-// has then brought the database up to date and told Temporal of the search attributes.
-func (s *system) open(ctx context.Context) (err error) {
+// openMind lets the page show the bot's state. Call it once the starter is ready: the starter
+// migrates the database and registers the search attributes.
+func (s *system) openMind(ctx context.Context) (err error) {
 	if s.db, err = (launch.Program{Config: s.settings}).OpenStore(ctx); err != nil {
 		return err
 	}
@@ -181,20 +182,20 @@ func findTemporal(bin string) (string, error) {
 	}
 	path := filepath.Join(bin, "temporal")
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; `make temporal` builds it", bin)
+		return "", fmt.Errorf("the program temporal is neither in PATH nor in %s; run `make temporal` to build it", bin)
 	}
 	return path, nil
 }
 
-// ports are the addresses on this machine that the parts find each other by.
+// ports are the addresses, HOST:PORT, at which the programs reach each other.
 type ports struct{ temporal, ui, door string }
 
-// workflows is what stands before an escaped workflow id in the address of the Web UI.
+// workflows is the prefix of the Web UI's address of a workflow; an escaped workflow id follows.
 func (p ports) workflows() string {
 	return "http://" + p.ui + "/namespaces/" + namespace + "/workflows/"
 }
 
-// webUIAbove is how far above Temporal's port its Web UI is, as in Temporal's own dev server.
+// webUIAbove is the distance of the Web UI's port from Temporal's, as in Temporal's dev server.
 const webUIAbove = 1000
 
 func choosePorts(temporal int) (ports, error) {
@@ -223,19 +224,19 @@ func choosePorts(temporal int) (ports, error) {
 	return p, err
 }
 
-// namespace is the sandbox's own: a worker that somebody runs beside it, on
-// Temporal's usual port, is not given the sandbox's work.
+// namespace keeps the sandbox's workflows from a worker that somebody runs against Temporal's
+// usual port.
 const namespace = "sandbox"
 
-// secrets are drawn anew for each run: other programs on this machine, web pages
-// among them, can reach the sandbox's ports, too. App opens Socket Mode, which nobody
-// uses here: whoever could would be told of everything in the bot's place.
+// secrets are random in each run, because other programs and web pages on this machine can
+// reach the sandbox's ports, too. App is the token for Socket Mode. The sandbox does not use
+// Socket Mode, but whoever knew the token would receive all events instead of the bot.
 type secrets struct{ Token, App, Signing string }
 
-// newSecrets look like Slack's, so that starter doctor finds nothing odd in them.
+// newSecrets makes secrets in Slack's format, so that starter doctor accepts them.
 func newSecrets() secrets {
 	signing := make([]byte, 16)
-	_, _ = rand.Read(signing) // never fails
+	_, _ = rand.Read(signing) // cannot fail
 	return secrets{Token: "xoxb-" + rand.Text(), App: "xapp-" + rand.Text(), Signing: hex.EncodeToString(signing)}
 }
 
@@ -245,7 +246,7 @@ func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Wor
 		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
 		TemporalUI: "http://" + p.ui, Namespace: namespace, Mind: mind, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},
-		Hint:       fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits until it has been quiet for %d seconds, and makes up its mind.", quiet),
+		Hint:       fmt.Sprintf("Mention @myao and it answers at once. Otherwise it waits for %d seconds of quiet, then decides whether to answer.", quiet),
 	})
 	bot := w.Bot().UserID
 	var people []string

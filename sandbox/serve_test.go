@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// A picture's address on any page is asked for without an origin. Whoever knew the token
-// of Socket Mode could by one have all that is said told to themselves.
-func TestNoTokenIsKnownBeforehand(t *testing.T) {
+// Any web page can make a browser request an image from this machine without an Origin. A page
+// that knew the token of Socket Mode could receive all messages that way.
+func TestWellKnownTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(ports{}, newSecrets(), 4, nil)
 	defer w.Close()
@@ -29,8 +29,8 @@ func TestNoTokenIsKnownBeforehand(t *testing.T) {
 	}
 }
 
-// What the sandbox prints is all that a terminal needs, whatever ports it has taken.
-func TestBanner(t *testing.T) {
+// The banner holds all that a terminal needs, with the ports that are really used.
+func TestBannerShowsTheAddresses(t *testing.T) {
 	t.Parallel()
 	s := &system{config: "/tmp/myao-sandbox-1/config.yaml", ports: ports{temporal: "127.0.0.1:7300", ui: "127.0.0.1:8300"}}
 	got := s.banner("127.0.0.1:9000", "demo", "/src/.bin")
