@@ -1,30 +1,30 @@
-// The bar above: the worker, which can be killed, and faults, which can be switched on.
+// The bar at the top: kill or start the worker, and switch faults on or off.
 import { mind } from "./mind.js";
 import { $, on, send } from "./state.js";
 
 const faults = [...document.querySelectorAll("[data-fault]")];
-let misbehaviour = []; // of Slack's: what there is, and whether it is on
+let misbehaviour = []; // Slack's faults and whether each is on
 
 export function takeFaults(all) {
   misbehaviour = all;
   draw();
 }
 
-// faultsOn names what is switched on, the model's too.
+// faultsOn returns the names of the active faults, including the model's.
 export const faultsOn = () => [...misbehaviour.filter(m => m.on).map(m => m.name), ...mind.latest?.model === "down" ? ["model"] : []];
 
-// setFault switches a fault on or off, and returns what was refused.
+// setFault switches a fault on or off. It returns the error message, or "".
 export const setFault = (name, on) => name === "model" ? send("mind/model", { down: on }) : send("misbehave", { name, on });
 
 export const setWorker = what => send("mind/worker", { do: what });
 
-const lamps = { running: "Worker running", starting: "Worker starting …", stopped: "Worker dead" };
+const workerLabels = { running: "Worker running", starting: "Worker starting …", stopped: "Worker dead" };
 
-let worker = ""; // as it was told last, of whatever conversation
+let worker = ""; // the last known state, from any conversation
 
 function draw() {
   worker = mind.latest?.worker || worker;
-  const known = worker && mind.connected, says = known ? lamps[worker] : worker ? "Not connected" : "Connecting …";
+  const known = worker && mind.connected, says = known ? workerLabels[worker] : worker ? "Not connected" : "Connecting …";
   if ($("worker-state").textContent !== says) $("worker-state").textContent = says;
   $("bar").dataset.worker = known ? worker : "";
   const kills = worker === "running" || !worker;

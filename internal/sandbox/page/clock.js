@@ -1,14 +1,14 @@
-// The server's time: what is due is due by its clock, not by this machine's.
+// Times by the server's clock, because due times come from it.
 
-let ahead = 0; // milliseconds
+let offset = 0; // of the server's clock, milliseconds
 
-export const setNow = iso => { ahead = Date.parse(iso) - Date.now() || 0; };
-export const now = () => Date.now() + ahead;
+export const setNow = iso => { offset = Date.parse(iso) - Date.now() || 0; };
+export const now = () => Date.now() + offset;
 
 export const tsTime = ts => new Date(parseFloat(ts) * 1000);
 export const clock = at => new Date(at).toLocaleTimeString("en-GB");
 
-// span is a length of time in words: "3.2 s", "42 s", "9:30 min".
+// span formats a duration: "3.2 s", "42 s", "9:30 min".
 export function span(ms) {
   const s = Math.max(0, ms) / 1000;
   if (s < 9.95) return s.toFixed(1) + " s";

@@ -1,8 +1,8 @@
-// The fields that people write in, one a pane.
+// The message fields, one in each pane.
 import { avatar } from "./icons.js";
-import { editLast, toEnd } from "./messages.js";
+import { editLast, scrollToEnd } from "./messages.js";
 import { el } from "./render.js";
-import { $, act, go, here, names, on, people, state, title } from "./state.js";
+import { $, act, navigate, currentChannel, names, on, people, state, title } from "./state.js";
 
 function compose(form) {
   const area = form.querySelector("textarea"), menu = form.querySelector(".suggest"), file = form.querySelector(".file");
@@ -48,7 +48,7 @@ function compose(form) {
     area.setAttribute("aria-activedescendant", menu.id + "-" + chosen);
   };
 
-  // ── drafts: what is begun belongs to the channel, or to the thread, that it is begun in ──
+  // ── drafts: a draft belongs to its channel or thread ──
   const drafts = new Map();
   const place = () => state.channel + (inThread ? "/" + state.thread : "");
   let at = place();
@@ -72,15 +72,15 @@ function compose(form) {
     const from = at;
     const done = await act("say", { text, file: name, thread: inThread ? state.thread : "", broadcast: !!form.elements.broadcast?.checked });
     sending = false;
-    if (from !== at) { // somebody has gone on meanwhile
+    if (from !== at) { // another channel or thread is open by now
       if (done) drafts.delete(from);
       return;
     }
     if (done) {
-      area.value = area.value.startsWith(text) ? area.value.slice(text.length) : area.value; // but what was typed meanwhile
+      area.value = area.value.startsWith(text) ? area.value.slice(text.length) : area.value; // keep what was typed meanwhile
       attach(false);
       if (form.elements.broadcast) form.elements.broadcast.checked = false;
-      toEnd(list);
+      scrollToEnd(list);
     }
     grow();
     area.focus();
@@ -111,12 +111,12 @@ function compose(form) {
 
 function nextPerson() {
   const all = people(), at = all.findIndex(u => u.id === state.me);
-  go({ me: all[(at + 1) % all.length].id });
+  navigate({ me: all[(at + 1) % all.length].id });
 }
 
 function draw() {
-  if (!here()) return;
-  $("text-main").placeholder = `Message ${title(here())} as ${names.user(state.me)}`;
+  if (!currentChannel()) return;
+  $("text-main").placeholder = `Message ${title(currentChannel())} as ${names.user(state.me)}`;
   $("text-thread").placeholder = `Reply as ${names.user(state.me)}`;
   for (const b of document.querySelectorAll("[data-do=mention]")) b.textContent = "@" + state.bot.name;
   for (const b of document.querySelectorAll("[data-do=person]")) {

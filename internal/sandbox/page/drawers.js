@@ -1,10 +1,10 @@
-// What stands beside the messages, and slides over them where there is no room for both:
-// channels and people, the mind, and the faults. One at a time.
+// The drawers: channels and people, the mind, and the faults. They are beside the messages,
+// or slide over them on a narrow screen, one at a time.
 import { $, on } from "./state.js";
 
 const buttons = { side: $("open-side"), mind: $("open-mind"), faults: $("open-faults") };
 
-// drawer opens one, and closes the others; null closes all. Where there is room it changes nothing to see.
+// drawer opens a drawer and closes the others; null closes all. On a wide screen nothing visible changes.
 export function drawer(name) {
   for (const [id, button] of Object.entries(buttons)) {
     $(id).classList.toggle("open", id === name);
@@ -15,7 +15,7 @@ export function drawer(name) {
 
 export const openDrawer = () => Object.keys(buttons).find(id => $(id).classList.contains("open"));
 
-// closeDrawer closes what is open, and gives the focus back to what opened it.
+// closeDrawer closes the open drawer and returns the focus to the button that opened it.
 export function closeDrawer() {
   const was = openDrawer();
   drawer(null);
@@ -31,7 +31,7 @@ for (const [id, button] of Object.entries(buttons)) {
 }
 $("veil").addEventListener("click", closeDrawer);
 $("close-mind").addEventListener("click", closeDrawer);
-// Whoever goes on to what a drawer covers has done with it.
+// Moving the focus to what a drawer covers closes the drawer.
 document.addEventListener("focusin", e => { if (["side", "mind"].includes(openDrawer()) && e.target.closest("main, .thread")) drawer(null); });
 document.addEventListener("click", e => { if (openDrawer() === "faults" && !e.target.closest("#faults, #open-faults")) drawer(null); });
 on("place", moved => { if (moved && openDrawer() === "side") drawer(null); });

@@ -1,71 +1,71 @@
-// The tour's hands and eyes: a guide acts through the same API as a visitor, and looks on.
+// What the steps of the tour work with. A guide uses the same API as a visitor.
 import { faultsOn, setFault, setWorker } from "./bar.js";
 import { drawer } from "./drawers.js";
-import { follow, mind, of } from "./mind.js";
+import { follow, isAbout, mind } from "./mind.js";
 import { el } from "./render.js";
-import { $, go, on, send, state } from "./state.js";
+import { $, navigate, on, send, state } from "./state.js";
 
-// Otherwise is thrown by a step in which the bot did something else than what was to be shown.
-export class Otherwise extends Error {}
+// Unexpected is thrown by a step when the bot does not do what the step wants to show.
+export class Unexpected extends Error {}
 
-// guide is what a step is told with, until the signal ends it.
+// guide returns the functions of a step. After signal aborts, they throw.
 export function guide(signal) {
   const g = {
     channel: null,
     people: [],
 
-    // beat marks the next thing that happened, look lights up where to see it, and tell says
-    // more about it. The panel may be another step's already.
+    // beat marks the step's next beat as done, highlight marks where to look, and explain
+    // replaces the text. They throw once another step uses the panel.
     beat() {
       signal.throwIfAborted();
       const next = $("tour-beats").querySelector("li:not(.done)");
       next?.classList.add("done");
       next?.append(el("span", { class: "sr" }, ": done"));
     },
-    look(...where) {
+    highlight(...where) {
       signal.throwIfAborted();
-      light(where);
+      highlight(where);
     },
-    tell(text) {
+    explain(text) {
       signal.throwIfAborted();
       $("tour-text").textContent = text;
     },
 
-    // until waits until look returns something, and returns that.
-    until(what, seconds, look) {
+    // until waits until get returns a value and returns it.
+    until(what, seconds, get) {
       return new Promise((resolve, reject) => {
         const end = f => { off.forEach(o => o()); clearInterval(again); clearTimeout(late); signal.removeEventListener("abort", stop); f(); };
         const stop = () => end(() => reject(signal.reason));
-        const check = () => { const got = look(); if (got) end(() => resolve(got)); };
+        const check = () => { const got = get(); if (got) end(() => resolve(got)); };
         const off = [on("mind", check), on("chat", check)];
         const again = setInterval(check, 200);
-        const late = setTimeout(() => end(() => reject(new Otherwise(`For ${seconds} s this did not happen: ${what}.`))), seconds * 1000);
+        const late = setTimeout(() => end(() => reject(new Unexpected(`For ${seconds} s this did not happen: ${what}.`))), seconds * 1000);
         signal.addEventListener("abort", stop);
         if (signal.aborted) stop(); else check();
       });
     },
 
-    // say has a person say something and returns its ts, once it is there.
+    // say posts a person's message and returns its ts once the page shows it.
     async say(person, text, thread = "") {
       const messages = () => [...state.channels.get(g.channel).messages.values()];
       const before = messages().reduce((newest, m) => newest > m.ts ? newest : m.ts, "");
       const refused = await send("say", { channel: g.channel, user: person.id, text, thread });
-      if (refused) throw new Otherwise("The message was refused: " + refused);
+      if (refused) throw new Unexpected("The message was refused: " + refused);
       return g.until("the message appears in the channel", 10, () => messages().find(m => m.ts > before && m.user === person.id)?.ts);
     },
 
-    // Where the conversation stands, if what is known is of this one.
-    stands: (thread = null) => of(g.channel, thread) ? mind.latest.state : null,
+    // The state of the conversation, or null if the mind shows another one.
+    state: (thread = null) => isAbout(g.channel, thread) ? mind.latest.state : null,
     worker: () => mind.connected && mind.latest?.worker,
-    // The newest decision about a message, be it along with others.
+    // The newest decision about a message, alone or together with others.
     decision(ts) {
       const all = (mind.latest?.story?.entries || []).map(e => e.decision).filter(Boolean);
       return all.findLast(d => d.trigger === ts) || all.findLast(d => d.with?.includes(ts));
     },
-    waits: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
+    isPending: ts => (mind.latest?.state?.pending || []).some(p => p.ts === ts),
     memories: () => mind.latest?.memories || [],
 
-    killed: false, // and not started again
+    killed: false, // the worker, and not started again yet
     kill() {
       g.killed = true;
       return setWorker("kill");
@@ -80,29 +80,29 @@ export function guide(signal) {
   return g;
 }
 
-// prepare brings about what every step begins with: the channel open, everything in order, nothing pending.
+// prepare sets the scene for a step: the channel is open, no fault is on, nothing is pending.
 export async function prepare(g) {
   const channels = [...state.channels.values()].filter(c => c.kind !== "im");
   const channel = channels.find(c => c.name === "general") || channels[0];
-  if (!channel) throw new Otherwise("There is no channel to show it in.");
+  if (!channel) throw new Unexpected("There is no channel to show it in.");
   g.channel = channel.id;
   const able = channel.members.map(id => state.users.get(id)).filter(u => u && !u.is_bot);
   g.people = [0, 1, 2].map(i => able[i % able.length]);
-  go({ channel: channel.id, thread: null, ...(!channel.members.includes(state.me) && { me: able[0].id }) });
+  navigate({ channel: channel.id, thread: null, ...(!channel.members.includes(state.me) && { me: able[0].id }) });
   follow();
   for (const name of faultsOn()) await setFault(name, false);
-  await g.until("the bot's mind can be seen", 20, () => of(g.channel, null) && mind.connected);
+  await g.until("the bot's mind can be seen", 20, () => isAbout(g.channel, null) && mind.connected);
   await g.start();
   if (Date.parse(mind.latest.silenced_until || 0) > Date.parse(mind.latest.now)) {
     await send("mind/order", { channel: g.channel, thread: "", user: g.people[0].id, order: "unmute", seconds: 0 });
   }
-  const busy = () => g.stands() && g.stands().phase !== "idle";
-  if (busy()) g.tell("Something waits in this channel. As soon as that is over, it begins …");
-  await g.until("the conversation comes to rest", 90, () => g.stands()?.phase === "idle");
+  const busy = () => g.state() && g.state().phase !== "idle";
+  if (busy()) g.explain("Something waits in this channel. As soon as that is over, it begins …");
+  await g.until("the conversation comes to rest", 90, () => g.state()?.phase === "idle");
 }
 
-// light shows where to look, and nothing else; in a drawer, it opens that.
-export function light(where) {
+// highlight marks the first elements of some selectors and opens their drawer.
+export function highlight(where) {
   for (const old of document.querySelectorAll(".lit")) old.classList.remove("lit");
   const nodes = where.map(w => document.querySelector(w)).filter(Boolean).map(n => n.closest("#mind section") || n);
   if (!nodes.length) return;

@@ -1,4 +1,4 @@
-// Pictures: drawn shapes, faces of people, and emoji where there is a font for them.
+// Drawn shapes, avatars, and emoji if there is a font for them.
 import { el } from "./render.js";
 import { names, state } from "./state.js";
 
@@ -24,10 +24,10 @@ const svg = (tag, attributes, ...children) => {
   return node;
 };
 
-// icon is a drawn shape; the outcome of a decision has one, too.
+// icon draws a shape by its name. Each outcome of a decision has one.
 export const icon = name => svg("svg", { viewBox: "0 0 16 16", class: "shape", "aria-hidden": "true" }, svg("path", { d: shapes[name] || shapes.pending }));
 
-// mark is the bot's: a ring around a pupil, which is also its dial.
+// mark is the bot's logo: a ring around a pupil. The countdown's dial looks the same.
 export const mark = () => svg("svg", { viewBox: "0 0 24 24", class: "mark", "aria-hidden": "true" }, svg("circle", { cx: 12, cy: 12, r: 9 }), svg("circle", { cx: 12, cy: 12, r: 3.5 }));
 
 export function avatar(id, bot) {
@@ -40,7 +40,7 @@ export function avatar(id, bot) {
 
 const emoji = { thumbsup: "👍", "+1": "👍", eyes: "👀", heart: "❤️", tada: "🎉", white_check_mark: "✅", joy: "😂", wave: "👋", thinking_face: "🤔", x: "❌" };
 
-// Without a font for emoji their names are shown: a colour among the pixels tells.
+// hasEmoji is whether there is a font for emoji: a drawn emoji then has coloured pixels.
 const hasEmoji = (() => {
   const pen = Object.assign(document.createElement("canvas"), { width: 20, height: 20 }).getContext("2d", { willReadFrequently: true });
   pen.font = "16px sans-serif";
@@ -49,4 +49,4 @@ const hasEmoji = (() => {
   return pixels.some((v, i) => i % 4 < 2 && pixels[i + 3 - i % 4] > 128 && Math.abs(v - pixels[i + 1]) > 20);
 })();
 
-export const face = name => hasEmoji && emoji[name] || ":" + name + ":";
+export const emojiOrName = name => hasEmoji && emoji[name] || ":" + name + ":";

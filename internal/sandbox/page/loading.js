@@ -1,5 +1,5 @@
-// Says so where a script of the page cannot be loaded: without one of them none runs. It is no
-// module, and runs before them.
+// Shows an error if a script of the page cannot be loaded, because then none of the modules
+// runs. This script is not a module and runs before them.
 addEventListener("error", e => {
   if (e.target.tagName !== "SCRIPT") return;
   document.getElementById("status").textContent = document.getElementById("worker-state").textContent = "Not loaded";

@@ -1,22 +1,22 @@
-// The middle: the messages of the open channel, and of the open thread.
+// The messages of the open channel and of the open thread.
 import { clock, dayName, tsTime } from "./clock.js";
-import { avatar, face, icon } from "./icons.js";
-import { keep } from "./list.js";
+import { avatar, emojiOrName, icon } from "./icons.js";
+import { showRows } from "./list.js";
 import { editable, el, rich, source } from "./render.js";
-import { $, act, count, go, here, isReply, names, on, seen, state, tell, title } from "./state.js";
+import { $, act, count, navigate, currentChannel, isReply, names, on, seen, state, emit, title } from "./state.js";
 
-const quick = ["thumbsup", "eyes", "tada"];
-const apart = /join|leave|tombstone|me_message/;
+const quickReactions = ["thumbsup", "eyes", "tada"];
+const standalone = /join|leave|tombstone|me_message/;
 
 export function drawMessages() {
-  const c = here();
+  const c = currentChannel();
   if (!c) return;
   const all = [...c.messages.values()].filter(seen).sort((a, b) => a.ts < b.ts ? -1 : 1);
   fill($("messages"), all.filter(m => !isReply(m) || m.subtype === "thread_broadcast"), false);
   const root = state.thread && c.messages.get(state.thread);
   if (state.thread && !root) {
     const there = document.querySelector(".thread").contains(document.activeElement);
-    go({ thread: null });
+    navigate({ thread: null });
     if (there) $("text-main").focus();
     return;
   }
@@ -26,7 +26,7 @@ export function drawMessages() {
 }
 
 export function drawHeads() {
-  const c = here();
+  const c = currentChannel();
   if (!c) return;
   $("title").textContent = title(c);
   $("members").textContent = c.kind === "im" ? "A direct message with the bot: every message addresses it" : c.members.map(names.user).join(", ");
@@ -35,45 +35,45 @@ export function drawHeads() {
 
 // ── lists ──────────────────────────────────────────────────────────────────
 
-// fill shows messages in a list. One that is being edited is left alone.
+// fill shows messages in a list. A message that is being edited stays as it is.
 function fill(list, messages, inThread) {
   const of = state.channel + "/" + (inThread ? state.thread : ""), moved = list.dataset.of !== of;
   const atEnd = moved || list.atEnd !== false;
-  const rows = [], put = (key, look, make) => rows.push({ key: of + key, look, make });
+  const rows = [], put = (key, version, make) => rows.push({ key: of + key, version, make });
   let last = null, day = "";
   for (const m of messages) {
     const at = tsTime(m.ts), today = at.toDateString();
     if (today !== day && !inThread) put("day " + today, dayName(at), () => el("li", { class: "day" }, el("span", {}, dayName(at))));
-    const close = !!last && today === day && last.user === m.user && last.bot_id === m.bot_id && !last.reply_count && m.ts - last.ts < 180 && !apart.test((m.subtype || "") + (last.subtype || ""));
+    const close = !!last && today === day && last.user === m.user && last.bot_id === m.bot_id && !last.reply_count && m.ts - last.ts < 180 && !standalone.test((m.subtype || "") + (last.subtype || ""));
     put(m.ts, JSON.stringify([m, close, state.me, state.people, state.thread === m.ts]), () => row(m, close, inThread, at));
     if (inThread && last === null && messages.length > 1) put("count", String(messages.length), () => el("li", { class: "day" }, el("span", {}, count(messages.length - 1, "reply", "replies"))));
     [last, day] = [m, today];
   }
   if (!messages.length) put("empty", "", empty);
-  keep(list, rows, node => node.querySelector(".editing"));
+  showRows(list, rows, node => node.querySelector(".editing"));
   list.dataset.of = of;
-  if (atEnd) toEnd(list);
+  if (atEnd) scrollToEnd(list);
   else if (messages.length > list.shown) list.parentElement.querySelector(".newer").hidden = false;
   list.shown = messages.length;
 }
 
-// toEnd goes down to the newest message, where a list stays from then on.
-export function toEnd(list) {
+// scrollToEnd scrolls a list to its newest message. The list then follows new messages.
+export function scrollToEnd(list) {
   list.scrollTop = list.scrollHeight;
   list.atEnd = true;
   list.parentElement.querySelector(".newer").hidden = true;
 }
 
-// settle keeps a list where it is while the room for it changes, be it for a while to none.
-const settle = new ResizeObserver(changes => {
+// keepScroll keeps a list's scroll position while its height changes, even to zero for a while.
+const keepScroll = new ResizeObserver(changes => {
   for (const { target: list } of changes) {
-    if (list.atEnd !== false) toEnd(list);
+    if (list.atEnd !== false) scrollToEnd(list);
     else list.scrollTop = list.at;
   }
 });
 
 function empty() {
-  const c = here(), bot = el("span", { class: "mention" }, "@" + state.bot.name);
+  const c = currentChannel(), bot = el("span", { class: "mention" }, "@" + state.bot.name);
   return el("li", { class: "empty" },
     el("span", { class: "large" }, avatar(state.bot.user_id, true)),
     c.kind === "im" ? el("p", {}, "Whatever you write here is meant for the bot, and answered.")
@@ -113,26 +113,26 @@ function reactions(m) {
   return el("div", { class: "reactions" }, ...m.reactions.map(r => el("button", {
     type: "button", "aria-pressed": String(r.users.includes(state.me)), title: r.users.map(names.user).join(", ") + " :" + r.name + ":",
     "aria-label": `${r.name}, ${r.count}`, onclick: () => act("react", { ts: m.ts, name: r.name }),
-  }, el("span", {}, face(r.name)), " " + r.count)));
+  }, el("span", {}, emojiOrName(r.name)), " " + r.count)));
 }
 
 function tools(m, inThread) {
   const mine = m.user === state.me && !m.bot_id;
   const tool = (label, text, onclick) => el("button", { type: "button", title: label, "aria-label": label, onclick }, text);
   return el("div", { class: "hover" },
-    ...quick.map(name => tool("React with " + name, face(name), () => act("react", { ts: m.ts, name }))),
+    ...quickReactions.map(name => tool("React with " + name, emojiOrName(name), () => act("react", { ts: m.ts, name }))),
     !inThread && tool("Reply in thread", "Reply", () => openThread(m.thread_ts || m.ts)),
-    m.user === state.bot.user_id && tool("Why did it say that?", "Why?", () => tell("why", m)),
+    m.user === state.bot.user_id && tool("Why did it say that?", "Why?", () => emit("why", m)),
     mine && tool("Edit message", "Edit", e => edit(m, e.currentTarget.closest("li"))),
     mine && tool("Delete message", "Delete", () => act("delete", { ts: m.ts })));
 }
 
 export function openThread(ts) {
-  go({ thread: ts });
+  navigate({ thread: ts });
   $("text-thread").focus();
 }
 
-// reveal scrolls to a message and lights it up; it reports whether the message is shown.
+// reveal scrolls to a message and highlights it. It returns whether the message is shown.
 export function reveal(ts) {
   const line = document.querySelector(`.thread:not([hidden]) [data-ts="${CSS.escape(ts)}"]`) || $("messages").querySelector(`[data-ts="${CSS.escape(ts)}"]`);
   if (!line) return false;
@@ -143,7 +143,7 @@ export function reveal(ts) {
 
 export function flash(node) {
   node.classList.remove("flash");
-  void node.offsetWidth; // so that it begins anew
+  void node.offsetWidth; // restarts the animation
   node.classList.add("flash");
 }
 
@@ -172,16 +172,16 @@ function edit(m, line) {
   form.scrollIntoView({ block: "nearest" });
 }
 
-// editLast edits the newest message of who writes, if it is shown.
+// editLast edits the writer's newest message, if it is shown.
 export function editLast(list) {
-  const own = [...list.querySelectorAll(".message")].reverse().map(line => [here().messages.get(line.dataset.ts), line]).find(([m]) => m?.user === state.me && !m.for);
+  const own = [...list.querySelectorAll(".message")].reverse().map(line => [currentChannel().messages.get(line.dataset.ts), line]).find(([m]) => m?.user === state.me && !m.for);
   if (own) edit(...own);
 }
 
 // ── keyboard ───────────────────────────────────────────────────────────────
 
-// The arrow keys go from message to message; Tab goes on to what can be done with it.
-function walk(e) {
+// The arrow keys move between messages; Tab moves on to a message's buttons.
+function moveBetweenMessages(e) {
   const to = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity }[e.key];
   if (!to || e.target.closest("textarea, input")) return;
   const lines = [...e.currentTarget.querySelectorAll("[data-ts]")];
@@ -193,15 +193,15 @@ function walk(e) {
 
 for (const list of [$("messages"), $("replies")]) {
   const button = list.parentElement.querySelector(".newer");
-  list.addEventListener("keydown", walk);
+  list.addEventListener("keydown", moveBetweenMessages);
   list.addEventListener("scroll", () => {
-    if (!list.clientHeight) return; // it is not shown
+    if (!list.clientHeight) return; // hidden
     list.at = list.scrollTop;
     list.atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
     if (list.atEnd) button.hidden = true;
   }, { passive: true });
-  button.addEventListener("click", () => toEnd(list));
-  settle.observe(list);
+  button.addEventListener("click", () => scrollToEnd(list));
+  keepScroll.observe(list);
 }
 
 on("place", () => { drawHeads(); drawMessages(); });

@@ -1,63 +1,65 @@
-// What is known of the bot's mind: the stream of the conversation that is open.
+// The bot's state for the open conversation, by a stream of server-sent events.
 import { now, setNow } from "./clock.js";
-import { on, state, tell } from "./state.js";
+import { on, state, emit } from "./state.js";
 import { stream } from "./stream.js";
 
 export const mind = {
-  latest: null, // what the server told last
+  latest: null, // the newest event
   connected: false,
 };
 
-let followed = null, leave = null; // leave: while there is a stream
+let followed = null, closeStream = null; // closeStream is null without a stream
 
-// follow listens to the conversation that is open: the thread's, else the channel's.
+// follow opens the stream of the open conversation: the thread's, else the channel's.
 export function follow() {
   const wanted = state.channel && state.channel + "/" + (state.thread || "");
-  if (wanted === followed && leave || !wanted || !watched()) return;
-  rest();
+  if (wanted === followed && closeStream || !wanted || !isWatched()) return;
+  unfollow();
   if (wanted !== followed) mind.latest = null;
   followed = wanted;
   const query = new URLSearchParams({ channel: state.channel, ...(state.thread && { thread: state.thread }) });
-  leave = stream("sandbox/mind?" + query, hear, connected => {
+  closeStream = stream("sandbox/mind?" + query, onEvent, connected => {
     mind.connected = connected;
-    tell("mind");
+    emit("mind");
   });
-  tell("mind");
+  emit("mind");
 }
 
-const watched = () => !document.hidden || document.body.classList.contains("touring");
+const isWatched = () => !document.hidden || document.body.classList.contains("touring");
 
-// rest lets go of the stream while nobody looks: a browser has few connections to one host.
-function rest() {
-  leave?.();
-  leave = null;
+// unfollow closes the stream while the page is hidden: a browser opens only a few connections
+// to one host.
+function unfollow() {
+  closeStream?.();
+  closeStream = null;
 }
 
-function hear(news) {
-  setNow(news.now);
-  mind.latest = news;
+function onEvent(event) {
+  setNow(event.now);
+  mind.latest = event;
   mind.connected = true;
-  tell("mind");
+  emit("mind");
 }
 
-// of reports whether what is known is of this conversation.
-export function of(channel, thread) {
+// isAbout reports whether the newest event is about this conversation.
+export function isAbout(channel, thread) {
   const c = mind.latest?.conversation;
   return !!c && c.channel === channel && (c.thread || null) === (thread || null);
 }
 
-// ── reading it ─────────────────────────────────────────────────────────────
+// ── the event ──────────────────────────────────────────────────────────────
 
-// phaseOf is the phase; of a conversation that nobody could be asked about, what Temporal knows.
+// phaseOf returns the phase. If no worker answers, it is the one that Temporal knows.
 export const phaseOf = m => m?.state?.phase || m?.phase || "";
 
-// dueOf is when the judgment or the reply is due that it waits for, or 0.
+// dueOf returns when the pending judgment or reply is due, or 0.
 export const dueOf = m => ["waiting", "delaying"].includes(m?.state?.phase) && Date.parse(m.state.due_at) || 0;
 
-// stopped reports whether there is no worker to carry anything out.
+// stopped reports whether no worker runs.
 export const stopped = m => m.worker !== "running";
 
-// silence is until when the conversation is silent, or null. A mute has no end that means anything.
+// silence returns until when the conversation is silent, or null. A mute is forever: its end is
+// decades away.
 export function silence(m) {
   const until = Date.parse(m?.silenced_until || "");
   if (!(until > now())) return null;
@@ -66,6 +68,6 @@ export function silence(m) {
 
 on("place", follow);
 document.addEventListener("visibilitychange", () => {
-  if (watched()) follow();
-  else rest();
+  if (isWatched()) follow();
+  else unfollow();
 });

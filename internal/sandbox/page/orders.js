@@ -1,8 +1,8 @@
-// Orders to the conversation that is open: answer now, drop, snooze, mute.
+// Orders to the open conversation: answer now, drop, snooze, mute.
 import { mind, phaseOf, silence, stopped } from "./mind.js";
 import { $, on, send, state } from "./state.js";
 
-// draw allows what makes sense as things stand, and says why not the rest.
+// draw enables the orders that make sense now and says why the others are disabled.
 function draw() {
   const m = mind.latest;
   const phase = phaseOf(m), silent = silence(m);
@@ -14,19 +14,18 @@ function draw() {
   else if (stopped(m)) why = "Orders go to the workflow, which needs a worker to carry them out.";
   else if (!waits && !drops) why = phase === "replying" ? "The reply is on its way: too late to drop it." : "Nothing waits, so there is nothing to answer or to drop.";
   const help = phase === "replying" ? "Drop calls the reply back." : "Answer now skips the wait. Drop gives up what waits.";
-  allow($("answer-now"), waits, why);
-  allow($("drop"), drops, why);
-  allow($("snooze"), able, why);
-  allow($("mute"), able, why);
+  enable($("answer-now"), waits, why);
+  enable($("drop"), drops, why);
+  enable($("snooze"), able, why);
+  enable($("mute"), able, why);
   $("mute").textContent = silent ? "Unmute" : "Mute";
   $("mute").setAttribute("aria-pressed", String(!!silent));
-  if (!able) choose(false);
+  if (!able) showSnooze(false);
   $("orders-why").textContent = why || help;
 }
 
-// allow enables a button. One that is disabled under somebody's finger gives the focus to
-// what it was about.
-function allow(button, may, why) {
+// enable enables or disables a button. If a disabled button had the focus, the phase gets it.
+function enable(button, may, why) {
   const had = document.activeElement === button;
   button.disabled = !may;
   button.title = may ? "" : why;
@@ -35,7 +34,7 @@ function allow(button, may, why) {
 
 const order = (kind, seconds = 0) => send("mind/order", { channel: state.channel, thread: state.thread || "", user: state.me, order: kind, seconds });
 
-function choose(open) {
+function showSnooze(open) {
   $("snooze-for").hidden = !open;
   $("snooze").setAttribute("aria-expanded", String(open));
 }
@@ -44,20 +43,20 @@ $("answer-now").addEventListener("click", () => order("answer-now"));
 $("drop").addEventListener("click", () => order("drop"));
 $("mute").addEventListener("click", () => order($("mute").getAttribute("aria-pressed") === "true" ? "unmute" : "mute"));
 $("snooze").addEventListener("click", () => {
-  choose($("snooze-for").hidden);
+  showSnooze($("snooze-for").hidden);
   $("snooze-for").querySelector("button").focus();
 });
 $("snooze-for").addEventListener("click", e => {
   const seconds = Number(e.target.dataset?.seconds);
   if (!seconds) return;
-  choose(false);
+  showSnooze(false);
   $("snooze").focus();
   order("snooze", seconds);
 });
 $("snooze-for").addEventListener("keydown", e => {
   if (e.key !== "Escape") return;
   e.preventDefault();
-  choose(false);
+  showSnooze(false);
   $("snooze").focus();
 });
 

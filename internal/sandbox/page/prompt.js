@@ -17,7 +17,7 @@ export async function showPrompt(decision, when) {
     const answer = await fetch("sandbox/mind/prompts?" + new URLSearchParams({ decision: decision.key }));
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const all = await answer.json();
-    if (own !== calls) return; // another one is shown by now
+    if (own !== calls) return; // another prompt is open by now
     calls = all;
   } catch (e) {
     if (own !== calls) return;
@@ -54,7 +54,7 @@ function choose(i) {
   $("prompt-text").scrollTop = 0;
 }
 
-// pretty sets out an answer that is JSON.
+// pretty indents an answer that is JSON.
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -85,9 +85,9 @@ $("prompt-tabs").addEventListener("keydown", e => {
   e.currentTarget.children[next].focus();
 });
 $("close-prompt").addEventListener("click", () => dialog.close());
-// The button that opened it has the focus back; or, drawn anew meanwhile, the one in its place.
+// Return the focus to the button that opened the dialog. It may have been redrawn meanwhile.
 dialog.addEventListener("close", () => {
   if (document.activeElement !== document.body && !dialog.contains(document.activeElement)) return;
   document.querySelector(`button.prompt[data-decision="${CSS.escape(dialog.dataset.decision)}"]`)?.focus({ preventScroll: true });
 });
-dialog.addEventListener("click", e => { if (e.target === dialog) dialog.close(); }); // the veil around it
+dialog.addEventListener("click", e => { if (e.target === dialog) dialog.close(); }); // a click on the backdrop

@@ -1,5 +1,5 @@
-// Turns Slack's text into nodes. Nothing of it ever becomes markup: every leaf
-// is a text node, and links lead to http, https and mailto only.
+// Turns Slack's mrkdwn into DOM nodes. Typed text never becomes markup: every leaf is a text
+// node, and links use only http, https and mailto.
 
 const entities = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 const plain = s => s.replace(/&(?:lt|gt|amp);/g, e => entities[e]);
@@ -23,7 +23,7 @@ function link(href, label) {
   return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, plain(label));
 }
 
-// The inline forms, first match wins; each makes a node of its groups.
+// The inline forms; the earliest match wins. Each makes a node from the groups of its match.
 const forms = [
   [/`([^`\n]+)`/, (_, m) => el("code", {}, plain(m[1]))],
   [/<@([A-Z0-9]+)(?:\|[^>]*)?>/, (names, m) => el("span", { class: "mention" + (names.me(m[1]) ? " own" : "") }, "@" + names.user(m[1]))],
@@ -71,13 +71,13 @@ export function rich(text, names) {
   return box;
 }
 
-// source is what a message says: its markdown blocks if it has some, else its text.
+// source returns a message's markdown blocks if it has some, else its text.
 export function source(message) {
   const blocks = (message.blocks || []).filter(b => b && b.type === "markdown" && typeof b.text === "string");
   return blocks.length ? blocks.map(b => b.text).join("\n\n") : message.text || "";
 }
 
-// editable is a message as its author would type it.
+// editable returns a message as its author would type it.
 export function editable(text, names) {
   return plain(text.replace(/<@([A-Z0-9]+)(?:\|[^>]*)?>/g, (_, id) => "@" + names.user(id))
     .replace(/<#([A-Z0-9]+)(?:\|([^>]*))?>/g, (_, id, label) => "#" + names.channel(id, label))

@@ -1,18 +1,18 @@
-// The left column: channels with what is unread in them, and who writes.
+// The left column: channels with their unread messages, and the people to write as.
 import { avatar, icon } from "./icons.js";
-import { keep } from "./list.js";
+import { showRows } from "./list.js";
 import { el } from "./render.js";
-import { $, go, here, names, on, people, seen, state, title, visible } from "./state.js";
+import { $, navigate, currentChannel, names, on, people, seen, state, title, visible } from "./state.js";
 
 const key = (user, channel) => user + " " + channel;
 const newest = c => [...c.messages.keys()].reduce((a, b) => a > b ? a : b, "");
 
-// Whoever looks at a channel has read it; what was there when the page was opened is old.
-function read() {
+// markRead marks the open channel as read. Messages from before the page was opened count as read.
+function markRead() {
   for (const c of state.channels.values()) {
     for (const u of c.members) if (!state.reads.has(key(u, c.id))) state.reads.set(key(u, c.id), newest(c));
   }
-  if (here()) state.reads.set(key(state.me, state.channel), newest(here()));
+  if (currentChannel()) state.reads.set(key(state.me, state.channel), newest(currentChannel()));
 }
 
 function unread(c) {
@@ -23,9 +23,9 @@ function unread(c) {
 
 function channel(c) {
   const { all, mine } = unread(c), current = c.id === state.channel, name = title(c).replace(/^#/, "");
-  return { key: c.id, look: JSON.stringify([name, all > 0, mine, current]), make: () => el("li", {}, el("button", {
+  return { key: c.id, version: JSON.stringify([name, all > 0, mine, current]), make: () => el("li", {}, el("button", {
     type: "button", class: all ? "unread" : undefined, dataset: { channel: c.id }, "aria-current": current ? "page" : undefined,
-    onclick: () => { go({ channel: c.id, thread: null }); $("text-main").focus(); },
+    onclick: () => { navigate({ channel: c.id, thread: null }); $("text-main").focus(); },
   }, c.kind === "im" ? avatar(state.bot.user_id, true) : el("span", { class: "hash", "aria-hidden": "true" }, c.kind === "group" ? icon("lock") : "#"),
   el("span", { class: "name" }, name), c.kind === "group" && el("span", { class: "sr" }, "private"),
   all > 0 && mine === 0 && el("span", { class: "dot" }, el("span", { class: "sr" }, "unread")),
@@ -34,19 +34,19 @@ function channel(c) {
 
 function person(u, i) {
   const current = u.id === state.me, name = names.user(u.id);
-  return { key: u.id, look: JSON.stringify([name, i, current]), make: () => el("li", {}, el("button", {
+  return { key: u.id, version: JSON.stringify([name, i, current]), make: () => el("li", {}, el("button", {
     type: "button", dataset: { user: u.id }, "aria-pressed": String(current), "aria-keyshortcuts": i < 9 ? "Alt+" + (i + 1) : undefined,
-    onclick: () => { go({ me: u.id }); $("text-main").focus(); },
+    onclick: () => { navigate({ me: u.id }); $("text-main").focus(); },
   }, avatar(u.id), el("span", { class: "name" }, name), i < 9 && el("kbd", { "aria-hidden": "true" }, "Alt " + (i + 1)))) };
 }
 
 export function drawSide() {
-  read();
-  keep($("channels"), visible().filter(c => c.kind !== "im").map(channel));
-  keep($("dms"), visible().filter(c => c.kind === "im").map(channel));
-  keep($("people"), people().map(person));
+  markRead();
+  showRows($("channels"), visible().filter(c => c.kind !== "im").map(channel));
+  showRows($("dms"), visible().filter(c => c.kind === "im").map(channel));
+  showRows($("people"), people().map(person));
   const waiting = visible().reduce((n, c) => n + unread(c).mine, 0);
-  document.title = (waiting ? `(${waiting}) ` : "") + (here() ? title(here()) + " · " : "") + "Sandbox";
+  document.title = (waiting ? `(${waiting}) ` : "") + (currentChannel() ? title(currentChannel()) + " · " : "") + "Sandbox";
 }
 
 on("place", drawSide);

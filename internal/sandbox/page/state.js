@@ -1,4 +1,4 @@
-// What the page knows of the workspace, and how its parts hear of changes.
+// The page's state, and the events by which its parts learn of changes.
 
 export const $ = id => document.getElementById(id);
 
@@ -6,23 +6,24 @@ export const state = {
   team: "", bot: null,
   users: new Map(), // by id
   channels: new Map(), // by id; each with its messages by ts
-  me: null, // who writes: a user's id
-  channel: null, thread: null, // what is open; thread is the ts of its first message
-  reads: new Map(), // up to which ts a person has read a channel
-  people: "", // what everybody is called: what shows names is drawn anew when that changes
+  me: null, // the writer: a user's id
+  channel: null, thread: null, // what is open; thread is the ts of its root
+  reads: new Map(), // the ts up to which a person has read a channel
+  people: "", // everybody's names: what shows names is redrawn when this changes
 };
 
 const listeners = new Map();
 
-// on calls f whenever something happens: "place" (another channel, thread or writer),
-// "said" (a message came), "chat" (messages changed), "mind" (the mind was heard of).
+// on calls f at each event: "place" (another channel, thread or writer), "chat" (messages
+// changed), "mind" (the mind's state changed), "why" (somebody asks why the bot said something).
+// It returns a function that unsubscribes.
 export function on(what, f) {
   if (!listeners.has(what)) listeners.set(what, new Set());
   listeners.get(what).add(f);
   return () => listeners.get(what).delete(f);
 }
 
-export function tell(what, detail) {
+export function emit(what, detail) {
   for (const f of [...listeners.get(what) || []]) f(detail);
 }
 
@@ -34,22 +35,22 @@ export const names = {
 
 export const people = () => [...state.users.values()].filter(u => !u.is_bot);
 export const visible = () => [...state.channels.values()].filter(c => c.members.includes(state.me));
-export const here = () => state.channels.get(state.channel);
+export const currentChannel = () => state.channels.get(state.channel);
 export const title = c => c.kind === "im" ? names.user(c.members.find(id => id !== state.me)) : (c.kind === "group" ? "" : "#") + c.name;
-export const seen = m => !m.for || m.for === state.me; // for has who alone is shown it
+export const seen = m => !m.for || m.for === state.me; // for: the only user who sees it
 export const isReply = m => !!m.thread_ts && m.thread_ts !== m.ts;
 export const count = (n, one, many) => n + " " + (n === 1 ? one : many);
 
-// go opens a channel, or a thread of it, or changes who writes.
-export function go(place) {
+// navigate opens a channel or a thread, or changes the writer.
+export function navigate(place) {
   const before = state.channel + "/" + state.thread;
   if (place.channel && place.channel !== state.channel) state.thread = null;
   Object.assign(state, place);
   if (!visible().some(c => c.id === state.channel)) Object.assign(state, { channel: visible()[0]?.id || null, thread: null });
-  tell("place", before !== state.channel + "/" + state.thread);
+  emit("place", before !== state.channel + "/" + state.thread);
 }
 
-// send posts a write to the sandbox. What is refused is shown, and returned.
+// send posts a write to the sandbox. It shows and returns the error message, or returns "".
 export async function send(path, body) {
   let refused = "";
   try {
@@ -62,18 +63,18 @@ export async function send(path, body) {
   return refused;
 }
 
-// act does something in the open channel as who writes, and reports whether it was done.
+// act sends an action in the open channel as the writer and returns whether it succeeded.
 export const act = async (action, body) => !await send(action, { channel: state.channel, user: state.me, ...body });
 
 export function problem(text) {
-  $("problem").textContent = words[text] || text;
+  $("problem").textContent = errorTexts[text] || text;
   $("problem").hidden = false;
   clearTimeout(problem.timer);
   problem.timer = setTimeout(() => { $("problem").hidden = true; }, 6000);
 }
 
-// words are Slack's errors for people.
-const words = {
-  no_text: "There is nothing to send.", message_not_found: "That message is no longer there.", not_in_channel: "Who writes is not in this channel.",
-  cant_update_message: "Only who wrote a message may change it.", is_archived: "This channel is archived.",
+// errorTexts explain Slack's errors.
+const errorTexts = {
+  no_text: "There is nothing to send.", message_not_found: "That message is no longer there.", not_in_channel: "The writer is not in this channel.",
+  cant_update_message: "Only the author of a message may change it.", is_archived: "This channel is archived.",
 };

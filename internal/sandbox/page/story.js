@@ -1,14 +1,14 @@
-// What it has decided, and why: the ledger's story of the conversation.
+// The bot's decisions and their reasons, from the ledger.
 import { clock } from "./clock.js";
 import { drawer } from "./drawers.js";
 import { icon } from "./icons.js";
-import { keep } from "./list.js";
+import { showRows } from "./list.js";
 import { flash, openThread, reveal } from "./messages.js";
 import { mind } from "./mind.js";
 import { showPrompt } from "./prompt.js";
-import { at, author, complaint, excerpt, isThere, person } from "./quote.js";
+import { timeOf, author, slackError, excerpt, exists, person } from "./quote.js";
 import { el } from "./render.js";
-import { $, count, go, isReply, on, problem, state } from "./state.js";
+import { $, count, navigate, isReply, on, problem, state } from "./state.js";
 
 const rules = {
   mode_off: "the channel's mode is off", mode_mention: "it speaks here only when mentioned", silenced: "muted or snoozed", spoke_last: "it spoke last itself",
@@ -25,13 +25,13 @@ const headline = d => ({
   withdrawn: d.respond ? "Withdrew its reply" : "Began anew", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
 }[d.outcome] || d.outcome);
 
-// cause is what brought the outcome about, in words; null where there is nothing to add.
+// cause explains the outcome, or returns null.
 function cause(d) {
   switch (d.outcome) {
     case "withdrawn":
       if (!d.by) return null;
-      if (d.by === d.trigger) return isThere(d.by) ? `because ${author(d.by)} changed it` : "because it was deleted";
-      return isThere(d.by) ? `because ${author(d.by)} wrote “${excerpt(d.by, 50)}” at ${at(d.by)}` : `because of what was said at ${at(d.by)}`;
+      if (d.by === d.trigger) return exists(d.by) ? `because ${author(d.by)} changed it` : "because it was deleted";
+      return exists(d.by) ? `because ${author(d.by)} wrote “${excerpt(d.by, 50)}” at ${timeOf(d.by)}` : `because of what was said at ${timeOf(d.by)}`;
     case "dropped": return d.by ? `by ${person(d.by)}` + (d.settled ? ` at ${clock(d.settled)}` : "") : null;
     case "overruled": return d.by ? `by ${person(d.by)}, who wanted an answer at once` : null;
     case "failed": return d.by || null;
@@ -44,7 +44,7 @@ function cause(d) {
 
 const tokens = c => `${c.model || "a model"}, ${c.tokens_in} → ${c.tokens_out} tokens` + (c.error ? `, failed: ${c.error}` : "");
 
-// facts are the measurable things about a decision.
+// facts lists the figures of a decision.
 function facts(d) {
   const out = [];
   if (d.rule) out.push("rule: " + (rules[d.rule] || d.rule));
@@ -52,7 +52,7 @@ function facts(d) {
   if (d.delay_seconds) out.push(`held back ${d.delay_seconds} s`);
   for (const c of d.calls || []) out.push(`${c.purpose}: ${tokens(c)}`);
   const failed = d.parts?.findLast(p => p.error && p.state !== "sent");
-  if (failed) out.push("Slack said: " + complaint(failed.error));
+  if (failed) out.push("Slack said: " + slackError(failed.error));
   const tries = (d.parts || []).reduce((n, p) => n + p.tries, 0);
   if (tries > (d.parts || []).length) out.push(`${d.outcome === "posted" ? "posted once" : "not posted yet"}, after ${count(tries, "try", "tries")}`);
   return out;
@@ -65,7 +65,7 @@ function decision(d, when) {
     el("div", { class: "tale" },
       el("p", { class: "top" }, el("strong", {}, headline(d)), el("time", { datetime: when }, clock(when))),
       because && el("p", { class: "cause" }, because),
-      el("p", { class: "about" }, el("button", { type: "button", class: "quoted", title: "Show the message", disabled: !isThere(d.trigger), onclick: () => reveal(d.trigger) },
+      el("p", { class: "about" }, el("button", { type: "button", class: "quoted", title: "Show the message", disabled: !exists(d.trigger), onclick: () => reveal(d.trigger) },
         author(d.trigger) + ": " + excerpt(d.trigger)), d.with?.length > 0 && el("span", {}, ` and ${count(d.with.length, "message", "messages")} before it`)),
       quote && el("p", { class: "reason" }, "“" + d.reason + "”"),
       el("p", { class: "facts" }, facts(d).length > 0 && el("span", {}, facts(d).join(" · ")), d.calls?.length > 0 && el("button", {
@@ -73,7 +73,7 @@ function decision(d, when) {
       }, "Prompt"))));
 }
 
-const ordered = {
+const orderTexts = {
   "answer-now": "wanted an answer now", drop: "dropped what waited", snooze: "snoozed it", mute: "muted it", unmute: "ended the silence",
   hush: "wanted no answer to a message", forget: "had something forgotten", rollback: "took a memory back", correct: "corrected a memory",
 };
@@ -81,12 +81,12 @@ const ordered = {
 const aside = (sign, when, ...says) => el("li", { class: "aside" }, el("span", { class: "sign", "aria-hidden": "true" }, icon(sign)),
   el("div", { class: "tale" }, el("p", { class: "top" }, el("span", {}, ...says), el("time", { datetime: when }, clock(when)))));
 
-const order = (o, when) => aside("order", when, `${person(o.by)} ${ordered[o.kind] || o.kind}` + (o.kind === "snooze" && o.until ? ` until ${clock(o.until)}` : ""));
+const order = (o, when) => aside("order", when, `${person(o.by)} ${orderTexts[o.kind] || o.kind}` + (o.kind === "snooze" && o.until ? ` until ${clock(o.until)}` : ""));
 
-// A mention at a channel's top level is decided about in its thread.
+// A mention at a channel's top level has its decision in its thread.
 const inThread = (s, when) => aside("thread", when, `${author(s.ts)} addressed it: `, el("button", { type: "button", class: "quoted", onclick: () => openThread(s.ts) }, "see its thread"));
 
-// entry is one thing of the story as a line, or null for what is told elsewhere.
+// entry returns the row of a ledger entry, or null if it is shown elsewhere.
 function entry(e) {
   if (e.decision) return { key: e.decision.key, make: () => decision({ ...e.decision, respond: e.decision.should_respond }, e.at) };
   if (e.order) return { key: "order " + e.at, make: () => order(e.order, e.at) };
@@ -98,22 +98,22 @@ function drawStory(entries) {
   const rows = [];
   for (const e of [...entries].reverse()) {
     const line = entry(e), trigger = e.decision?.trigger || e.said?.ts, by = e.decision?.by;
-    if (line) rows.push({ ...line, look: JSON.stringify([e, state.people, trigger && excerpt(trigger), by && isThere(by) && excerpt(by)]) });
+    if (line) rows.push({ ...line, version: JSON.stringify([e, state.people, trigger && excerpt(trigger), by && exists(by) && excerpt(by)]) });
   }
-  keep($("mind-story"), rows.length ? rows : [{ key: "none", look: "", make: () => el("li", { class: "none" }, "Nothing yet. Each time that it speaks, or decides not to, a line with the reason appears here.") }]);
+  showRows($("mind-story"), rows.length ? rows : [{ key: "none", version: "", make: () => el("li", { class: "none" }, "Nothing yet. Each time that it speaks, or decides not to, a line with the reason appears here.") }]);
 }
 
 // ── the last verdict ───────────────────────────────────────────────────────
 
 function drawVerdict(entries) {
   const last = entries.findLast(e => e.decision);
-  const look = JSON.stringify(last?.decision || null);
-  if ($("mind-verdict").dataset.look === look) return;
-  $("mind-verdict").dataset.look = look;
+  const version = JSON.stringify(last?.decision || null);
+  if ($("mind-verdict").dataset.version === version) return;
+  $("mind-verdict").dataset.version = version;
   $("mind-verdict").replaceChildren(...(last ? verdict(last.decision, last.at) : [el("p", { class: "none" }, "None yet.")]));
 }
 
-const ways = { judgment: "judged", rule: "by a rule, no model asked", addressed: "it was addressed: no judgment", operator: "at an order: no judgment" };
+const sources = { judgment: "judged", rule: "by a rule, no model asked", addressed: "it was addressed: no judgment", operator: "at an order: no judgment" };
 
 function verdict(d, when) {
   const call = d.calls?.findLast(c => c.purpose === "judgment") || d.calls?.at(-1);
@@ -122,7 +122,7 @@ function verdict(d, when) {
   bar?.style.setProperty("--value", d.confidence);
   return [
     el("p", { class: "top" }, el("strong", { class: "pill " + (d.should_respond ? "yes" : "no") }, d.should_respond ? "Yes, speak" : "No, keep silent"),
-      el("span", {}, ways[d.source] || d.source), el("time", { datetime: when }, clock(when))),
+      el("span", {}, sources[d.source] || d.source), el("time", { datetime: when }, clock(when))),
     el("blockquote", {}, d.rule ? rules[d.rule] || d.reason : d.reason || "No reason is known."),
     el("dl", {},
       ...(bar ? row("confidence", bar, el("span", {}, d.confidence.toFixed(2))) : []),
@@ -134,17 +134,17 @@ function verdict(d, when) {
 
 // ── why ────────────────────────────────────────────────────────────────────
 
-// why shows the decision behind one of the bot's messages, where the mind still shows it.
-let wanted = null;
+// why shows the decision behind one of the bot's messages, if the mind still shows it.
+let wanted = null; // ts of the message
 
 function why(m) {
   wanted = m.ts;
-  if ((isReply(m) ? m.thread_ts : null) !== state.thread) go({ thread: isReply(m) ? m.thread_ts : null });
+  if ((isReply(m) ? m.thread_ts : null) !== state.thread) navigate({ thread: isReply(m) ? m.thread_ts : null });
   drawer("mind");
-  answerWhy();
+  showWhy();
 }
 
-function answerWhy() {
+function showWhy() {
   if (!wanted || !mind.latest) return;
   const known = mind.latest.story?.entries?.find(e => e.decision?.parts?.some(p => p.ts === wanted))?.decision;
   wanted = null;
@@ -159,7 +159,7 @@ function draw() {
   const m = mind.latest, entries = m?.story?.entries || [];
   drawVerdict(entries);
   drawStory(entries);
-  answerWhy();
+  showWhy();
 }
 
 on("why", why);

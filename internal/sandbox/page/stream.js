@@ -1,18 +1,18 @@
-import { calmly } from "./calm.js";
+import { afterPress } from "./press.js";
 
-// stream listens to server-sent events and comes back after whatever broke them off: a
-// browser tries again by itself, but for good answers of the wrong kind, such as a 404.
-// state is called with true and false as the connection comes and goes.
-export function stream(url, hear, state) {
+// stream calls onEvent for each server-sent event, and onConnection with true and false as the
+// connection opens and breaks. It always reconnects; the browser alone would give up after
+// an HTTP error such as 404. It returns a function that closes the stream.
+export function stream(url, onEvent, onConnection) {
   let source, timer, closed = false;
-  const tell = (whom, what) => calmly(() => { if (!closed) whom(what); });
+  const call = (f, value) => afterPress(() => { if (!closed) f(value); });
   const open = () => {
     source = new EventSource(url);
-    source.onopen = () => tell(state, true);
-    source.onmessage = e => tell(hear, JSON.parse(e.data));
+    source.onopen = () => call(onConnection, true);
+    source.onmessage = e => call(onEvent, JSON.parse(e.data));
     source.onerror = () => {
       if (closed) return;
-      tell(state, false);
+      call(onConnection, false);
       if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, 2000);
     };
   };

@@ -1,8 +1,7 @@
-// The tour: five steps, each done by the page through the same API as a visitor's, and over
-// when what it shows has really happened. What happens is decided by the bot: a model may
-// decide otherwise, and then the step says so.
+// The tour: five steps. The page does each through the same API as a visitor, and a step ends
+// once what it shows has really happened. A model may decide differently; the step then says so.
 import { setWorker } from "./bar.js";
-import { guide, light, Otherwise, prepare } from "./guide.js";
+import { guide, highlight, Unexpected, prepare } from "./guide.js";
 import { el } from "./render.js";
 import { $ } from "./state.js";
 import { steps } from "./steps.js";
@@ -20,7 +19,7 @@ function show() {
   $("tour-title").replaceChildren(el("span", { class: "number" }, `${at + 1} of ${steps.length}`), " ", step.title);
   $("tour-text").textContent = step.text;
   $("tour-beats").replaceChildren(...step.beats.map(b => el("li", {}, b)));
-  light([]);
+  highlight([]);
   ready("Show me");
 }
 
@@ -46,17 +45,17 @@ async function play() {
   let says, done;
   try {
     await prepare(g);
-    g.tell(step.text);
+    g.explain(step.text);
     says = await step.run(g);
     done = "true";
   } catch (e) {
     if (own.signal.aborted) return;
-    if (!(e instanceof Otherwise)) console.error(e);
-    says = (e instanceof Otherwise ? e.message : "Something went wrong: " + e.message) + " Try again, or go on.";
+    if (!(e instanceof Unexpected)) console.error(e);
+    says = (e instanceof Unexpected ? e.message : "Something went wrong: " + e.message) + " Try again, or go on.";
     done = "otherwise";
   } finally {
     if (run === own) run = null;
-    if (g.killed) setWorker("start"); // whatever happened, the tour leaves it running
+    if (g.killed) setWorker("start"); // the tour always leaves a worker running
   }
   panel.dataset.done = done;
   $("tour-text").textContent = says;
@@ -65,14 +64,14 @@ async function play() {
 }
 
 function stop() {
-  run?.abort(new Otherwise("ended"));
+  run?.abort(new Unexpected("ended"));
   run = null;
   document.body.classList.remove("touring");
 }
 
 function end() {
   stop();
-  light([]);
+  highlight([]);
   panel.hidden = true;
   $("tour").setAttribute("aria-expanded", "false");
   at = 0;

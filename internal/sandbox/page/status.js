@@ -1,14 +1,14 @@
-// Where the conversation stands: the phase, what it waits for and why, and for how long.
+// The status of the conversation: its phase, what it waits for and why, and the countdown.
 import { clock, now, span, tsTime } from "./clock.js";
 import { mark } from "./icons.js";
 import { dueOf, mind, phaseOf, silence, stopped } from "./mind.js";
-import { complaint, excerpt, wrote } from "./quote.js";
+import { slackError, excerpt, authorAndExcerpt } from "./quote.js";
 import { el } from "./render.js";
-import { $, count, here, isReply, names, on, state, title } from "./state.js";
+import { $, count, currentChannel, isReply, names, on, state, title } from "./state.js";
 
 const phases = { idle: "Idle", waiting: "Waiting", judging: "Judging", delaying: "Delaying", replying: "Replying" };
 const verbs = { waiting: "judges", delaying: "replies" };
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 1000) || s.policy.min_wait;
 
@@ -25,26 +25,26 @@ function explain(m) {
       if (silence(m)) return "Nothing waits, and as long as it is silent nothing will.";
       return m.open ? "Nothing waits. The next message starts the quiet time; a mention is answered at once." : "Nobody has said anything here that it would have to think about.";
     case "waiting":
-      return `After ${wrote(about)}${many} it waits until nobody has written for ${quiet(s)} s, then judges whether to speak.` +
+      return `After ${authorAndExcerpt(about)}${many} it waits until nobody has written for ${quiet(s)} s, then judges whether to speak.` +
         (pending.length > 1 && s.first_at && s.policy.max_wait ? ` It waits no longer than until ${clock(Date.parse(s.first_at) + s.policy.max_wait * 1000)}.` : "");
     case "judging":
-      return m.model === "down" ? "It asks its model whether to speak, and the model is down: Temporal tries again until an answer comes." : `It asks its model whether to answer ${wrote(about)}.`;
+      return m.model === "down" ? "It asks its model whether to speak, and the model is down: Temporal tries again until an answer comes." : `It asks its model whether to answer ${authorAndExcerpt(about)}.`;
     case "delaying":
-      return `It means to answer ${wrote(about)}, and holds back, in case somebody else does. Whatever is said now withdraws the reply.`;
+      return `It means to answer ${authorAndExcerpt(about)}, and holds back, in case somebody else does. Whatever is said now withdraws the reply.`;
     case "replying":
-      if (trouble) return `Slack gives trouble (${complaint(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, and looks first whether the post is there: it is made once.`;
+      if (trouble) return `Slack gives trouble (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, and looks first whether the post is there: it is made once.`;
       if (s.posting) return "The reply is written and on its way to Slack: it cannot be called back any more.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
       if (s.notice) return "It cannot answer, and says so.";
-      return answering.length ? `${wrote(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${wrote(about)}.`;
+      return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;
   }
   return "";
 }
 
 function draw() {
   const m = mind.latest, phase = phaseOf(m);
-  const thread = state.thread && here()?.messages.get(state.thread);
-  $("mind-title").textContent = thread ? `Thread “${excerpt(state.thread, 40)}”` : here() ? title(here()) : "…";
+  const thread = state.thread && currentChannel()?.messages.get(state.thread);
+  $("mind-title").textContent = thread ? `Thread “${excerpt(state.thread, 40)}”` : currentChannel() ? title(currentChannel()) : "…";
   const link = $("mind-link");
   link.hidden = !m?.url;
   if (m?.url) link.href = m.url; else link.removeAttribute("href");
@@ -60,31 +60,31 @@ function draw() {
     if (phase) $("announce-mind").textContent = words + ". " + explain(m);
   }
   $("mind-phase").dataset.phase = phase;
-  $("mind-why").textContent = m ? explain(m) + later(m) : "";
+  $("mind-why").textContent = m ? explain(m) + laterText(m) : "";
   for (const step of document.querySelectorAll("#mind-now .steps li")) step.classList.toggle("here", step.dataset.step === phase);
   $("open-mind").dataset.phase = phase;
   $("open-mind-phase").textContent = phases[phase] ? ", " + phases[phase] : "";
   tick();
 }
 
-function later(m) {
+function laterText(m) {
   const n = m.state?.later?.length || 0;
   return n ? ` ${count(n, "message", "messages")} came meanwhile: next.` : "";
 }
 
-// since counts what people have said in the conversation after a time.
-function since(at) {
+// messagesSince counts people's messages in the conversation after a time.
+function messagesSince(at) {
   const ours = m => (isReply(m) ? m.thread_ts : null) === state.thread;
-  return [...here()?.messages.values() || []].filter(m => !m.bot_id && ours(m) && tsTime(m.ts) > Date.parse(at)).length;
+  return [...currentChannel()?.messages.values() || []].filter(m => !m.bot_id && ours(m) && tsTime(m.ts) > Date.parse(at)).length;
 }
 
-// banner says what is out of the ordinary: no connection, no worker, silence.
+// banner shows what is unusual: no connection, no worker, silence.
 function banner(m) {
   const says = [];
   if (!mind.connected && m) says.push(["The connection is lost; what you see is from " + clock(Date.parse(m.now)) + ". Trying again …"]);
   else if (!mind.connected) says.push(["No connection to the bot's mind yet. Trying again …"]);
   else if (m && stopped(m)) {
-    const missed = since(m.asked);
+    const missed = messagesSince(m.asked);
     says.push([el("b", {}, m.worker === "starting" ? "The worker is starting." : "The worker is dead. Nothing is lost."),
       ` Timers go on in Temporal, and what is said waits for the next worker` + (missed ? `: ${count(missed, "message", "messages")} so far` : "") + "." +
       (m.asked ? ` Below is where it stood at ${clock(Date.parse(m.asked))}.` : "")]);
@@ -101,7 +101,7 @@ function banner(m) {
 
 // ── the countdown ──────────────────────────────────────────────────────────
 
-// tick shows how long it takes until something is due; it runs only while something is.
+// tick shows the time until something is due. It runs only while something is due.
 function tick() {
   clearTimeout(tick.timer);
   const m = mind.latest, at = dueOf(m), left = at - now();
@@ -116,11 +116,11 @@ function tick() {
   $("mind-count").textContent = at && left > 0 ? span(left).split(" ")[0] : "";
   presence(m, text);
   const silent = silence(m);
-  if (at && left > -1000) tick.timer = setTimeout(tick, left > 10000 || calm.matches ? 500 : 100);
+  if (at && left > -1000) tick.timer = setTimeout(tick, left > 10000 || reducedMotion.matches ? 500 : 100);
   else if (silent && !silent.forever) tick.timer = setTimeout(draw, Math.min(30000, silent.until - now() + 50));
 }
 
-// presence says at the composer what it is about to do: the eye is there.
+// presence shows at the composer what the bot is about to do.
 function presence(m, text) {
   const phase = m?.state?.phase, bot = names.user(state.bot.user_id);
   let says = "";
