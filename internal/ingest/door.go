@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,75 +93,68 @@ func (d *Door) unreadable(err error) error {
 	return err
 }
 
-// take takes in one envelope of the Events API: when it returns nil the event is committed,
-// or known to be of no use. An error means that Slack should send the event again.
+// take handles one envelope of the Events API. When it returns nil the event is committed, or
+// left out for good. An error means that Slack should send the event again.
 func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 	ctx, cancel := context.WithTimeout(about(ctx, env.EventID), acceptFor)
 	defer cancel()
-	own, err := d.own(ctx)
-	if env.Type == slackevents.AppRateLimited {
-		foreign := error(nil) // as far as it is known
-		if err == nil {
-			foreign = env.Of(own)
-		}
-		d.limited(ctx, env, foreign)
-		return nil
-	}
-	if err != nil {
-		// Slack need not come again with what is of no use to any bot.
-		if why := d.useless(env); why != nil {
-			d.leaveOut(ctx, env.EventID, env.Type, why)
-			return nil
-		}
-		d.Metrics.event("failed")
-		return err
-	}
-	if env.Reacted() {
-		return d.hushed(ctx, env, own)
-	}
-	if env.Moved() {
-		return d.moved(ctx, env, own)
-	}
-	event, err := slack.Normalise(env, own)
-	if err != nil {
-		// It may still tell that its channel was made private: Slack says that only once.
-		if channel := slack.Closed(env, own); channel != "" {
-			if err := d.Store.CloseChannel(ctx, own.TeamID, channel); err != nil {
-				d.Metrics.event("failed")
-				return err
-			}
-		}
-		d.leaveOut(ctx, env.EventID, env.Type, err)
-		return nil
-	}
-	targets, err := d.Recorder.Record(ctx, event, own)
-	if err != nil {
-		d.Metrics.event("failed")
-		return err
-	}
-	failpoint.Here("door: stored")
-	d.Metrics.event(string(event.Kind))
-	if d.Logger.Enabled(ctx, slog.LevelDebug) { // else not even its values are made
-		d.Logger.DebugContext(ctx, "event stored", "event", event.ID, "conversation", event.Message.Conversation().ID(), "kind", event.Kind,
-			"channel", event.Message.Channel, "ts", event.Message.TS, "targets", len(targets))
-	}
-	d.Relay.Notify(targets...)
-	return nil
-}
-
-// useless is why an event is left out whoever the bot is; nil if it cannot be told.
-func (d *Door) useless(env slack.Envelope) error {
+	err := d.handle(ctx, env)
 	switch {
-	case env.Reacted():
-		_, err := d.readHush(env)
-		return err
-	case env.Moved():
+	case slack.LeftOut(err):
+		d.leaveOut(ctx, env.EventID, cmp.Or(env.EventType, env.Type), err)
 		return nil
+	case err != nil:
+		d.Metrics.event("failed")
 	}
-	return slack.Useless(env)
+	return err
 }
 
-// own is who the bot is, without which nothing can be told from what is others'.
+// handle decodes the event in an envelope, and handles it. Its error is a reason to leave the
+// event out (slack.LeftOut), or says why it cannot be stored now.
+func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
+	own, unknown := d.own(ctx)
+	event, err := d.decode(env, own)
+	switch {
+	case err != nil:
+		return err
+	case unknown != nil && needsIdentity(event):
+		return unknown
+	}
+	switch e := event.(type) {
+	case slack.MessageEvent:
+		return d.message(ctx, e, own)
+	case slack.ChannelPrivate:
+		return d.channelPrivate(ctx, e, own)
+	case slack.ReactionAdded:
+		return d.reactionAdded(ctx, e, own)
+	case slack.ChannelIDChanged:
+		return d.channelIDChanged(ctx, e, own)
+	case slack.AppRateLimited:
+		return d.rateLimited(ctx, e)
+	}
+	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, event)
+}
+
+// decode is slack.Decode without what the configuration has no use for. Neither needs to know
+// who the bot is: Slack need not send again what is of no use to any bot.
+func (d *Door) decode(env slack.Envelope, own slack.Identity) (slack.Event, error) {
+	event, err := slack.Decode(env, own)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := event.(slack.ReactionAdded); ok && r.Emoji != d.Config.Slack.HushReaction {
+		return nil, fmt.Errorf("%w: another reaction", slack.ErrIgnored)
+	}
+	return event, nil
+}
+
+// needsIdentity reports whether an event cannot be handled while the bot's identity is unknown.
+func needsIdentity(event slack.Event) bool {
+	_, notice := event.(slack.AppRateLimited)
+	return !notice
+}
+
+// own is the bot's identity, which tells what belongs to the bot and what to others.
 func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 	own, err := d.Slack.Identity(ctx)
 	if err != nil {
@@ -169,18 +163,39 @@ func (d *Door) own(ctx context.Context) (slack.Identity, error) {
 	return own, nil
 }
 
-// limited tells that Slack drops events of this workspace, more of which happen than it
-// brings to one app. Catch-up finds the messages among them.
-func (d *Door) limited(ctx context.Context, env slack.Envelope, foreign error) {
-	if foreign != nil {
-		d.leaveOut(ctx, env.EventID, env.Type, foreign)
-		return
+// message records what happened to a message.
+func (d *Door) message(ctx context.Context, e slack.MessageEvent, own slack.Identity) error {
+	targets, err := d.Recorder.Record(ctx, e, own)
+	if err != nil {
+		return err
 	}
-	d.Metrics.event("rate_limited")
-	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", env.Type, "minute_rate_limited", env.RateLimited)
+	failpoint.Here("door: stored")
+	d.Metrics.event(string(e.Kind))
+	if d.Logger.Enabled(ctx, slog.LevelDebug) { // the attributes cost allocations
+		d.Logger.DebugContext(ctx, "event stored", "event", e.ID, "conversation", e.Message.Conversation().ID(), "kind", e.Kind,
+			"channel", e.Message.Channel, "ts", e.Message.TS, "targets", len(targets))
+	}
+	d.Relay.Notify(targets...)
+	return nil
 }
 
-// leaveOut tells of an event or a request of which nothing is stored.
+// channelPrivate closes a channel, and leaves out the message whose event said so.
+func (d *Door) channelPrivate(ctx context.Context, e slack.ChannelPrivate, own slack.Identity) error {
+	if err := d.Store.CloseChannel(ctx, own.TeamID, e.Channel); err != nil {
+		return err
+	}
+	return e.Reason
+}
+
+// rateLimited warns that Slack drops events of this workspace. Catch-up finds the messages
+// among them.
+func (d *Door) rateLimited(ctx context.Context, e slack.AppRateLimited) error {
+	d.Metrics.event("rate_limited")
+	d.Logger.WarnContext(ctx, "events dropped by Slack", "type", slackevents.AppRateLimited, "minute_rate_limited", e.Since)
+	return nil
+}
+
+// leaveOut counts and logs an event or a request that is acknowledged, and not stored.
 func (d *Door) leaveOut(ctx context.Context, event, kind string, why error) {
 	result, level := "unusable", slog.LevelWarn
 	switch {

@@ -393,7 +393,10 @@ func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, test := range []struct{ path, body, result string }{
-		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A1"}`), "ignored"},
+		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A1","user":{"id":"U1"},"actions":[{"action_id":"a","value":"v"}]}`), "ignored"},
+		{interactions, payload(`{"type":"view_submission","team":{"id":"T1"},"user":{"id":"U1"},"view":{"callback_id":"c"}}`), "ignored"},
+		{interactions, payload(`{"type":"view_closed","team":{"id":"T1"},"user":{"id":"U1"}}`), "ignored"},
+		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"user":{"id":"U1"}}`), "unusable"},
 		{interactions, payload(`{"type":"block_actions","team":{"id":"T2"},"api_app_id":"A1"}`), "foreign"},
 		{interactions, payload(`{"type":"block_actions","team":{"id":"T1"},"api_app_id":"A2"}`), "foreign"},
 		{interactions, payload(`{}`), "foreign"},

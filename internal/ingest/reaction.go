@@ -11,54 +11,35 @@ import (
 	"myao/internal/store"
 )
 
-// hushed takes in a reaction. By the one that the configuration names, somebody says that
-// a message wants no answer: that is committed as a change like others.
-func (d *Door) hushed(ctx context.Context, env slack.Envelope, own slack.Identity) error {
-	err := env.Of(own)
-	var r slack.Reaction
-	if err == nil {
-		r, err = d.readHush(env)
+// reactionAdded records that somebody wants no answer to a message, by the reaction that the
+// configuration names. decode leaves out all other reactions.
+func (d *Door) reactionAdded(ctx context.Context, e slack.ReactionAdded, own slack.Identity) error {
+	if err := d.mayHush(ctx, e, own); err != nil {
+		return err
 	}
-	if err == nil {
-		err = d.hushes(ctx, r, own)
-	}
+	m := chat.Message{Team: own.TeamID, Channel: e.Channel, TS: e.TS}
+	targets, outcome, err := d.Recorder.Hush(ctx, m, e.User)
 	if err != nil {
-		d.leaveOut(ctx, env.EventID, env.EventType, err)
-		return nil
-	}
-	m := chat.Message{Team: own.TeamID, Channel: r.Channel, TS: r.TS}
-	targets, outcome, err := d.Recorder.Hush(ctx, m, r.User)
-	if err != nil {
-		d.Metrics.event("failed")
 		return err
 	}
 	d.Metrics.event("hushed")
 	d.Metrics.order("hush", "done")
-	d.Logger.InfoContext(ctx, "message hushed", "conversation", m.Conversation().ID(), "event", env.EventID, "ts", r.TS, "user", r.User,
+	d.Logger.InfoContext(ctx, "message hushed", "conversation", m.Conversation().ID(), "ts", e.TS, "user", e.User,
 		"outcome", outcome, "targets", len(targets))
 	d.Relay.Notify(targets...)
 	return nil
 }
 
-// readHush reads a reaction, and leaves out what is not the one that the configuration names.
-func (d *Door) readHush(env slack.Envelope) (slack.Reaction, error) {
-	r, err := slack.ReadReaction(env)
-	if err == nil && (d.Config.Slack.HushReaction == "" || r.Name != d.Config.Slack.HushReaction) {
-		err = fmt.Errorf("%w: another reaction", slack.ErrIgnored)
-	}
-	return r, err
-}
-
-// hushes is why a reaction hushes nothing, or nil.
-func (d *Door) hushes(ctx context.Context, r slack.Reaction, own slack.Identity) error {
+// mayHush returns the reason why a reaction has no effect, or nil.
+func (d *Door) mayHush(ctx context.Context, e slack.ReactionAdded, own slack.Identity) error {
 	switch {
-	case r.User == own.UserID || d.isBot(ctx, own.TeamID, r.User):
+	case e.User == own.UserID || d.isBot(ctx, own.TeamID, e.User):
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)
-	case r.Author == own.UserID:
+	case e.Author == own.UserID:
 		return fmt.Errorf("%w: a reaction on the bot's own message", slack.ErrIgnored)
-	case !d.Config.Slack.May(r.User, config.MayHush):
+	case !d.Config.Slack.May(e.User, config.MayHush):
 		d.Metrics.order("hush", "refused")
-		return fmt.Errorf("%w: user %s may not hush", slack.ErrIgnored, r.User)
+		return fmt.Errorf("%w: user %s may not hush", slack.ErrIgnored, e.User)
 	}
 	return nil
 }

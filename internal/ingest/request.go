@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,13 +34,18 @@ type Responder interface {
 	Respond(ctx context.Context, address, text string) error
 }
 
-// command takes in a slash command and returns what to say on the spot.
+// command handles a slash command, and returns the immediate answer.
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	own, err := d.asked(ctx, c.Request)
+	own, err := d.own(ctx)
 	if err != nil {
-		return nil, acknowledged(err)
+		d.Metrics.event("failed")
+		return nil, err
+	}
+	if why := c.Check(own); why != nil {
+		d.leaveOut(ctx, "", c.Type, why)
+		return nil, nil
 	}
 	said := make(chan string)
 	d.pending.Go(func() {
@@ -63,55 +67,38 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	}
 }
 
-// interaction takes in a button, a dialog or a shortcut. They are answered at their
-// response_url alone, once what they are about is committed.
+// interaction handles the use of a shortcut, a button or a view. It is answered at its
+// response_url alone, once everything about it is committed.
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	own, err := d.asked(ctx, i.Request)
+	own, err := d.own(ctx)
 	if err != nil {
-		return acknowledged(err)
-	}
-	if i.Type != "message_action" || i.Callback != AnswerNow {
-		d.leaveOut(ctx, "", i.Type, fmt.Errorf("%w: nothing answers to it", slack.ErrIgnored))
-		return nil
-	}
-	text, result, err := d.answerNow(ctx, i, own)
-	if err != nil {
-		d.Metrics.order("answer_now", "failed")
+		d.Metrics.event("failed")
 		return err
 	}
-	d.told(ctx, "answer_now", result, i.Request, own)
-	d.pending.Go(func() { d.respond(ctx, i.Request, words.In(d.Config.Language).Of(text)) })
-	return nil
-}
-
-// errLeftOut is a request that is acknowledged, and nothing else.
-var errLeftOut = errors.New("left out")
-
-func acknowledged(err error) error {
-	if errors.Is(err, errLeftOut) {
+	if err = d.act(ctx, i, own); slack.LeftOut(err) {
+		d.leaveOut(ctx, "", i.Type, err)
 		return nil
 	}
 	return err
 }
 
-// asked checks whose a request is.
-func (d *Door) asked(ctx context.Context, r slack.Request) (slack.Identity, error) {
-	own, err := d.own(ctx)
+// act decodes an interaction, and carries it out. Its error is as that of handle.
+func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity) error {
+	action, err := slack.DecodeInteraction(i, own)
 	if err != nil {
-		d.Metrics.event("failed")
-		return slack.Identity{}, err
+		return err
 	}
-	why := r.Of(own)
-	if why == nil && (r.User == "" || r.Channel == "") && (r.Type == "slash_command" || r.Type == "message_action") {
-		why = fmt.Errorf("%w: a request without who or where", slack.ErrUnusable)
+	switch a := action.(type) {
+	case slack.MessageShortcut:
+		return d.shortcut(ctx, a, own)
+	case slack.BlockAction:
+		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, a.ActionID)
+	case slack.ViewSubmission:
+		return fmt.Errorf("%w: no view has the callback_id %q", slack.ErrIgnored, a.Callback)
 	}
-	if why != nil {
-		d.leaveOut(ctx, "", r.Type, why)
-		return slack.Identity{}, errLeftOut
-	}
-	return own, nil
+	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)
 }
 
 // told counts an order and writes it to the log.

@@ -2,12 +2,14 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/config"
 	"myao/internal/record"
 	"myao/internal/slack"
+	"myao/internal/words"
 )
 
 // AnswerNow is the callback_id of the message shortcut by which somebody has a message answered.
@@ -26,14 +28,29 @@ const (
 	silencedUntil = "I am muted here. Unmute me first."
 )
 
+// shortcut handles the use of a shortcut on a message.
+func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.Identity) error {
+	if s.Callback != AnswerNow {
+		return fmt.Errorf("%w: no shortcut has the callback_id %q", slack.ErrIgnored, s.Callback)
+	}
+	text, result, err := d.answerNow(ctx, s, own)
+	if err != nil {
+		d.Metrics.order("answer_now", "failed")
+		return err
+	}
+	d.told(ctx, "answer_now", result, s.Request, own)
+	d.pending.Go(func() { d.respond(ctx, s.Request, words.In(d.Config.Language).Of(text)) })
+	return nil
+}
+
 // answerNow makes a message one that addresses the bot, as an edit does that adds a
 // mention. It returns what to say to who asked, and the result for the metrics. Once it
 // has returned without an error, what it says is committed.
-func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Identity) (text, result string, err error) {
-	if !d.Config.Slack.May(i.User, config.MayAnswerNow) {
+func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack.Identity) (text, result string, err error) {
+	if !d.Config.Slack.May(s.User, config.MayAnswerNow) {
 		return chatops.MayNot(d.Config, "have me answer a message"), "refused", nil
 	}
-	m, err := i.Message(own)
+	m, err := s.Message(own)
 	if err != nil {
 		return nobodySaid, "refused", nil
 	}
@@ -49,7 +66,7 @@ func (d *Door) answerNow(ctx context.Context, i slack.Interaction, own slack.Ide
 	case begun:
 		return alreadyAsked, "refused", nil
 	}
-	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+i.ID, i.User)
+	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+s.ID, s.User)
 	if err != nil {
 		return "", "", err
 	}

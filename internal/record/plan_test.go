@@ -43,7 +43,7 @@ func at(revision string) func(*chat.Message) {
 }
 func text(s string) func(*chat.Message) { return func(m *chat.Message) { m.Text = s } }
 
-// posted, edited and removed are events as Normalise makes them.
+// posted, edited and removed are events as slack.Decode makes them.
 func posted(change ...func(*chat.Message)) slack.MessageEvent {
 	m := top(change...)
 	return slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, "UBOT")}

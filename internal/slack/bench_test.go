@@ -32,7 +32,7 @@ func benchEvents() map[string][]byte {
 	return events
 }
 
-// BenchmarkEvent is an event from its body to what is stored of it.
+// BenchmarkEvent decodes an event from its body to what is stored.
 func BenchmarkEvent(b *testing.B) {
 	events := benchEvents()
 	for _, name := range []string{"message", "app_mention", "edit"} {
@@ -45,7 +45,8 @@ func BenchmarkEvent(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if event, err := Normalise(env, me); err != nil || !event.Mention {
+				event, err := Decode(env, me)
+				if m, ok := event.(MessageEvent); !ok || !m.Mention {
 					b.Fatalf("%+v, %v", event, err)
 				}
 			}

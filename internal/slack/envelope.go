@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 )
@@ -8,39 +9,27 @@ import (
 // ErrNotObject means that a body is no JSON object.
 var ErrNotObject = errors.New("not a JSON object")
 
-// Envelope is the outer part of what Slack delivers, the same over HTTP and in a
-// Socket Mode payload (docs.slack.dev/apis/events-api/#callback-field). Any field
-// may be empty.
+// Envelope is the outer part of what the Events API delivers, the same over HTTP and in a
+// Socket Mode payload (docs.slack.dev/apis/events-api/#callback-field). Decode reads the event
+// in it. Any field may be empty.
 type Envelope struct {
 	// Type is event_callback, url_verification, app_rate_limited or something new.
 	Type string
 	// Challenge is what url_verification wants back.
 	Challenge string
-	// TeamID is the workspace the event is told of; in a shared channel that can be
-	// another than the one the app is installed in.
-	TeamID string
-	// AppID is the app that the event was sent to.
-	AppID string
-	// EventID is the same in every redelivery of one event, and differs between an
-	// app_mention and its message twin.
+	// EventID is the same in every redelivery of one event. An app_mention and the message
+	// event of the same message have different ones.
 	EventID string
-	// At is event_time, to the second, UTC.
-	At time.Time
-	// RateLimited is the minute from which on app_rate_limited says that Slack drops events,
-	// UTC; zero where that is not told (docs.slack.dev/reference/events/app_rate_limited).
-	RateLimited time.Time
-	// External is set where people of other companies read the channel of the event, too.
-	External bool
-	// EventType and Subtype are those of the event, for logs and counters.
+	// EventType is the type of the event, for logs.
 	EventType string
-	Subtype   string
 
-	event  object // nil where there is none
-	origin origin
+	at          time.Time // event_time, to the second, UTC
+	rateLimited time.Time // minute_rate_limited, UTC
+	external    bool      // people of other companies read the channel of the event, too
+	origin      origin
+	raw         json.RawMessage // the event
+	event       object          // the same; nil if it is no object
 }
-
-// Of returns ErrForeign, with the reason, if an event was not meant for this bot.
-func (e Envelope) Of(id Identity) error { return e.origin.of(id) }
 
 // ParseEnvelope reads an envelope. Its only error is ErrNotObject.
 func ParseEnvelope(body []byte) (Envelope, error) {
@@ -51,22 +40,23 @@ func ParseEnvelope(body []byte) (Envelope, error) {
 	env := Envelope{
 		Type:        o.text("type"),
 		Challenge:   o.text("challenge"),
-		TeamID:      o.text("team_id"),
-		AppID:       o.text("api_app_id"),
-		At:          o.unix("event_time"),
-		RateLimited: o.unix("minute_rate_limited"),
-		External:    o.flag("is_ext_shared_channel"),
+		at:          o.unix("event_time"),
+		rateLimited: o.unix("minute_rate_limited"),
+		external:    o.flag("is_ext_shared_channel"),
+		// team_id is the workspace in which the event happened; in a shared channel that can be
+		// another one than the app is installed in.
+		origin: origin{app: o.text("api_app_id"), teams: []string{o.text("team_id"), o.text("context_team_id")}},
+		raw:    o["event"],
 	}
-	env.origin = origin{app: env.AppID, teams: []string{env.TeamID, o.text("context_team_id")}}
 	for _, raw := range o.list("authorizations") {
-		// The installations that the event may be seen by (docs.slack.dev/apis/events-api/#authorizations).
+		// Installations that may see the event (docs.slack.dev/apis/events-api/#authorizations).
 		authorization, _ := parseObject(raw)
 		env.origin.add(authorization)
 	}
 	if id, err := o.id("event_id"); err == nil {
 		env.EventID = id
 	}
-	env.event, _ = o.object("event")
-	env.EventType, env.Subtype = env.event.text("type"), env.event.text("subtype")
+	env.event, _ = parseObject(env.raw)
+	env.EventType = env.event.text("type")
 	return env, nil
 }

@@ -1,9 +1,6 @@
 package slack
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Identity is who this bot is, as auth.test tells (docs.slack.dev/reference/methods/auth.test).
 type Identity struct {
@@ -20,11 +17,6 @@ type Identity struct {
 	// AppID is the app that the bot is of, once Client.LearnApp has asked; empty: not known.
 	AppID string
 }
-
-// ErrForeign means that what was delivered is another workspace's, or another app's. It comes
-// wrapped with the reason. The signing secret is the app's, not the workspace's: if an
-// app is installed in several workspaces, all their events are signed alike.
-var ErrForeign = errors.New("foreign")
 
 // origin is whose something is by its own account: everything that it names, each of
 // which may be empty.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -52,7 +53,8 @@ func TestEventsOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			event, err := Normalise(env, tc.id)
+			decoded, err := Decode(env, tc.id)
+			event, _ := decoded.(MessageEvent)
 			if tc.why == "" {
 				if err != nil || event.Message.Team != tc.id.TeamID {
 					t.Errorf("of team %q, %v", event.Message.Team, err)
@@ -64,15 +66,31 @@ func TestEventsOfOthers(t *testing.T) {
 	}
 }
 
-// What is no callback is told as such, whoever it is of: it is not stored either way.
-func TestWhatIsNoEventIsNotForeign(t *testing.T) {
+// An envelope of an unknown type is ignored as such, whoever it belongs to. A notice of dropped
+// events counts only if it is for this bot, as far as that is known.
+func TestEnvelopesWithoutAnEvent(t *testing.T) {
 	t.Parallel()
-	env, err := ParseEnvelope([]byte(`{"type":"app_rate_limited","team_id":"T2","api_app_id":"A2"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Normalise(env, inTeam); !errors.Is(err, ErrIgnored) {
-		t.Error(err)
+	since := time.Unix(1700000000, 0).UTC()
+	for _, tc := range []struct {
+		body string
+		own  Identity
+		want Event
+		err  error
+	}{
+		{`{"type":"hologram","team_id":"T2","api_app_id":"A2"}`, inTeam, nil, ErrIgnored},
+		{`{"type":"app_rate_limited","team_id":"T2","api_app_id":"A2"}`, inTeam, nil, ErrForeign},
+		{`{"type":"app_rate_limited","team_id":"T2","api_app_id":"A2"}`, Identity{}, AppRateLimited{}, nil},
+		{`{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":1700000000}`, inTeam, AppRateLimited{Since: since}, nil},
+		{`{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":"1700000000"}`, inTeam, AppRateLimited{Since: since}, nil},
+		{`{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":["soon"]}`, inTeam, AppRateLimited{}, nil},
+	} {
+		env, err := ParseEnvelope([]byte(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Decode(env, tc.own); got != tc.want || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %+v, %v; want %+v, %v", tc.body, got, err, tc.want, tc.err)
+		}
 	}
 }
 
@@ -144,7 +162,7 @@ func TestParseCommand(t *testing.T) {
 
 func checkOrigin(t *testing.T, r Request, id Identity, why string) {
 	t.Helper()
-	err := r.Of(id)
+	err := r.origin.of(id)
 	if why == "" && err != nil || why != "" && (!errors.Is(err, ErrForeign) || !strings.HasSuffix(err.Error(), why)) {
 		t.Errorf("%v, want %q", err, why)
 	}

@@ -1,46 +1,40 @@
 package slack
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/slack-go/slack/slackevents"
-)
-
-// Reaction is an emoji that somebody put on a message.
-type Reaction struct {
-	// User is who did, Author who wrote the message; empty where that is an app without a user.
-	User, Author string
-	// Name is the emoji's, without colons and without a tone of skin.
-	Name string
+// ReactionAdded reports that somebody put an emoji on a message
+// (docs.slack.dev/reference/events/reaction_added).
+type ReactionAdded struct {
+	// User is the user who reacted.
+	User string
+	// Author is the user who wrote the message; empty for an app without a user.
+	Author string
+	// Emoji is its name, without colons and without a skin tone.
+	Emoji string
 	// Channel and TS are the message's.
 	Channel, TS string
 }
 
-// Reacted reports whether an envelope tells that somebody put a reaction on something.
-func (e Envelope) Reacted() bool {
-	return e.Type == slackevents.CallbackEvent && e.EventType == string(slackevents.ReactionAdded)
-}
-
-// ReadReaction reads the event reaction_added (docs.slack.dev/reference/events/reaction_added).
-// Errors wrap ErrIgnored or ErrUnusable; whether the event was meant for this bot, it does not ask.
-func ReadReaction(env Envelope) (Reaction, error) {
-	item, ok := env.event.object("item")
+// decodeReaction reads by hand: slackevents.ReactionAddedEvent cannot hold a reaction on a file,
+// of which Slack sends the id.
+func decodeReaction(o object) (Event, error) {
+	item, ok := o.object("item")
 	if !ok {
-		return Reaction{}, unusable("reaction on nothing")
+		return nil, unusable("reaction on nothing")
 	}
 	if kind := item.text("type"); kind != "message" {
-		return Reaction{}, ignored("reaction on a %s", name(kind))
+		return nil, ignored("reaction on a %s", name(kind))
 	}
-	ts, err := item.ts("ts")
-	if err != nil || ts == "" {
-		return Reaction{}, unusable("reaction without the ts of a message")
+	ts := firstTS(item, "ts")
+	if ts == "" {
+		return nil, unusable("reaction without the ts of a message")
 	}
-	// Names of emoji cannot hold a colon: what follows one is how it is shown
+	// Names of emoji hold no colon. A skin tone follows one
 	// (docs.slack.dev/reference/methods/reactions.add).
-	emoji, _, _ := strings.Cut(env.event.text("reaction"), ":")
-	r := Reaction{User: known(env.event.text("user")), Author: known(env.event.text("item_user")), Name: emoji, Channel: known(item.text("channel")), TS: ts}
-	if r.User == "" || r.Channel == "" || r.Name == "" {
-		return Reaction{}, unusable("reaction without who, what or where")
+	emoji, _, _ := strings.Cut(o.text("reaction"), ":")
+	r := ReactionAdded{User: known(o.text("user")), Author: known(o.text("item_user")), Emoji: emoji, Channel: known(item.text("channel")), TS: ts}
+	if r.User == "" || r.Channel == "" || r.Emoji == "" {
+		return nil, unusable("reaction without user, emoji or channel")
 	}
 	return r, nil
 }

@@ -11,14 +11,14 @@ func reacted(event string) string {
 		"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true,"is_enterprise_install":false}],"event_id":"Ev123ABC456","event_time":123456789}`
 }
 
-func TestReadReaction(t *testing.T) {
+func TestReactionAdded(t *testing.T) {
 	t.Parallel()
-	want := Reaction{User: "U123ABC456", Author: "U222222222", Name: "thumbsup", Channel: "C123ABC456", TS: "1360782400.498405"}
+	want := ReactionAdded{User: "U123ABC456", Author: "U222222222", Emoji: "thumbsup", Channel: "C123ABC456", TS: "1360782400.498405"}
 	hooks := want
 	hooks.Author = ""
 	for _, tc := range []struct {
 		name, event string
-		want        Reaction
+		want        Event
 		err         error
 	}{
 		{"as documented", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup","item_user":"U222222222",
@@ -27,23 +27,21 @@ func TestReadReaction(t *testing.T) {
 			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"},"event_ts":"1360782804.083113"}`, want, nil},
 		{"on the message of a webhook", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup",
 			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"}}`, hooks, nil},
-		{"on a file", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"file","file":"F1"}}`, Reaction{}, ErrIgnored},
-		{"on nothing", `{"type":"reaction_added","user":"U1","reaction":"x"}`, Reaction{}, ErrUnusable},
-		{"without a ts", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1"}}`, Reaction{}, ErrUnusable},
-		{"by nobody", `{"type":"reaction_added","reaction":"x","item":{"type":"message","channel":"C1","ts":"1360782400.498405"}}`, Reaction{}, ErrUnusable},
-		{"nowhere", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C/1","ts":"1360782400.498405"}}`, Reaction{}, ErrUnusable},
+		{"on a file", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"file","file":"F1"}}`, nil, ErrIgnored},
+		{"on nothing", `{"type":"reaction_added","user":"U1","reaction":"x"}`, nil, ErrUnusable},
+		{"without a ts", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1"}}`, nil, ErrUnusable},
+		{"of another shape", `{"type":"reaction_added","user":["U1"],"reaction":"x","item":{"type":"message","channel":"C1","ts":"1360782400.498405"}}`, nil, ErrUnusable},
+		{"by nobody", `{"type":"reaction_added","reaction":"x","item":{"type":"message","channel":"C1","ts":"1360782400.498405"}}`, nil, ErrUnusable},
+		{"nowhere", `{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C/1","ts":"1360782400.498405"}}`, nil, ErrUnusable},
 	} {
-		env, err := ParseEnvelope([]byte(reacted(tc.event)))
-		if err != nil || !env.Reacted() {
-			t.Fatalf("%s: %v, reacted %v", tc.name, err, env.Reacted())
-		}
-		if got, err := ReadReaction(env); !errors.Is(err, tc.err) || got != tc.want {
+		if got, err := decode(t, reacted(tc.event)); !errors.Is(err, tc.err) || got != tc.want {
 			t.Errorf("%s: got %+v, %v; want %+v, %v", tc.name, got, err, tc.want, tc.err)
 		}
 	}
-	for _, other := range []string{reacted(`{"type":"reaction_removed"}`), reacted(`7`), `{"type":"app_rate_limited","event":{"type":"reaction_added"}}`} {
-		if env, err := ParseEnvelope([]byte(other)); err != nil || env.Reacted() {
-			t.Errorf("%s is taken for a reaction: %v", other, err)
+	for _, other := range []string{reacted(`{"type":"reaction_removed"}`), reacted(`7`), `{"type":"app_rate_limited","team_id":"T1","event":{"type":"reaction_added"}}`} {
+		event, _ := decode(t, other)
+		if _, ok := event.(ReactionAdded); ok {
+			t.Errorf("%s is taken for a reaction", other)
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-
-	"myao/internal/chat"
 )
 
 var (
@@ -33,8 +31,17 @@ type Request struct {
 	origin origin
 }
 
-// Of returns ErrForeign, with the reason, if a request was not meant for this bot.
-func (r Request) Of(id Identity) error { return r.origin.of(id) }
+// check returns ErrForeign if a request was not meant for this bot, and ErrUnusable if it does
+// not say who asks, or where while that is needed.
+func (r Request) check(own Identity, where bool) error {
+	if err := r.origin.of(own); err != nil {
+		return err
+	}
+	if r.User == "" || where && r.Channel == "" {
+		return unusable("a request without who or where")
+	}
+	return nil
+}
 
 // Command is a slash command as somebody typed it.
 type Command struct {
@@ -43,64 +50,8 @@ type Command struct {
 	Name, Text string
 }
 
-// Interaction is the use of a button, a dialog or a shortcut.
-type Interaction struct {
-	Request
-	// Callback is the callback_id of a shortcut or a dialog.
-	Callback string
-
-	message object
-}
-
-// ParseInteraction reads the body of an interaction: a form whose field payload holds an
-// object (docs.slack.dev/reference/interaction-payloads). Its only error is ErrNotObject.
-func ParseInteraction(body []byte) (Interaction, error) {
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return Interaction{}, ErrNotObject
-	}
-	return ReadInteraction([]byte(form.Get("payload")))
-}
-
-// ReadInteraction reads the payload itself, as Socket Mode brings it. Its only error is ErrNotObject.
-func ReadInteraction(payload []byte) (Interaction, error) {
-	o, ok := parseObject(payload)
-	if !ok {
-		return Interaction{}, ErrNotObject
-	}
-	team, _ := o.object("team")
-	user, _ := o.object("user")
-	view, _ := o.object("view")
-	channel, _ := o.object("channel")
-	i := Interaction{Callback: label(o.text("callback_id"))}
-	i.Request = Request{
-		Type: name(o.text("type")), ID: use(o.text("trigger_id"), payload),
-		User: known(user.text("id")), Channel: known(channel.text("id")), ResponseURL: o.text("response_url"),
-		origin: origin{
-			app: o.text("api_app_id"),
-			// Who clicks in a shared channel may be of another workspace than the app.
-			teams: []string{team.text("id"), user.text("team_id"), view.text("app_installed_team_id")},
-		},
-	}
-	if org, told := o.object("enterprise"); told && o.flag("is_enterprise_install") {
-		i.origin.orgs = []string{org.text("id")}
-	}
-	i.message, _ = o.object("message")
-	return i, nil
-}
-
-// Message is the message that a message shortcut was used on
-// (docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload). Errors
-// wrap ErrIgnored, for what nobody has said, or ErrUnusable.
-func (i Interaction) Message(id Identity) (chat.Message, error) {
-	if i.message == nil {
-		return chat.Message{}, unusable("no message")
-	}
-	if subtype := i.message.text("subtype"); !stored(subtype) {
-		return chat.Message{}, ignored("message of subtype %s", name(subtype))
-	}
-	return reader{id: id, channel: i.Channel}.message(i.message, nil)
-}
+// Check returns the reason to leave a command out, or nil. It wraps ErrForeign or ErrUnusable.
+func (c Command) Check(own Identity) error { return c.check(own, true) }
 
 // ParseCommand reads the body of a slash command
 // (docs.slack.dev/interactivity/implementing-slash-commands). Its errors are ErrNotForm and
@@ -137,7 +88,7 @@ func command(field func(key string) string, body []byte) (Command, error) {
 		return Command{}, ErrNotForm
 	}
 	c.Request = Request{
-		Type: "slash_command", ID: use(field("trigger_id"), body),
+		Type: "slash_command", ID: useID(field("trigger_id"), body),
 		User: known(field("user_id")), Channel: known(field("channel_id")), ResponseURL: field("response_url"),
 		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")}},
 	}
@@ -147,9 +98,9 @@ func command(field func(key string) string, body []byte) (Command, error) {
 	return c, nil
 }
 
-// use is what names one use of a button or command: Slack's trigger_id, which no other
-// use has, or else what the body comes to.
-func use(trigger string, body []byte) string {
+// useID names one use of a button or command: Slack's unique trigger_id, or else a hash of the
+// body.
+func useID(trigger string, body []byte) string {
 	if validID(trigger) {
 		return trigger
 	}

@@ -1,8 +1,6 @@
 package slack
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,23 +10,6 @@ import (
 
 	"myao/internal/chat"
 )
-
-// Why an event is acknowledged without being stored, beside ErrForeign. Both come wrapped
-// with the reason.
-var (
-	// ErrIgnored: the event is understood, and nothing to store.
-	ErrIgnored = errors.New("ignored")
-	// ErrUnusable: the event lacks what a message cannot do without.
-	ErrUnusable = errors.New("unusable")
-)
-
-func ignored(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrIgnored, fmt.Sprintf(format, args...))
-}
-
-func unusable(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
-}
 
 // Kind is what happened to a message.
 type Kind string
@@ -67,98 +48,60 @@ type MessageEvent struct {
 	At time.Time
 }
 
-// Normalise turns an envelope into an event. It is pure and serves HTTP and Socket
-// Mode alike. Errors wrap ErrIgnored, ErrForeign or ErrUnusable.
+// ChannelPrivate reports that not everybody in the workspace may read a channel. Slack says so
+// in a message event whose message itself is left out, such as somebody's joining, or that the
+// channel was made private, which Slack says only once
+// (docs.slack.dev/reference/events/message/channel_convert_to_private).
+type ChannelPrivate struct {
+	Channel string
+	// Reason is why the message is left out. It wraps ErrIgnored or ErrUnusable.
+	Reason error
+}
+
+// decodeMessage reads a message or app_mention event: a MessageEvent or ChannelPrivate.
 // Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
-func Normalise(env Envelope, id Identity) (MessageEvent, error) {
-	channel, err := ours(env, id)
-	if err != nil {
-		return MessageEvent{}, err
-	}
+//
+// It reads by hand. In slackevents.MessageEvent one malformed block, attachment or file makes the
+// whole message unusable, and the text of tables and forwarded messages is lost.
+func decodeMessage(env Envelope, own Identity) (Event, error) {
 	o := env.event
-	event, err := reader{id: id, channel: channel}.event(env.Subtype, o)
+	channel, err := o.id("channel")
+	if err != nil || channel == "" {
+		return nil, unusable("channel missing or malformed")
+	}
+	subtype := o.text("subtype")
+	kind := channelType(o.text("channel_type"), channel)
+	event, err := reader{id: own, channel: channel}.event(subtype, o)
 	if err != nil {
-		return MessageEvent{}, err
+		if subtype == subtypeMadePrivate || private(kind) {
+			return ChannelPrivate{Channel: channel, Reason: err}, nil
+		}
+		return nil, err
 	}
 
 	if slackevents.EventsAPIType(env.EventType) == slackevents.AppMention {
 		_, told := o["files"]
 		event.Partial = !told
-		// An edit that adds a mention is dispatched as an app_mention, too; its
+		// Slack dispatches an app_mention for an edit that adds a mention, too. Its
 		// message_changed twin tells what the text was before.
 		if event.Message.Revision != "" {
 			event.Kind = Edited
 		}
 	}
 	event.ID = env.EventID
-	event.External = env.External
-	event.ChannelType = channelType(o.text("channel_type"), channel)
-	event.Mention = chat.Mentions(event.Message.Text, id.UserID)
-	event.PreviousMention = event.HasPrevious && chat.Mentions(event.Previous, id.UserID)
-	event.At = env.At
+	event.External = env.external
+	event.ChannelType = kind
+	event.Mention = chat.Mentions(event.Message.Text, own.UserID)
+	event.PreviousMention = event.HasPrevious && chat.Mentions(event.Previous, own.UserID)
+	event.At = env.at
 	if event.At.IsZero() {
 		event.At = event.Message.Time()
 	}
 	return event, nil
 }
 
-// Useless is why Normalise leaves an event out whoever the bot is; nil if that cannot be
-// told without knowing who it is, and of an event that tells that its channel is closed.
-func Useless(env Envelope) error {
-	channel, err := place(env)
-	if err != nil || closes(env, channel) {
-		return err
-	}
-	_, err = reader{channel: channel}.event(env.Subtype, env.event)
-	return err
-}
-
-// ours is the channel of an event about a message that was meant for this bot.
-func ours(env Envelope, id Identity) (channel string, err error) {
-	if env.Type == slackevents.CallbackEvent {
-		if err := env.Of(id); err != nil {
-			return "", err
-		}
-	}
-	return place(env)
-}
-
-// place is the channel of an event about a message.
-func place(env Envelope) (channel string, err error) {
-	if env.Type != slackevents.CallbackEvent {
-		return "", ignored("envelope of type %s", name(env.Type))
-	}
-	if env.event == nil {
-		return "", unusable("event is no object")
-	}
-	kind := slackevents.EventsAPIType(env.EventType)
-	if kind != slackevents.Message && kind != slackevents.AppMention {
-		return "", ignored("event of type %s", name(string(kind)))
-	}
-	if channel, err = env.event.id("channel"); err != nil || channel == "" {
-		return "", unusable("channel missing or malformed")
-	}
-	return channel, nil
-}
-
-// Closed is the channel of an event about a message that tells that not everybody may read
-// it; empty if it tells no such thing. It serves what Normalise leaves out, such as somebody's
-// joining, or that the channel was made private
-// (docs.slack.dev/reference/events/message/channel_convert_to_private).
-func Closed(env Envelope, id Identity) (channel string) {
-	channel, err := ours(env, id)
-	if err != nil || !closes(env, channel) {
-		return ""
-	}
-	return channel
-}
-
-func closes(env Envelope, channel string) bool {
-	return env.Subtype == subtypeMadePrivate || private(channelType(env.event.text("channel_type"), channel))
-}
-
-// Private reports whether the event tells that not everybody may read its channel. One
-// that does not tell says nothing of it.
+// Private reports whether the event says that not everybody may read its channel. An event
+// without a channel type says nothing about that.
 func (e MessageEvent) Private() bool { return private(e.ChannelType) }
 
 func private(channelType string) bool {

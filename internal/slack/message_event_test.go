@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,13 +21,20 @@ func envelope(event string) string {
 		"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + event + `}`
 }
 
-func normalise(t *testing.T, body string) (MessageEvent, error) {
+func decode(t *testing.T, body string) (Event, error) {
 	t.Helper()
 	env, err := ParseEnvelope([]byte(body))
 	if err != nil {
 		t.Fatalf("envelope: %v", err)
 	}
-	return Normalise(env, me)
+	return Decode(env, me)
+}
+
+func messageIn(t *testing.T, body string) (MessageEvent, error) {
+	t.Helper()
+	event, err := decode(t, body)
+	m, _ := event.(MessageEvent)
+	return m, err
 }
 
 func TestParseEnvelope(t *testing.T) {
@@ -41,17 +49,17 @@ func TestParseEnvelope(t *testing.T) {
 		t.Errorf("url_verification: got %+v, %v", got, err)
 	}
 	got, err = ParseEnvelope([]byte(` {"type":7,"challenge":[],"team_id":{},"event_id":1,"event_time":"soon","event":null}`))
-	if err != nil || got.Type != "" || got.EventID != "" || !got.At.IsZero() {
+	if err != nil || got.Type != "" || got.EventID != "" || !got.at.IsZero() {
 		t.Errorf("odd types: got %+v, %v", got, err)
 	}
 	got, _ = ParseEnvelope([]byte(envelope(`{"type":"message","subtype":"channel_join"}`)))
-	if got.EventType != "message" || got.Subtype != "channel_join" || got.EventID != "Ev1" || got.TeamID != "T1" ||
-		!got.At.Equal(time.Unix(1700000001, 0)) {
+	if got.EventType != "message" || got.event.text("subtype") != "channel_join" || got.EventID != "Ev1" || !slices.Contains(got.origin.teams, "T1") ||
+		!got.at.Equal(time.Unix(1700000001, 0)) {
 		t.Errorf("callback: got %+v", got)
 	}
 }
 
-func TestNormalise(t *testing.T) {
+func TestDecodeMessage(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1700000001, 0).UTC()
 	message := func(change func(*chat.Message)) chat.Message {
@@ -306,7 +314,7 @@ func TestNormalise(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := normalise(t, envelope(tc.event))
+			got, err := messageIn(t, envelope(tc.event))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +338,7 @@ func TestWhatIsComposedIsBounded(t *testing.T) {
 		"a bot's fields": `"bot_id":"B9","text":"hello","attachments":[{"fields":[{"title":"` + cell + ` | ` + cell + `"},` +
 			strings.Repeat(`{"value":"`+strings.Repeat("é", 3000)+`"},`, 20) + `{}]}]`,
 	} {
-		e, err := normalise(t, envelope(`{"type":"message","channel":"C1","ts":"1700000000.000100",`+fields+`}`))
+		e, err := messageIn(t, envelope(`{"type":"message","channel":"C1","ts":"1700000000.000100",`+fields+`}`))
 		text := strings.TrimPrefix(e.Message.Text, "hello\n")
 		if want := cell + " | " + cell + "\n" + cell; err != nil || len([]rune(text)) != maxComposed+1 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "é…") {
 			t.Errorf("%s: %d characters, %v", name, len([]rune(text)), err)
@@ -363,7 +371,7 @@ func TestManyPartsBesideALongText(t *testing.T) {
 	body := envelope(`{"type":"message","channel":"C1","bot_id":"B9","ts":"1700000000.000100","text":"` + text + `","attachments":[{"fields":[` + parts.String() + `{}]}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	e, err := normalise(t, body)
+	e, err := messageIn(t, body)
 	runtime.ReadMemStats(&after)
 	if err != nil || !strings.Contains(e.Message.Text, "ab\n\n0\n1\n2\n") {
 		t.Errorf("%d characters, %v", len(e.Message.Text), err)
@@ -373,7 +381,7 @@ func TestManyPartsBesideALongText(t *testing.T) {
 	}
 }
 
-func TestNormaliseRefuses(t *testing.T) {
+func TestWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("C", 65)
 	for _, tc := range []struct {
@@ -383,7 +391,7 @@ func TestNormaliseRefuses(t *testing.T) {
 	}{
 		{"channel_join", `{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","text":"<@U1> has joined","ts":"1700000000.000100"}`, ErrIgnored, "channel_join"},
 		{"never seen subtype", `{"type":"message","subtype":"hologram","channel":"C1","user":"U1","ts":"1700000000.000100"}`, ErrIgnored, "hologram"},
-		{"reaction", `{"type":"reaction_added","user":"U1","item":{"channel":"C1"}}`, ErrIgnored, "reaction_added"},
+		{"reaction taken back", `{"type":"reaction_removed","user":"U1","item":{"channel":"C1"}}`, ErrIgnored, "reaction_removed"},
 		{"never seen event", `{"type":"hologram_projected"}`, ErrIgnored, "hologram_projected"},
 		{"no type", `{}`, ErrIgnored, "(none)"},
 		{"type unfit for a log", `{"type":"a\nb"}`, ErrIgnored, "(malformed)"},
@@ -431,24 +439,21 @@ func TestNormaliseRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := normalise(t, envelope(tc.event))
-			if !errors.Is(err, tc.want) {
+			got, err := decode(t, envelope(tc.event))
+			if !errors.Is(err, tc.want) || !LeftOut(err) {
 				t.Fatalf("got %v, want %v", err, tc.want)
 			}
 			if !strings.Contains(err.Error(), tc.reason) {
 				t.Errorf("reason %q does not name %q", err, tc.reason)
 			}
-			if !reflect.DeepEqual(got, MessageEvent{}) {
+			if got != nil {
 				t.Errorf("an event beside the error: %+v", got)
 			}
 		})
 	}
-	if _, err := normalise(t, `{"type":"app_rate_limited","minute_rate_limited":1700000000}`); !errors.Is(err, ErrIgnored) {
-		t.Errorf("app_rate_limited: got %v, want ErrIgnored", err)
-	}
 }
 
-func FuzzNormalise(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100","thread_ts":"1699999999.000100"}`,
 		`{"type":"app_mention","channel":"C1","user":"U1","text":"<@UBOT>","ts":"1700000000.000100","edited":{"ts":"1700000001.0"}}`,
@@ -458,6 +463,8 @@ func FuzzNormalise(f *testing.F) {
 		`{"type":"message","subtype":"bot_message","channel":"C1","bot_id":"BBOT","ts":"1700000000.000100","attachments":[{"fallback":"x"}]}`,
 		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"is_share":true,"author_name":"Bob","text":"<@UBOT>"},{"is_share":true,"message_blocks":[{"message":{"blocks":[{"text":"y"}]}}]}]}`,
 		`{"type":"message","channel":"C1","user":"U1","text":"x","ts":"1700000000.000100","attachments":[{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"<@UBOT>"},{"type":"raw_number","value":1}],[]]}]}]}`,
+		`{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1","ts":"1700000000.000100"}}`,
+		`{"type":"channel_id_changed","old_channel_id":"G1","new_channel_id":"C1"}`,
 		`null`, `[]`, `{"type":7}`,
 	} {
 		f.Add([]byte(envelope(seed)))
@@ -470,27 +477,29 @@ func FuzzNormalise(f *testing.F) {
 			}
 			return
 		}
-		e, err := Normalise(env, me)
-		closed := Closed(env, me)
-		if Useless(env) != nil && (err == nil || closed != "") {
-			t.Errorf("of use to this bot, though to none: %v, %q", Useless(env), closed)
-		}
-		if closed != "" && (!validID(closed) || errors.Is(err, ErrForeign)) {
-			t.Errorf("%q is closed by an event with %v", closed, err)
+		event, err := Decode(env, me)
+		if _, useless := Decode(env, Identity{}); useless != nil && err == nil {
+			t.Errorf("of use to this bot, though to none: %v, %+v", useless, event)
 		}
 		if err != nil {
-			if !errors.Is(err, ErrIgnored) && !errors.Is(err, ErrUnusable) && !errors.Is(err, ErrForeign) {
+			if !LeftOut(err) {
 				t.Fatalf("unknown error %v", err)
 			}
+			return
+		}
+		if closed, ok := event.(ChannelPrivate); ok {
+			if !validID(closed.Channel) || !LeftOut(closed.Reason) || errors.Is(closed.Reason, ErrForeign) {
+				t.Errorf("closed by %+v", closed)
+			}
+		}
+		e, ok := event.(MessageEvent)
+		if !ok {
 			return
 		}
 		m := e.Message
 		if m.Team != me.TeamID || !chat.ValidTS(m.TS) || !validID(m.Channel) || m.ThreadTS == m.TS ||
 			m.ThreadTS != "" && !chat.ValidTS(m.ThreadTS) || m.Revision != "" && !chat.ValidTS(m.Revision) {
 			t.Errorf("accepted %+v", m)
-		}
-		if e.Private() != (closed == m.Channel) {
-			t.Errorf("%q is closed by %+v", closed, e)
 		}
 		if e.Kind != Deleted && m.UserID == "" && m.BotID == "" {
 			t.Errorf("no author: %+v", m)
@@ -501,7 +510,7 @@ func FuzzNormalise(f *testing.F) {
 		if strings.ContainsRune(m.Text+m.Name+e.Previous, 0) {
 			t.Errorf("NUL kept in %q", m.Text)
 		}
-		place := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
+		place := m.Conversation()
 		if parsed, err := chat.ParseConversation(place.ID()); err != nil || parsed != place {
 			t.Errorf("conversation %s does not survive: %v", place.ID(), err)
 		}
