@@ -46,19 +46,19 @@ func TestRun(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		args   []string
-		err    error // that serving ends with
+		err    error // returned by serve
 		status int
 		served bool
 		says   string
 	}{
 		{name: "good", args: []string{"--config", good}, served: true, says: `"program":"starter"`},
 		{name: "one dash", args: []string{"-config=" + good}, served: true},
-		{name: "cannot go on", args: []string{"--config", good}, err: errors.New("port in use"), served: true, status: 1, says: "port in use"},
+		{name: "serving fails", args: []string{"--config", good}, err: errors.New("port in use"), served: true, status: 1, says: "port in use"},
 		{name: "help", args: []string{"--help"}, says: "-config FILE"},
 		{name: "unknown flag", args: []string{"--verbose"}, status: 2, says: "-verbose"},
 		{name: "an argument", args: []string{"--config", good, "doctor"}, status: 2, says: `"doctor"`},
 		{name: "no file", args: []string{"--config", good + ".not"}, status: 1, says: "config.yaml.not"},
-		{name: "no YAML", args: []string{"--config", write(t, "{")}, status: 1, says: "config.yaml"},
+		{name: "not YAML", args: []string{"--config", write(t, "{")}, status: 1, says: "config.yaml"},
 		{name: "a fault", args: []string{"--config", write(t, strings.Replace(valid, "demo", "oracle", 1))}, status: 1, says: "agents.response.provider"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -74,15 +74,15 @@ func TestRun(t *testing.T) {
 				return test.err
 			})
 			if status != test.status || served != test.served || !strings.Contains(stderr.String(), test.says) {
-				t.Errorf("status %d, want %d; served %v, want %v; it says %q, and shall say %q",
+				t.Errorf("status %d, want %d; served %v, want %v; got %q, want %q in it",
 					status, test.status, served, test.served, stderr.String(), test.says)
 			}
 		})
 	}
 }
 
-// Broken templates are faults like others: told with them, all of them, before anything is
-// opened, and to whatever program or command reads the configuration.
+// A program reports the faults of templates together with all others, before it opens anything. A
+// command ignores them.
 func TestBrokenTemplatesAreFaults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,32 +92,32 @@ func TestBrokenTemplatesAreFaults(t *testing.T) {
 		}
 	}
 	broken := valid + "templates_dir: " + dir + "\n"
-	told := []string{
+	all := []string{
 		"respond.tmpl: no prompt has this name", "judgment.tmpl: template: judgment.tmpl:1:", "response.tmpl: template: response.tmpl:1:",
 	}
 	for _, test := range []struct {
 		name, text string
-		before     string // how the line begins that stands before theirs, if one does
-		told       []string
+		before     string // the beginning of the line before theirs, or empty
+		want       []string
 	}{
-		{name: "alone", text: broken, told: told},
-		{name: "beside another fault", text: strings.Replace(broken, "demo", "oracle", 1), before: "agents.response.provider", told: told},
-		{name: "of a language that is none", text: broken + "language: fr\n", before: "language"},
-		{name: "in no directory", text: valid + "templates_dir: " + dir + "/not\n", before: "templates_dir"},
+		{name: "alone", text: broken, want: all},
+		{name: "with another fault", text: strings.Replace(broken, "demo", "oracle", 1), before: "agents.response.provider", want: all},
+		{name: "unknown language", text: broken + "language: fr\n", before: "language"},
+		{name: "no directory", text: valid + "templates_dir: " + dir + "/not\n", before: "templates_dir"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, test.text)
 			refused := func(context.Context, Program) error {
-				t.Error("it goes on")
+				t.Error("a refused program serves")
 				return nil
 			}
-			goesOn := func(context.Context, Program) error { return nil }
+			run := func(context.Context, Program) error { return nil }
 			var program, command bytes.Buffer
 			if status := Start(t.Context(), "worker", path, &program, refused); status != 1 {
 				t.Errorf("a program's status is %d", status)
 			}
-			if status := Command(t.Context(), "starter mute", path, &command, goesOn); (status == 0) != (test.before == "") || strings.Contains(command.String(), ".tmpl") {
+			if status := Command(t.Context(), "starter mute", path, &command, run); (status == 0) != (test.before == "") || strings.Contains(command.String(), ".tmpl") {
 				t.Errorf("a command's status is %d; it says\n%s", status, command.String())
 			}
 			lines := strings.Split(strings.TrimSpace(program.String()), "\n")
@@ -127,10 +127,10 @@ func TestBrokenTemplatesAreFaults(t *testing.T) {
 				}
 				lines = lines[1:]
 			}
-			if len(lines) != len(test.told) {
+			if len(lines) != len(test.want) {
 				t.Fatalf("got\n%s", program.String())
 			}
-			for i, want := range test.told {
+			for i, want := range test.want {
 				if !strings.HasPrefix(lines[i], fmt.Sprintf("templates_dir = %q: ", dir)) || !strings.Contains(lines[i], want) {
 					t.Errorf("got %s, want %s", lines[i], want)
 				}
@@ -139,8 +139,8 @@ func TestBrokenTemplatesAreFaults(t *testing.T) {
 	}
 }
 
-// Who is told to stop has not failed, whatever that does to the work under way.
-func TestRunThatIsToldToStop(t *testing.T) {
+// A program that is stopped has not failed, even if serve returns an error.
+func TestRunIsStopped(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())
@@ -153,7 +153,7 @@ func TestRunThatIsToldToStop(t *testing.T) {
 	}
 }
 
-// journal is a log that can be read while it is written.
+// journal is a log that may be read while it is written.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -180,7 +180,7 @@ func await(t *testing.T, what string, done func() bool) {
 	deadline := time.Now().Add(30 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -189,7 +189,7 @@ func await(t *testing.T, what string, done func() bool) {
 func TestStoreWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
 	obstacle := filepath.Join(t.TempDir(), "data")
-	if err := os.WriteFile(obstacle, nil, 0o600); err != nil { // a file where the directory shall be
+	if err := os.WriteFile(obstacle, nil, 0o600); err != nil { // a file in place of the directory
 		t.Fatal(err)
 	}
 	var log journal
@@ -197,12 +197,12 @@ func TestStoreWaitsForTheDatabase(t *testing.T) {
 	go func() {
 		s, err := program("sqlite:"+filepath.Join(obstacle, "myao.db"), &log).Store(t.Context())
 		if err == nil {
-			_, _, err = s.BacklogSize(t.Context()) // its tables are there
+			_, _, err = s.BacklogSize(t.Context()) // needs the tables
 			err = errors.Join(err, s.Close())
 		}
 		opened <- err
 	}()
-	await(t, "a line about it", func() bool { return strings.Contains(log.String(), "database not ready") })
+	await(t, "a log line about it", func() bool { return strings.Contains(log.String(), "database not ready") })
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
 	}
@@ -212,15 +212,15 @@ func TestStoreWaitsForTheDatabase(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("it waits on")
+		t.Fatal("it still waits")
 	}
 	if !strings.Contains(log.String(), "database migrated") {
-		t.Errorf("of the migration the log says nothing:\n%s", log.String())
+		t.Errorf("the log does not mention the migration:\n%s", log.String())
 	}
 }
 
-// What takes long is told: that another program migrates, and then what there is to do.
-func TestStoreTellsWhatItWaitsFor(t *testing.T) {
+// The log and /readyz say that another program migrates, and then which migrations are pending.
+func TestStoreReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "myao.db")
 	unlock := testserver.LockSQLite(t, path+"-migrate")
@@ -260,7 +260,7 @@ func TestStoreTellsWhatItWaitsFor(t *testing.T) {
 	_ = opened.Load().Close()
 }
 
-func TestStoreGivesUpWithItsContext(t *testing.T) {
+func TestStoreEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a server that never answers
 	if err != nil {
@@ -279,7 +279,7 @@ func TestStoreGivesUpWithItsContext(t *testing.T) {
 			defer cancel()
 			ran := testserver.MeasureRunning()
 			if _, err := program(url, &log).Store(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, want its context's error", err)
+				t.Errorf("got %v, want the context's error", err)
 			}
 			if took := ran(); took > 5*time.Second {
 				t.Errorf("it took %v", took)
@@ -291,16 +291,16 @@ func TestStoreGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// A command makes no database, and brings none up to date under the programs that run.
-func TestOpenStoreLeavesTheDatabaseAlone(t *testing.T) {
+// A command neither creates nor migrates a database.
+func TestOpenStoreDoesNotChangeTheDatabase(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "data", "myao.db")
 	p := Program{Config: config.Config{Database: config.Database{URL: "sqlite:" + file}}, Logger: slog.New(slog.DiscardHandler)}
 	if _, err := p.OpenStore(t.Context()); err == nil || !strings.Contains(err.Error(), "start the starter or the worker to create it") {
-		t.Errorf("where there is none: %v", err)
+		t.Errorf("no database: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it was made: %v", err)
+		t.Errorf("it was created: %v", err)
 	}
 	s, err := p.open(t.Context())
 	if err != nil {
@@ -311,7 +311,7 @@ func TestOpenStoreLeavesTheDatabaseAlone(t *testing.T) {
 		t.Errorf("without tables: %v", err)
 	}
 	if v, err := s.Version(t.Context()); err != nil || len(v.Applied) > 0 {
-		t.Errorf("it was brought up to date: %+v, %v", v, err)
+		t.Errorf("it was migrated: %+v, %v", v, err)
 	}
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"myao/internal/config"
 )
 
-func TestLogsAreAsTheConfigurationSays(t *testing.T) {
+func TestLogFormatAndLevel(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		config config.Log
-		want   []string // how its lines begin, but for the time
+		want   []string // a part of each line
 	}{
 		{config.Log{}, []string{`"level":"INFO"`, `"level":"WARN"`}},
 		{config.Log{Format: "json", Level: "debug"}, []string{`"level":"DEBUG"`, `"level":"INFO"`, `"level":"WARN"`}},

@@ -7,8 +7,8 @@ import (
 	"myao/internal/chat"
 )
 
-// The message to be answered need not be the newest: the bot was called by an earlier one, or
-// somebody has it answer one now. Its author's name stays out of the instruction.
+// The message to answer is not always the newest: an earlier one may have called the bot, or somebody
+// asked for an answer to it. Its author's name stays out of the instruction.
 func TestMessageToAnswer(t *testing.T) {
 	t.Parallel()
 	said := []chat.Message{
@@ -18,8 +18,8 @@ func TestMessageToAnswer(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, answered string
-		shown          int // of what was said
-		told           string
+		shown          int    // how many messages
+		told           string // the time of the message that the prompt names
 		spoken         bool
 	}{
 		{"the newest", at(10, 1), 2, "", false},
@@ -40,21 +40,21 @@ func TestMessageToAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := strings.Contains(user, words[0]+tt.told); got != (tt.told != "") {
-					t.Errorf("%s, %s: the message of %q is told: %v\n%s", tt.name, language, tt.told, got, user)
+					t.Errorf("%s, %s: the message of %q is named: %v\n%s", tt.name, language, tt.told, got, user)
 				}
 				if got := strings.Contains(user, words[1]); got != tt.spoken {
-					t.Errorf("%s, %s: that the bot has spoken is told: %v\n%s", tt.name, language, got, user)
+					t.Errorf("%s, %s: the prompt says that the bot has spoken: %v\n%s", tt.name, language, got, user)
 				}
 				if strings.Contains(user, "alice") || strings.Contains(user, "bob") {
-					t.Errorf("%s, %s: a name stands in the instruction:\n%s", tt.name, language, user)
+					t.Errorf("%s, %s: a name is in the instruction:\n%s", tt.name, language, user)
 				}
 			}
 		}
 	}
 }
 
-// A thread under the top level is a conversation of its own, and is judged and answered there.
-func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
+// A thread below the top level is a conversation of its own, and is judged and answered there.
+func TestThreadsBelowTheTopLevelAreOtherConversations(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]string{"en": "conversations of their own", "ja": "それぞれ別の会話"} {
 		r := renderer(t, Config{Language: language})
@@ -73,18 +73,18 @@ func TestThreadsUnderTheTopLevelAreNotInQuestion(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := strings.Contains(system, words); got != tt.told {
-					t.Errorf("%s, %s, %s: told: %v, want %v", name, language, tt.name, got, tt.told)
+					t.Errorf("%s, %s, %s: the prompt says so: %v, want %v", name, language, tt.name, got, tt.told)
 				}
 			}
 		}
 	}
 }
 
-// A model writes as those before it do, itself among them: Slack's events have its replies in
-// Slack's markup. Answering what everybody knows is wanted, inventing what only the workspace knows is not;
-// and no tools, files or alarms are behind what the bot writes. Thanks and a wish for quiet are answered because they
-// are addressed to it, which takes a few words; people of several languages and time zones talk with each other.
-func TestHowAReplyIsWritten(t *testing.T) {
+// A model imitates the messages in the prompt, whose own replies are in Slack's markup. It may use general
+// knowledge, but must not invent facts about the workspace. It has no tools, files or alarms. Thanks and
+// a wish for quiet get a short answer, as they are addressed to it. People may have several languages and
+// time zones.
+func TestInstructionsForAReply(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string][]string{
 		"en": {"its people and their work", "what you know of the world", "where messages above show `*bold*`", "Of a file or a link you see no more", "Neither pretend nor promise",
@@ -104,9 +104,9 @@ func TestHowAReplyIsWritten(t *testing.T) {
 	}
 }
 
-// Whoever is called by name waits for an answer though nobody wrote a mention; what is said to others or only about
-// the bot wants none, and people who want quiet say so in words.
-func TestWhenToStaySilent(t *testing.T) {
+// A message that calls the bot by its name expects an answer, even without a mention. A message to others
+// or only about the bot does not. People also ask in words for quiet.
+func TestInstructionsForSilence(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string][]string{
 		"en": {"turn to you, by your name", "calls by name or replies to", "about you, not to you", "asked you to be quiet"},

@@ -9,7 +9,7 @@ import (
 	"myao/internal/chat"
 )
 
-// phrases is what the people of the benchmarks say, by language.
+// phrases are the messages of the benchmarks, by language.
 var phrases = map[string][]string{
 	"en": {
 		"Does anybody know where the <https://example.com/plan?a=1&amp;b=2|plan> for the release is?",
@@ -25,8 +25,8 @@ var phrases = map[string][]string{
 	},
 }
 
-// benchContext is a context of n messages of eight people at the top level and in ten
-// threads, one of which is the target, with the memories of ten channels and their threads.
+// benchContext returns a context with n messages of eight people at the top level and in ten threads.
+// One of the threads is the target. The context has the memories of ten channels and their threads.
 func benchContext(language string, n int) (chat.Context, Options) {
 	const threads, people = 10, 8
 	texts := phrases[language]
@@ -79,7 +79,7 @@ func benchPrompt(b *testing.B, render func(*Renderer, chat.Context, Options) (sy
 	}
 }
 
-// BenchmarkGuard is the guard of structure, over a long message.
+// BenchmarkGuard escapes a long message.
 func BenchmarkGuard(b *testing.B) {
 	g := renderer(b, Config{}).guard
 	for _, language := range []string{"en", "ja"} {

@@ -11,8 +11,7 @@ import (
 	"myao/internal/chat"
 )
 
-// A message has its limit, whatever it is made of, and what is missing of it is said so
-// that nobody can forge it.
+// Any message is limited, and nobody can forge the note about what is left out.
 func TestLongMessage(t *testing.T) {
 	t.Parallel()
 	const (
@@ -22,7 +21,7 @@ func TestLongMessage(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tt := range []struct {
 		name, language, text string
-		want                 string // what follows upon the message's head
+		want                 string // the text after the message line
 	}{
 		{"at the limit", "en", x(maxMessageCharacters), x(maxMessageCharacters) + "\n[file: log.txt]\n"},
 		{"one more", "en", x(maxMessageCharacters + 1), x(head) + "\n… 1 character of this message left out here\n" + x(maxEndCharacters) + "\n[file: log.txt]\n"},
@@ -58,14 +57,14 @@ func TestLongMessage(t *testing.T) {
 
 func tail(s string) string { return s[max(0, len(s)-200):] }
 
-// long is a message that is cut.
+// long returns a message that is cut.
 func long(n int, thread string) chat.Message {
 	return chat.Message{TS: second(n), ThreadTS: thread, UserID: "U1", Name: "alice", Text: fmt.Sprintf("no. %d %s", n, strings.Repeat("x ", maxMessageCharacters/2))}
 }
 
 func second(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
 
-// longs is so many of them, a second apart.
+// longs returns n long messages, a second apart.
 func longs(from, n int, thread string) (said []chat.Message) {
 	for i := range n {
 		said = append(said, long(from+i, thread))
@@ -73,7 +72,7 @@ func longs(from, n int, thread string) (said []chat.Message) {
 	return said
 }
 
-// numbers is which of the long messages are in a text, each once, and the notes of what is left out.
+// numbers returns which of the long messages are in a text, and the notes about what is left out.
 func numbers(text string) (shown map[int]bool, notes []string) {
 	shown = map[int]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -88,11 +87,11 @@ func numbers(text string) (shown map[int]bool, notes []string) {
 	return shown, notes
 }
 
-// Of more than there is room for the newest is shown, of the conversation in question
-// first; its root and the message that is answered always are.
-func TestMoreThanThereIsRoomFor(t *testing.T) {
+// If not all messages fit, the newest are shown, those of the target first. The target's root and the
+// message to answer are always shown.
+func TestMoreMessagesThanFit(t *testing.T) {
 	t.Parallel()
-	const some = maxPromptCharacters / maxMessageCharacters // a bit more than there is room for
+	const some = maxPromptCharacters / maxMessageCharacters // slightly more than fit
 	root := second(0)
 	for _, tt := range []struct {
 		name     string
@@ -100,22 +99,22 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 		target   string
 		answered string
 		omitted  int
-		earlier  []string // of which there is more than was read
-		all      bool     // the prompt is of all, as a channel's memory
-		want     []int    // shown, among others
-		not      []int    // not shown
-		notes    []string // what is said of those
+		earlier  []string // threads that were not read completely
+		all      bool     // the prompt summarises all, as a channel's memory does
+		want     []int    // some that are shown
+		not      []int    // some that are not shown
+		notes    []string // about those that are not shown
 	}{
 		{name: "all", said: longs(0, some-1, ""), want: []int{0, some - 2}},
 		{name: "the top level", said: longs(0, 50, ""), want: []int{49, 50 - some + 1}, not: []int{0, 50 - some},
 			notes: []string{"… 21 earlier messages"}},
 		{name: "some are missing already", said: longs(0, 50, ""), omitted: 230, want: []int{49}, not: []int{0},
 			notes: []string{"… 251 earlier messages"}},
-		{name: "as many as are counted", said: longs(0, 50, ""), omitted: chat.CountAtMost - 1, want: []int{49}, not: []int{0},
+		{name: "up to the limit of counting", said: longs(0, 50, ""), omitted: chat.CountAtMost - 1, want: []int{49}, not: []int{0},
 			notes: []string{"… 1000 or more earlier messages"}},
-		{name: "the answered", said: longs(0, 50, ""), answered: second(3), want: []int{3, 49}, not: []int{2, 4, 50 - some + 1},
+		{name: "the message to answer", said: longs(0, 50, ""), answered: second(3), want: []int{3, 49}, not: []int{2, 4, 50 - some + 1},
 			notes: []string{"… 21 earlier messages"}},
-		// The root is shown at the top level, too.
+		// The root is also shown at the top level.
 		{name: "a thread", said: append(longs(1, 49, root), long(0, "")), target: root, want: []int{0, 49, 49 - some + 4}, not: []int{1, 49 - some + 3},
 			notes: []string{"… 22 earlier messages"}},
 		{name: "around a thread", said: slices.Concat(longs(0, 1, ""), longs(1, 10, root), longs(20, 20, ""), longs(60, 20, second(20))), target: root,
@@ -124,7 +123,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 			earlier: []string{""}, want: []int{79, 63}, not: []int{39, 62}, notes: []string{"… 23 or more earlier messages"}},
 		{name: "the top level comes before its threads", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)),
 			want: []int{0, 9, 99}, not: []int{60, 80}, notes: []string{"… 22 earlier messages"}},
-		{name: "all is in question", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)), all: true,
+		{name: "everything is the target", said: slices.Concat(longs(0, 10, ""), longs(60, 40, root)), all: true,
 			want: []int{99, 71}, not: []int{0, 9, 60, 70}, notes: []string{"… 21 earlier messages"}},
 	} {
 		c := bare()
@@ -153,12 +152,12 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 			shown, notes := numbers(system)
 			for _, n := range tt.want {
 				if !shown[n] {
-					t.Errorf("%s, %s: no. %d is not shown, but %v", tt.name, what, n, shown)
+					t.Errorf("%s, %s: number %d is not shown, only %v", tt.name, what, n, shown)
 				}
 			}
 			for _, n := range tt.not {
 				if shown[n] {
-					t.Errorf("%s, %s: no. %d is shown", tt.name, what, n)
+					t.Errorf("%s, %s: number %d is shown", tt.name, what, n)
 				}
 			}
 			if !slices.Equal(notes, tt.notes) {
@@ -171,7 +170,7 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// Many short messages weigh by what stands around their texts, too.
+// The names and times of many short messages count too.
 func TestManyMessages(t *testing.T) {
 	t.Parallel()
 	c := bare()
@@ -186,8 +185,8 @@ func TestManyMessages(t *testing.T) {
 	}
 }
 
-// Material is what a memory's prompt shows, and what is deleted is not missed.
-func TestMaterial(t *testing.T) {
+// FitMemory keeps what a memory's prompt shows. Deleted messages do not count as left out.
+func TestFitMemory(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{})
 	said := longs(0, 50, "")
@@ -202,9 +201,9 @@ func TestMaterial(t *testing.T) {
 		t.Errorf("of %d messages that fit, %d", 30, again.Conversation.Count())
 	}
 	if c.Conversation.Count() != 50 || c.Conversation.Omitted != 0 {
-		t.Error("what was given has changed")
+		t.Error("the argument has changed")
 	}
-	// What a thread's memory leaves out around the thread is not missing in the thread.
+	// Messages left out around a thread are not counted as left out in it.
 	threaded := c
 	threaded.TargetThread = second(0)
 	threaded.Conversation = chat.NewChannelMessages("C1", "general", slices.Concat(longs(0, 1, ""), longs(1, 10, second(0)), longs(20, 40, "")))
@@ -217,10 +216,10 @@ func TestMaterial(t *testing.T) {
 	}
 	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{long(0, ""), {TS: second(1), UserID: "U1", Files: heap}})
 	if all := r.FitMemory(ChannelLong, c, Options{Now: noon}).Conversation.All(); len(all) != 1 || all[0].TS != second(1) {
-		t.Errorf("of one that is larger than all there is room for: %+v", all)
+		t.Errorf("one message larger than the limit: %+v", all)
 	}
 	few := seed003("")
 	if got := r.FitMemory(ChannelLong, few, Options{Now: noon}); got.Conversation.Count() != few.Conversation.Count() || got.Conversation.Omitted != few.Conversation.Omitted {
-		t.Errorf("of a few: %+v", got)
+		t.Errorf("a few messages: %+v", got)
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"myao/internal/chat"
 )
 
-// FuzzStructure puts arbitrary text and names into every place that people can
-// write to and checks that the structure of a reply's or a judgment's prompt is
-// that of the same context with harmless text.
+// FuzzStructure puts arbitrary texts and names wherever people can write. The structure of the prompts for
+// a reply and a judgment must stay that of the same context with harmless text.
 func FuzzStructure(f *testing.F) { fuzz(f, conversational(f)) }
 
-// FuzzMemoryStructure does so for the prompts of memory: in the memories that they
-// show stands what a model wrote after it had read whatever people wrote.
+// FuzzMemoryStructure is FuzzStructure for the prompts of memory. They show memories, which a model wrote
+// after reading arbitrary text.
 func FuzzMemoryStructure(f *testing.F) { fuzz(f, memorial(f)) }
 
 func fuzz(f *testing.F, prompts []forgery) {
@@ -44,8 +43,8 @@ func fuzz(f *testing.F, prompts []forgery) {
 	})
 }
 
-// TestStructureOfMixtures does the same with texts mixed from what structure is
-// made of and what hides it, which a fuzzer seldom finds by itself.
+// TestStructureOfMixtures does the same with random mixtures of structure and of characters that hide it.
+// A fuzzer seldom finds these.
 func TestStructureOfMixtures(t *testing.T) {
 	t.Parallel()
 	parts := strings.Split("#|##|＃|♯|*|**|＊|∗|_|__|＿|-|---|—|ー|─|=|===|＝|`|```|｀|~~~|～|>|&gt;|&lt;|<|!|--|/|1.|1) |- |* |+ |:|：|∶|\\\\|[|]|(|x|bob|"+
@@ -68,10 +67,10 @@ func TestStructureOfMixtures(t *testing.T) {
 	}
 }
 
-// forgery is a prompt in which a text and a name stand wherever people put them.
+// forgery renders a prompt with a text and a name wherever people can write.
 type forgery func(text, name string) string
 
-// conversational is the prompts for a reply and for a judgment: two languages, two targets.
+// conversational returns the prompts for a reply and for a judgment, for two languages and two targets.
 func conversational(t testing.TB) []forgery {
 	var prompts []forgery
 	for _, language := range []string{"en", "ja"} {
@@ -83,7 +82,7 @@ func conversational(t testing.TB) []forgery {
 	return prompts
 }
 
-// memorial is the prompts for memories, in two languages.
+// memorial returns the prompts for memories, in two languages.
 func memorial(t testing.TB) []forgery {
 	var prompts []forgery
 	for _, language := range []string{"en", "ja"} {
@@ -110,7 +109,7 @@ func forge(t testing.TB, target string, render func(chat.Context, Options) (stri
 	}
 }
 
-// structureCheck makes a check of the structure of one of the prompts.
+// structureCheck returns a check of the structure of the prompts.
 func structureCheck(prompts []forgery) func(t *testing.T, text, name string, which int) {
 	var want [][]string
 	for _, f := range prompts {
@@ -124,7 +123,7 @@ func structureCheck(prompts []forgery) func(t *testing.T, text, name string, whi
 	}
 }
 
-// forged is a context in which a text and a name stand wherever people put them.
+// forged returns a context with a text and a name wherever people can write.
 func forged(target, text, name string) chat.Context {
 	c := chat.Context{
 		Persona:            chat.Persona{Name: "myao", SystemPrompt: "You are myao."},
@@ -162,9 +161,8 @@ var (
 	gapNote = regexp.MustCompile(`^\.\.\. *(これより前[のに] +|ほか +|この発言への返信 +)?\d+ +(or more (earlier|replies)|earlier messages|further (channel|thread)s have|件|チャンネル)`)
 )
 
-// structure is the lines of a prompt that a reader could take for its
-// structure, the names in them left out. It is written apart from the guard, so
-// that one checks the other.
+// structure returns the lines of a prompt that a reader could take for its structure, without the names
+// in them. It does not use the guard's code, so that it can check the guard.
 func structure(prompt string) []string {
 	var lines []string
 	for _, line := range anyBreak.Split(prompt, -1) {

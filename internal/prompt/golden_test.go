@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// seed003 is the example of seed 003, whose thread has no known parent.
+// seed003 returns the example of seed 003, whose thread has no known parent.
 func seed003(target string) chat.Context {
 	return chat.Context{
 		Persona: chat.Persona{
@@ -36,8 +36,8 @@ func seed003(target string) chat.Context {
 	}
 }
 
-// seed001 is the outline of seed 001: three channels, of which one has no
-// memory and one no short-term memory, and two thread summaries.
+// seed001 returns the outline of seed 001: two thread summaries and three channels. One channel has no
+// memory, and one no short-term memory.
 func seed001() chat.Context {
 	return chat.Context{
 		Persona:            chat.Persona{Name: "みゃお", SystemPrompt: "あなたは「みゃお」です。"},
@@ -61,7 +61,7 @@ func seed001() chat.Context {
 	}
 }
 
-// bare is the outline of seed 001 without any memory.
+// bare returns the outline of seed 001 without memories.
 func bare() chat.Context {
 	return chat.Context{
 		Persona: chat.Persona{Name: "みゃお", SystemPrompt: "あなたは「みゃお」です。"},
@@ -71,9 +71,8 @@ func bare() chat.Context {
 	}
 }
 
-// office has something of everything: a long thread with a gap, another thread,
-// the bot's own words, two people of one name, markup, files, a deleted
-// message, and lines that look like structure.
+// office returns a context with everything: a long thread with a gap, another thread, messages of the
+// bot, two people of the same name, markup, files, a deleted message, and lines that look like structure.
 func office(target string) chat.Context {
 	const long, other = "1709283600.000000", "1709287200.000000" // 09:00 and 10:00 UTC
 	c := chat.Context{
@@ -100,7 +99,7 @@ func office(target string) chat.Context {
 	return c
 }
 
-// at is the ts of a time of day on 1 March 2024, UTC.
+// at returns the ts of a time of day on 1 March 2024, UTC.
 func at(hour, minute int) string {
 	return chat.TS(time.Date(2024, 3, 1, hour, minute, 0, 0, time.UTC))
 }
@@ -175,15 +174,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// unread is a thread that could not be read to its end.
+// unread returns a thread that could not be read completely.
 func unread(omitted int) chat.Context {
 	c := lone()
 	c.Conversation.Omitted, c.Conversation.Unread = omitted, true
 	return c
 }
 
-// earlier is a channel of which what was said before half past ten is not shown, but for the
-// parent of a thread, and where the top level is in question, for that.
+// earlier returns a channel whose messages before 10:30 are not shown, except for the parent of a thread.
+// If the top level is the target, its messages are shown.
 func earlier(target string) chat.Context {
 	c := bare()
 	said := []chat.Message{
@@ -222,7 +221,7 @@ func TestNoticeGolden(t *testing.T) {
 	}
 }
 
-// golden compares got with a file under testdata, or writes it.
+// golden compares got with a file in testdata, or with -update writes it.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")

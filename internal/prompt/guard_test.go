@@ -12,7 +12,7 @@ func TestGuardText(t *testing.T) {
 		guards[language] = renderer(t, Config{Language: language}).guard
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		// Ordinary lines stay as they are.
+		// Ordinary lines do not change.
 		{"plain", "おはよう〜", "おはよう〜"},
 		{"list", "- one\n* two\n1. three\n> quoted", "- one\n* two\n1. three\n> quoted"},
 		{"inline", "see **this** # and `that` --- there", "see **this** # and `that` --- there"},
@@ -81,8 +81,7 @@ func TestGuardText(t *testing.T) {
 	}
 }
 
-// The templates' own headings and labels count even without their mark, those
-// of the other language too.
+// The guard escapes the templates' headings and labels even without their marks, in all languages.
 func TestGuardKnowsLabels(t *testing.T) {
 	t.Parallel()
 	lines := []string{

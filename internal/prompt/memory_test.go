@@ -10,8 +10,8 @@ import (
 	"myao/internal/chat"
 )
 
-// renewed is the long thread of the office with a memory of its own, one of its
-// channel and one of another thread; how much of it is not shown was not counted out.
+// renewed returns the long thread of office with memories of this thread, its channel and another thread.
+// Counting what is not shown stopped at the limit.
 func renewed() chat.Context {
 	c := office("1709283600.000000")
 	c.WorkspaceLongTerm = "- 2024-01-15: the spring release was named Hanami"
@@ -24,21 +24,21 @@ func renewed() chat.Context {
 	return c
 }
 
-// lone is a thread of which nothing else is known.
+// lone returns a thread without anything around it.
 func lone() chat.Context {
 	c := seed001()
 	c.WorkspaceLongTerm, c.WorkspaceShortTerm, c.Channels, c.ThreadMemories = "", "", nil, nil
 	return c
 }
 
-// whispered is a direct message with a memory.
+// whispered returns a direct message with a memory.
 func whispered() chat.Context {
 	c := inDirect()
 	c.Channels = []chat.ChannelMemory{{ChannelID: "D1", LongTerm: "- 2023-12-01: user1 likes short answers"}}
 	return c
 }
 
-// workspace is the memories of seed 001's channels and no conversation.
+// workspace returns the memories of seed 001's channels without a conversation.
 func workspace() chat.Context {
 	c := seed001()
 	c.ThreadMemories, c.TargetThread = nil, ""
@@ -46,7 +46,7 @@ func workspace() chat.Context {
 	return c
 }
 
-// launch is the memories of two channels, as models write them; the workspace has none yet.
+// launch returns realistic memories of two channels, without one of the workspace.
 func launch() chat.Context {
 	return chat.Context{Channels: []chat.ChannelMemory{
 		{ChannelID: "C1", ChannelName: "general", LongTerm: "- 2024-01-10: alice leads the release", ShortTerm: "- 2024-03-01: bob is away until 2024-03-04"},
@@ -96,9 +96,8 @@ func TestMemoryGolden(t *testing.T) {
 	}
 }
 
-// The headings in their order, whatever the golden files say: what is absent
-// leaves none, what the memory is of comes last, and what is remembered of the
-// workspace goes into its own long-term memory only.
+// The order of the headings, apart from the golden files. What is absent has no heading, the material comes
+// last, and the workspace's memory is only in the prompt of its own long-term memory.
 func TestMemoryStructure(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{Language: "ja"})
@@ -142,7 +141,7 @@ func TestMemoryStructure(t *testing.T) {
 		}
 		_, instruction, _ := strings.Cut(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n")
 		if !strings.Contains(instruction, "`- 2024-03-01: ") {
-			t.Errorf("%s: no instruction under a rule and the current time", tt.kind)
+			t.Errorf("%s: no instruction after a rule and the current time", tt.kind)
 		}
 		if user == "" {
 			t.Errorf("%s: no user turn", tt.kind)
@@ -150,8 +149,8 @@ func TestMemoryStructure(t *testing.T) {
 	}
 }
 
-// A memory is not in character, not even by an operator's template; what the
-// operator told the agent that writes it is in it.
+// A memory is not written in character, not even with an operator's template. The agent's own prompt is
+// included.
 func TestMemoryWithoutPersona(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,19 +170,19 @@ func TestMemoryWithoutPersona(t *testing.T) {
 				}
 				for _, line := range strings.Split(c.Persona.SystemPrompt, "\n") {
 					if strings.Contains(system+user, line) {
-						t.Errorf("%s %s: the persona's %q is in it:\n%s", config.Language, kind, line, system)
+						t.Errorf("%s %s: it has the persona's %q:\n%s", config.Language, kind, line, system)
 					}
 				}
 				if !strings.Contains(system, "Note ticket numbers, too.") {
-					t.Errorf("%s %s: the agent's own prompt is not in it", config.Language, kind)
+					t.Errorf("%s %s: it lacks the agent's own prompt", config.Language, kind)
 				}
 			}
 		}
 	}
 }
 
-// What bounds a memory is said where it is known, and only there.
-func TestMemoryBounds(t *testing.T) {
+// The limits of a memory are in the prompt if they are known, and only then.
+func TestMemoryLimits(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{})
 	for _, tt := range []struct {
@@ -219,9 +218,9 @@ func TestMemoryBounds(t *testing.T) {
 	}
 }
 
-// The long-term memory has taken in what was decided today by the next run. It stays in
-// the short-term one, of which alone the workspace's is made; what was deleted does not.
-func TestShortTermMemoryHasWhatTheLongOneHas(t *testing.T) {
+// By the next run, the long-term memory has today's decisions. The short-term memory keeps them too, since
+// the workspace's is made of short-term memories only. Deleted messages leave both.
+func TestShortTermMemoryKeepsWhatTheLongTermOneHas(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]string{"en": "even where that memory has it already; nothing is taken over from that memory alone", "ja": "上の記憶にすでにあっても書きます。上の記憶にしかないことは書きません"} {
 		r := renderer(t, Config{Language: language})
@@ -231,7 +230,7 @@ func TestShortTermMemoryHasWhatTheLongOneHas(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, want := strings.Contains(system, words), len(c.Channels) > 0; got != want {
-				t.Errorf("%s: told what to do with a memory: %v, want %v", language, got, want)
+				t.Errorf("%s: the prompt says what to do with the present memory: %v, want %v", language, got, want)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"myao/internal/chat"
 )
 
-// The headings of seeds 003 and 001 in their order, whatever the golden files say.
+// The order of the headings of seeds 003 and 001, apart from the golden files.
 func TestSeedStructure(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{Language: "ja"})
@@ -53,7 +53,7 @@ func TestSeedStructure(t *testing.T) {
 		}
 		persona, material := tt.context.Persona.SystemPrompt, "\n\nここから終わり近くの区切り線までは資料です。"
 		if !strings.HasPrefix(system, persona+material) {
-			t.Errorf("%s: the persona does not come first, and what is said of the material not second", tt.name)
+			t.Errorf("%s: the persona is not first, or the note about the material is not second", tt.name)
 		}
 		if !strings.Contains(system, "\n\n---\n現在時刻: 2024-03-01 12:00:00 UTC\n") {
 			t.Errorf("%s: no rule and current time", tt.name)
@@ -61,8 +61,8 @@ func TestSeedStructure(t *testing.T) {
 	}
 }
 
-// Times are those of the configured zone, whatever the zone of the given Now
-// and of the machine; the zone's name is said once.
+// Times are in the configured time zone, independent of the zones of Now and of the machine. The prompt
+// names the zone once.
 func TestTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ zone, message, now string }{
@@ -86,7 +86,7 @@ func TestTimeZone(t *testing.T) {
 	}
 }
 
-// "On Friday" means a date only to who knows which day it is, where the bot's zone is.
+// "On Friday" can only be understood with the weekday in the bot's time zone.
 func TestWeekday(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ language, zone, want string }{
@@ -158,8 +158,8 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
-// Who is spoken of is told from who speaks under the same name, and from the bot.
-func TestPeopleOfOneNameAreToldApartInMentions(t *testing.T) {
+// People who are mentioned are distinguished from authors of the same name and from the bot.
+func TestMentionsOfPeopleWithTheSameName(t *testing.T) {
 	t.Parallel()
 	c := bare()
 	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
@@ -177,8 +177,8 @@ func TestPeopleOfOneNameAreToldApartInMentions(t *testing.T) {
 	}
 }
 
-// An app may choose a person's name for each message; Slack shows what it is beside it.
-func TestAppsAreToldFromPeople(t *testing.T) {
+// An app may choose a person's name for each message, so Slack marks apps, and so do prompts.
+func TestAppsAreMarked(t *testing.T) {
 	t.Parallel()
 	c := bare()
 	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
@@ -194,19 +194,18 @@ func TestAppsAreToldFromPeople(t *testing.T) {
 		}
 		for _, want := range []string{"alice" + app + ":\napproved", "deploys" + app + ":\ndone", "** みゃお:\ngood", "** bob:\nthanks"} {
 			if !strings.Contains(system, want) {
-				t.Errorf("%s: nothing reads %q", language, want)
+				t.Errorf("%s: no line is %q", language, want)
 			}
 		}
 	}
 }
 
-// Whatever people call themselves, two of them are never shown under one name, nor anybody
-// under the bot's.
-func TestSpeakersWhoTakeOthersNames(t *testing.T) {
+// Whatever names people choose, no two people are shown under the same name, and nobody under the bot's.
+func TestNamesThatCollide(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		names map[string]string // user id → display name
-		want  []string          // in the order of ids
+		want  []string          // in order of ids
 	}{
 		{map[string]string{"U1": "alice", "U2": "bob (U1)"}, []string{"alice", "bob (U1)"}},
 		{map[string]string{"U1": "alice", "U2": "alice (U1)", "U3": "alice"}, []string{"alice (U1)", "alice (U1) (U2)", "alice (U3)"}},
@@ -268,7 +267,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// What is left out around the target is told where it is missing, with what there was no room for.
+// What is left out around the target is noted where it is missing, together with what did not fit.
 func TestGapAround(t *testing.T) {
 	t.Parallel()
 	said := func(ts, thread string) chat.Message {
@@ -318,7 +317,7 @@ func TestGapAround(t *testing.T) {
 	}
 }
 
-// What is left out and not counted is told in both languages, so that nobody can forge it.
+// What is left out without a count is noted in both languages, and nobody can forge the note.
 func TestLeftOutAround(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[string][]string{
@@ -347,8 +346,8 @@ func TestLeftOutAround(t *testing.T) {
 	}
 }
 
-// A count that was broken off, or of what could not all be read, is told as one, and what is left out of the
-// memories is told in their sections.
+// The notes say if a count is incomplete, because it stopped or because not everything could be read. What
+// is left out of the memories is noted in their sections.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -398,7 +397,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// Of many channels some are named, and how many are not is said.
+// With many channels, the prompt names some and says how many it does not name.
 func TestChannelsThatAreNotListed(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
@@ -415,7 +414,7 @@ func TestChannelsThatAreNotListed(t *testing.T) {
 		known := seed001()
 		none, _, err := r.Judgment(known, Options{Now: noon})
 		if err != nil || strings.Contains(none, want) {
-			t.Errorf("%q, of all: %v\n%s", want, err, none)
+			t.Errorf("%q, all channels: %v\n%s", want, err, none)
 		}
 		known.ChannelsUnlisted = c.omitted
 		if system, _, err := r.Judgment(known, Options{Now: noon}); err != nil || strings.Count(system, "\n"+want+"\n") != 1 {
@@ -427,7 +426,7 @@ func TestChannelsThatAreNotListed(t *testing.T) {
 	}
 }
 
-// A direct message has no name, so that nothing passes its id for one.
+// A direct message has no name, and its id is not shown as one.
 func TestDirectMessage(t *testing.T) {
 	t.Parallel()
 	c := bare()
@@ -458,7 +457,7 @@ func TestDirectMessage(t *testing.T) {
 	}
 }
 
-// A thread of deleted messages leaves no heading, and a deleted text is nowhere.
+// A thread of deleted messages has no heading, and no deleted text is shown.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	c := bare()
@@ -474,7 +473,7 @@ func TestDeleted(t *testing.T) {
 		t.Errorf("deleted messages are shown:\n%s", system)
 	}
 	if !strings.Contains(system, "(no message to show)") {
-		t.Error("an empty target is not said")
+		t.Error("the prompt does not say that the target is empty")
 	}
 }
 
@@ -490,7 +489,7 @@ func TestLanguages(t *testing.T) {
 
 func TestOverride(t *testing.T) {
 	t.Parallel()
-	// Each case is the files of a templates_dir, a part of the system text or of the error.
+	// Each case has the files of a templates_dir, and a part of the system text or of the error.
 	for _, tt := range []struct {
 		name         string
 		files        map[string]string
@@ -553,7 +552,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once, and once, however many prompts it shows in.
+// All faults are reported together, and each once, even if it occurs in several prompts.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -594,7 +593,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// An override's own headings are guarded like the embedded ones.
+// The guard knows the headings of overriding templates too.
 func TestOverrideHeadings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -608,7 +607,7 @@ func TestOverrideHeadings(t *testing.T) {
 	}
 }
 
-// A renderer is shared, and does not change what it is given.
+// A Renderer is safe for concurrent use and does not change its arguments.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, Config{Language: "ja"})
