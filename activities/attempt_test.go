@@ -72,23 +72,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestPause(t *testing.T) {
-	t.Parallel()
-	cause := errors.New("the worker stops")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if err := pause(ctx, time.Hour); !errors.Is(err, cause) {
-		t.Errorf("got %v, want %v", err, cause)
-	}
-	if err := pause(ctx, 0); err != nil {
-		t.Errorf("nothing to wait for: %v", err)
-	}
-	began := time.Now()
-	if err := pause(t.Context(), 30*time.Millisecond); err != nil || time.Since(began) < 30*time.Millisecond {
-		t.Errorf("got %v after %s", err, time.Since(began))
-	}
-}
-
 // A provider may quote the prompt in its refusal, and with it what people said.
 func TestAProvidersWordsStayOutOfTheHistory(t *testing.T) {
 	t.Parallel()

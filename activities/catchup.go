@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"myao/internal/pause"
 	"myao/internal/slack"
 )
 
@@ -110,5 +111,8 @@ func pauseUnlessStopped(ctx context.Context, d time.Duration) error {
 		case <-ctx.Done():
 		}
 	}()
-	return pause(ctx, d)
+	if !pause.For(ctx, d) {
+		return context.Cause(ctx)
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/pause"
 	"myao/internal/prompt"
 	"myao/internal/slack"
 	"myao/internal/store"
@@ -245,8 +246,8 @@ func (a *Activities) begin(ctx context.Context, p store.Part) (send context.Cont
 		if wait > maxTurnWait {
 			return nil, nil, queuedError{"part " + p.Key, wait}
 		}
-		if err := pause(ctx, wait); err != nil {
-			return nil, nil, err
+		if !pause.For(ctx, wait) {
+			return nil, nil, context.Cause(ctx)
 		}
 	}
 }
@@ -279,8 +280,8 @@ func (a *Activities) findPost(ctx context.Context, p store.Part) (ts string, fou
 			a.Logger.InfoContext(ctx, "looked for a post of unknown end", "key", p.Key, "found", found)
 			return ts, found, nil
 		}
-		if err := pause(ctx, min(lookupPause, p.LeasedUntil.Sub(a.Clock()))); err != nil {
-			return "", false, err
+		if !pause.For(ctx, min(lookupPause, p.LeasedUntil.Sub(a.Clock()))) {
+			return "", false, context.Cause(ctx)
 		}
 	}
 }
@@ -350,19 +351,4 @@ func reasonOf(err error) string {
 func keyHash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
-}
-
-// pause waits, or returns early with the context's error.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/pause"
 	"myao/internal/store"
 )
 
@@ -44,8 +45,8 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 		if rows > 0 {
 			out.Deleted[table] += rows
 			a.Metrics.pruned(table, rows)
-			if err := pause(ctx, max(minPrunePause, a.Clock().Sub(last))); err != nil {
-				return err
+			if !pause.For(ctx, max(minPrunePause, a.Clock().Sub(last))) {
+				return context.Cause(ctx)
 			}
 		}
 		last = a.Clock()

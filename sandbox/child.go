@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"myao/internal/inspector"
+	"myao/internal/pause"
 )
 
 // child is a program that the sandbox keeps running. A child that dies is started again,
@@ -72,10 +73,8 @@ func (c *child) supervise(ctx context.Context) error {
 			return fmt.Errorf("%s keeps ending right after its start; the end of its log: %s", c.name, c.tail())
 		}
 		c.say("%s ended (%v); starting it again", c.name, err)
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, time.Second) {
 			return nil
-		case <-time.After(time.Second):
 		}
 	}
 	return nil

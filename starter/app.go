@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"myao/internal/launch"
+	"myao/internal/pause"
 	"myao/internal/slack"
 )
 
@@ -26,8 +26,8 @@ func (s *starter) learnApp(ctx context.Context) error {
 		if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
 			return nil // a missing scope, as of an app older than its manifest
 		}
-		if err := launch.Pause(ctx, wait); err != nil {
-			return err
+		if !pause.For(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/conversation"
-	"myao/internal/launch"
+	"myao/internal/pause"
 	"myao/internal/temporal"
 	"myao/workflows"
 )
@@ -79,8 +79,8 @@ func (s *starter) schedule(ctx context.Context) error {
 			return ctx.Err() // that is all that they tell
 		}
 		s.Logger.Error("schedules not made; trying again", "error", errors.Join(errs...), "in", wait.String())
-		if err := launch.Pause(ctx, wait); err != nil {
-			return err
+		if !pause.For(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

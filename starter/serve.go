@@ -17,6 +17,7 @@ import (
 	"myao/internal/conversation"
 	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/pause"
 	"myao/internal/record"
 	"myao/internal/relay"
 	"myao/internal/slack"
@@ -181,8 +182,8 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 			return nil
 		}
 		s.Logger.Error("Temporal not ready; trying again", "error", err, "in", wait.String())
-		if err := launch.Pause(ctx, wait); err != nil {
-			return err
+		if !pause.For(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"myao/internal/launch"
+	"myao/internal/pause"
 	"myao/internal/slack"
 	"myao/internal/store"
 	"myao/internal/web"
@@ -44,7 +45,7 @@ func (h *health) serve(ctx context.Context, again time.Duration) error {
 			h.Logger.Error("the worker works, but answers no probes and no scrapes; trying again", "error", err, "every", again.String())
 			told = true
 		}
-		if err := launch.Pause(ctx, again); err != nil {
+		if !pause.For(ctx, again) {
 			return nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"myao/internal/config"
 	"myao/internal/conversation"
 	"myao/internal/launch"
+	"myao/internal/pause"
 	"myao/workflows"
 )
 
@@ -99,8 +100,8 @@ func start(ctx context.Context, p launch.Program, make func() pair) (pair, error
 			return w, nil
 		}
 		p.Logger.Error("Temporal not ready; trying again", "error", err, "in", wait.String())
-		if err := launch.Pause(ctx, wait); err != nil {
-			return pair{}, err
+		if !pause.For(ctx, wait) {
+			return pair{}, ctx.Err()
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"myao/internal/config"
+	"myao/internal/pause"
 	"myao/internal/store"
 	"myao/internal/telemetry"
 )
@@ -146,8 +147,8 @@ func (p Program) Store(ctx context.Context) (*store.Store, error) {
 		}
 		p.setOpenStatus("")
 		p.Logger.Error("database not ready; trying again", "error", err, "in", wait.String())
-		if err := Pause(ctx, wait); err != nil {
-			return nil, err
+		if !pause.For(ctx, wait) {
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -210,17 +211,5 @@ func (p Program) openAndMigrate(ctx context.Context) (*store.Store, error) {
 func (p Program) setOpenStatus(status string) {
 	if p.openStatus != nil {
 		p.openStatus.Store(status)
-	}
-}
-
-// Pause waits, or returns early with the context's error.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"myao/internal/chat"
 	"myao/internal/conversation"
-	"myao/internal/launch"
+	"myao/internal/pause"
 )
 
 // Run is the newest run of a conversation's workflow. JSON names are as in Listed.
@@ -60,7 +60,7 @@ func (o *Operator) Show(ctx context.Context, c chat.Conversation) (*conversation
 		}
 		// The server gives up a query after five seconds. It refuses one at once if it has just
 		// taken over the task queue and no worker has polled since.
-		if !unanswered(err) || launch.Pause(ctx, queryRetryInterval) != nil {
+		if !unanswered(err) || !pause.For(ctx, queryRetryInterval) {
 			return nil, run, o.classify(ctx, err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"myao/internal/chat"
 	"myao/internal/conversation"
 	"myao/internal/failpoint"
+	"myao/internal/pause"
 	"myao/internal/store"
 	"myao/internal/telemetry"
 )
@@ -84,7 +85,7 @@ func New(s *store.Store, sender Sender, policy func(context.Context, chat.Conver
 	clock func() time.Time, logger *slog.Logger, metrics *Metrics) *Relay {
 	return &Relay{
 		store: s, sender: sender, policy: policy, clock: clock, logger: logger, metrics: metrics,
-		queue: newQueue(clock), backoff: func(ctx context.Context) { sleep(ctx, failureBackoff) },
+		queue: newQueue(clock), backoff: func(ctx context.Context) { pause.For(ctx, failureBackoff) },
 	}
 }
 
@@ -139,22 +140,12 @@ func (r *Relay) work(ctx context.Context) {
 	}
 }
 
-// sleep waits, or returns early when the context ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // sweep queues what is pending without a relay at work on it.
 func (r *Relay) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		queued, more := r.sweepOnce(ctx)
 		for slept := time.Duration(0); slept < sweepInterval && ctx.Err() == nil; slept += busySweepInterval {
-			sleep(ctx, busySweepInterval)
+			pause.For(ctx, busySweepInterval)
 			if more && r.queue.countPending(queued) < len(queued)/2 {
 				break
 			}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"myao/internal/pause"
 )
 
 // apiError is one of Slack's error strings. It is answered over HTTP 200 with ok:false
@@ -68,7 +70,7 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	} else {
 		entry.Fault = true
 	}
-	if !fault.AfterEffect && !pause(r, fault.Delay) {
+	if !fault.AfterEffect && !pause.For(r.Context(), fault.Delay) {
 		return
 	}
 	var answer reply
@@ -80,7 +82,7 @@ func (w *Workspace) serveAPI(rw http.ResponseWriter, r *http.Request) {
 			fault.Alter(answer)
 		}
 	}
-	if fault.AfterEffect && !pause(r, fault.Delay) {
+	if fault.AfterEffect && !pause.For(r.Context(), fault.Delay) {
 		entry.Status = 0
 		w.record(entry)
 		return
@@ -186,19 +188,6 @@ func (w *Workspace) Calls(methods ...string) []Call {
 		}
 	}
 	return out
-}
-
-// pause waits for d and reports whether the caller is still connected.
-func pause(r *http.Request, d time.Duration) bool {
-	if d == 0 {
-		return true
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-r.Context().Done():
-		return false
-	}
 }
 
 // arguments reads a call's arguments from the query and from a form or a JSON object. The

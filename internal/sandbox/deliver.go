@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"myao/internal/pause"
 )
 
 // Delivery is one attempt to deliver an event.
@@ -195,7 +197,7 @@ func (d *dispatcher) dispatch(e Event, fault *EventFault) {
 	}
 	d.wg.Go(func() {
 		defer d.done()
-		if fault.Delay > 0 && !(d.sleep(fault.Delay) && d.acquire(slots)) {
+		if fault.Delay > 0 && !(pause.For(d.w.ctx, fault.Delay) && d.acquire(slots)) {
 			return
 		}
 		reason := d.try(e, 0, "")
@@ -219,8 +221,8 @@ func (d *dispatcher) acquire(slots chan struct{}) bool {
 
 // retry delivers an unacknowledged event again, until it is acknowledged or the pauses run out.
 func (d *dispatcher) retry(e Event, reason string) {
-	for i, pause := range d.w.cfg.RetryAfter {
-		if !d.sleep(pause) || !d.acquire(d.retrySlots) {
+	for i, wait := range d.w.cfg.RetryAfter {
+		if !pause.For(d.w.ctx, wait) || !d.acquire(d.retrySlots) {
 			return
 		}
 		reason = d.try(e, i+1, reason)
@@ -236,9 +238,9 @@ func (d *dispatcher) retry(e Event, reason string) {
 // was late or lost.
 func (d *dispatcher) redeliver(e Event, pauses []time.Duration) {
 	var wg sync.WaitGroup
-	for i, pause := range pauses {
+	for i, wait := range pauses {
 		wg.Go(func() {
-			if d.sleep(pause) && d.acquire(d.retrySlots) {
+			if pause.For(d.w.ctx, wait) && d.acquire(d.retrySlots) {
 				d.try(e, i+1, "http_timeout")
 				<-d.retrySlots
 			}
@@ -258,15 +260,6 @@ func (d *dispatcher) notify() {
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
 	d.w.notify()
-}
-
-func (d *dispatcher) sleep(pause time.Duration) bool {
-	select {
-	case <-time.After(pause):
-		return d.w.ctx.Err() == nil
-	case <-d.w.ctx.Done():
-		return false
-	}
 }
 
 // try delivers an event once. It returns why Slack would retry, or "".

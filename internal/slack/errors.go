@@ -15,6 +15,8 @@ import (
 	"time"
 
 	slackapi "github.com/slack-go/slack"
+
+	"myao/internal/pause"
 )
 
 // ErrorKind is what a failed call allows its caller to do next.
@@ -99,19 +101,14 @@ func reads(method string) bool {
 	return method == "users.conversations" || method == openMethod
 }
 
-// Wait lets as much time pass as Slack wants before another try, or else pause, and reports
-// false, at once, if the context would end before.
-func (e *Error) Wait(ctx context.Context, pause time.Duration) bool {
-	d := cmp.Or(e.RetryAfter, pause)
+// Wait waits for as long as Slack said to wait before another try, or for fallback if it did
+// not say. Wait returns false, and at once, if the context would end first.
+func (e *Error) Wait(ctx context.Context, fallback time.Duration) bool {
+	d := cmp.Or(e.RetryAfter, fallback)
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return false
 	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.For(ctx, d)
 }
 
 // classify says what a failed call of method means. It takes the errors of this

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	slackapi "github.com/slack-go/slack"
+
+	"myao/internal/pause"
 )
 
 // ErrElsewhere means that an answer was to go to an address that is not Slack's.
@@ -53,12 +55,7 @@ func (r *Responder) Respond(ctx context.Context, address, text string) error {
 		if err == nil {
 			return nil
 		}
-		if !again || try == respondTries {
-			return fmt.Errorf("answer: %w", err)
-		}
-		select {
-		case <-time.After(time.Duration(try) * respondPause):
-		case <-ctx.Done():
+		if !again || try == respondTries || !pause.For(ctx, time.Duration(try)*respondPause) {
 			return fmt.Errorf("answer: %w", err)
 		}
 	}

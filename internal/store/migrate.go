@@ -11,6 +11,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"myao/internal/pause"
 )
 
 //go:embed migrations
@@ -136,9 +138,7 @@ func lockPostgres(ctx context.Context, pool *sql.DB) (unlock func() error, err e
 		if err := tx.Rollback(); err != nil {
 			return nil, fmt.Errorf("lock migrations: %w", err)
 		}
-		select {
-		case <-time.After(lockInterval):
-		case <-ctx.Done():
+		if !pause.For(ctx, lockInterval) {
 			return nil, fmt.Errorf("lock migrations: %w", ctx.Err())
 		}
 	}

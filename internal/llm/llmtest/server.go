@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"myao/internal/pause"
 )
 
 // requestLimit bounds, in bytes, a request that is read.
@@ -136,14 +138,8 @@ func (s *Server) record(c *Call) Handler {
 }
 
 func answer(w http.ResponseWriter, r *http.Request, p protocol, c Call, reply Reply) {
-	if reply.Delay > 0 {
-		timer := time.NewTimer(reply.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			return
-		}
+	if !pause.For(r.Context(), reply.Delay) {
+		return
 	}
 	if reply.Drop {
 		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
