@@ -82,6 +82,9 @@ func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 		"openai":  {map[string]string{"OPENAI_API_KEY": key}, "openai", "gpt-5-mini", "openai gpt-5-mini", key, ""},
 		"another": {map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": provider.URL + "/v1", "OPENAI_MODEL": "llama3:8b, large"},
 			"openai", "llama3:8b, large", "openai llama3:8b, large", key, "ok"},
+		"anthropic": {map[string]string{"ANTHROPIC_API_KEY": key}, "anthropic", "claude-haiku-5-5", "anthropic claude-haiku-5-5", key, ""},
+		"another anthropic": {map[string]string{"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": provider.URL, "ANTHROPIC_MODEL": "claude-x"},
+			"anthropic", "claude-x", "anthropic claude-x", key, "ok"},
 		"gemini":       {map[string]string{"GEMINI_API_KEY": key, "OPENAI_API_KEY": "other"}, "gemini", "gemini-3.8-flash", "gemini gemini-3.8-flash", key, ""},
 		"gemini's own": {map[string]string{"GEMINI_API_KEY": key, "GEMINI_MODEL": "gemini-x"}, "gemini", "gemini-x", "gemini gemini-x", key, ""},
 	} {

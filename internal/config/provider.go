@@ -7,16 +7,18 @@ type Provider string
 
 // The providers.
 const (
-	ProviderGemini Provider = "gemini"
-	ProviderOpenAI Provider = "openai"
+	ProviderGemini    Provider = "gemini"
+	ProviderOpenAI    Provider = "openai"
+	ProviderAnthropic Provider = "anthropic"
 	// ProviderDemo answers by rules, without a network.
 	ProviderDemo Provider = "demo"
 )
 
 // LLM is the access to each provider of models.
 type LLM struct {
-	Gemini Gemini `yaml:"gemini"`
-	OpenAI Access `yaml:"openai"`
+	Gemini    Gemini `yaml:"gemini"`
+	OpenAI    Access `yaml:"openai"`
+	Anthropic Access `yaml:"anthropic"`
 	// Prices are the prices of models by their names, for starter usage.
 	Prices map[string]Price `yaml:"prices"`
 }
@@ -55,6 +57,7 @@ var providers = []provider{
 		access: func(l LLM) Access { return Access{APIKey: l.Gemini.APIKey, BaseURL: l.Gemini.Endpoint} },
 	},
 	{name: ProviderOpenAI, address: "base_url", keyless: true, access: func(l LLM) Access { return l.OpenAI }},
+	{name: ProviderAnthropic, address: "base_url", keyless: true, access: func(l LLM) Access { return l.Anthropic }},
 	{name: ProviderDemo, anyModel: true},
 }
 

@@ -217,8 +217,9 @@ func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
 // What a provider counts may be nonsense; the answer is one all the same.
 func TestUsageThatCannotBe(t *testing.T) {
 	answers := map[string]string{
-		"gemini": `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%s,"candidatesTokenCount":%s}}`,
-		"openai": `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`,
+		"gemini":    `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%s,"candidatesTokenCount":%s}}`,
+		"openai":    `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`,
+		"anthropic": `{"content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":%s,"output_tokens":%s}}`,
 	}
 	tests := []struct {
 		in, out string

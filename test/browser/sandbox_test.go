@@ -50,7 +50,7 @@ func start(t *testing.T, flags ...string) *world {
 	program := testserver.NewProgram(t, said, filepath.Join(dir, "sandbox"), append([]string{"--address", "127.0.0.1:0", "--temporal-port", "0"}, flags...)...)
 	program.Env = []string{
 		"PATH=" + os.Getenv("PATH") + string(filepath.ListSeparator) + tools,
-		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=",
+		"GEMINI_API_KEY=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=",
 	}
 	program.Start()
 	t.Cleanup(func() {

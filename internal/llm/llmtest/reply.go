@@ -10,7 +10,7 @@ import (
 
 // Call is one request as the server received it.
 type Call struct {
-	// Provider is the protocol it came by: "gemini" or "openai".
+	// Provider is the protocol it came by: "gemini", "openai" or "anthropic".
 	Provider string
 	// N counts the calls of a server from 1, in order of arrival.
 	N     int

@@ -1,6 +1,6 @@
 // Package llmtest is a model provider for tests: an HTTP server that speaks
-// Gemini's generateContent and OpenAI's chat completions, remembers every
-// request and answers as a function says. It does without package testing, so
+// Gemini's generateContent, OpenAI's chat completions and Anthropic's messages,
+// remembers every request and answers as a function says. It does without package testing, so
 // a program may serve it too.
 package llmtest
 
@@ -97,11 +97,13 @@ func protocolOf(r *http.Request) protocol {
 		return gemini{ints: strings.Contains(r.URL.Query().Get("$alt"), "enum-encoding=int")}
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
 		return openai{}
+	case strings.HasSuffix(r.URL.Path, "/v1/messages"):
+		return anthropic{}
 	}
 	return nil
 }
 
-// ServeHTTP serves both protocols under any path prefix.
+// ServeHTTP serves every protocol under any path prefix.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := protocolOf(r)
 	if p == nil {

@@ -16,11 +16,14 @@ import (
 const (
 	geminiPath = "/any/v1beta/models/gemini-x:generateContent"
 	openaiPath = "/v1/chat/completions"
+	claudePath = "/any/v1/messages"
 
 	geminiAsk = `{"systemInstruction":{"parts":[{"text":"S"}]},"contents":[{"role":"user","parts":[{"text":"U"}]}],
 		"generationConfig":{"temperature":0.5,"maxOutputTokens":9,"responseMimeType":"application/json","responseSchema":{"type":6}}}`
 	openaiAsk = `{"model":"gpt-x","messages":[{"role":"developer","content":"S"},{"role":"user","content":[{"type":"text","text":"U"}]}],
 		"temperature":0.5,"max_completion_tokens":9,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":6}}}}`
+	claudeAsk = `{"model":"claude-x","system":[{"type":"text","text":"S"}],"messages":[{"role":"user","content":"U"}],
+		"temperature":0.5,"max_tokens":9,"output_config":{"format":{"type":"json_schema","schema":{"type":6}}}}`
 )
 
 func post(t *testing.T, s *Running, path, body string) (int, string, error) {
@@ -31,6 +34,8 @@ func post(t *testing.T, s *Running, path, body string) (int, string, error) {
 	}
 	req.Header.Set("X-Goog-Api-Key", "g")
 	req.Header.Set("Authorization", "Bearer o")
+	req.Header.Set("X-Api-Key", "a")
+	req.Header.Set("Anthropic-Version", "2023-06-01")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, "", err
@@ -40,11 +45,12 @@ func post(t *testing.T, s *Running, path, body string) (int, string, error) {
 	return res.StatusCode, string(b), err
 }
 
-func TestRecordsBothProtocols(t *testing.T) {
+func TestRecordsEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ provider, model, path, body string }{
 		{"gemini", "gemini-x", geminiPath, geminiAsk},
 		{"openai", "gpt-x", openaiPath, openaiAsk},
+		{"anthropic", "claude-x", claudePath, claudeAsk},
 	} {
 		s := New(t, nil)
 		began := time.Now()
@@ -96,6 +102,13 @@ func TestRefusesWhatTheRealOnesRefuse(t *testing.T) {
 		{openaiPath, `{"messages":[{"role":"user","content":"U"}]}`, 400},
 		{openaiPath, `{"model":"m","stream":true,"messages":[{"role":"user","content":"U"}]}`, 400},
 		{openaiPath, `{"model":"m","messages":[{"role":"user","content":"U"}],"response_format":{"type":"json_schema"}}`, 400},
+		{claudePath, `{`, 400},
+		{claudePath, `{"model":"m","max_tokens":9,"messages":[]}`, 400},
+		{claudePath, `{"model":"m","messages":[{"role":"user","content":"U"}]}`, 400},
+		{claudePath, `{"max_tokens":9,"messages":[{"role":"user","content":"U"}]}`, 400},
+		{claudePath, `{"model":"m","max_tokens":9,"messages":[{"role":"system","content":"S"}]}`, 400},
+		{claudePath, `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"U"}]}`, 400},
+		{claudePath, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"U"}],"output_config":{"format":{"type":"json_schema"}}}`, 400},
 		{"/v1/responses", `{}`, 404},
 		{"/v1beta/models/m:streamGenerateContent", `{}`, 404},
 	} {
@@ -126,8 +139,10 @@ func TestProtocol(t *testing.T) {
 	for _, tt := range []struct{ provider, path, body, says string }{
 		{"gemini", geminiPath, geminiAsk, `"text":"hi"`},
 		{"openai", openaiPath, openaiAsk, `"content":"hi"`},
+		{"anthropic", claudePath, claudeAsk, `"text":"hi"`},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path+"?a=b", strings.NewReader(tt.body))
+		r.Header.Set("Anthropic-Version", "2023-06-01")
 		p, ok := ProtocolOf(r)
 		if !ok {
 			t.Fatalf("%s: no protocol", tt.provider)

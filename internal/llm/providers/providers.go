@@ -11,6 +11,7 @@ import (
 
 	"myao/internal/config"
 	"myao/internal/llm"
+	"myao/internal/llm/anthropic"
 	"myao/internal/llm/demo"
 	"myao/internal/llm/gemini"
 	"myao/internal/llm/openai"
@@ -49,6 +50,13 @@ func All() []Provider {
 			Model: "gpt-5-mini", Forward: openai.Forward,
 			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
 				return openai.New(openai.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
+			},
+		},
+		{
+			Name: config.ProviderAnthropic, Address: anthropic.DefaultBaseURL, AddressForm: "the address before v1/messages, without /v1",
+			Model: "claude-haiku-5-5",
+			Open: func(_ context.Context, a config.Access, t http.RoundTripper) (llm.Model, error) {
+				return anthropic.New(anthropic.Config{APIKey: string(a.APIKey), BaseURL: a.BaseURL, Transport: t})
 			},
 		},
 		{

@@ -119,7 +119,7 @@ func TestFailuresPassThrough(t *testing.T) {
 func TestAnAnswerThatQuotesTheKey(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(func(c llmtest.Call) llmtest.Reply {
-			return llmtest.Text("You sent " + c.Header.Get("Authorization") + c.Header.Get("X-Goog-Api-Key") + ".")
+			return llmtest.Text("You sent " + c.Header.Get("Authorization") + c.Header.Get("X-Goog-Api-Key") + c.Header.Get("X-Api-Key") + ".")
 		})
 		if got, err := b.bot.Generate(t.Context(), request("x")); err != nil || !strings.Contains(got.Text, key) {
 			t.Errorf("got %+v, %v", got, err)

@@ -1,0 +1,167 @@
+// Package anthropic puts Anthropic's Messages API behind llm.Model, and every server that
+// speaks its protocol. Only its Config decides where a request goes and with which key: the
+// client library's environment variables (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL,
+// ANTHROPIC_CUSTOM_HEADERS, …) are not read.
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"myao/internal/llm"
+)
+
+const provider = "anthropic"
+
+// DefaultBaseURL is Anthropic's own.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+const (
+	// defaultMaxTokens is sent where a request has no limit, as the API wants one. Every
+	// model may write that much.
+	defaultMaxTokens = 4096
+	// timeout ends a call that its context does not. Without one the library refuses limits
+	// of tokens that could take longer than ten minutes.
+	timeout = 10 * time.Minute
+)
+
+// Config says which server answers and who we are.
+type Config struct {
+	// APIKey may be empty where BaseURL is set: a server of your own may want none.
+	APIKey string
+	// BaseURL is the URL before "v1/messages", with or without a slash at its end; empty is
+	// Anthropic's. A query in it goes with each request.
+	BaseURL string
+	// Transport sends the requests; nil is llm.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Model is a server of the Messages API as an llm.Model.
+type Model struct {
+	messages  sdk.MessageService
+	transport *llm.Transport
+
+	mu     sync.Mutex
+	learnt map[string]dialect // by model
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// New checks the configuration and connects nothing yet.
+func New(c Config) (*Model, error) {
+	key, err := llm.ParseKey(c.APIKey)
+	if err != nil {
+		return nil, fmt.Errorf("open anthropic: %w", err)
+	}
+	if key == "" && c.BaseURL == "" {
+		return nil, errors.New("open anthropic: no API key")
+	}
+	address := c.BaseURL
+	if address == "" {
+		address = DefaultBaseURL
+	}
+	base, err := llm.ParseEndpoint(address)
+	if err != nil {
+		return nil, fmt.Errorf("open anthropic: %w", err)
+	}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}}
+	if t.Base == nil {
+		t.Base = llm.DefaultTransport()
+	}
+	if key != "" {
+		t.Credentials.Set("X-Api-Key", key)
+	}
+	opts := []option.RequestOption{
+		option.WithHTTPClient(&http.Client{Transport: t}),
+		option.WithMaxRetries(0),
+		option.WithRequestTimeout(timeout),
+		// llm.Measured has a span for each call; an environment variable would put whole
+		// prompts into the library's.
+		option.WithoutOpenTelemetry(),
+	}
+	// The library resolves its path against the base and drops the base's query on the way.
+	for name, values := range base.Query() {
+		for _, v := range values {
+			opts = append(opts, option.WithQueryAdd(name, v))
+		}
+	}
+	base.RawQuery, base.Fragment = "", ""
+	base.Path = strings.TrimRight(base.Path, "/") + "/"
+	base.RawPath = ""
+	opts = append(opts, option.WithBaseURL(base.String()))
+	// The service alone reads no environment; sdk.NewClient would.
+	return &Model{messages: sdk.NewMessageService(opts...), transport: t, learnt: map[string]dialect{}}, nil
+}
+
+// Close lets go of idle connections. Calls that run are not interrupted.
+func (m *Model) Close() error {
+	m.transport.CloseIdleConnections()
+	return nil
+}
+
+// Generate makes one HTTP request. Where that is refused for its form, which costs nothing,
+// Generate makes it again in another, and remembers the form that was accepted. Errors are
+// *llm.Error, see llm.Model.
+func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if err := r.Check(provider); err != nil {
+		return llm.Response{}, err
+	}
+	d := m.dialect(r.Model)
+	for {
+		res, err := m.messages.New(r.Context(ctx), params(r, d))
+		if err == nil {
+			m.learn(r.Model, d)
+			return outcome(r, res)
+		}
+		refused := classify(m.transport.Failure(ctx, err))
+		next, ok := d.without(refused, r)
+		if !ok {
+			return llm.Response{}, refused
+		}
+		d = next
+		if r.ClientRequestID != "" {
+			r.ClientRequestID = llm.NewClientRequestID(llm.MatterOf(r.ClientRequestID))
+		}
+	}
+}
+
+func params(r llm.Request, d dialect) sdk.MessageNewParams {
+	p := sdk.MessageNewParams{
+		Model:     r.Model,
+		MaxTokens: int64(d.maxTokens(r)),
+		Messages:  []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock(r.Prompt))},
+	}
+	if r.System != "" {
+		p.System = []sdk.TextBlockParam{{Text: r.System}}
+	}
+	if r.Temperature != nil {
+		p.Temperature = sdk.Float(*r.Temperature)
+	}
+	if r.Schema != nil && !d.byPrompt {
+		p.OutputConfig.Format.Schema = schema(r.Schema)
+	}
+	return p
+}
+
+// schema is the schema as the library wants it. The properties keep their order, in which
+// the model writes them.
+func schema(s *llm.Schema) map[string]any {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(s.JSONSchema(), &fields); err != nil {
+		panic(fmt.Sprintf("anthropic: a schema that is not JSON: %v", err)) // JSONSchema returns an object
+	}
+	out := make(map[string]any, len(fields))
+	for name, field := range fields {
+		out[name] = field
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package anthropic
+
+import (
+	"fmt"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"myao/internal/llm"
+)
+
+// outcome decides what an HTTP success was. A reason that is not known here is never taken
+// for a finished answer.
+func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
+	res := llm.Response{Model: string(m.Model), Usage: usage(m.Usage)}
+	if res.Model == "" {
+		res.Model = r.Model
+	}
+	failed := func(kind error, message, text string) (llm.Response, error) {
+		res.Text = text
+		return res, &llm.Error{Kind: kind, Provider: provider, Message: message, Text: text, Usage: res.Usage}
+	}
+	text := text(m)
+	switch m.StopReason {
+	case sdk.StopReasonRefusal:
+		// Its explanation may quote the prompt; the category is one word.
+		return failed(llm.ErrBlocked, fmt.Sprintf("stop reason refusal %.32s", m.StopDetails.Category), "")
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		return failed(llm.ErrCut, "", text)
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, "": // a server of another may leave the reason out
+	default: // a tool that nobody has declared, a pause
+		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", m.StopReason), "")
+	}
+	if strings.TrimSpace(text) == "" {
+		return failed(llm.ErrEmpty, "no text", "")
+	}
+	res.Text = text
+	return res, nil
+}
+
+// text joins what the model says to its reader. Thoughts are blocks of their own.
+func text(m *sdk.Message) string {
+	var b strings.Builder
+	for _, block := range m.Content {
+		if block.Type == "text" {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}
+
+// usage counts all that the model has read as input: input_tokens leaves out what was
+// written to the prompt cache, or read from it. Output tokens include the thoughts.
+func usage(u sdk.Usage) llm.Usage {
+	input := float64(u.InputTokens) + float64(u.CacheCreationInputTokens) + float64(u.CacheReadInputTokens)
+	return llm.Counted(input, float64(u.OutputTokens), float64(u.OutputTokensDetails.ThinkingTokens))
+}
