@@ -159,10 +159,10 @@ func TestWhyCommand(t *testing.T) {
 	o.must(o.ApplyOrder(ctx, store.Order{ID: "1", Scope: chat.Scope(top), Kind: "mute", By: "slack:U2", Until: o.began.Add(3 * time.Hour)}))
 
 	o.prints([]string{"why", "general"}, []string{
-		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) said it", "decided about together with " + second.TS, "herald (B1), a bot, said it",
-		"the channel's bots setting is ignore", "said before the bot knew the channel", "decided to answer, about " + second.TS + " with " + first.TS,
+		"the top level of C1 (#general)\n", first.TS + ": Ada (U1) wrote", "decided together with " + second.TS, "herald (B1), a bot, wrote",
+		"the channel's bots setting is ignore", "sent before the bot knew the channel", "decided to answer, about " + second.TS + " with " + first.TS,
 		`judgment, confidence 0.90: nobody \x1b[31manswered`, "1000 tokens in, 100 out, 0s, cost 0.002", "→ posted at", "in Slack as " + own.TS + ", 1 try",
-		own.TS + ": the bot said it", "slack:U2 ordered: mute", root.TS + ": Ada",
+		own.TS + ": the bot wrote", "slack:U2 ordered: mute", root.TS + ": Ada",
 	}, []string{"secret", "words", reply.TS})
 	o.prints([]string{"why", "#General", "--text", "--limit", "2"}, []string{`"secret \x1b[2J"`, `"the bot's words"`, "there are earlier messages"}, []string{first.TS + ": Ada"})
 	o.prints([]string{"why", "C1", "--since", "2h"}, []string{first.TS + ": Ada"}, []string{old.TS})
@@ -171,7 +171,7 @@ func TestWhyCommand(t *testing.T) {
 	o.prints([]string{"why", "general", reply.TS}, []string{"message " + reply.TS + " of C1", "too_old"}, []string{root.TS + ": Ada"})
 	o.prints([]string{"why", "general", first.TS}, []string{"decided to answer", "together with " + second.TS, "in Slack as"}, []string{second.TS + ": Ada", "herald", "mute"})
 	o.prints([]string{"why", "general", own.TS}, []string{"the bot's own message"}, nil)
-	o.prints([]string{"why", "random"}, []string{"nothing was said"}, nil)
+	o.prints([]string{"why", "random"}, []string{"no messages"}, nil)
 	o.prints([]string{"why", "random", "--json"}, []string{`"entries": []`}, nil)
 
 	var story ledger.Timeline

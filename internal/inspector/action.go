@@ -41,7 +41,7 @@ func unavailable(format string, args ...any) error {
 	return &httpError{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
 }
 
-var errStarting = unavailable("all is still starting")
+var errStarting = unavailable("everything is still starting")
 
 // action decodes a request's body and answers 204 when it is carried out.
 func action[T any](do func(context.Context, T) error) http.Handler {
@@ -98,7 +98,7 @@ func (w *Inspector) order(ctx context.Context, in orderRequest) error {
 	case system == nil:
 		return errStarting
 	case w.Worker.State() == Stopped:
-		return unavailable("the worker is stopped: nobody can carry that out")
+		return unavailable("the worker is stopped: start it first")
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
@@ -144,9 +144,9 @@ func (w *Inspector) remember(ctx context.Context, _ rememberRequest) error {
 	var none *serviceerror.NotFound
 	switch {
 	case errors.As(err, &none):
-		return unavailable("the starter has not made the schedule of the memory yet")
+		return unavailable("the starter has not created the memory schedule yet")
 	case err != nil:
-		return unavailable("begin to remember: %v", err)
+		return unavailable("start the memory run: %v", err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"POST", "/model", "{}", 400, "down: want true or false"},
 		{"POST", "/model", `{"down":"yes"}`, 400, "decode: json: cannot unmarshal"},
 		{"POST", "/remember", "", 400, "decode: EOF"},
-		{"POST", "/remember", "{}", 503, "the starter has not made the schedule of the memory yet"},
+		{"POST", "/remember", "{}", 503, "the starter has not created the memory schedule yet"},
 		{"POST", "/forget", "{}", 404, "404 page not found"},
 		{"GET", "/prompts", "", 400, "decision: want the key of one"},
 		{"GET", "?channel=general", "", 400, `channel "general": want the id of a channel`},

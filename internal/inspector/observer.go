@@ -238,7 +238,7 @@ func (l *observer) snapshot(worker WorkerState) *view {
 
 func (l *observer) problem(worker WorkerState) string {
 	if l.w.system.Load() == nil {
-		return "Temporal, the worker and the starter are starting"
+		return "Temporal, the worker and the starter are still starting"
 	}
 	var problems []string
 	if l.temporalErr != nil {
@@ -249,9 +249,9 @@ func (l *observer) problem(worker WorkerState) string {
 		problems = append(problems, "the worker does not answer")
 	case worker == Running:
 	case l.view.State == nil:
-		problems = append(problems, "the worker is "+string(worker)+"; without it nobody can tell where the conversation stands")
+		problems = append(problems, "the worker is "+string(worker)+"; without it the state of the conversation is unknown")
 	default:
-		problems = append(problems, "the worker is "+string(worker)+"; this is where the conversation stood before")
+		problems = append(problems, "the worker is "+string(worker)+"; this is the last known state of the conversation")
 	}
 	if l.databaseErr != nil {
 		problems = append(problems, "the database does not answer: "+l.databaseErr.Error())

@@ -16,12 +16,12 @@ func TestWhatIsSeenBeforeAllIsUp(t *testing.T) {
 	w := newWorld(t)
 	w.worker.pretend(Starting)
 	e := w.open("?channel=C1").next()
-	if e.Worker != Starting || e.Problem != "Temporal, the worker and the starter are starting" || e.State != nil || e.Open || e.URL != "" || *e.Conversation != top ||
+	if e.Worker != Starting || e.Problem != "Temporal, the worker and the starter are still starting" || e.State != nil || e.Open || e.URL != "" || *e.Conversation != top ||
 		string(e.raw["state"]) != "null" || string(e.raw["memories"]) != "[]" || !strings.Contains(string(e.raw["story"]), `"entries":[]`) {
 		t.Errorf("%+v", e)
 	}
 	for _, body := range []string{"order", "remember"} {
-		if status, said := w.do(http.MethodPost, "/sandbox/mind/"+body, `{"channel":"C1","user":"U1","order":"mute"}`); status != 503 || said != "all is still starting" {
+		if status, said := w.do(http.MethodPost, "/sandbox/mind/"+body, `{"channel":"C1","user":"U1","order":"mute"}`); status != 503 || said != "everything is still starting" {
 			t.Errorf("%s: %d %s", body, status, said)
 		}
 	}
@@ -123,7 +123,7 @@ func TestTheWorkerDiesAndComesBack(t *testing.T) {
 
 	w.done("worker", `{"do":"kill"}`)
 	e := p.await("the death", func(e event) bool { return e.Worker == Stopped })
-	if e.Problem != "the worker is stopped; this is where the conversation stood before" || e.phase() != conversation.Waiting || !e.Open ||
+	if e.Problem != "the worker is stopped; this is the last known state of the conversation" || e.phase() != conversation.Waiting || !e.Open ||
 		!e.Asked.Equal(before.Asked) || !e.State.DueAt.Equal(before.State.DueAt) {
 		t.Errorf("what was known is not kept: %s", e.raw)
 	}
@@ -139,11 +139,11 @@ func TestTheWorkerDiesAndComesBack(t *testing.T) {
 	// Who comes now sees what there is to see without a worker, at once.
 	late := w.open("?channel=C1").next()
 	if late.State != nil || late.Phase != conversation.Waiting || !late.Open || late.URL != e.URL || len(late.Story.Entries) != 1 ||
-		late.Problem != "the worker is stopped; without it nobody can tell where the conversation stands" {
+		late.Problem != "the worker is stopped; without it the state of the conversation is unknown" {
 		t.Errorf("of a dead worker's conversation is told: %s", late.raw)
 	}
 	if status, said := w.do(http.MethodPost, "/sandbox/mind/order", `{"channel":"C1","user":"U1","order":"drop"}`); status != 503 ||
-		said != "the worker is stopped: nobody can carry that out" {
+		said != "the worker is stopped: start it first" {
 		t.Errorf("an order to nobody: %d %s", status, said)
 	}
 	if n := w.calls.queried.Load(); n != queried {
@@ -217,7 +217,7 @@ func TestTemporalIsAway(t *testing.T) {
 	if e.Problem != "Temporal does not answer" || e.Open || e.State != nil || len(e.Story.Entries) != 1 {
 		t.Errorf("%s", e.raw)
 	}
-	if status, said := w.do(http.MethodPost, "/sandbox/mind/remember", `{}`); status != 503 || !strings.HasPrefix(said, "begin to remember: ") {
+	if status, said := w.do(http.MethodPost, "/sandbox/mind/remember", `{}`); status != 503 || !strings.HasPrefix(said, "start the memory run: ") {
 		t.Errorf("remember: %d %s", status, said)
 	}
 }

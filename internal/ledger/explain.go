@@ -42,7 +42,7 @@ func (r rows) explain(m store.StoredMessage) explanation {
 		case f.note != "" && !f.shared:
 			continue
 		default:
-			f.note, f.shared = "decided about together with "+e.decision.TriggerTS, true
+			f.note, f.shared = "decided together with "+e.decision.TriggerTS, true
 		}
 		f.decisions = append(f.decisions, *e.decision)
 		if r.final(*e.decision, m) {
@@ -59,15 +59,15 @@ func (r rows) explain(m store.StoredMessage) explanation {
 	case m.Deleted:
 		f.note = "deleted before anything was decided"
 	case !relayed:
-		f.note = "nothing decided yet: it waits to be passed on to its conversation"
+		f.note = "nothing decided yet: waiting to be relayed to its conversation"
 	default:
-		f.note = "nothing decided yet; in what phase its conversation is, `starter show` tells"
+		f.note = "nothing decided yet; `starter show` tells the phase of its conversation"
 	}
 	return f
 }
 
 // pastRetention is the note for a message whose ledger rows were pruned.
-const pastRetention = "what was decided about it is not kept any longer (retention.ledger_days)"
+const pastRetention = "its decisions were deleted after retention.ledger_days"
 
 // final reports whether a decision ended a message's wait. A withdrawn decision is made again. So
 // is one that was dropped because somebody wanted no answer to another of its messages.
@@ -127,7 +127,7 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 		case late && chat.Time(p.TS).After(m.Time()):
 			events = append(events, event{at: p.Stored, note: "given up for " + p.TS + ", which addressed the bot"})
 		case p.Kind == conversation.Hushed && p.TS == m.TS && r.isOwn(p.WorkflowID, m):
-			events = append(events, event{at: p.Stored, note: p.By + " wanted no answer to it"})
+			events = append(events, event{at: p.Stored, note: p.By + " asked for no answer to it"})
 		}
 	}
 	for _, o := range r.orders {
@@ -163,17 +163,17 @@ func (r rows) whyNotHeard(m store.StoredMessage) string {
 	case m.Stored.Before(r.options.LedgerSince):
 		return pastRetention
 	case m.Deleted:
-		return "deleted before the bot could hear of it"
+		return "deleted before the bot saw it"
 	case m.ByBot() && r.options.Settings.Bots == config.BotsJudge:
 		return "not heard: when it came, the channel's bots setting was ignore"
 	case m.ByBot():
 		return "not heard: a bot's message, and the channel's bots setting is ignore"
 	case m.Handled:
-		return "not heard: it came without anything to decide about"
+		return "not heard: its event had nothing to decide about"
 	case r.message(m).OnlyEdited():
-		return "not heard: the bot heard of an edit of it alone, which asks for nothing"
+		return "not heard: the bot only got an edit of it, which needs no answer"
 	case r.channel.KnownSince.IsZero() || m.Time().Before(r.channel.KnownSince):
-		return "not heard: said before the bot knew the channel"
+		return "not heard: sent before the bot knew the channel"
 	case age > 0 && m.Stored.Sub(m.Time()) > age:
 		return fmt.Sprintf("not heard: read from Slack's history, when it was older than max_message_age_seconds (%.0f)", age.Seconds())
 	}

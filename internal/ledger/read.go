@@ -26,7 +26,7 @@ const (
 func Read(ctx context.Context, s *store.Store, c chat.Conversation, o Options) (Timeline, error) {
 	r := rows{conversation: c, options: o}
 	if err := r.read(ctx, s); err != nil {
-		return Timeline{}, fmt.Errorf("tell the story of %s: %w", c.ID(), err)
+		return Timeline{}, fmt.Errorf("read timeline of %s: %w", c.ID(), err)
 	}
 	return r.timeline(), nil
 }
@@ -120,7 +120,7 @@ func (r *rows) locate(ctx context.Context, s *store.Store) error {
 	case len(replies)+len(passed) > 0:
 		r.conversation, r.options.MessageTS = thread, ""
 	case len(known) == 0:
-		return fmt.Errorf("message %s of %s, of which the bot has never heard: %w", ts, thread.Channel, store.ErrNotFound)
+		return fmt.Errorf("the bot has never seen message %s in %s: %w", ts, thread.Channel, store.ErrNotFound)
 	default:
 		r.conversation.Thread = ""
 	}

@@ -47,7 +47,7 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 	hear(mention, conversation.Change{TS: mention.TS, Kind: conversation.Addressed})
 	hear(last, conversation.Change{TS: last.TS, Kind: conversation.Said})
 
-	const waits = "nothing decided yet: it waits to be passed on to its conversation"
+	const waits = "nothing decided yet: waiting to be relayed to its conversation"
 	for name, test := range map[string]struct {
 		options Options
 		want    map[string]string // by the messages' ts, the notes

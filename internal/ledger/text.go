@@ -36,10 +36,10 @@ func (s Timeline) Text(w io.Writer, zone *time.Location) error {
 	}
 	t.line("times in %s", zone)
 	if s.Earlier {
-		t.line("there are earlier messages: --limit and --since say how far back is told")
+		t.line("there are earlier messages: use --limit and --since to see them")
 	}
 	if len(s.Entries) == 0 {
-		t.line("nothing was said")
+		t.line("no messages")
 	}
 	for _, e := range s.Entries {
 		t.line("")
@@ -97,7 +97,7 @@ func (t *text) message(at time.Time, thread string, m Message) {
 	if m.Bot {
 		who += ", a bot,"
 	}
-	t.head(at, thread, "%s: %s said it", m.TS, who)
+	t.head(at, thread, "%s: %s wrote", m.TS, who)
 	if m.Text != "" {
 		t.further("%s", strconv.Quote(m.Text))
 	}
@@ -106,9 +106,9 @@ func (t *text) message(at time.Time, thread string, m Message) {
 	}
 	switch {
 	case m.Deleted:
-		t.further("it has been deleted")
+		t.further("it was deleted")
 	case m.Edited != "":
-		t.further("its newest edit is %s", Plain(m.Edited))
+		t.further("last edited at %s", Plain(m.Edited))
 	}
 	if m.Note != "" {
 		t.further("%s", m.Note)
@@ -127,9 +127,9 @@ func (t *text) change(said time.Time, p Change) {
 	lag := p.Heard.Sub(said)
 	switch {
 	case p.Relayed.IsZero():
-		t.further("%s: heard %s, waits to be passed on", what, t.at(p.Heard, said))
+		t.further("%s: heard %s, not relayed yet", what, t.at(p.Heard, said))
 	case p.Kind == "said" || p.Kind == "addressed" && p.Revision == "":
-		line := what + ": passed on " + t.at(p.Relayed, said)
+		line := what + ": relayed " + t.at(p.Relayed, said)
 		if lag > lateAfter {
 			line += ", heard " + lag.Round(time.Second).String() + " late"
 		}
@@ -138,7 +138,7 @@ func (t *text) change(said time.Time, p Change) {
 		}
 		t.further("%s", line)
 	default:
-		t.further("%s: passed on %s", what, t.at(p.Relayed, said))
+		t.further("%s: relayed %s", what, t.at(p.Relayed, said))
 	}
 }
 
@@ -203,12 +203,12 @@ var outcomeCauses = map[conversation.Outcome]string{
 func (t *text) outcome(at time.Time, d Decision) {
 	line := string(d.Outcome)
 	if d.Outcome == conversation.Sent && len(d.Parts) == 0 {
-		line += ", it is not known as what"
+		line += ", but its message is unknown"
 	}
 	switch {
 	case d.By == "":
 	case d.Outcome == conversation.Silent && strings.Contains(d.By, "/"):
-		line += ": another decision's reply to the same message was there already"
+		line += ": another decision had already replied to the same message"
 	case outcomeCauses[d.Outcome] != "":
 		line += outcomeCauses[d.Outcome] + d.By
 	}
@@ -223,7 +223,7 @@ func (t *text) outcome(at time.Time, d Decision) {
 		}
 		line := fmt.Sprintf("part %d of %d: %s, %s", i+1, len(d.Parts), state, tries(p.Tries))
 		if p.Error != "" {
-			line += ", the last one: " + Plain(p.Error)
+			line += ", last error: " + Plain(p.Error)
 		}
 		t.further("  %s", line)
 	}

@@ -73,10 +73,10 @@ const shown = `\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f`
 func TestText(t *testing.T) {
 	want := `the top level of C1 (#general)
 times in Asia/Tokyo
-there are earlier messages: --limit and --since say how far back is told
+there are earlier messages: use --limit and --since to see them
 
-2026-03-01 21:00:00  1772366400.000000: Ada` + shown + ` (U1) said it
-                     said: passed on 21:00:01
+2026-03-01 21:00:00  1772366400.000000: Ada` + shown + ` (U1) wrote
+                     said: relayed 21:00:01
 
 2026-03-01 21:00:30  decided to answer in 2m0s, about 1772366400.000000
                      judgment, confidence 0.85: nobody answered` + shown + `
@@ -84,12 +84,12 @@ there are earlier messages: --limit and --since say how far back is told
                      response of unpriced: 7 tokens in, 0 out, 0s, failed: rate_limited
                      → posted at 21:00:30
                        part 1 of 2: in Slack as 1772366435.000000, 1 try
-                       part 2 of 2: failed, 3 tries, the last one: channel_not_found
+                       part 2 of 2: failed, 3 tries, last error: channel_not_found
 
-2026-03-01 21:00:40  1772366440.000000: Bob (U1) said it
-                     said: passed on 21:01:50, heard 1m0s late, 10s after it was heard
-                     edited: heard 21:00:50, waits to be passed on
-                     its newest edit is 1772366450.000000
+2026-03-01 21:00:40  1772366440.000000: Bob (U1) wrote
+                     said: relayed 21:01:50, heard 1m0s late, 10s after it was heard
+                     edited: heard 21:00:50, not relayed yet
+                     last edited at 1772366450.000000
 
 2026-03-01 21:01:10  in thread 1772366400.000000: decided nothing, about 1772366460.000000
                      judgment: no judgment was had
@@ -106,7 +106,7 @@ there are earlier messages: --limit and --since say how far back is told
 	}
 	west := write(t, full(true), load(t, "America/Los_Angeles"))
 	for _, part := range []string{
-		"times in America/Los_Angeles\n", "\n2026-03-01 04:00:00  1772366400.000000: Ada", "passed on 04:01:50", "until 2026-03-02 07:46:40",
+		"times in America/Los_Angeles\n", "\n2026-03-01 04:00:00  1772366400.000000: Ada", "relayed 04:01:50", "until 2026-03-02 07:46:40",
 		`"` + shown + `"`, `"secret"`,
 	} {
 		if !strings.Contains(west, part) {
@@ -122,14 +122,14 @@ there are earlier messages: --limit and --since say how far back is told
 
 func TestTextOfOutcomes(t *testing.T) {
 	for want, d := range map[string]store.Decision{
-		"→ withdrawn because of " + ts(5) + " at": {Outcome: "withdrawn", OutcomeBy: ts(5)},
-		"→ dropped by cli:ann at":                 {Outcome: "dropped", OutcomeBy: "cli:ann"},
-		"→ overruled by slack:U1 at":              {Outcome: "overruled", OutcomeBy: "slack:U1"},
-		"→ failed: channel_not_found at":          {Outcome: "failed", OutcomeBy: "channel_not_found"},
-		"→ silent after all, by rule silenced\n":  {Outcome: "silent", OutcomeBy: "silenced"},
-		"→ silent: another decision's reply":      {Outcome: "silent", OutcomeBy: "T1/C1//1.1/"},
-		"→ posted, it is not known as what at":    {Outcome: "posted", OutcomeBy: "T1/C1//1.1/"},
-		"→ pending\n":                             {Outcome: "pending"},
+		"→ withdrawn because of " + ts(5) + " at":        {Outcome: "withdrawn", OutcomeBy: ts(5)},
+		"→ dropped by cli:ann at":                        {Outcome: "dropped", OutcomeBy: "cli:ann"},
+		"→ overruled by slack:U1 at":                     {Outcome: "overruled", OutcomeBy: "slack:U1"},
+		"→ failed: channel_not_found at":                 {Outcome: "failed", OutcomeBy: "channel_not_found"},
+		"→ silent after all, by rule silenced\n":         {Outcome: "silent", OutcomeBy: "silenced"},
+		"→ silent: another decision had already replied": {Outcome: "silent", OutcomeBy: "T1/C1//1.1/"},
+		"→ posted, but its message is unknown at":        {Outcome: "posted", OutcomeBy: "T1/C1//1.1/"},
+		"→ pending\n": {Outcome: "pending"},
 	} {
 		d.WorkflowID, d.TriggerTS, d.DecidedUS = top.ID(), ts(0), second(1).UnixMicro()
 		if d.Outcome != "pending" {
@@ -143,7 +143,7 @@ func TestTextOfOutcomes(t *testing.T) {
 
 func TestTextOfATinyStory(t *testing.T) {
 	thread := rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(0)}}
-	if got, want := write(t, thread.timeline(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nnothing was said\n"; got != want {
+	if got, want := write(t, thread.timeline(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nno messages\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

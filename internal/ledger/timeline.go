@@ -100,7 +100,7 @@ type Decision struct {
 	Respond  bool   `json:"should_respond"`
 	// Reason is in the words of the model or the rule.
 	Reason string `json:"reason"`
-	// With are the earlier messages that were decided about together with the trigger, by ts.
+	// With are the earlier messages that were decided together with the trigger, by ts.
 	With       []string `json:"with,omitempty"`
 	Confidence *float64 `json:"confidence,omitempty"`
 	Delay      *int     `json:"delay_seconds,omitempty"`

@@ -79,11 +79,11 @@ func unanswered(err error) bool {
 func (o *Operator) query(ctx context.Context, workflowID string) (*conversation.State, error) {
 	value, err := o.Client.QueryWorkflow(ctx, workflowID, "", conversation.QueryName)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s where it stands: %w", workflowID, err)
+		return nil, fmt.Errorf("query %s: %w", workflowID, err)
 	}
 	var state *conversation.State
 	if err := value.Get(&state); err != nil {
-		return nil, fmt.Errorf("read where %s stands: %w", workflowID, err)
+		return nil, fmt.Errorf("decode the state of %s: %w", workflowID, err)
 	}
 	return state, nil
 }

@@ -53,7 +53,7 @@ func runBatch(db *gorm.DB, queries ...query) error {
 		}
 		for i, q := range queries {
 			if err := unpack(answers[i], q.into); err != nil {
-				return fmt.Errorf("read an answer: %w", err)
+				return fmt.Errorf("read result of a batch: %w", err)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func set(field reflect.Value, text string) (err error) {
 		v, err = strconv.ParseFloat(text, 64)
 		field.SetFloat(v)
 	default:
-		err = fmt.Errorf("a %s is not read", field.Type())
+		err = fmt.Errorf("cannot read into a %s", field.Type())
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (s *Store) SaveCall(ctx context.Context, c Call) error {
 	}
 	written := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: s.asyncCommit() + " AS written", Raw: true}}}
 	if err := s.db.WithContext(ctx).Clauses(written).Create(&row).Error; err != nil {
-		return fmt.Errorf("write down a call of a model: %w", err)
+		return fmt.Errorf("record model call: %w", err)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 	}
 	if err := s.db.WithContext(ctx).Model(&callRow{}).Where("decision = ? AND decision <> '' AND purpose = ?", decision, purpose).
 		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read how calls for decision %s have ended: %w", decision, err)
+		return nil, fmt.Errorf("read calls for decision %s: %w", decision, err)
 	}
 	tallies := make([]CallSummary, len(rows))
 	for i, r := range rows {
@@ -92,7 +92,7 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 
 // CheckCalls checks that calls can be recorded, by recording one and rolling back.
 func (s *Store) CheckCalls(ctx context.Context) error {
-	back := errors.New("taken back")
+	back := errors.New("rolled back")
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&callRow{}).Error; err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s *Store) CheckCalls(ctx context.Context) error {
 		return back
 	})
 	if !errors.Is(err, back) {
-		return fmt.Errorf("try to write down a call of a model: %w", err)
+		return fmt.Errorf("check that model calls can be recorded: %w", err)
 	}
 	return nil
 }

@@ -47,10 +47,10 @@ func (s *Store) AdvanceCatchUp(ctx context.Context, team, channel, to, threadsTo
 			"threads_read_us":      later("threads_read_us", microsOrZero(threadsRead)),
 		})
 	if moved.Error != nil {
-		return fmt.Errorf("move marks of %s: %w", channel, moved.Error)
+		return fmt.Errorf("move catch-up marks of %s: %w", channel, moved.Error)
 	}
 	if moved.RowsAffected == 0 {
-		return fmt.Errorf("move marks of %s: %w", channel, ErrNotFound)
+		return fmt.Errorf("move catch-up marks of %s: %w", channel, ErrNotFound)
 	}
 	return nil
 }

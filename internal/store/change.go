@@ -161,7 +161,7 @@ func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
 			FROM w WHERE w.workflow_id IS NOT NULL
 		)
 		SELECT workflow_id, addressed FROM (
-			SELECT workflow_id, addressed, first, ROW_NUMBER() OVER (PARTITION BY `+channelOf+` ORDER BY addressed DESC, first) AS turn FROM (
+			SELECT workflow_id, addressed, first, ROW_NUMBER() OVER (PARTITION BY `+channelOf+` ORDER BY addressed DESC, first) AS round FROM (
 				SELECT w.workflow_id, EXISTS (
 					SELECT 1 FROM changes a WHERE a.workflow_id = w.workflow_id AND a.relayed_us IS NULL AND a.kind = 'addressed'
 				) AS addressed, (
@@ -171,7 +171,7 @@ func (s *Store) Backlog(ctx context.Context, limit int) ([]BacklogItem, error) {
 				FROM w WHERE w.workflow_id IS NOT NULL
 				AND COALESCE((SELECT c.claimed_us FROM conversations c WHERE c.workflow_id = w.workflow_id), 0) < ?
 			) free
-		) turns ORDER BY turn, addressed DESC, first LIMIT ?`, s.nowMicros(), limit).Scan(&left).Error
+		) rounds ORDER BY round, addressed DESC, first LIMIT ?`, s.nowMicros(), limit).Scan(&left).Error
 	if err != nil {
 		return nil, fmt.Errorf("read backlog: %w", err)
 	}
@@ -187,7 +187,7 @@ func (s *Store) BacklogSize(ctx context.Context) (count int, oldest time.Time, e
 	}
 	if err := s.db.WithContext(ctx).Model(&changeRow{}).Where("relayed_us IS NULL").
 		Select("COUNT(*) AS count, MIN(stored_us) AS oldest").Scan(&row).Error; err != nil {
-		return 0, time.Time{}, fmt.Errorf("measure backlog: %w", err)
+		return 0, time.Time{}, fmt.Errorf("count backlog: %w", err)
 	}
 	if row.Oldest != nil {
 		oldest = instant(*row.Oldest)

@@ -209,30 +209,30 @@ func saveActivity(tx *gorm.DB, r messageRow) error {
 // updateChannels saves what a group's events say about their channels: their activity (as
 // saveActivity does), and that they are private or shared. Most events say nothing new.
 func (s *Store) updateChannels(tx *gorm.DB, group []*recording) error {
-	touched := map[string]channelUpdate{}
+	updates := map[string]channelUpdate{}
 	for _, n := range group {
-		shut, shared, sent := n.entry.Private && !n.private, n.entry.External && !n.external, int64(0)
+		closes, shared, sent := n.entry.Private && !n.private, n.entry.External && !n.external, int64(0)
 		if w := n.written; w != nil && !w.Deleted && w.SentUS-activityResolution.Microseconds() >= n.active {
 			sent = w.SentUS
 		}
-		if !shut && !shared && sent == 0 {
+		if !closes && !shared && sent == 0 {
 			continue
 		}
 		key := rowKey(n.message.Team, n.message.Channel, "")
-		row := touched[key]
+		row := updates[key]
 		row.TeamID, row.ChannelID, row.ActiveUS = n.message.Team, n.message.Channel, max(row.ActiveUS, sent)
 		row.External = row.External || shared
-		if shut {
+		if closes {
 			row.Private, row.ClosedUS = true, s.nowMicros()
 		}
-		touched[key] = row
+		updates[key] = row
 	}
-	if len(touched) == 0 {
+	if len(updates) == 0 {
 		return nil
 	}
 	var rows []channelUpdate
-	for _, key := range slices.Sorted(maps.Keys(touched)) { // one order for all writers
-		rows = append(rows, touched[key])
+	for _, key := range slices.Sorted(maps.Keys(updates)) { // one order for all writers
+		rows = append(rows, updates[key])
 	}
 	return saveChannelUpdates(tx, rows)
 }
@@ -282,7 +282,7 @@ func saveChannelUpdates(tx *gorm.DB, rows []channelUpdate) error {
 // Teams is the workspaces that have a channel in the database, at most two.
 func (s *Store) Teams(ctx context.Context) (teams []string, err error) {
 	if err := s.db.WithContext(ctx).Model(&channelRow{}).Distinct("team_id").Order("team_id").Limit(2).Pluck("team_id", &teams).Error; err != nil {
-		return nil, fmt.Errorf("read which workspaces are known: %w", err)
+		return nil, fmt.Errorf("read workspaces: %w", err)
 	}
 	return teams, nil
 }

@@ -95,12 +95,12 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 	}
 	var row scopeRow
 	if err := query.Scan(&row).Error; err != nil {
-		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
+		return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
 	}
 	row.SinceUS = from
 	at, err := lastOrder(db, scope)
 	if err != nil {
-		return Cursor{}, fmt.Errorf("look at %s: %w", scope, err)
+		return Cursor{}, fmt.Errorf("read cursor of %s: %w", scope, err)
 	}
 	c := row.cursor()
 	c.Ordered = instantOrZero(at)
@@ -191,7 +191,7 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for changed %s: %w", what, err)
+		return nil, fmt.Errorf("find changed %s: %w", what, err)
 	}
 	return scopes, nil
 }
@@ -200,23 +200,23 @@ func (s *Store) changed(ctx context.Context, what, query string, args ...any) (s
 // threads included, the newest limit of them, and the parents of their threads. They come in no
 // order, without deleted and forgotten ones. omitted is how many earlier ones there are, up to
 // chat.CountAtMost.
-func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (said []StoredMessage, omitted int, err error) {
+func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, since time.Time, limit int) (input []StoredMessage, omitted int, err error) {
 	db := s.db.WithContext(ctx)
 	c := chat.Conversation{Team: team, Channel: channel}
-	lost, err := forgotten(db, team, channel)
+	marks, err := forgotten(db, team, channel)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", channel, err)
+		return nil, 0, fmt.Errorf("read marks of what was forgotten in %s: %w", channel, err)
 	}
 	sent := func() *gorm.DB {
-		return lost.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, microsOrZero(since)))
+		return marks.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND sent_us >= ? AND NOT deleted", team, channel, microsOrZero(since)))
 	}
 	var rows []messageRow
 	if err := sent().Order("sent_us DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, 0, fmt.Errorf("read what was said in %s: %w", channel, err)
+		return nil, 0, fmt.Errorf("read messages of %s: %w", channel, err)
 	}
 	full := len(rows) == limit
 	if absent := absentParents(rows); len(absent) > 0 {
-		parents, err := byTS(lost.exclude(db), c, absent...)
+		parents, err := byTS(marks.exclude(db), c, absent...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read parents of threads in %s: %w", channel, err)
 		}
@@ -224,7 +224,7 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	}
 	shown := 0
 	for _, r := range rows {
-		said = append(said, r.stored())
+		input = append(input, r.stored())
 		if r.SentUS >= microsOrZero(since) {
 			shown++
 		}
@@ -232,24 +232,24 @@ func (s *Store) ChannelMemoryInput(ctx context.Context, team, channel string, si
 	if full {
 		all, err := countAtMost(db, sent(), chat.CountAtMost+shown)
 		if err != nil {
-			return nil, 0, fmt.Errorf("count what was said in %s: %w", channel, err)
+			return nil, 0, fmt.Errorf("count messages of %s: %w", channel, err)
 		}
 		omitted = max(0, all-shown)
 	}
-	return said, omitted, nil
+	return input, omitted, nil
 }
 
 // ThreadMemoryInput is the messages that a thread's memory is made of: its newest replies, at most
 // limit, and its parent. They come in no order, without deleted and forgotten ones. omitted is how
 // many earlier replies there are, up to chat.CountAtMost.
-func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (said []chat.Message, omitted int, err error) {
+func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit int) (input []chat.Message, omitted int, err error) {
 	db := s.db.WithContext(ctx)
-	lost, err := forgotten(db, thread.Team, thread.Channel)
+	marks, err := forgotten(db, thread.Team, thread.Channel)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read what was forgotten of %s: %w", thread, err)
+		return nil, 0, fmt.Errorf("read marks of what was forgotten in %s: %w", thread, err)
 	}
 	replies := func() *gorm.DB {
-		return lost.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
+		return marks.exclude(db.Model(&messageRow{}).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND NOT deleted",
 			thread.Team, thread.Channel, thread.Thread))
 	}
 	var rows []messageRow
@@ -263,7 +263,7 @@ func (s *Store) ThreadMemoryInput(ctx context.Context, thread chat.Scope, limit 
 		}
 		omitted = max(0, all-limit)
 	}
-	parent, err := byTS(lost.exclude(db), chat.Conversation(thread), thread.Thread)
+	parent, err := byTS(marks.exclude(db), chat.Conversation(thread), thread.Thread)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read parent of %s: %w", thread, err)
 	}

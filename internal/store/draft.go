@@ -35,7 +35,7 @@ var errEmpty = errors.New("the text is empty")
 func (s *Store) SaveDraft(ctx context.Context, m Memory, c Cursor) error {
 	err := s.saveDraft(ctx, m, c)
 	if err != nil {
-		return fmt.Errorf("keep draft of the %s memory of %s: %w", m.Term, m.Scope, err)
+		return fmt.Errorf("save draft of the %s memory of %s: %w", m.Term, m.Scope, err)
 	}
 	return nil
 }
@@ -149,13 +149,13 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	}
 	terms := []struct {
 		chat.Term
-		fate    MemoryAction
-		inForce **int64
+		action  MemoryAction
+		current **int64
 	}{{chat.LongTerm, r.Long, &row.LongID}, {chat.ShortTerm, r.Short, &row.ShortID}}
 	// Either all drafts exist or none: another worker may have saved this scope while one draft was
 	// made again.
 	for _, term := range terms {
-		if _, ok := drafts[term.Term]; term.fate != PromoteDraft || ok {
+		if _, ok := drafts[term.Term]; term.action != PromoteDraft || ok {
 			continue
 		}
 		if created.RowsAffected == 0 && row.cursor() == r.Cursor.asStored() {
@@ -165,19 +165,19 @@ func (s *Store) saveMemories(tx *gorm.DB, r MemoryUpdate) error {
 	}
 	updated := max(s.nowMicros(), microsOrZero(r.Read))
 	for _, term := range terms {
-		switch term.fate {
+		switch term.action {
 		case KeepMemory, "":
 		case ClearMemory:
-			*term.inForce = nil
+			*term.current = nil
 		case PromoteDraft:
 			draft := drafts[term.Term]
 			if err := promote(tx, r.Scope, draft); err != nil {
 				return err
 			}
-			*term.inForce = &draft.ID
+			*term.current = &draft.ID
 			updated = max(updated, draft.MadeUS)
 		default:
-			return fmt.Errorf("a %s memory has no fate %q", term.Term, term.fate)
+			return fmt.Errorf("unknown action %[2]q for the %[1]s memory", term.Term, term.action)
 		}
 	}
 	if err := ofScope(tx, r.Scope).Where("version = 0").Delete(&memoryRow{}).Error; err != nil {

@@ -77,7 +77,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		ID string `json:"id"`
 	}
 	var cost []Spending
-	var ending []authorRow
+	var tail []authorRow
 	var trigger []messageRow
 	var saw []struct {
 		SawUS int64 `gorm:"column:saw_us" json:"saw_us"`
@@ -85,12 +85,12 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	var names []struct {
 		Name string `json:"name"`
 	}
-	var aside []authorRow
+	var newReplies []authorRow
 	queries := []query{
 		{"SELECT * FROM decisions WHERE key = ?", []any{m.Decision}, &decisions},
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
 		silenceQuery([]chat.Conversation{c}, &silent),
-		tailQuery(c, &ending),
+		tailQuery(c, &tail),
 		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
 		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
@@ -113,19 +113,19 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 			WHERE team_id = ? AND channel_id = ? AND thread_ts >= ? AND thread_ts <= ? AND NOT deleted AND NOT own AND bot_id = ''
 				AND stored_us > ` + read + ` AND sent_us > ` + read + ` - ?
 			ORDER BY thread_ts DESC, sent_us DESC LIMIT 1`,
-			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()}, &aside})
+			[]any{c.Team, c.Channel, m.Oldest, m.Trigger, m.Decision, m.Decision, maxStoreDelay.Microseconds()}, &newReplies})
 	}
 	if err := runBatch(s.db.WithContext(ctx), queries...); err != nil {
 		return Facts{}, fmt.Errorf("read what is known of message %s in %s: %w", m.Trigger, c.ID(), err)
 	}
-	f := Facts{SilencedUntil: silences(silent).Until(c), Silenced: len(since) > 0, Tail: make([]chat.Message, len(ending))}
-	for i, r := range ending {
+	f := Facts{SilencedUntil: silences(silent).Until(c), Silenced: len(since) > 0, Tail: make([]chat.Message, len(tail))}
+	for i, r := range tail {
 		f.Tail[i] = chat.Message{Team: c.Team, Channel: c.Channel, TS: r.TS, ThreadTS: r.ThreadTS, BotID: r.BotID, Own: r.Own}
 	}
 	slices.SortFunc(f.Tail, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	f.Calls, f.Tokens = first(cost).Calls, first(cost).Tokens
 	f.Saw, f.ChannelName = instantOrZero(first(saw).SawUS), first(names).Name
-	f.ComposedBy, f.NewThreadReply = first(parts).Decision, first(aside).TS
+	f.ComposedBy, f.NewThreadReply = first(parts).Decision, first(newReplies).TS
 	for _, p := range parts {
 		f.Begun = f.Begun || p.State != Composed || p.Attempts > 0 && !parts[0].Outdated
 	}

@@ -16,7 +16,7 @@ import (
 
 // ErrOverruled is returned for a memory that may contain what it must not: since the run began,
 // somebody has had something forgotten or corrected, or has rolled a memory back.
-var ErrOverruled = errors.New("what is remembered was changed by an order meanwhile")
+var ErrOverruled = errors.New("an order has changed the memory meanwhile")
 
 // ForgetResult is what Forget has done.
 type ForgetResult struct {

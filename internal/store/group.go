@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	errQueueFull = errors.New("too much is waiting to be committed")
+	errQueueFull = errors.New("too many events are waiting to be committed")
 	errClosed    = errors.New("the store is closed")
 )
 

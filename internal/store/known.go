@@ -60,12 +60,12 @@ type threadMessage [5]string
 // occupies that message's row until the order is committed (recordOrder). So the order is either
 // seen here or finds the message.
 func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
-	questions := make([]lookup, len(group))
-	var there []lookup
+	lookups := make([]lookup, len(group))
+	var known []lookup
 	for i, n := range group {
-		questions[i] = newLookup(i, n.message)
+		lookups[i] = newLookup(i, n.message)
 		if !n.inserted {
-			there = append(there, questions[i])
+			known = append(known, lookups[i])
 		}
 	}
 	const itself = "m.team_id = q.team_id AND m.channel_id = q.channel_id AND m.ts = q.ts"
@@ -77,15 +77,15 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 			WHERE o.team_id = thread.team_id AND o.channel_id = thread.channel_id AND o.sent_ts <> '' AND o.sent_ts = thread.ts LIMIT 1
 		)
 	), '')`
-	all, each, standing := "json_group_array", "json_array", "JOIN messages m ON "+itself
+	aggregate, array, join := "json_group_array", "json_array", "JOIN messages m ON "+itself
 	if s.sqlite == "" {
-		all, each, standing = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+itself+" LIMIT 1) m"
+		aggregate, array, join = "json_agg", "json_build_array", "CROSS JOIN LATERAL (SELECT * FROM messages m WHERE "+itself+" LIMIT 1) m"
 	}
-	set, err := newRowset(tx, questions)
+	set, err := newRowset(tx, lookups)
 	if err != nil {
 		return err
 	}
-	var answers []lookupResult
+	var results []lookupResult
 	var rows []messageRow
 	var addressed []struct {
 		N int `json:"n"`
@@ -104,13 +104,13 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 				SELECT * FROM messages m WHERE q.thread_ts <> '' AND m.team_id = q.team_id AND m.channel_id = q.channel_id
 					AND m.ts = q.thread_ts AND NOT m.deleted
 			) thread), '') AS tail
-		FROM %s`, all, each, answered, maxBefore, set.sql), []any{set.arg}, &answers}}
-	if len(there) > 0 {
-		set, err := newRowset(tx, there)
+		FROM %s`, aggregate, array, answered, maxBefore, set.sql), []any{set.arg}, &results}}
+	if len(known) > 0 {
+		set, err := newRowset(tx, known)
 		if err != nil {
 			return err
 		}
-		found := " FROM " + set.sql + " " + standing
+		found := " FROM " + set.sql + " " + join
 		queries = append(queries, query{"SELECT m.*" + found, []any{set.arg}, &rows}, query{"SELECT q.n" + found + ` WHERE (
 			SELECT 1 FROM changes c WHERE c.workflow_id IN (q.top, q.threads || q.ts, q.threads || m.thread_ts) AND c.ts = q.ts AND c.kind = 'addressed' LIMIT 1
 		) IS NOT NULL`, []any{set.arg}, &addressed})
@@ -118,13 +118,13 @@ func (s *Store) readKnown(tx *gorm.DB, group []*recording) error {
 	if err := runBatch(tx, queries...); err != nil {
 		return err
 	}
-	stands := make(map[string]*messageRow, len(rows))
+	existing := make(map[string]*messageRow, len(rows))
 	for i := range rows {
-		stands[rows[i].key()] = &rows[i]
+		existing[rows[i].key()] = &rows[i]
 	}
-	for _, a := range answers {
+	for _, a := range results {
 		n := group[a.N]
-		n.existing, n.private, n.external, n.active = stands[n.key], a.Private, a.External, a.ActiveUS
+		n.existing, n.private, n.external, n.active = existing[n.key], a.Private, a.External, a.ActiveUS
 		n.known = Known{}
 		if n.known.Before, n.known.Answered, err = threadBefore(n.message, a.Tail); err != nil {
 			return err
@@ -149,15 +149,15 @@ func threadBefore(m chat.Message, tail string) (messages []chat.Message, answere
 	if tail == "" || m.ThreadTS == "" {
 		return nil, "", nil
 	}
-	var remarks []threadMessage
-	if err := json.Unmarshal([]byte(tail), &remarks); err != nil {
-		return nil, "", fmt.Errorf("read the thread before it: %w", err)
+	var thread []threadMessage
+	if err := json.Unmarshal([]byte(tail), &thread); err != nil {
+		return nil, "", fmt.Errorf("read earlier messages of its thread: %w", err)
 	}
-	slices.Reverse(remarks) // most likely the final order
-	slices.SortFunc(remarks, func(a, b threadMessage) int { return chat.CompareTS(a[0], b[0]) })
-	remarks = remarks[max(0, len(remarks)-maxBefore):]
-	messages = make([]chat.Message, len(remarks))
-	for i, r := range remarks {
+	slices.Reverse(thread) // most likely the final order
+	slices.SortFunc(thread, func(a, b threadMessage) int { return chat.CompareTS(a[0], b[0]) })
+	thread = thread[max(0, len(thread)-maxBefore):]
+	messages = make([]chat.Message, len(thread))
+	for i, r := range thread {
 		messages[i] = chat.Message{Team: m.Team, Channel: m.Channel, TS: r[0], UserID: r[1], BotID: r[2], Own: r[3] != ""}
 		if messages[i].Own {
 			answered = r[4]

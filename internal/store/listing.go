@@ -49,7 +49,7 @@ func (s *Store) SyncChannels(ctx context.Context, team string, listed []Channel)
 		l.asked = min(l.asked, l.fresh[c.ID].RefreshedUS)
 	}
 	failed := func(err error) (SyncResult, error) {
-		return SyncResult{}, fmt.Errorf("take in %d channels: %w", len(listed), err)
+		return SyncResult{}, fmt.Errorf("save listing of %d channels: %w", len(listed), err)
 	}
 	var rows []channelRow
 	if err := s.db.WithContext(ctx).Where("team_id = ?", team).Order("channel_id").Find(&rows).Error; err != nil {

@@ -121,14 +121,14 @@ func (s *Store) CurrentMemory(ctx context.Context, scope chat.Scope) (CurrentMem
 	if len(rows) == 0 {
 		return CurrentMemory{Cursor: Cursor{Ordered: instantOrZero(at)}}, nil
 	}
-	standing := CurrentMemory{Cursor: rows[0].cursor(), Known: true, Read: instantOrZero(rows[0].ReadUS)}
-	standing.Cursor.Ordered = instantOrZero(at)
-	var inForce []memoryRow
-	if err := db.Where("id IN ?", nonNil(rows[0].LongID, rows[0].ShortID)).Find(&inForce).Error; err != nil {
+	current := CurrentMemory{Cursor: rows[0].cursor(), Known: true, Read: instantOrZero(rows[0].ReadUS)}
+	current.Cursor.Ordered = instantOrZero(at)
+	var memories []memoryRow
+	if err := db.Where("id IN ?", nonNil(rows[0].LongID, rows[0].ShortID)).Find(&memories).Error; err != nil {
 		return CurrentMemory{}, fmt.Errorf("read memory of %s: %w", scope, err)
 	}
-	standing.Long, standing.Short = longAndShort(inForce)
-	return standing, nil
+	current.Long, current.Short = longAndShort(memories)
+	return current, nil
 }
 
 // nonNil is the ids that are set.

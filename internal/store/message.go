@@ -141,7 +141,7 @@ func (s *Store) SaveHistory(ctx context.Context, read []chat.Message) error {
 		return saveActivity(tx, newest)
 	})
 	if err != nil {
-		return fmt.Errorf("keep %d messages of %s: %w", len(read), read[0].Channel, err)
+		return fmt.Errorf("save %d messages of %s: %w", len(read), read[0].Channel, err)
 	}
 	return nil
 }

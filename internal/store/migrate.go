@@ -65,7 +65,7 @@ func (s *Store) migrate(ctx context.Context, p Progress) (applied []string, err 
 			return nil, fmt.Errorf("set up the write-ahead log: %w", err)
 		}
 		if mode != "wal" {
-			return nil, fmt.Errorf("%s cannot have a write-ahead log, and stays in mode %s", s.sqlite, mode)
+			return nil, fmt.Errorf("switch %s to a write-ahead log: it stays in mode %s", s.sqlite, mode)
 		}
 	}
 	provider, err := s.migrator()

@@ -145,7 +145,7 @@ func (s *Store) LatestSilenceOrder(ctx context.Context, c chat.Conversation) (Or
 	var rows []orderRow
 	if err := s.db.WithContext(ctx).Where("team_id = ? AND channel_id = ? AND thread_ts = ? AND kind IN ('mute', 'snooze', 'unmute')",
 		c.Team, c.Channel, c.Thread).Order("ordered_us DESC, id").Limit(1).Find(&rows).Error; err != nil {
-		return Order{}, fmt.Errorf("read who has silenced %s: %w", c.ID(), err)
+		return Order{}, fmt.Errorf("read latest silence order of %s: %w", c.ID(), err)
 	}
 	if len(rows) == 0 {
 		return Order{}, nil
@@ -162,7 +162,7 @@ func (s *Store) MovedTo(ctx context.Context, from []string) (map[string][]string
 	}
 	var rows []orderRow
 	if err := s.db.WithContext(ctx).Where("ordered_by IN ? AND thread_ts = ''", by).Order("channel_id").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read which channels have another id: %w", err)
+		return nil, fmt.Errorf("read moved channels: %w", err)
 	}
 	to := map[string][]string{}
 	for _, r := range rows {

@@ -83,7 +83,7 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 	conns = maxConns
 	if said, ok := c.RuntimeParams[poolMaxConns]; ok {
 		if conns, err = strconv.Atoi(said); err != nil || conns < minConns {
-			return nil, 0, fmt.Errorf("%s is %q; it has to be a number, %d or more", poolMaxConns, said, minConns)
+			return nil, 0, fmt.Errorf("%s is %q: want a number, at least %d", poolMaxConns, said, minConns)
 		}
 	}
 	// The password file and the client certificate may have changed since the last connection.
@@ -107,7 +107,7 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		// The driver's text contains the URL, and parts of a password that it did not recognise as
 		// one.
-		return nil, errors.New("the URL, with the options of the environment, cannot be used")
+		return nil, errors.New("invalid URL, or invalid PG* environment variables")
 	}
 	// After a failover a connection may lead to a standby, which answers queries and refuses every
 	// write. Close it: the next connection is made to the current primary.

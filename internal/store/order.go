@@ -73,16 +73,16 @@ func (s *Store) insertOrder(tx *gorm.DB, o Order) (fresh bool, err error) {
 	row := s.orderRow(o)
 	put := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 	if put.Error != nil {
-		return false, fmt.Errorf("write order %s down: %w", o.ID, put.Error)
+		return false, fmt.Errorf("record order %s: %w", o.ID, put.Error)
 	}
 	return put.RowsAffected > 0, nil
 }
 
 // setSilence silences a conversation until a time. If the conversation has a row, its column
 // becomes the expression onConflict, which may use the new value (excluded) and the old one.
-func setSilence(tx *gorm.DB, c chat.Conversation, untilUS int64, standing string) error {
+func setSilence(tx *gorm.DB, c chat.Conversation, untilUS int64, onConflict string) error {
 	return tx.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(standing)}),
+		Columns: []clause.Column{{Name: "workflow_id"}}, DoUpdates: clause.Assignments(map[string]any{"silenced_us": gorm.Expr(onConflict)}),
 	}).Create(&conversationRow{WorkflowID: c.ID(), SilencedUS: untilUS}).Error
 }
 
@@ -100,11 +100,11 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 			return err
 		}
 		if !fresh {
-			var there orderRow
-			if err := tx.Where("id = ?", o.ID).Take(&there).Error; err != nil {
+			var existing orderRow
+			if err := tx.Where("id = ?", o.ID).Take(&existing).Error; err != nil {
 				return err
 			}
-			if there.scope() != o.Scope || there.Kind != o.Kind {
+			if existing.scope() != o.Scope || existing.Kind != o.Kind {
 				return ErrOrderIDTaken
 			}
 			return nil
@@ -115,7 +115,7 @@ func (s *Store) ApplyOrder(ctx context.Context, o Order) error {
 		return setSilence(tx, chat.Conversation(o.Scope), microsOrZero(o.Until), "excluded.silenced_us")
 	})
 	if err != nil {
-		return fmt.Errorf("carry out order %s: %w", o.ID, err)
+		return fmt.Errorf("apply order %s: %w", o.ID, err)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (s *Store) Silenced(ctx context.Context, conversations ...chat.Conversation
 	}
 	var rows []silenceRow
 	if err := runBatch(s.db.WithContext(ctx), silenceQuery(conversations, &rows)); err != nil {
-		return nil, fmt.Errorf("read which conversations are silent: %w", err)
+		return nil, fmt.Errorf("read silenced conversations: %w", err)
 	}
 	return silences(rows), nil
 }

@@ -113,20 +113,20 @@ func (s *Store) Compose(ctx context.Context, parts []Part, d Decision) error {
 			return err
 		}
 		attempts := make(map[string]int, len(rows))
-		var tried, away bool
+		var tried, posting bool
 		for _, r := range rows {
 			if r.part().newer(parts[0]) {
 				return ErrUnderWay
 			}
 			attempts[r.Key] = r.Attempts
-			tried, away = tried || r.Attempts > 0, away || r.State != Composed
+			tried, posting = tried || r.Attempts > 0, posting || r.State != Composed
 		}
 		if tried {
 			var old bool
 			if err := tx.Raw("SELECT "+outdated+" FROM outbox WHERE key = ?", rows[0].Key).Scan(&old).Error; err != nil {
 				return err
 			}
-			if away || !old {
+			if posting || !old {
 				return ErrUnderWay
 			}
 		}
@@ -194,7 +194,7 @@ func (s *Store) EndSend(ctx context.Context, p Part, state Delivery, until time.
 // composed again with the notice as its text, and the other parts are deleted. The decision's
 // reason becomes reason, followed by why the reply was refused. It reports whether it replaced
 // anything: not if nothing was refused, or if the notice itself was.
-func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (excused bool, err error) {
+func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason string) (replaced bool, err error) {
 	err = s.transaction(ctx, func(tx *gorm.DB) error {
 		var refused []outboxRow
 		if err := s.locked(tx).Where("reply = ? AND part = 0 AND state = ? AND text <> ?", reply, Failed, note).Find(&refused).Error; err != nil || len(refused) == 0 {
@@ -207,13 +207,13 @@ func (s *Store) ReplaceWithNotice(ctx context.Context, reply, note, reason strin
 		if err := tx.Where("reply = ? AND part > 0", reply).Delete(&outboxRow{}).Error; err != nil {
 			return err
 		}
-		excused = true
+		replaced = true
 		return tx.Model(&Decision{}).Where("key = ?", first.Decision).Update("reason", reason+": "+first.Error).Error
 	})
 	if err != nil {
-		return false, fmt.Errorf("excuse reply %s: %w", reply, err)
+		return false, fmt.Errorf("replace reply %s with a notice: %w", reply, err)
 	}
-	return excused, nil
+	return replaced, nil
 }
 
 // MarkPosted records in one transaction that a part is in Slack: in the outbox and as a message, so
@@ -267,7 +267,7 @@ func (s *Store) posted(ctx context.Context, p Part, m chat.Message, settle func(
 		return settle(tx)
 	})
 	if err != nil {
-		return fmt.Errorf("write down that %s was posted as %s: %w", p.Key, m.TS, err)
+		return fmt.Errorf("record that %s was posted as %s: %w", p.Key, m.TS, err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 	}
 	var rows []scopeRow
 	if err := query.Limit(limit).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read what is remembered: %w", err)
+		return nil, fmt.Errorf("read memories: %w", err)
 	}
 	var ids []int64
 	for _, r := range rows {
@@ -38,7 +38,7 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 	if len(ids) > 0 {
 		var texts []memoryRow
 		if err := db.Omit("text").Where("id IN ?", ids).Find(&texts).Error; err != nil {
-			return nil, fmt.Errorf("read what is remembered: %w", err)
+			return nil, fmt.Errorf("read memories: %w", err)
 		}
 		for _, r := range texts {
 			m := r.memory()
@@ -51,13 +51,13 @@ func (s *Store) MemoryOverviews(ctx context.Context, team, channel string, limit
 		}
 		return memories[*id]
 	}
-	inForce := make([]MemoryOverview, len(rows))
+	overviews := make([]MemoryOverview, len(rows))
 	for i, r := range rows {
-		inForce[i] = MemoryOverview{
+		overviews[i] = MemoryOverview{
 			Scope: chat.Scope{Team: r.TeamID, Channel: r.ChannelID, Thread: r.ThreadTS}, Long: of(r.LongID), Short: of(r.ShortID), Updated: instant(r.UpdatedUS),
 		}
 	}
-	return inForce, nil
+	return overviews, nil
 }
 
 // MemoryVersion is one version of a memory, or ErrNotFound. A forgotten version has no text.

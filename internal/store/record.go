@@ -243,7 +243,7 @@ func (s *Store) finish(tx *gorm.DB, group []*recording) error {
 	}
 	made, err := insertNew(tx, changes, "workflow_id", "ts", "kind", "revision")
 	if err != nil {
-		return fmt.Errorf("add changes: %w", err)
+		return fmt.Errorf("insert changes: %w", err)
 	}
 	isNew := make(map[changeRow]bool, len(made))
 	for _, r := range made {

@@ -42,17 +42,17 @@ func (s *Store) Rollback(ctx context.Context, scope chat.Scope, term chat.Term, 
 // sources, and returns that version. It returns ErrNotFound if there is no current memory. text
 // must not be empty. by, id and concurrent runs are as in Rollback.
 func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, text, by, id string) (Memory, error) {
-	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, inForce *int64) (memoryRow, error) {
+	made, err := s.replaceMemory(ctx, Order{ID: id, Scope: scope, Kind: "correct", By: by}, term, func(tx *gorm.DB, current *int64) (memoryRow, error) {
 		if strings.TrimSpace(text) == "" {
 			return memoryRow{}, errEmpty
 		}
-		if inForce == nil {
+		if current == nil {
 			return memoryRow{}, ErrNotFound
 		}
-		var standing memoryRow
-		err := tx.Where("id = ?", *inForce).Take(&standing).Error
-		standing.Text, standing.Model = text, ""
-		return standing, err
+		var row memoryRow
+		err := tx.Where("id = ?", *current).Take(&row).Error
+		row.Text, row.Model = text, ""
+		return row, err
 	})
 	if err != nil {
 		return Memory{}, fmt.Errorf("correct the %s memory of %s: %w", term, scope, err)
@@ -63,7 +63,7 @@ func (s *Store) Correct(ctx context.Context, scope chat.Scope, term chat.Term, t
 // replaceMemory records an order and makes a new version current, built from the one that from
 // returns. from gets the id of the current version, or nil. The transaction holds the scope
 // meanwhile.
-func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, inForce *int64) (memoryRow, error)) (Memory, error) {
+func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from func(tx *gorm.DB, current *int64) (memoryRow, error)) (Memory, error) {
 	var made memoryRow
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.lockChannel(tx, o.Scope); err != nil {
@@ -76,12 +76,12 @@ func (s *Store) replaceMemory(ctx context.Context, o Order, term chat.Term, from
 		if len(rows) == 0 {
 			return ErrNotFound
 		}
-		inForce := rows[0].ShortID
+		current := rows[0].ShortID
 		if term == chat.LongTerm {
-			inForce = rows[0].LongID
+			current = rows[0].LongID
 		}
 		var err error
-		if made, err = from(tx, inForce); err != nil {
+		if made, err = from(tx, current); err != nil {
 			return err
 		}
 		o.Subject = fmt.Sprintf("%s/%d", term, made.Version)

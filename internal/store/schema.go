@@ -28,7 +28,7 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 		coalesce(has_schema_privilege(current_schema(), 'CREATE'), FALSE), current_setting('server_encoding')`).Scan(&role, &path, &schema, &create, &encoding)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at the database: %w", err)
+		return fmt.Errorf("check the schema: %w", err)
 	case encoding != "UTF8": // it would refuse an emoji, and so the whole event
 		return fmt.Errorf("%w but %s", ErrEncoding, encoding)
 	case schema == "":

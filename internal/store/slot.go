@@ -144,13 +144,13 @@ func (s *Store) beginNow(ctx context.Context, part clause.Expr, pace, lease time
 			SELECT c.team_id, c.channel_id FROM ours JOIN channels c ON c.team_id = ours.team_id AND c.channel_id = ours.channel_id
 			WHERE c.next_post_us <= @now
 			FOR UPDATE OF c SKIP LOCKED
-		), turn AS (
+		), slot AS (
 			UPDATE channels c SET next_post_us = @next FROM free
 			WHERE c.team_id = free.team_id AND c.channel_id = free.channel_id
 			RETURNING 1
 		)
 		UPDATE outbox SET state = @sending, attempts = attempts + 1, leased_us = @leased, turn_us = 0
-		FROM ours, turn WHERE outbox.key = ours.key @returning`,
+		FROM ours, slot WHERE outbox.key = ours.key @returning`,
 		map[string]any{
 			"part": part, "now": micros(now), "next": micros(now.Add(pace)), "sending": Sending, "leased": micros(now.Add(lease)),
 			"returning": whole, // the keyword, too

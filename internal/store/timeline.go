@@ -75,7 +75,7 @@ func (s *Store) ChangesSince(ctx context.Context, workflowIDs []string, since ti
 	// that have not been relayed.
 	if err := s.db.WithContext(ctx).Where("workflow_id IN ? AND ts >= ?", workflowIDs, chat.TS(instant(microsOrZero(since)))).
 		Order("sent_us, id").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("read what was passed on to %d conversations: %w", len(workflowIDs), err)
+		return nil, fmt.Errorf("read changes of %d conversations: %w", len(workflowIDs), err)
 	}
 	return mapRows(rows, changeRow.recorded), nil
 }
@@ -112,7 +112,7 @@ func (s *Store) ChangesAndDecisions(ctx context.Context, workflowIDs []string, t
 		query{"SELECT * FROM decisions WHERE workflow_id IN ? AND decided_us >= ? AND trigger_ts = ? ORDER BY decided_us, key",
 			[]any{workflowIDs, microsOrZero(chat.Time(ts)) - maxClockSkew.Microseconds(), ts}, &decisions},
 	); err != nil {
-		return nil, nil, fmt.Errorf("read what became of message %s: %w", ts, err)
+		return nil, nil, fmt.Errorf("read changes and decisions of message %s: %w", ts, err)
 	}
 	return mapRows(changes, changeRow.recorded), decisions, nil
 }

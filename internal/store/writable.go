@@ -28,7 +28,7 @@ func (s *Store) Writable(ctx context.Context) error {
 		if readOnly == "on" {
 			// Drop this connection; the next one may lead to the primary (see parsePostgres).
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-			return errors.New("write to database: it is read-only, as a standby is")
+			return errors.New("write to database: it is read-only, like a standby")
 		}
 		return nil
 	}
