@@ -23,7 +23,7 @@ func openAgents(t *testing.T, c config.Config, response, judgment, memory config
 	return OpenAgents(t.Context(), c, time.Now, slog.New(slog.DiscardHandler))
 }
 
-func TestEachProviderIsOpenedOnce(t *testing.T) {
+func TestOneClientPerProvider(t *testing.T) {
 	t.Parallel()
 	server := llmtest.New(t, nil)
 	var c config.Config
@@ -51,8 +51,8 @@ func TestEachProviderIsOpenedOnce(t *testing.T) {
 	}
 }
 
-// A judge on one server, a writer on another, both of one protocol.
-func TestEachServerIsOpenedOnce(t *testing.T) {
+// The judge and the writer use two servers with the same protocol.
+func TestOneClientPerServerAndKey(t *testing.T) {
 	t.Parallel()
 	cloud, local := llmtest.New(t, nil), llmtest.New(t, nil)
 	cloud.Key = "cloud-key"
@@ -107,7 +107,7 @@ func TestDemoNeedsNoNetwork(t *testing.T) {
 	}
 }
 
-func TestProvidersThatCannotBeOpened(t *testing.T) {
+func TestOpenAgentsErrors(t *testing.T) {
 	t.Parallel()
 	for name, memory := range map[string]config.Provider{"unknown": "oracle", "none": "", "without a key": config.ProviderGemini} {
 		if _, _, err := openAgents(t, config.Config{}, config.ProviderDemo, config.ProviderDemo, memory); err == nil {
@@ -119,7 +119,7 @@ func TestProvidersThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-func TestQuestionsAreAsTheAgentIsSet(t *testing.T) {
+func TestRequestUsesTheAgentsSettings(t *testing.T) {
 	t.Parallel()
 	warm := 0.5
 	for _, c := range []struct{ agent, asked, want int }{{800, 0, 800}, {800, 500, 800}, {100, 500, 500}, {0, 300, 300}, {0, 0, 0}} {
@@ -131,7 +131,7 @@ func TestQuestionsAreAsTheAgentIsSet(t *testing.T) {
 	}
 }
 
-// scripted answers as it is told.
+// scripted is a model that returns what it holds.
 type scripted struct {
 	llm.Response
 	err error
@@ -141,7 +141,7 @@ func (s scripted) Generate(context.Context, llm.Request) (llm.Response, error) {
 	return s.Response, s.err
 }
 
-func TestAnswersWithoutATextAreErrors(t *testing.T) {
+func TestInvisibleAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	down := &llm.Error{Kind: llm.ErrUnavailable}
 	for _, c := range []struct {

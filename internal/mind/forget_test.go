@@ -11,11 +11,11 @@ import (
 	"myao/internal/store"
 )
 
-// What somebody has had forgotten does not come back by any way: not by the memory that
-// was being made just then, nor by the old ones, nor by what was said before.
-func TestWhatWasForgottenDoesNotComeBack(t *testing.T) {
+// Forgotten messages do not come back: not by a memory that is being made, nor by older memories,
+// nor by older messages.
+func TestForgottenMessagesDoNotComeBack(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.meet(public("C1", "general"), public("C2", "random"))
+		b.addChannels(public("C1", "general"), public("C2", "random"))
 		root := b.say("C1", 2*time.Hour, "the harbour")
 		b.reply(root, time.Hour, "the harbour, surely")
 		b.say("C2", time.Hour, "something else")
@@ -28,8 +28,8 @@ func TestWhatWasForgottenDoesNotComeBack(t *testing.T) {
 		}
 		order := 0
 		for _, s := range scopes {
-			// So that there is something to remember.
-			b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: "UBOB", Text: "the harbour again"})
+			// Give it something to remember.
+			b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: "UBOB", Text: "the harbour again"})
 			if s.Workspace() {
 				b.remember(channel("C1"), time.Minute)
 			}
@@ -47,17 +47,17 @@ func TestWhatWasForgottenDoesNotComeBack(t *testing.T) {
 				t.Errorf("%s, forgotten meanwhile: %v", s, err)
 			}
 			for _, s := range scopes {
-				if long, short := b.inForce(s); long.Text != "" || short.Text != "" {
+				if long, short := b.currentMemories(s); long.Text != "" || short.Text != "" {
 					t.Errorf("of %s there is in force %q, %q", s, long.Text, short.Text)
 				}
 			}
 			b.model.Handle(note)
 			for _, c := range b.remember(s, 3*time.Minute) {
-				b.holds(kindOf(c), c.System+c.User, "!harbour")
+				b.wantWords(kindOf(c), c.System+c.User, "!harbour")
 			}
 		}
 		b.model.Handle(note)
-		b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now().Add(time.Minute)), ThreadTS: root.TS, UserID: "UBOB", Text: "brand new"})
+		b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(time.Now().Add(time.Minute)), ThreadTS: root.TS, UserID: "UBOB", Text: "brand new"})
 		asked := map[chat.Scope]int{thread(root): 1, channel("C1"): 2, workspace: 2}
 		for _, s := range scopes {
 			calls := b.remember(s, 10*time.Minute)
@@ -66,18 +66,18 @@ func TestWhatWasForgottenDoesNotComeBack(t *testing.T) {
 			}
 			for _, c := range calls {
 				if !s.Workspace() {
-					b.holds(kindOf(c), material(c), "brand new")
+					b.wantWords(kindOf(c), material(c), "brand new")
 				}
-				b.holds(kindOf(c), c.System+c.User, "!harbour")
+				b.wantWords(kindOf(c), c.System+c.User, "!harbour")
 			}
 		}
 	})
 }
 
-// One message is forgotten, and what was said with it is remembered anew.
-func TestAForgottenMessageIsLeftOut(t *testing.T) {
+// One message is forgotten, and the other messages are remembered again.
+func TestForgettingOneMessage(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.meet(public("C1", "general"))
+		b.addChannels(public("C1", "general"))
 		secret := b.say("C1", 2*time.Hour, "the harbour")
 		b.say("C1", time.Hour, "the launch is on Friday")
 		b.remember(channel("C1"), 0)
@@ -85,10 +85,10 @@ func TestAForgottenMessageIsLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := b.remember(channel("C1"), time.Second)
-		b.asked("anew", calls, channelShort, channelLong)
+		b.wantKinds("anew", calls, channelShort, channelLong)
 		for _, c := range calls {
-			b.holds(kindOf(c), material(c), "the launch is on Friday", "!harbour", "!note")
+			b.wantWords(kindOf(c), material(c), "the launch is on Friday", "!harbour", "!note")
 		}
-		b.asked("again", b.remember(channel("C1"), 2*time.Second))
+		b.wantKinds("again", b.remember(channel("C1"), 2*time.Second))
 	})
 }

@@ -12,13 +12,13 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
-// A verdict needs neither an activity nor a row in the ledger, and its calls count for no decision.
-func TestAVerdictWithoutADecision(t *testing.T) {
+// Judge needs neither an activity nor a row in the ledger, and its calls count for no decision.
+func TestJudgeWithoutADecision(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
 	b := setup(t, url)
-	b.use(config.ProviderGemini)
-	b.meet(public("C1", "general"))
+	b.useProvider(config.ProviderGemini)
+	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
 	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, 600)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestAVerdictWithoutADecision(t *testing.T) {
 			t.Errorf("an empty answer: %v", err)
 		}
 	}
-	calls := account(t, url)
+	calls := savedCalls(t, url)
 	if len(calls) != 4+maxEmptyAnswers+1 {
 		t.Errorf("%d calls are written down", len(calls))
 	}

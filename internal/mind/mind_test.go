@@ -17,10 +17,10 @@ import (
 	"myao/internal/slack"
 )
 
-func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
+func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"), public("C2", "random"))
+	b.addChannels(public("C1", "general"), public("C2", "random"))
 	hello := b.say("C1", time.Hour, "hello <@UBOB>, see <#C2>")
 	bare := b.say("C1", 0, "<@UBOT>")
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
@@ -28,26 +28,26 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	if err != nil || r.Purpose != llm.PurposeResponse || r.Schema != nil || !r.Saw.Equal(bare.Time()) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	b.holds("the reply", r.System, "@myao", "!UBOT", "hello @name of UBOB, see #random")
+	b.wantWords("the reply", r.System, "@myao", "!UBOT", "hello @name of UBOB, see #random")
 	const called = "You were called by name and asked nothing."
-	b.holds("a bare mention", r.Prompt, called)
+	b.wantWords("a bare mention", r.Prompt, called)
 	for _, other := range []string{hello.TS, "1.000000"} {
 		q, err := b.ReplyQuestion(t.Context(), c, other, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.holds("any other message", q.Prompt, "!"+called)
+		b.wantWords("any other message", q.Prompt, "!"+called)
 	}
-	withFile := b.keep(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
+	withFile := b.record(chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(bare.Time().Add(time.Microsecond)), UserID: "UALICE", Text: "<@UBOT>", Files: []chat.File{{Name: "plan.pdf"}}})
 	about, err := b.ReplyQuestion(t.Context(), c, withFile.TS, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.holds("a mention with a file", about.Prompt, "!"+called)
+	b.wantWords("a mention with a file", about.Prompt, "!"+called)
 	if r, err = b.ReplyQuestion(t.Context(), c, bare.TS, true); err != nil {
 		t.Fatal(err)
 	}
-	b.holds("a bare mention below which more is said", r.Prompt, called)
+	b.wantWords("a bare mention below which more is said", r.Prompt, called)
 	j, err := b.Judgment(t.Context(), c, 600)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.holds("the second try", again.System+again.Prompt, "no braces")
-	b.holds("the first try", q.System+q.Prompt, "!no braces")
+	b.wantWords("the second try", again.System+again.Prompt, "no braces")
+	b.wantWords("the first try", q.System+q.Prompt, "!no braces")
 	for _, q := range []Question{r.Question, q} {
 		if _, err := b.Ask(t.Context(), q, Attempt{}); err != nil {
 			t.Error(err)
@@ -73,22 +73,22 @@ func TestReplyAndJudgmentAreAskedOfTheirAgents(t *testing.T) {
 	}
 }
 
-// counted is a Slack that counts how often it is asked for a thread.
-type counted struct {
-	nothing
+// countingThreads counts how often a thread is read from Slack.
+type countingThreads struct {
+	emptyThreads
 	asked int
 }
 
-func (c *counted) Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error) {
+func (c *countingThreads) Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error) {
 	c.asked++
-	return c.nothing.Replies(ctx, channel, thread, r, own)
+	return c.emptyThreads.Replies(ctx, channel, thread, r, own)
 }
 
-// The bot may have been called into the middle of a thread; else the database knows it.
-func TestWhenSlackIsAskedForAThread(t *testing.T) {
+// The bot may have been called into the middle of a thread. Otherwise the database has the thread.
+func TestThreadsReadFromSlack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	root := b.say("C1", time.Hour, "<@UBOT> what is this?")
 	reply := b.reply(root, time.Minute, "<@UBOT> well?")
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestWhenSlackIsAskedForAThread(t *testing.T) {
 		addressed bool
 		want      int
 	}{{reply.TS, true, 1}, {reply.TS, false, 0}, {root.TS, true, 0}} {
-		threads := &counted{}
+		threads := &countingThreads{}
 		b.Recall.Threads = threads
 		if _, err := b.ReplyQuestion(t.Context(), chat.Conversation(thread(root)), c.trigger, c.addressed); err != nil || threads.asked != c.want {
 			t.Errorf("%+v: asked %d times, %v", c, threads.asked, err)
@@ -104,12 +104,11 @@ func TestWhenSlackIsAskedForAThread(t *testing.T) {
 	}
 }
 
-// A heap of long messages fits into a prompt, and what is answered is in it, whatever
-// has been said since.
-func TestQuestionsAmongLongMessages(t *testing.T) {
+// Many long messages fit into a prompt, and the message to answer is among them.
+func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	asked := b.say("C1", time.Hour, "<@UBOT> what is this?")
 	for range 49 {
 		b.say("C1", time.Minute, "log: "+strings.Repeat("disk full ", 1200))
@@ -131,40 +130,40 @@ func TestQuestionsAmongLongMessages(t *testing.T) {
 		if n := len(system); n > 128_000 || n < 100_000 {
 			t.Errorf("%s: %d characters", name, n)
 		}
-		b.holds(name, system, " earlier messages\n", "… 8005 characters of this message left out here\n")
+		b.wantWords(name, system, " earlier messages\n", "… 8005 characters of this message left out here\n")
 	}
-	b.holds("reply", r.System, "what is this?")
-	b.holds("judgment", q.System, "!what is this?")
+	b.wantWords("reply", r.System, "what is this?")
+	b.wantWords("judgment", q.System, "!what is this?")
 }
 
-// What a direct message remembers stands in its own prompt, though it has no name.
-func TestDirectMessageRemembers(t *testing.T) {
+// The memories of a direct message are in its prompts, though the channel has no name.
+func TestDirectMessageMemories(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(private("D1", ""))
+	b.addChannels(private("D1", ""))
 	b.say("D1", time.Hour, "hello")
 	b.remember(channel("D1"), 0)
 	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "D1"}, "1.000000", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.holds("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
+	b.wantWords("a reply", r.System, "### Direct message\n", "note 1 of short-term", "note 2 of long-term", "!#D1", "!# \n")
 	q, err := b.MemoryQuestions(t.Context(), channel("D1"), b.now)
 	if err != nil || len(q) == 0 {
 		t.Fatal(q, err)
 	}
-	b.holds("a memory", q[0].System, "note 2 of long-term", "of this direct message", "!#D1")
+	b.wantWords("a memory", q[0].System, "note 2 of long-term", "of this direct message", "!#D1")
 }
 
-// Nothing that is broken for good is told as if another attempt might help.
-func TestBrokenTemplatesAreFinal(t *testing.T) {
+// No further attempt fixes a template.
+func TestBrokenTemplatesAreFinalErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello")
 	dir := t.TempDir()
-	for _, name := range []string{"memory_channel_short.tmpl", "memory_thread.tmpl"} { // in order, but for this channel
+	for _, name := range []string{"memory_channel_short.tmpl", "memory_thread.tmpl"} { // valid for every other channel
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(`x{{if eq .Channel "general"}}{{index .Channels 99}}{{end}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +180,11 @@ func TestBrokenTemplatesAreFinal(t *testing.T) {
 	}
 }
 
-// A database that fails is an error in every place.
-func TestWithoutADatabaseNothingIsAsked(t *testing.T) {
+// Every question is an error without the database.
+func TestDatabaseErrorsAskNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.use(config.ProviderGemini)
+	b.useProvider(config.ProviderGemini)
 	b.model.Handle(func(llmtest.Call) llmtest.Reply { t.Error("a model was asked"); return llmtest.Text("ok") })
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 
 const poison = "POISON"
 
-// unless is a model that does not answer questions which hold the poison.
-func unless(r llmtest.Reply) llmtest.Handler {
+// refusesPoison answers every question with a note, except those that contain the poison.
+func refusesPoison(r llmtest.Reply) llmtest.Handler {
 	return func(c llmtest.Call) llmtest.Reply {
 		if strings.Contains(c.System, poison) {
 			return r
@@ -27,35 +27,35 @@ func unless(r llmtest.Reply) llmtest.Handler {
 	}
 }
 
-// log is what the mind writes down from now on.
-func (b *bundle) log() *bytes.Buffer {
+// captureLog returns what the mind logs from now on.
+func (b *bundle) captureLog() *bytes.Buffer {
 	var lines bytes.Buffer
 	b.Logger = slog.New(slog.NewTextHandler(&lines, nil))
 	return &lines
 }
 
-// One message that a model refuses to read keeps nobody from remembering what is said
-// after it, nor is it asked about again and again. Days pass for what is said and not for
-// the database: what was stored a moment before a run is news to the next one, too, as
-// long as that looks so far back.
-func TestWhatAModelRefusesFreezesNoMemory(t *testing.T) {
+// A message that the model refuses does not keep later messages from being remembered, and is
+// not asked about again and again. Days pass between the messages, but not for the
+// database. So a message stored just before a run is new to the next run, too, as long as
+// it is not too old.
+func TestRefusedMessageBlocksNoMemory(t *testing.T) {
 	for name, refusal := range map[string]llmtest.Reply{
 		"blocked": {Blocked: true, InputTokens: 9}, "filtered by Azure": {Status: 400, Code: "content_filter", Message: "POISON is bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, b *bundle) {
-				b.use(config.ProviderOpenAI)
+				b.useProvider(config.ProviderOpenAI)
 				if refusal.Blocked {
-					b.use(config.ProviderGemini)
+					b.useProvider(config.ProviderGemini)
 				}
-				lines := b.log()
-				b.model.Handle(unless(refusal))
-				b.meet(public("C1", "general"))
+				lines := b.captureLog()
+				b.model.Handle(refusesPoison(refusal))
+				b.addChannels(public("C1", "general"))
 				for _, day := range []struct {
 					after       int
 					text        string
 					long, short int      // the versions in force
-					told        []string // in the log, a line each
+					told        []string // terms in the log
 				}{
 					{0, "the plan", 1, 1, nil},
 					{2, poison, 1, 1, []string{"short-term", "long-term"}},
@@ -67,16 +67,16 @@ func TestWhatAModelRefusesFreezesNoMemory(t *testing.T) {
 					said := b.say("C1", time.Hour-after, day.text)
 					lines.Reset()
 					when := fmt.Sprint("day ", day.after)
-					b.asked(when, b.remember(channel("C1"), after), channelShort, channelLong)
-					if long, short := b.inForce(channel("C1")); long.Version != day.long || short.Version != day.short {
+					b.wantKinds(when, b.remember(channel("C1"), after), channelShort, channelLong)
+					if long, short := b.currentMemories(channel("C1")); long.Version != day.long || short.Version != day.short {
 						t.Errorf("%s: versions %d and %d are in force, want %d and %d", when, long.Version, short.Version, day.long, day.short)
 					}
-					b.asked(when+", again", b.remember(channel("C1"), after+time.Second))
+					b.wantKinds(when+", again", b.remember(channel("C1"), after+time.Second))
 					if n := strings.Count(lines.String(), "\n"); n != len(day.told) {
 						t.Errorf("%s: %d lines of log, want %d", when, n, len(day.told))
 					}
 					for _, term := range day.told {
-						b.holds(when, lines.String(), term+" memory", `scope="channel C1"`, "last="+said.TS, "blocked", "!"+poison, "!plan")
+						b.wantWords(when, lines.String(), term+" memory", `scope="channel C1"`, "last="+said.TS, "blocked", "!"+poison, "!plan")
 					}
 				}
 			})
@@ -84,9 +84,9 @@ func TestWhatAModelRefusesFreezesNoMemory(t *testing.T) {
 	}
 }
 
-// Where one term is refused the other goes on. The short-term memory is asked for anew with
-// each news, until what is refused is out of its window.
-func TestOneTermIsRefused(t *testing.T) {
+// If one term is refused the other is renewed. Each new message asks for the short-term memory
+// again, until the refused message has left its window.
+func TestRefusalOfOneTerm(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		for n, c := range []struct {
 			refused string
@@ -96,7 +96,7 @@ func TestOneTermIsRefused(t *testing.T) {
 			{channelLong, llmtest.Reply{Blocked: true}}, {channelLong, llmtest.Fail(400)}, {channelLong, llmtest.Fail(413)},
 		} {
 			id := fmt.Sprint("C", n)
-			b.meet(public(id, id))
+			b.addChannels(public(id, id))
 			b.model.Handle(func(call llmtest.Call) llmtest.Reply {
 				if kindOf(call) == c.refused && strings.Contains(call.System, poison) {
 					return c.reply
@@ -104,7 +104,7 @@ func TestOneTermIsRefused(t *testing.T) {
 				return note(call)
 			})
 			other := 0
-			for hour, want := range []int{0: 1, 1: 1, 2: 1, 72: 0, 120: 2} { // the version in force of what is refused
+			for hour, want := range []int{0: 1, 1: 1, 2: 1, 72: 0, 120: 2} { // the version of the refused term
 				if want == 0 && hour != 72 {
 					continue
 				}
@@ -115,9 +115,9 @@ func TestOneTermIsRefused(t *testing.T) {
 				at := time.Duration(hour) * time.Hour
 				b.say(id, -at, text)
 				when := fmt.Sprintf("%s of %d, hour %d", c.refused, n, hour)
-				b.asked(when, b.remember(channel(id), at), channelShort, channelLong)
+				b.wantKinds(when, b.remember(channel(id), at), channelShort, channelLong)
 				other++
-				long, short := b.inForce(channel(id))
+				long, short := b.currentMemories(channel(id))
 				got, gone := long.Version, short.Version
 				if c.refused == channelShort {
 					got, gone = gone, got
@@ -130,13 +130,13 @@ func TestOneTermIsRefused(t *testing.T) {
 	})
 }
 
-// What has nothing to do with what was said moves nothing: it is all there for the next run.
-func TestAnOutageLeavesNothingOut(t *testing.T) {
+// A failure that is not about the messages does not move the cursor.
+func TestOutagesLeaveNothingOut(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.meet(public("C1", "general"))
+		b.addChannels(public("C1", "general"))
 		b.say("C1", time.Hour, "first")
 		b.remember(channel("C1"), 0)
-		long, short := b.inForce(channel("C1"))
+		long, short := b.currentMemories(channel("C1"))
 		before, err := b.Store.CurrentMemory(t.Context(), channel("C1"))
 		if err != nil {
 			t.Fatal(err)
@@ -163,71 +163,70 @@ func TestAnOutageLeavesNothingOut(t *testing.T) {
 			{"the same after a refusal", []llmtest.Reply{blocked, llmtest.Fail(400)}},
 		} {
 			b.model.Handle(llmtest.Script(c.replies...))
-			b.say("C1", 0, c.name) // so that no draft is of use
+			b.say("C1", 0, c.name) // outdates the drafts
 			if _, err := b.Remember(t.Context(), channel("C1"), b.now.Add(time.Minute), 1); err == nil {
 				t.Errorf("%s: no error", c.name)
 			}
 			if after, err := b.Store.CurrentMemory(t.Context(), channel("C1")); err != nil || after.Cursor != before.Cursor || !after.Read.Equal(before.Read) {
 				t.Errorf("%s: the cursor has moved from %+v to %+v, %v", c.name, before.Cursor, after.Cursor, err)
 			}
-			if l, s := b.inForce(channel("C1")); l.ID != long.ID || s.ID != short.ID {
+			if l, s := b.currentMemories(channel("C1")); l.ID != long.ID || s.ID != short.ID {
 				t.Errorf("%s: %q and %q are in force", c.name, l.Text, s.Text)
 			}
 		}
 		b.model.Handle(note)
 		calls := b.remember(channel("C1"), time.Hour)
-		b.asked("at last", calls, channelShort, channelLong)
-		b.holds("long", material(calls[1]), "second", "the same after a refusal")
+		b.wantKinds("at last", calls, channelShort, channelLong)
+		b.wantWords("long", material(calls[1]), "second", "the same after a refusal")
 	})
 }
 
-// Threads and the workspace are no different. What the workspace may not keep goes,
-// though there is nothing to take its place.
-func TestOtherScopesAreRefused(t *testing.T) {
+// What the workspace must not keep is dropped, even if its new memory is refused.
+func TestRefusalOfThreadsAndWorkspace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.meet(public("C1", "general"), public("C2", "random"))
+		b.addChannels(public("C1", "general"), public("C2", "random"))
 		parent := b.say("C1", time.Hour, "the parent")
 		b.reply(parent, time.Hour, "first reply")
 		b.say("C2", time.Hour, "something else")
 		b.remember(thread(parent), 0)
 		b.reply(parent, 0, poison)
-		b.model.Handle(unless(llmtest.Reply{Blocked: true}))
-		b.asked("a thread", b.remember(thread(parent), 0), ofThread)
-		if _, short := b.inForce(thread(parent)); short.Version != 1 {
+		b.model.Handle(refusesPoison(llmtest.Reply{Blocked: true}))
+		b.wantKinds("a thread", b.remember(thread(parent), 0), ofThread)
+		if _, short := b.currentMemories(thread(parent)); short.Version != 1 {
 			t.Errorf("version %d is in force of the thread", short.Version)
 		}
-		b.asked("a thread, again", b.remember(thread(parent), 0))
+		b.wantKinds("a thread, again", b.remember(thread(parent), 0))
 
 		b.model.Handle(note)
 		for _, s := range []chat.Scope{channel("C1"), channel("C2"), workspace} {
 			b.remember(s, 0)
 		}
 		b.model.Handle(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Blocked: true} })
-		b.meet(private("C2", "random"))
+		b.addChannels(private("C2", "random"))
 		made, err := b.Remember(t.Context(), workspace, b.now.Add(time.Minute), 1)
 		if err != nil || made != (RememberResult{Calls: 2, Changed: true}) {
 			t.Errorf("%+v, %v", made, err)
 		}
-		if long, _ := b.inForce(workspace); long.Text != "" {
-			t.Errorf("%q is in force of what may not be known any more", long.Text)
+		if long, _ := b.currentMemories(workspace); long.Text != "" {
+			t.Errorf("%q is in force, and must not be known any more", long.Text)
 		}
 	})
 }
 
-// A refusal that changes nothing is told as none, and is a failed call in the account.
-func TestARefusalIsWrittenDown(t *testing.T) {
+// A refusal reports no change, and is saved as a failed call.
+func TestRefusalIsSaved(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, poison)
-	b.model.Handle(unless(llmtest.Reply{Blocked: true, InputTokens: 9}))
+	b.model.Handle(refusesPoison(llmtest.Reply{Blocked: true, InputTokens: 9}))
 	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); err != nil || made != (RememberResult{Calls: 2}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 18 {
 		t.Errorf("%d calls of %d tokens, %v", calls, tokens, err)
 	}
-	b.model.Handle(unless(llmtest.Fail(400)))
+	b.model.Handle(refusesPoison(llmtest.Fail(400)))
 	b.say("C1", 0, "a setting, perhaps")
 	var e *llm.Error
 	if made, err := b.Remember(t.Context(), channel("C1"), b.now, 1); !errors.As(err, &e) || e.Status != 400 || made.Calls != 2 {

@@ -8,9 +8,9 @@ import (
 	"myao/internal/store"
 )
 
-// What was taken in and is pruned costs no call, and stays in the long-term memory; the
-// short-term one of a channel that has been quiet for so long goes with its messages.
-func TestWhatWasPrunedCostsNothing(t *testing.T) {
+// Pruning remembered messages costs no call, and keeps the long-term memory. The short-term memory
+// of a channel that was quiet that long is cleared.
+func TestPrunedMessagesCostNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		const day = 24 * time.Hour
 		prune := func() {
@@ -19,15 +19,15 @@ func TestWhatWasPrunedCostsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.meet(public("C1", "general"))
+		b.addChannels(public("C1", "general"))
 		old := b.say("C1", 40*day, "the launch is on Friday")
 		prune()
 		if _, err := b.Store.Message(t.Context(), "T1", "C1", old.TS); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of a channel that was never remembered it is there: %v", err)
 		}
 		old = b.say("C1", 40*day, "the launch is on Friday")
-		b.asked("at first", b.remember(channel("C1"), -39*day), channelShort, channelLong)
-		long, _ := b.inForce(channel("C1"))
+		b.wantKinds("at first", b.remember(channel("C1"), -39*day), channelShort, channelLong)
+		long, _ := b.currentMemories(channel("C1"))
 		late := b.say("C1", 39*day-time.Hour, "not taken in yet")
 		prune()
 		for ts, want := range map[string]error{old.TS: store.ErrNotFound, late.TS: nil} {
@@ -35,16 +35,16 @@ func TestWhatWasPrunedCostsNothing(t *testing.T) {
 				t.Errorf("message %s: %v, want %v", ts, err, want)
 			}
 		}
-		b.asked("what is not taken in yet", b.remember(channel("C1"), -38*day), channelShort, channelLong)
-		if again, _ := b.inForce(channel("C1")); again.Version != 2 {
+		b.wantKinds("what is not taken in yet", b.remember(channel("C1"), -38*day), channelShort, channelLong)
+		if again, _ := b.currentMemories(channel("C1")); again.Version != 2 {
 			t.Errorf("long-term memory %+v", again)
 		}
 		prune()
-		b.asked("once all is pruned", b.remember(channel("C1"), 0))
-		again, short := b.inForce(channel("C1"))
+		b.wantKinds("once all is pruned", b.remember(channel("C1"), 0))
+		again, short := b.currentMemories(channel("C1"))
 		if again.Version != 2 || again.ID == long.ID || short.Text != "" {
 			t.Errorf("in force are %+v and %+v", again, short)
 		}
-		b.asked("again", b.remember(channel("C1"), time.Minute))
+		b.wantKinds("again", b.remember(channel("C1"), time.Minute))
 	})
 }

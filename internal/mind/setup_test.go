@@ -25,14 +25,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests wait more than they work: more of them run side by side than there are cores.
+	// These tests mostly wait, so more of them run at once than there are cores.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
 	testserver.Main(m)
 }
 
-// directory is a Slack that knows some users and channels, and nothing of others.
+// directory is a Slack that knows every user and some channels.
 type directory struct {
 	mu       sync.Mutex
 	channels map[string]slack.Channel
@@ -58,25 +58,24 @@ func (d *directory) Channel(_ context.Context, id string) (slack.Channel, error)
 	return c, nil
 }
 
-// nothing is a Slack whose threads have nothing that the database lacks.
-type nothing struct{}
+// emptyThreads is a Slack that adds nothing to the threads in the database.
+type emptyThreads struct{}
 
-func (nothing) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
+func (emptyThreads) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
 	return slack.Page{}, nil
 }
 
-// bundle is a mind with a real database and a model behind HTTP.
+// bundle is a Mind with a real database and a model behind HTTP.
 type bundle struct {
 	*Mind
 	t     *testing.T
 	slack *directory
 	model *llmtest.Running
-	// now is the time of the test's beginning; messages are said, and memories made,
-	// so long before or after it.
-	now  time.Time
-	ahem time.Duration // how far the mind's clock goes wrong
-	said int
-	// config is what the mind's channels are set by.
+	// now is when the test began. Times of messages and memories are relative to it.
+	now        time.Time
+	clockError time.Duration // how far the mind's clock is ahead
+	said       int
+	// config has the settings of the channels.
 	config config.Config
 }
 
@@ -96,7 +95,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
 
 func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
 
-// note is what the model answers unless it is told otherwise: each time something new.
+// note is the default model. It answers each call with something new.
 func note(c llmtest.Call) llmtest.Reply {
 	if c.Judgment() {
 		return llmtest.No("nothing to say")
@@ -104,12 +103,12 @@ func note(c llmtest.Call) llmtest.Reply {
 	return llmtest.Text(fmt.Sprintf("- 2026-03-01: note %d of %s", c.N, kindOf(c)))
 }
 
-// kinds are what the prompts of memory ask for.
+// kinds are the memories that prompts ask for.
 var kinds = []string{
 	"short-term memory of the workspace", "long-term memory of the workspace", "memory of the thread", "short-term memory of", "long-term memory of",
 }
 
-// kindOf is which memory a call asks for.
+// kindOf returns which memory a call asks for.
 func kindOf(c llmtest.Call) string {
 	for _, kind := range kinds {
 		if strings.Contains(c.System, "\nWrite the "+kind) {
@@ -136,11 +135,11 @@ func setup(t *testing.T, url string) *bundle {
 		t.Fatal(err)
 	}
 	discard := slog.New(slog.DiscardHandler)
-	clock := func() time.Time { return time.Now().Add(b.ahem) }
+	clock := func() time.Time { return time.Now().Add(b.clockError) }
 	b.Mind = &Mind{
 		Store: s, Slack: b.slack,
 		Recall: &recall.Builder{
-			Store: s, Users: b.slack, Threads: nothing{}, ThreadLimit: 20,
+			Store: s, Users: b.slack, Threads: emptyThreads{}, ThreadLimit: 20,
 			Directory: &channels.Directory{Store: s, Slack: b.slack, Config: &b.config, Clock: clock, Logger: discard},
 			Persona:   chat.Persona{Name: "myao", SystemPrompt: "You are myao."}, MessagesLimit: 50,
 			ActiveChannel: 168 * time.Hour, ThreadMemory: 168 * time.Hour, Clock: clock, Logger: discard,
@@ -148,12 +147,12 @@ func setup(t *testing.T, url string) *bundle {
 		Prompts: prompts, Memory: config.Default().Memory, Clock: clock, Logger: discard,
 		Channel: func(f config.ChannelFacts) config.ChannelSettings { return b.config.Channel(f) },
 	}
-	b.use(config.ProviderOpenAI)
+	b.useProvider(config.ProviderOpenAI)
 	return b
 }
 
-// use has the questions go to a provider.
-func (b *bundle) use(p config.Provider) {
+// useProvider sends the questions to a provider.
+func (b *bundle) useProvider(p config.Provider) {
 	b.t.Helper()
 	c := config.Config{LLM: config.LLM{
 		OpenAI: config.Access{APIKey: "key", BaseURL: b.model.URL + "/v1"},
@@ -170,8 +169,8 @@ func (b *bundle) use(p config.Provider) {
 	b.Agents = agents
 }
 
-// meet makes channels known as Slack describes them; those beginning with C are public.
-func (b *bundle) meet(channels ...slack.Channel) {
+// addChannels adds channels to Slack and to the store.
+func (b *bundle) addChannels(channels ...slack.Channel) {
 	b.t.Helper()
 	for _, c := range channels {
 		c.Member = true
@@ -187,37 +186,37 @@ func (b *bundle) meet(channels ...slack.Channel) {
 func public(id, name string) slack.Channel  { return slack.Channel{ID: id, Name: name} }
 func private(id, name string) slack.Channel { return slack.Channel{ID: id, Name: name, Private: true} }
 
-// ts is that of a message so long before the test's beginning; no two are the same.
+// ts returns a unique ts, this long before now.
 func (b *bundle) ts(ago time.Duration) string {
 	b.said++
 	return chat.TS(b.now.Add(-ago + time.Duration(b.said)*time.Microsecond))
 }
 
-// say has alice say something that the store knows at once.
+// say records a message of alice.
 func (b *bundle) say(channel string, ago time.Duration, text string) chat.Message {
 	b.t.Helper()
-	return b.keep(chat.Message{Team: "T1", Channel: channel, TS: b.ts(ago), UserID: "UALICE", Text: text})
+	return b.record(chat.Message{Team: "T1", Channel: channel, TS: b.ts(ago), UserID: "UALICE", Text: text})
 }
 
-// reply has bob answer in a message's thread.
+// reply records a reply of bob.
 func (b *bundle) reply(to chat.Message, ago time.Duration, text string) chat.Message {
 	b.t.Helper()
-	return b.keep(chat.Message{Team: "T1", Channel: to.Channel, TS: b.ts(ago), ThreadTS: to.TS, UserID: "UBOB", Text: text})
+	return b.record(chat.Message{Team: "T1", Channel: to.Channel, TS: b.ts(ago), ThreadTS: to.TS, UserID: "UBOB", Text: text})
 }
 
 func (b *bundle) edit(m chat.Message, text string) {
 	b.t.Helper()
 	m.Text, m.Revision = text, chat.TS(time.Now())
-	b.keep(m)
+	b.record(m)
 }
 
 func (b *bundle) remove(m chat.Message) {
 	b.t.Helper()
 	m.Text, m.Deleted = "", true
-	b.keep(m)
+	b.record(m)
 }
 
-func (b *bundle) keep(m chat.Message) chat.Message {
+func (b *bundle) record(m chat.Message) chat.Message {
 	b.t.Helper()
 	if _, err := b.Store.Record(b.t.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
 		b.t.Fatal(err)
@@ -232,8 +231,8 @@ func thread(m chat.Message) chat.Scope {
 
 var workspace = chat.Scope{Team: "T1"}
 
-// remember remembers a scope as of so long after the test's beginning, and returns the
-// model's calls: how many there are is what Remember says.
+// remember calls Remember as of a time after now, and returns the model's calls. Remember must
+// report as many.
 func (b *bundle) remember(s chat.Scope, after time.Duration) []llmtest.Call {
 	b.t.Helper()
 	b.model.Forget()
@@ -248,8 +247,8 @@ func (b *bundle) remember(s chat.Scope, after time.Duration) []llmtest.Call {
 	return calls
 }
 
-// asked demands what the calls ask for, in order.
-func (b *bundle) asked(when string, calls []llmtest.Call, want ...string) {
+// wantKinds fails unless the calls ask for these memories, in this order.
+func (b *bundle) wantKinds(when string, calls []llmtest.Call, want ...string) {
 	b.t.Helper()
 	var got []string
 	for _, c := range calls {
@@ -268,31 +267,31 @@ const (
 	workspaceLong  = "long-term memory of the workspace"
 )
 
-// inForce is what is in force of a scope; what is absent is empty.
-func (b *bundle) inForce(s chat.Scope) (long, short store.Memory) {
+// currentMemories returns the memories in force, empty ones where there are none.
+func (b *bundle) currentMemories(s chat.Scope) (long, short store.Memory) {
 	b.t.Helper()
-	standing, err := b.Store.CurrentMemory(b.t.Context(), s)
+	current, err := b.Store.CurrentMemory(b.t.Context(), s)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if standing.Long != nil {
-		long = *standing.Long
+	if current.Long != nil {
+		long = *current.Long
 	}
-	if standing.Short != nil {
-		short = *standing.Short
+	if current.Short != nil {
+		short = *current.Short
 	}
 	return long, short
 }
 
-// material is what a prompt holds above its instruction.
+// material is the part of a prompt above its instruction.
 func material(c llmtest.Call) string {
 	above, _, _ := strings.Cut(c.System, "\n---\n")
 	_, above, _ = strings.Cut(above, "\n## ")
 	return above
 }
 
-// holds demands that a text has some words in it and lacks others, which begin with a "!".
-func (b *bundle) holds(what, text string, words ...string) {
+// wantWords fails unless a text contains the words, and lacks those that begin with a "!".
+func (b *bundle) wantWords(what, text string, words ...string) {
 	b.t.Helper()
 	for _, w := range words {
 		w, absent := strings.CutPrefix(w, "!")

@@ -53,13 +53,13 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// A model that is told "about 2000 tokens" writes some more, and shall not be cut off there.
-func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
+// A model that is told "about 2000 tokens" may write more without being cut.
+func TestMemoryTokenLimits(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
 	b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 2000, 100
 	b.Agents.Memory.SystemPrompt = "You write for lawyers."
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "hello")
 	asked, err := b.MemoryQuestions(t.Context(), channel("C1"), b.now)
 	if err != nil {
@@ -69,21 +69,21 @@ func TestAMemoryHasRoomForMoreThanItIsTold(t *testing.T) {
 	for _, q := range asked {
 		got = append(got, q.MaxOutputTokens)
 	}
-	if want := []int{400, 3000}; !slices.Equal(got, want) { // the agent's own limit, where that is more
+	if want := []int{400, 3000}; !slices.Equal(got, want) { // the first is the agent's own limit
 		t.Fatalf("got %d, want %d", got, want)
 	}
-	b.holds("short", asked[0].System, "at most about 100 tokens", "in the last 24 hours", "for lawyers", "!0001-01-01")
-	b.holds("long", asked[1].System, "at most about 2000 tokens", "for lawyers", "!0001-01-01")
+	b.wantWords("short", asked[0].System, "at most about 100 tokens", "in the last 24 hours", "for lawyers", "!0001-01-01")
+	b.wantWords("long", asked[1].System, "at most about 2000 tokens", "for lawyers", "!0001-01-01")
 }
 
-func TestCutAnswersEndWithAWholeLine(t *testing.T) {
+func TestCutMemoryEndsWithAWholeLine(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []config.Provider{config.ProviderOpenAI, config.ProviderGemini} {
 		t.Run(string(provider), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, sqliteURL(t))
-			b.use(provider)
-			b.meet(public("C1", "general"))
+			b.useProvider(provider)
+			b.addChannels(public("C1", "general"))
 			b.say("C1", time.Hour, "hello")
 			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
 				if kindOf(c) == channelShort {
@@ -92,8 +92,8 @@ func TestCutAnswersEndWithAWholeLine(t *testing.T) {
 				return llmtest.Text(strings.Repeat("- 2026-03-01: a line of some length\n", 200))
 			})
 			calls := b.remember(channel("C1"), 0)
-			b.asked("cut", calls, channelShort, channelLong)
-			long, short := b.inForce(channel("C1"))
+			b.wantKinds("cut", calls, channelShort, channelLong)
+			long, short := b.currentMemories(channel("C1"))
 			if short.Text != "- 2026-03-01: whole" || short.TokensIn != 7 || short.TokensOut != 5 || short.Model != "keeper" {
 				t.Errorf("the cut one is %+v", short)
 			}

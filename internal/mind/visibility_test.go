@@ -13,23 +13,22 @@ import (
 	"myao/internal/store"
 )
 
-// Whatever is said or remembered in a place that not everybody may read is told there
-// and nowhere else, whichever way a text may go: in any prompt for any place, and in
-// any memory, made by a model that repeats all it is told.
-func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
+// Private text appears in the prompts and memories of its own channel, and nowhere else, even if
+// the model repeats everything it reads.
+func TestPrivateTextStaysInItsChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.Memory.LongTermSummaryMaxTokens, b.Memory.ShortTermSummaryMaxTokens = 5_000, 5_000
 		b.model.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("- all I know:\n" + material(c)) })
 
-		// CODD is a channel that Slack was never asked about, and does not tell of: it is only spoken in.
-		b.meet(public("C1", "general"), public("C2", "random"), private("G1", "zebra-merger"), private("G2", "quokka-layoffs"), private("D1", ""), public("CCLOSED", "gecko-lounge"))
-		// CSHUT has been made private, of which its events tell and no listing yet.
-		b.meet(public("CSHUT", "okapi-lounge"))
+		// CODD is known only by its messages.
+		b.addChannels(public("C1", "general"), public("C2", "random"), private("G1", "zebra-merger"), private("G2", "quokka-layoffs"), private("D1", ""), public("CCLOSED", "gecko-lounge"))
+		// CSHUT was made private. An event said so, but no listing yet.
+		b.addChannels(public("CSHUT", "okapi-lounge"))
 		shut := chat.Message{Team: "T1", Channel: "CSHUT", TS: b.ts(2 * time.Hour)}
 		if _, err := b.Store.Record(t.Context(), shut, func(store.Known) store.Entry { return store.Entry{Private: true} }); err != nil {
 			t.Fatal(err)
 		}
-		// GEVENT is a private channel of which only events have told.
+		// GEVENT is a private channel known only by events.
 		if err := b.Store.CloseChannel(t.Context(), "T1", "GEVENT"); err != nil {
 			t.Fatal(err)
 		}
@@ -49,35 +48,35 @@ func TestWhatIsPrivateStaysWhereItIs(t *testing.T) {
 			}
 		}
 		say("before")
-		b.meet(slack.Channel{ID: "CCLOSED", Name: "gecko-lounge", Private: true})
+		b.addChannels(slack.Channel{ID: "CCLOSED", Name: "gecko-lounge", Private: true})
 		remember := func(after time.Duration) {
 			for _, place := range places {
 				b.remember(thread(parents[place]), after)
 				b.remember(channel(place), after)
 			}
-			b.run(after)
+			b.memoryRun(after)
 		}
 		remember(0)
-		b.everyPrompt(places, parents, secrets)
+		b.wantNoLeaks(places, parents, secrets)
 		say("after")
 		remember(time.Minute)
-		b.everyPrompt(places, parents, secrets)
+		b.wantNoLeaks(places, parents, secrets)
 
-		if long, short := b.inForce(workspace); !strings.Contains(long.Text, "topbeforeC1") || !strings.Contains(short.Text, "threadafterC2") {
+		if long, short := b.currentMemories(workspace); !strings.Contains(long.Text, "topbeforeC1") || !strings.Contains(short.Text, "threadafterC2") {
 			t.Errorf("the workspace's memory lacks what is public:\n%s\n%s", long.Text, short.Text)
 		}
 	})
 }
 
-// everyPrompt looks for the secrets in every prompt that there is, and in every memory.
-func (b *bundle) everyPrompt(places []string, parents map[string]chat.Message, secrets map[string][]string) {
+// wantNoLeaks fails if a prompt or a memory contains a secret of another channel.
+func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, secrets map[string][]string) {
 	b.t.Helper()
 	look := func(what, in, text string) {
 		b.t.Helper()
 		for place, words := range secrets {
 			for _, word := range words {
 				if place != in && strings.Contains(text, word) {
-					b.t.Errorf("%s in %q tells of %q, which is a secret of %s", what, in, word, place)
+					b.t.Errorf("%s in %q contains %q, a secret of %s", what, in, word, place)
 				}
 			}
 		}

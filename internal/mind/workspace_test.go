@@ -16,9 +16,9 @@ import (
 	"myao/internal/testserver"
 )
 
-// run is a whole memory run, as the workflow makes it: what is new in threads, then in
-// channels, then in the workspace. It returns the calls for each kind of memory.
-func (b *bundle) run(after time.Duration) map[string]int {
+// memoryRun remembers all changed threads, then channels, then the workspace, as the workflow does.
+// It returns the number of calls for each kind of memory.
+func (b *bundle) memoryRun(after time.Duration) map[string]int {
 	b.t.Helper()
 	b.model.Forget()
 	at, calls := b.now.Add(after), 0
@@ -60,41 +60,40 @@ func (b *bundle) run(after time.Duration) map[string]int {
 		kinds[kindOf(c)]++
 	}
 	if made := len(b.model.Calls()); made != calls {
-		b.t.Errorf("%d calls were made, and %d told of", made, calls)
+		b.t.Errorf("%d calls were made, and %d reported", made, calls)
 	}
 	return kinds
 }
 
-func (b *bundle) ran(when string, got, want map[string]int) {
+func (b *bundle) wantCalls(when string, got, want map[string]int) {
 	b.t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		b.t.Errorf("%s: calls %v, want %v", when, got, want)
 	}
 }
 
-func TestOnlyWhatHasChangedIsRemembered(t *testing.T) {
+func TestOnlyChangedScopesAreRemembered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	t.Parallel()
-	b := setup(t, testserver.Postgres(t)) // SQLite does the same, and takes its time
+	b := setup(t, testserver.Postgres(t)) // SQLite would take long
 	const channels = 500
 	var said []chat.Message
 	for i := range channels {
 		c := public(fmt.Sprintf("C%03d", i), fmt.Sprintf("channel-%03d", i))
 		c.Private = i%10 == 3
-		b.meet(c)
+		b.addChannels(c)
 		said = append(said, b.say(c.ID, time.Hour, "hello"))
 	}
 	for i := range 10 {
 		b.reply(said[i*50], 30*time.Minute, "an answer")
 	}
-	b.ran("at first", b.run(0), map[string]int{ofThread: 10, channelShort: channels, channelLong: channels, workspaceShort: 1, workspaceLong: 1})
-	b.ran("nothing new", b.run(time.Minute), nil)
-	b.ran("nothing but age", b.run(23*time.Hour+30*time.Minute), nil)
+	b.wantCalls("at first", b.memoryRun(0), map[string]int{ofThread: 10, channelShort: channels, channelLong: channels, workspaceShort: 1, workspaceLong: 1})
+	b.wantCalls("nothing new", b.memoryRun(time.Minute), nil)
+	b.wantCalls("nothing but age", b.memoryRun(23*time.Hour+30*time.Minute), nil)
 
-	// Seven channels, two of them private: three top-level messages, an answer in a thread, a new
-	// thread, an edit and a deletion.
+	// Changes in seven channels, two of them private.
 	b.say("C003", 0, "in private")
 	b.say("C010", 0, "in public")
 	b.say("C499", 0, "in the last")
@@ -103,24 +102,24 @@ func TestOnlyWhatHasChangedIsRemembered(t *testing.T) {
 	b.edit(said[77], "hello, edited")
 	b.say("C080", 0, "instead")
 	b.remove(said[80])
-	b.ran("seven changed", b.run(time.Hour), map[string]int{ofThread: 2, channelShort: 7, channelLong: 7, workspaceShort: 1, workspaceLong: 1})
-	b.ran("and again", b.run(2*time.Hour), nil)
+	b.wantCalls("seven changed", b.memoryRun(time.Hour), map[string]int{ofThread: 2, channelShort: 7, channelLong: 7, workspaceShort: 1, workspaceLong: 1})
+	b.wantCalls("and again", b.memoryRun(2*time.Hour), nil)
 
 	b.say("C003", 0, "more in private")
 	b.say("C013", 0, "more in private")
-	before, _ := b.inForce(workspace)
-	b.ran("private channels changed", b.run(3*time.Hour), map[string]int{channelShort: 2, channelLong: 2})
-	if after, _ := b.inForce(workspace); after.ID != before.ID {
+	before, _ := b.currentMemories(workspace)
+	b.wantCalls("private channels changed", b.memoryRun(3*time.Hour), map[string]int{channelShort: 2, channelLong: 2})
+	if after, _ := b.currentMemories(workspace); after.ID != before.ID {
 		t.Error("the workspace has another memory, though nothing public has changed")
 	}
 }
 
-func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
+func TestWorkspaceMergesPublicChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
 		b.Memory.ShortTermWindowHours = 24
 		b.Agents.Memory.SystemPrompt = "You write for lawyers."
-		b.meet(public("C1", "general"), public("C2", "random"), private("G1", "secret"), private("D1", ""))
-		b.asked("without channels", b.remember(workspace, 0))
+		b.addChannels(public("C1", "general"), public("C2", "random"), private("G1", "secret"), private("D1", ""))
+		b.wantKinds("without channels", b.remember(workspace, 0))
 		for _, id := range []string{"C1", "C2", "G1", "D1"} {
 			b.model.Handle(func(c llmtest.Call) llmtest.Reply {
 				term, _, _ := strings.Cut(kindOf(c), "-")
@@ -131,32 +130,32 @@ func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
 		}
 		b.model.Handle(note)
 		calls := b.remember(workspace, -29*time.Hour)
-		b.asked("at first", calls, workspaceShort, workspaceLong)
-		b.holds("short", material(calls[0]), "### #general", "short of C1", "### #random", "short of C2", "!long of", "!secret", "!G1", "!D1", "!irect")
-		b.holds("long", material(calls[1]), "### #general", "long of C1", "### #random", "long of C2", "!short of", "!secret", "!G1", "!D1", "!irect")
+		b.wantKinds("at first", calls, workspaceShort, workspaceLong)
+		b.wantWords("short", material(calls[0]), "### #general", "short of C1", "### #random", "short of C2", "!long of", "!secret", "!G1", "!D1", "!irect")
+		b.wantWords("long", material(calls[1]), "### #general", "long of C1", "### #random", "long of C2", "!short of", "!secret", "!G1", "!D1", "!irect")
 		for _, c := range calls {
-			b.holds(kindOf(c), c.System, "for lawyers", "!0001-01-01")
+			b.wantWords(kindOf(c), c.System, "for lawyers", "!0001-01-01")
 		}
-		long, short := b.inForce(workspace)
+		long, short := b.currentMemories(workspace)
 		if len(long.Sources) != 2 || len(short.Sources) != 2 || !strings.HasPrefix(long.Sources[0], "C1/") || !strings.HasPrefix(short.Sources[1], "C2/") {
 			t.Errorf("made of %q and %q", long.Sources, short.Sources)
 		}
-		b.asked("unchanged", b.remember(workspace, 0))
+		b.wantKinds("unchanged", b.remember(workspace, 0))
 
-		// Of the long ones only what is new is merged; the short ones are those of the window.
+		// Only new long-term memories are merged, and only short-term memories within the window.
 		b.say("C2", time.Hour, "again")
 		b.remember(channel("C2"), 0)
-		c2, _ := b.inForce(channel("C2"))
+		c2, _ := b.currentMemories(channel("C2"))
 		calls = b.remember(workspace, 0)
-		b.asked("one channel", calls, workspaceShort, workspaceLong)
-		b.holds("short", material(calls[0]), "### #random", "!general", "!C1", "!"+long.Text)
-		b.holds("long", material(calls[1]), long.Text, "### #random", c2.Text, "!general", "!C1")
-		after, _ := b.inForce(workspace)
+		b.wantKinds("one channel", calls, workspaceShort, workspaceLong)
+		b.wantWords("short", material(calls[0]), "### #random", "!general", "!C1", "!"+long.Text)
+		b.wantWords("long", material(calls[1]), long.Text, "### #random", c2.Text, "!general", "!C1")
+		after, _ := b.currentMemories(workspace)
 		if len(after.Sources) != 2 || after.Sources[0] != long.Sources[0] || after.Sources[1] == long.Sources[1] || after.Version != 2 {
 			t.Errorf("made of %q", after.Sources)
 		}
 
-		// What is deleted leaves a short-term memory behind that is another one, or none.
+		// Deletions change the short-term memory, or clear it.
 		b.say("C1", time.Hour, "gone soon")
 		b.remember(channel("C1"), 0)
 		b.remember(workspace, 0)
@@ -168,22 +167,22 @@ func TestWorkspaceMergesWhatIsPublic(t *testing.T) {
 			for _, m := range tail {
 				b.remove(m)
 			}
-			b.asked("deleted in "+id, b.remember(channel(id), 0))
+			b.wantKinds("deleted in "+id, b.remember(channel(id), 0))
 		}
-		before, _ := b.inForce(workspace)
-		b.asked("nothing short is left", b.remember(workspace, 0))
-		if long, short := b.inForce(workspace); short.Text != "" || long.ID != before.ID {
+		before, _ := b.currentMemories(workspace)
+		b.wantKinds("nothing short is left", b.remember(workspace, 0))
+		if long, short := b.currentMemories(workspace); short.Text != "" || long.ID != before.ID {
 			t.Errorf("%q and %q are in force", long.Text, short.Text)
 		}
 	})
 }
 
-// A memory that fails to come about is made up for in the next run, whatever order the
-// channels' memories come in.
-func TestWorkspaceLosesNoChannel(t *testing.T) {
+// A memory that failed is merged in the next run, whatever the order in which the channels'
+// memories were made.
+func TestWorkspaceMissesNoChannel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"), public("C2", "random"))
+	b.addChannels(public("C1", "general"), public("C2", "random"))
 	b.say("C1", time.Hour, "hello")
 	b.say("C2", time.Hour, "hello")
 	b.remember(channel("C1"), 0)
@@ -194,19 +193,18 @@ func TestWorkspaceLosesNoChannel(t *testing.T) {
 	b.model.Handle(note)
 	b.remember(workspace, 0)
 	b.model.Handle(llmtest.Script(llmtest.Text("- long of C2")))
-	b.ahem = -time.Hour // it was written by a host whose clock is slow
+	b.clockError = -time.Hour // a host whose clock is slow
 	b.remember(channel("C2"), 0)
-	b.ahem = 0
+	b.clockError = 0
 	calls := b.remember(workspace, 0)
-	b.asked("later", calls, workspaceShort, workspaceLong)
-	b.holds("long", material(calls[1]), "long of C2", "!### #general")
+	b.wantKinds("later", calls, workspaceShort, workspaceLong)
+	b.wantWords("long", material(calls[1]), "long of C2", "!### #general")
 }
 
-// A channel is closed to the public: the workspace is remembered without it, from what
-// the others know.
-func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
+// Once a channel is private, the workspace is remembered from the other channels only.
+func TestWorkspaceForgetsClosedChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.model.Handle(func(c llmtest.Call) llmtest.Reply { // tells what it was told of birds
+		b.model.Handle(func(c llmtest.Call) llmtest.Reply { // repeats the birds in its prompt
 			var birds []string
 			for _, bird := range []string{"kiwi", "heron", "stork"} {
 				if strings.Contains(material(c), bird) {
@@ -215,13 +213,13 @@ func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
 			}
 			return llmtest.Text("- 2026-03-01: birds: " + strings.Join(birds, " "))
 		})
-		b.meet(public("C1", "general"), public("C2", "random"), public("C3", "founders"))
+		b.addChannels(public("C1", "general"), public("C2", "random"), public("C3", "founders"))
 		b.say("C1", time.Hour, "a kiwi")
 		b.say("C2", time.Hour, "a heron")
 		b.say("C3", time.Hour, "a stork")
-		b.run(0)
-		long, _ := b.inForce(workspace)
-		b.holds("while it was public", long.Text, "kiwi heron stork")
+		b.memoryRun(0)
+		long, _ := b.currentMemories(workspace)
+		b.wantWords("while it was public", long.Text, "kiwi heron stork")
 		in := func(channel string) string {
 			r, err := b.Recall.Build(t.Context(), chat.Conversation{Team: "T1", Channel: channel}, false)
 			if err != nil {
@@ -229,34 +227,34 @@ func TestWorkspaceForgetsWhatIsPrivateNow(t *testing.T) {
 			}
 			return r.WorkspaceLongTerm + r.WorkspaceShortTerm
 		}
-		b.holds("while it was public", in("C1"), "stork")
-		b.meet(private("C3", "founders"))
-		b.holds("at once", in("C1"), "!stork", "!heron")
-		b.holds("at once, inside", in("C3"), "stork", "heron")
-		// What the other channels are made to remember in the same run does not keep it.
+		b.wantWords("while it was public", in("C1"), "stork")
+		b.addChannels(private("C3", "founders"))
+		b.wantWords("at once", in("C1"), "!stork", "!heron")
+		b.wantWords("at once, inside", in("C3"), "stork", "heron")
+		// Another channel remembered in the same run does not bring it back.
 		b.say("C1", 0, "another kiwi")
 		b.remember(channel("C1"), time.Minute)
 		calls := b.remember(workspace, time.Minute)
-		b.asked("closed", calls, workspaceShort, workspaceLong)
+		b.wantKinds("closed", calls, workspaceShort, workspaceLong)
 		for _, c := range calls {
-			b.holds("prompt", c.System+c.User, "kiwi", "heron", "!stork", "!founders")
+			b.wantWords("prompt", c.System+c.User, "kiwi", "heron", "!stork", "!founders")
 		}
-		b.asked("again", b.remember(workspace, time.Minute))
-		long, short := b.inForce(workspace)
-		b.holds("closed", long.Text+short.Text, "kiwi heron", "!stork")
-		b.holds("afterwards", in("C1"), "kiwi heron", "!stork")
+		b.wantKinds("again", b.remember(workspace, time.Minute))
+		long, short := b.currentMemories(workspace)
+		b.wantWords("closed", long.Text+short.Text, "kiwi heron", "!stork")
+		b.wantWords("afterwards", in("C1"), "kiwi heron", "!stork")
 
 		for _, id := range []string{"C1", "C2"} {
-			b.meet(private(id, "closed-"+id))
+			b.addChannels(private(id, "closed-"+id))
 		}
-		b.asked("all closed", b.remember(workspace, 2*time.Hour))
-		if long, short := b.inForce(workspace); long.Text != "" || short.Text != "" {
+		b.wantKinds("all closed", b.remember(workspace, 2*time.Hour))
+		if long, short := b.currentMemories(workspace); long.Text != "" || short.Text != "" {
 			t.Errorf("%q and %q are in force, and nothing is public", long.Text, short.Text)
 		}
 	})
 }
 
-func TestLongMemoriesAreOfFewerChannels(t *testing.T) {
+func TestMaxMergedChannels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ long, short, want int }{{500, 300, 200}, {1000, 300, 100}, {300, 2000, 50}, {1, 1, 200}, {1_000_000, 300, 1}} {
 		m := &Mind{Memory: config.Memory{LongTermSummaryMaxTokens: c.long, ShortTermSummaryMaxTokens: c.short}}
@@ -266,8 +264,8 @@ func TestLongMemoriesAreOfFewerChannels(t *testing.T) {
 	}
 }
 
-// More channels than fit are left out, the longest silent first, and not taken for told.
-func TestWorkspaceOfTooManyChannels(t *testing.T) {
+// If there are too many channels, the longest silent are left out, and merged later.
+func TestWorkspaceWithTooManyChannels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -275,7 +273,7 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 	b := setup(t, testserver.Postgres(t))
 	for i := range maxChannels + 2 {
 		id := fmt.Sprintf("C%03d", i)
-		b.meet(public(id, fmt.Sprintf("channel-%03d", i)))
+		b.addChannels(public(id, fmt.Sprintf("channel-%03d", i)))
 		b.say(id, time.Hour, "hello")
 		cursor, err := b.Store.CurrentCursor(t.Context(), channel(id), b.windowStart(b.now))
 		for _, term := range channel(id).Terms() {
@@ -288,8 +286,8 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.run(0)
-	long, short := b.inForce(workspace)
+	b.memoryRun(0)
+	long, short := b.currentMemories(workspace)
 	if len(long.Sources) != maxChannels || len(short.Sources) != maxChannels {
 		t.Errorf("made of %d and %d channels", len(long.Sources), len(short.Sources))
 	}
@@ -299,9 +297,9 @@ func TestWorkspaceOfTooManyChannels(t *testing.T) {
 		}
 	}
 	b.say("C000", 0, "at last")
-	calls := b.run(time.Minute)
-	b.ran("at last", calls, map[string]int{channelShort: 1, channelLong: 1, workspaceShort: 1, workspaceLong: 1})
-	long, _ = b.inForce(workspace)
+	calls := b.memoryRun(time.Minute)
+	b.wantCalls("at last", calls, map[string]int{channelShort: 1, channelLong: 1, workspaceShort: 1, workspaceLong: 1})
+	long, _ = b.currentMemories(workspace)
 	if !slices.ContainsFunc(long.Sources, func(s string) bool { return strings.HasPrefix(s, "C000/") }) {
 		t.Error("the channel is still left out")
 	}

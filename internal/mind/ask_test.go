@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // to look into the database
+	_ "github.com/ncruces/go-sqlite3/driver" // savedCalls reads the database
 
 	"myao/internal/chat"
 	"myao/internal/config"
@@ -21,8 +21,8 @@ import (
 	"myao/internal/telemetry"
 )
 
-// account is the calls that a database of SQLite has, in order, without their times.
-func account(t *testing.T, url string) []store.Call {
+// savedCalls returns the calls in an SQLite database in order, without their times.
+func savedCalls(t *testing.T, url string) []store.Call {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:"))
 	if err != nil {
@@ -54,12 +54,12 @@ func account(t *testing.T, url string) []store.Call {
 	return calls
 }
 
-func TestEveryCallIsWrittenDown(t *testing.T) {
+func TestEveryCallIsSaved(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
 	b := setup(t, url)
-	b.use(config.ProviderGemini)
-	b.meet(public("C1", "general"))
+	b.useProvider(config.ProviderGemini)
+	b.addChannels(public("C1", "general"))
 	m := b.say("C1", time.Hour, "hello")
 	b.reply(m, 0, "hello to you")
 	in := chat.Conversation{Team: "T1", Channel: "C1", Thread: m.TS}
@@ -91,16 +91,16 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 		want = append(want, reply)
 	}
 
-	// Nobody waits for the answer any more, and it costs what it costs.
+	// A cancelled call is saved, too.
 	ctx, cancel := context.WithCancel(t.Context())
 	b.model.Handle(func(llmtest.Call) llmtest.Reply { cancel(); return llmtest.Reply{Text: "late", Delay: time.Minute} })
 	if _, err := b.Ask(ctx, r.Question, Attempt{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("called back: %v", err)
+		t.Errorf("cancelled: %v", err)
 	}
 	reply.TokensIn, reply.TokensOut, reply.Error, reply.Decision = 0, 0, "canceled", ""
 	want = append(want, reply)
 
-	// A judgment, and memories: a draft that is there already costs nothing again.
+	// A judgment, and memories. An existing draft costs no call.
 	b.model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
 	j, err := b.Judgment(t.Context(), in, 600)
 	if err != nil {
@@ -113,8 +113,7 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 	if _, err := b.Ask(t.Context(), q, Attempt{Decision: "run/2"}); err != nil {
 		t.Error(err)
 	}
-	// The provider is told the decision, where there is one, by the header for an id of the
-	// caller's, which no two requests share.
+	// The client request id tells the provider the decision, and differs with each request.
 	ids := map[string]bool{}
 	asked := b.model.Calls()
 	if len(asked) != len(want)+1 {
@@ -143,22 +142,22 @@ func TestEveryCallIsWrittenDown(t *testing.T) {
 		}
 	}
 
-	got := account(t, url)
+	got := savedCalls(t, url)
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || !reflect.DeepEqual(got[i], want[i]) {
-			t.Fatalf("the account has\n%+v, want\n%+v", got[min(i, len(got)):], want[min(i, len(want)):])
+			t.Fatalf("the database has\n%+v, want\n%+v", got[min(i, len(got)):], want[min(i, len(want)):])
 		}
 	}
-	// What failed without a token is no call to a budget.
+	// Failed calls without tokens do not count for the budget.
 	if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 8 || tokens != 663 {
 		t.Errorf("%d calls and %d tokens spent, %v; want 8 and 663", calls, tokens, err)
 	}
 }
 
-// A provider that counts nonsense breaks neither the account nor the ledger.
-func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
+// Absurd token counts can be saved as a call and in the ledger.
+func TestMaxTokensCanBeSaved(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, b *bundle) {
-		b.meet(public("C1", "general"))
+		b.addChannels(public("C1", "general"))
 		m := b.say("C1", time.Hour, "hello")
 		b.model.Handle(llmtest.Script(llmtest.Reply{Raw: `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],
 			"usage":{"prompt_tokens":1e30,"completion_tokens":1e30}}`}))
@@ -167,7 +166,7 @@ func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := store.Decision{Key: "run/1", Outcome: "silent"}
-		for range 2 { // as a judgment that is asked for twice
+		for range 2 { // a judgment may take two answers
 			answer, err := b.Ask(t.Context(), q.Question, Attempt{})
 			if err != nil {
 				t.Fatal(err)
@@ -184,10 +183,10 @@ func TestTheMostTokensCanBeWrittenDown(t *testing.T) {
 	})
 }
 
-func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
+func TestUnsavedCallIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "a secret")
 	q, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
 	if err != nil {
@@ -202,14 +201,14 @@ func TestACallThatCannotBeWrittenDownIsAnswered(t *testing.T) {
 	if err != nil || !strings.Contains(answer.Text, "note 1") {
 		t.Errorf("got %+v, %v", answer, err)
 	}
-	b.holds("the log", log.String(), "not saved", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
+	b.wantWords("the log", log.String(), "not saved", "conversation=channel/T1/C1", "trigger="+m.TS, "response", "!secret", "!note 1")
 }
 
-// The persona of a channel is in the character of the bot, and its model writes the replies.
-func TestAChannelsPersonaAndModel(t *testing.T) {
+// A channel's persona is added to the bot's, and its model writes the replies.
+func TestChannelPersonaAndModel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"), public("C2", "pirates"))
+	b.addChannels(public("C1", "general"), public("C2", "pirates"))
 	b.Agents.Response.SystemPrompt, b.Agents.Judgment.SystemPrompt = "Be exact.", "Be strict."
 	b.config.Agents.Response.Model = "large"
 	b.config.Channels = map[string]config.Channel{"pirates": {Persona: " Speak like a pirate.\n", Model: "parrot"}}
@@ -236,13 +235,13 @@ func TestAChannelsPersonaAndModel(t *testing.T) {
 			t.Fatal(memories, err)
 		}
 		for _, q := range memories {
-			b.holds("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
+			b.wantWords("a memory of "+c.channel, q.System+q.Model, "keeper", "!pirate.", "!parrot")
 		}
 	}
 }
 
-// Thoughts count as output, and may use up all of it.
-func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
+// Thoughts count as output, and may use up the token limit.
+func TestMoreTokensAfterLongThoughts(t *testing.T) {
 	t.Parallel()
 	thought := llmtest.Reply{Cut: true, InputTokens: 20, OutputTokens: 1, ThoughtTokens: 400}
 	for name, c := range map[string]struct {
@@ -252,15 +251,15 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		want    string
 		out     int
 	}{
-		"once":                     {1000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 410},
-		"and was refused for it":   {1000, []llmtest.Reply{{Status: 400, Message: "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens."}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 9},
-		"each time":                {1000, []llmtest.Reply{thought}, []int{1000, 4000}, "", 802},
-		"after a word":             {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 750, ThoughtTokens: 249}}, []int{1000}, "sev", 999},
-		"after a word or two":      {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 268},
-		"and a word the second":    {1000, []llmtest.Reply{{Text: "s", Cut: true, OutputTokens: 9, ThoughtTokens: 991}, {Text: "sev", Cut: true, OutputTokens: 9, ThoughtTokens: 3991}}, []int{1000, 4000}, "sev", 5000},
-		"and then fails":           {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Status: 503}}, []int{1000, 4000}, "se", 259},
-		"with much room":           {20_000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{20_000, 32_768}, "seven", 410},
-		"with more than it may be": {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
+		"once":                   {1000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 410},
+		"and was refused for it": {1000, []llmtest.Reply{{Status: 400, Message: "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens."}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 9},
+		"each time":              {1000, []llmtest.Reply{thought}, []int{1000, 4000}, "", 802},
+		"after a word":           {1000, []llmtest.Reply{{Text: "sev", Cut: true, OutputTokens: 750, ThoughtTokens: 249}}, []int{1000}, "sev", 999},
+		"after a word or two":    {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Text: "seven", OutputTokens: 9}}, []int{1000, 4000}, "seven", 268},
+		"and a word the second":  {1000, []llmtest.Reply{{Text: "s", Cut: true, OutputTokens: 9, ThoughtTokens: 991}, {Text: "sev", Cut: true, OutputTokens: 9, ThoughtTokens: 3991}}, []int{1000, 4000}, "sev", 5000},
+		"and then fails":         {1000, []llmtest.Reply{{Text: "se", Cut: true, OutputTokens: 9, ThoughtTokens: 250}, {Status: 503}}, []int{1000, 4000}, "se", 259},
+		"with a high limit":      {20_000, []llmtest.Reply{thought, {Text: "seven", OutputTokens: 9}}, []int{20_000, 32_768}, "seven", 410},
+		"above the maximum":      {40_000, []llmtest.Reply{thought}, []int{40_000}, "", 401},
 	} {
 		b := setup(t, sqliteURL(t))
 		b.Agents.Response.MaxOutputTokens = c.limit
@@ -281,7 +280,7 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 		if !slices.Equal(limits, c.limits) {
 			t.Errorf("%s: it was asked with limits of %d, want %d", name, limits, c.limits)
 		}
-		// What is known of a model holds for the next question, but not for another purpose.
+		// The model gets more tokens for the next question, but not for another purpose.
 		if _, err := b.Ask(t.Context(), r.Question, Attempt{Decision: "run/2"}); err != nil && !errors.Is(err, llm.ErrCut) && !errors.Is(err, llm.ErrUnavailable) {
 			t.Fatal(err)
 		}
@@ -297,8 +296,8 @@ func TestAModelThatThoughtTooLongIsGivenRoom(t *testing.T) {
 	}
 }
 
-// A window that is smaller than was thought is asked with less, the newest of it.
-func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
+// If the window is smaller than expected, only the newest messages are shown.
+func TestTooLongPromptIsShortened(t *testing.T) {
 	t.Parallel()
 	tooLong := llmtest.Reply{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 4096 tokens."}
 	for name, c := range map[string]struct {
@@ -311,12 +310,12 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, sqliteURL(t))
-			b.meet(public("C1", "general"))
+			b.addChannels(public("C1", "general"))
 			for range 45 {
 				b.say("C1", time.Hour, strings.Repeat("much to say ", 250))
 			}
 			m := b.say("C1", 0, "and how many dwarfs?")
-			lines := b.log()
+			lines := b.captureLog()
 			b.model.Handle(func(call llmtest.Call) llmtest.Reply {
 				if len(call.System) > c.window {
 					return tooLong
@@ -345,7 +344,7 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 				}
 				calls := b.model.Calls()
 				if told := strings.Count(lines.String(), "asking with fewer messages"); len(calls) != c.asked || told != c.asked-1 {
-					t.Errorf("%s: it was asked %d times, and the log tells of %d; want %d", q.Purpose, len(calls), told, c.asked)
+					t.Errorf("%s: it was asked %d times, and the log has %d lines; want %d", q.Purpose, len(calls), told, c.asked)
 				}
 				for i, call := range calls {
 					if !strings.Contains(call.System, "and how many dwarfs?") || i > 0 && len(call.System) >= len(calls[i-1].System) {
@@ -357,11 +356,11 @@ func TestAPromptThatIsTooLongIsMadeShorter(t *testing.T) {
 	}
 }
 
-// What cannot be made shorter is not asked twice.
-func TestAShortPromptIsNotMadeShorter(t *testing.T) {
+// A prompt that cannot be shortened is not sent twice.
+func TestShortPromptIsNotShortened(t *testing.T) {
 	t.Parallel()
 	b := setup(t, sqliteURL(t))
-	b.meet(public("C1", "general"))
+	b.addChannels(public("C1", "general"))
 	m := b.say("C1", 0, "how many dwarfs?")
 	b.model.Handle(llmtest.Script(llmtest.Reply{Status: 400, Code: "context_length_exceeded"}))
 	r, err := b.ReplyQuestion(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, m.TS, true)
