@@ -144,8 +144,7 @@ func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decisi
 		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
-	text = prompt.CutInventedMessages(prompt.StripSpeakerLabel(prompt.StripInvisible(text), a.Mind.Recall.Persona), q.System)
-	return slack.Open(text, func(address string) bool { return strings.Contains(q.System, address) }), q.Saw, err
+	return prompt.SafeReply(text, q.System, a.Mind.Recall.Persona), q.Saw, err
 }
 
 // parts cuts a reply into messages that Slack takes. Its author read up to saw, beginning at read.

@@ -72,9 +72,6 @@ func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// StripInvisible removes the invisible characters of a text.
-func StripInvisible(s string) string { return clean(s) }
-
 // Visible reports whether a text has any visible character.
 func Visible(s string) bool {
 	return strings.ContainsFunc(clean(s), func(r rune) bool { return !isBlank(r) })

@@ -11,10 +11,18 @@ import (
 // timePattern matches timeLayout.
 const timePattern = `\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`
 
-// StripSpeakerLabel removes the message line, or only the bot's name, from the beginning of a reply.
+// SafeReply returns the reply of a model as it may be posted: without invisible characters, without
+// a speaker label, without invented messages, and with the address of each link in sight. shown is
+// the prompt that the model answered.
+func SafeReply(reply, shown string, p chat.Persona) string {
+	reply = cutInventedMessages(stripSpeakerLabel(clean(reply), p), shown)
+	return revealLinks(reply, func(address string) bool { return strings.Contains(shown, address) })
+}
+
+// stripSpeakerLabel removes the message line, or only the bot's name, from the beginning of a reply.
 // Models copy it from the messages in the prompt, although they are told not to. A reply of which
 // nothing visible would be left is not changed.
-func StripSpeakerLabel(reply string, p chat.Persona) string {
+func stripSpeakerLabel(reply string, p chat.Persona) string {
 	label := regexp.MustCompile(`^\\?(?:\*{0,2}` + timePattern + `\*{0,2}\s+)?\*{0,2}(?i:` +
 		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
 	reply = strings.TrimSpace(reply)
@@ -27,10 +35,10 @@ func StripSpeakerLabel(reply string, p chat.Persona) string {
 // messageLine matches the line above a message in the prompt: its time and its author.
 var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*` + timePattern + `\*\*)( [^\n]*:)[ \t]*$`)
 
-// CutInventedMessages removes messages that a model wrote after its reply in the names of people in
+// cutInventedMessages removes messages that a model wrote after its reply in the names of people in
 // the prompt. shown is that prompt: a message line that it contains is a quotation and stays. A reply
 // of which nothing visible would be left is not changed.
-func CutInventedMessages(reply, shown string) string {
+func cutInventedMessages(reply, shown string) string {
 	for _, at := range messageLine.FindAllStringSubmatchIndex(reply, -1) {
 		when, who := reply[at[2]:at[3]], reply[at[4]:at[5]]
 		invented := strings.Contains(shown, "**"+who+"\n") && !strings.Contains(shown, when+who+"\n")

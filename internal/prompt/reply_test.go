@@ -29,7 +29,7 @@ func TestStripSpeakerLabel(t *testing.T) {
 		{"nothing else", "myao", "myao:", "myao:"},
 		{"nothing else to see", "myao", "myao: \u200b", "myao: \u200b"},
 	} {
-		if got := StripSpeakerLabel(tt.reply, chat.Persona{Name: tt.persona}); got != tt.want {
+		if got := stripSpeakerLabel(tt.reply, chat.Persona{Name: tt.persona}); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestCutInventedMessages(t *testing.T) {
 		{"nothing else", "**2024-03-01 12:03:00** alice:\nThanks!", "**2024-03-01 12:03:00** alice:\nThanks!"},
 		{"nothing else to see", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!", "\u200b\n**2024-03-01 12:03:00** alice:\nThanks!"},
 	} {
-		if got := CutInventedMessages(tt.reply, shown); got != tt.want {
+		if got := cutInventedMessages(tt.reply, shown); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package slack
+package prompt
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOpen(t *testing.T) {
+func TestRevealLinks(t *testing.T) {
 	t.Parallel()
 	known := func(address string) bool {
 		return slices.Contains([]string{"https://wiki.example.com/a", "https://e.org/Go_(x)", "bob@e.org", "https://evil.example/p", "x.y"}, address)
@@ -42,14 +42,14 @@ func TestOpen(t *testing.T) {
 		{"not quite in code", "- x\n  ```\n[a](https://evil.example/q)", "- x\n  ```\na (https://evil.example/q)"},
 		{"nor here", "``[a](https://evil.example/q)`", "``a (https://evil.example/q)`"},
 	} {
-		if got := Open(tc.text, known); got != tc.want {
+		if got := revealLinks(tc.text, known); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }
 
 // Whatever the reply, no link is left that names one address and leads to another.
-func FuzzOpen(f *testing.F) {
+func FuzzRevealLinks(f *testing.F) {
 	for _, seed := range []string{
 		"[a](https://evil.example/)", "[a [b](c) d](https://evil.example/)", "<https://evil.example/|a>", "[a]: https://evil.example/", "![](//evil.example/)",
 		"```\n[a](b.c)\n```[a](https://evil.example/)", "[a]\n(https://evil.example/)", "[a](<https://evil.example/>)",
@@ -57,8 +57,8 @@ func FuzzOpen(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		once := Open(text, func(string) bool { return false })
-		if again := Open(once, func(string) bool { return false }); again != once {
+		once := revealLinks(text, func(string) bool { return false })
+		if again := revealLinks(once, func(string) bool { return false }); again != once {
 			t.Errorf("%q became %q, then %q", text, once, again)
 		}
 		for _, m := range maskedPattern.FindAllStringSubmatch(fencedPattern.ReplaceAllString(once, ""), -1) {

@@ -1,4 +1,4 @@
-package slack
+package prompt
 
 import (
 	"net/url"
@@ -7,35 +7,36 @@ import (
 )
 
 var (
-	// fencedPattern is code that every reader of Markdown takes for code: less of it than there
-	// may be, so that no link passes for some.
+	// fencedPattern matches only code that every reader of Markdown takes for code, so that no
+	// link passes for code.
 	fencedPattern = regexp.MustCompile("(?m)^```[^`\n]*\n(?s:.*?)```")
-	// maskedPattern is a link with a text in front of its address, or one in Slack's own markup.
+	// maskedPattern matches a link with a text in front of its address, or one in Slack's own markup.
 	maskedPattern = regexp.MustCompile(`!?\[([^\[\]\n]*)\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s[^()]*)?\)|<([^\s<>|]+)\|([^<>]*)>`)
-	// hostPattern is a host in the text of a link, or what looks like one.
+	// hostPattern matches a host in the text of a link, or what looks like one.
 	hostPattern = regexp.MustCompile(`[\pL\pN-]+(?:\.[\pL\pN-]+)*\.\pL{2,}`)
-	// schemePattern is what is often left out of an address that people are to read.
+	// schemePattern matches what people often leave out of an address.
 	schemePattern = regexp.MustCompile(`^(?i:https?://|mailto:|tel:)`)
 )
 
-// Open is a model's Markdown without links that hide where they lead. A link stays if it shows
-// its address, or if that is known and its text names no other host; of any other the address
-// stands in brackets behind the text. Who has the model write instructions of theirs could else
-// have it put what it has read into an address behind a harmless text, for whoever follows it
-// to send.
-func Open(text string, known func(address string) bool) string {
+// revealLinks rewrites the links in a model's Markdown that hide where they lead: the address then
+// follows the text in brackets. A link stays if its text is its address, or if the address is known
+// and the text names no other host.
+//
+// Without this, a message with instructions for the model could have it put what it has read into
+// an address behind a harmless text. Whoever follows the link would send it there.
+func revealLinks(text string, known func(address string) bool) string {
 	var b strings.Builder
 	last := 0
 	for _, code := range fencedPattern.FindAllStringIndex(text, -1) {
-		b.WriteString(open(text[last:code[0]], known))
+		b.WriteString(revealInProse(text[last:code[0]], known))
 		b.WriteString(text[code[0]:code[1]])
 		last = code[1]
 	}
-	b.WriteString(open(text[last:], known))
+	b.WriteString(revealInProse(text[last:], known))
 	return b.String()
 }
 
-func open(prose string, known func(address string) bool) string {
+func revealInProse(prose string, known func(address string) bool) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range maskedPattern.FindAllStringSubmatchIndex(prose, -1) {
@@ -44,25 +45,25 @@ func open(prose string, known func(address string) bool) string {
 		if !strings.ContainsAny(address, `./:&\`) {
 			continue // as in f[i](x)
 		}
-		b.WriteString(parted(prose[last:m[0]]))
+		b.WriteString(separateAddresses(prose[last:m[0]]))
 		last = m[1]
 		switch bare := schemePattern.ReplaceAllString(address, ""); {
 		case schemePattern.ReplaceAllString(label, "") == bare, (known(address) || known(bare)) && honest(label, address):
-			b.WriteString(kept(group(0), label, address))
+			b.WriteString(bareLink(group(0), label, address))
 		case label == "":
 			b.WriteString(address)
 		default:
 			b.WriteString(label + " (" + address + ")")
 		}
 	}
-	b.WriteString(parted(prose[last:]))
+	b.WriteString(separateAddresses(prose[last:]))
 	return b.String()
 }
 
-// parted is text in which nothing in brackets is joined to an address, be it in one of the forms
-// of a link that maskedPattern does not know, or where an address is given to links elsewhere
-// (spec.commonmark.org/0.31.2/#links, #link-reference-definitions).
-func parted(s string) string {
+// separateAddresses puts a space between a closing bracket and an address behind it. That breaks
+// the forms of links that maskedPattern does not know, and definitions of addresses that links
+// elsewhere refer to (spec.commonmark.org/0.31.2/#links, #link-reference-definitions).
+func separateAddresses(s string) string {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(s, "]")
@@ -75,7 +76,7 @@ func parted(s string) string {
 		if s == "" || s[0] != '(' && s[0] != ':' {
 			continue
 		}
-		const most = 200 // in which an address has shown that it is one
+		const most = 200 // bytes, enough to recognise an address
 		first := strings.TrimLeft(s[1:], " \t\n<")
 		first = first[:min(len(first), most)]
 		if end := strings.IndexAny(first, " \t\n)"); end >= 0 {
@@ -91,16 +92,16 @@ func parted(s string) string {
 	}
 }
 
-// kept is a link as it was, without what else stood beside its address: some of that may be
-// part of it.
-func kept(link, label, address string) string {
+// bareLink returns a link without a title behind its address, part of which a reader of Markdown
+// may take for the address.
+func bareLink(link, label, address string) string {
 	if strings.HasPrefix(link, "<") {
 		return link
 	}
 	return "[" + label + "](" + address + ")"
 }
 
-// honest reports whether the text of a link names no host but the address's, or a domain that it is in.
+// honest reports whether the text of a link names only the host of its address, or a parent domain of it.
 func honest(label, address string) bool {
 	var host string
 	if u, err := url.Parse(address); err == nil {
