@@ -23,7 +23,8 @@ type Channel struct {
 	// Config.TimeZone.
 	TimeZone string `yaml:"time_zone"`
 
-	// The following override the same keys of Response, in the same units.
+	// The following override the same keys of Response, in the same units. A new one also needs a
+	// field in Response and in ChannelSettings, a default, a rule, and a line in Response.with.
 
 	MinWaitSeconds       *int     `yaml:"min_wait_seconds"`
 	JitterRatio          *float64 `yaml:"jitter_ratio"`

@@ -97,6 +97,9 @@ func (d *decoder) value(n *yaml.Node, target reflect.Value, at place) bool {
 }
 
 func (d *decoder) mapping(n *yaml.Node, target reflect.Value, at place) {
+	if target.Kind() == reflect.Map && target.IsNil() {
+		target.Set(reflect.MakeMap(target.Type()))
+	}
 	for _, e := range d.entries(n, at) {
 		below := at.below(e.name)
 		if below.key == d.overridden {

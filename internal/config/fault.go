@@ -47,7 +47,7 @@ func (f Fault) String() string {
 // faults collects what is wrong. Each key has one fault, since later ones only follow from the
 // first. Values are formatted in err, when all secrets are known.
 type faults struct {
-	list []found
+	list []rawFault
 	seen map[string]bool
 	// from maps a dotted key to the variables in its value.
 	from map[string][]string
@@ -55,8 +55,8 @@ type faults struct {
 	secrets []string
 }
 
-// found is a fault whose value may still contain secrets.
-type found struct {
+// rawFault is a fault whose value may still contain secrets.
+type rawFault struct {
 	key     string
 	value   any // nil if there is none, or if it is a secret
 	message string
@@ -78,7 +78,7 @@ func (f *faults) add(key string, value any, message string, args ...any) {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
 	}
-	f.list = append(f.list, found{key, value, message})
+	f.list = append(f.list, rawFault{key, value, message})
 }
 
 // addAll adds the faults that Checks found. A key may have several of them, unless it already has
@@ -86,7 +86,7 @@ func (f *faults) add(key string, value any, message string, args ...any) {
 func (f *faults) addAll(list []Fault) {
 	for _, fault := range list {
 		if !f.seen[fault.Key] {
-			f.list = append(f.list, found{fault.Key, fault.Value, fault.Message})
+			f.list = append(f.list, rawFault{fault.Key, fault.Value, fault.Message})
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (f *faults) err() error {
 }
 
 // show formats a fault's value and the variables that it comes from.
-func (f *faults) show(fault found) string {
+func (f *faults) show(fault rawFault) string {
 	text := ""
 	switch v := fault.value.(type) {
 	case nil:

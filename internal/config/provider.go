@@ -40,17 +40,17 @@ type Gemini struct {
 // provider is what the configuration knows of one provider.
 type provider struct {
 	name Provider
-	// access is the provider's own below llm; nil where there is no server.
+	// access returns the provider's access below llm; nil if the provider has no server.
 	access func(LLM) Access
-	// address is the key of access's BaseURL below llm.NAME.
+	// address is the key of the server's address below llm.NAME.
 	address string
-	// keyless: a server at another address than the provider's may want no key.
+	// keyless is set if a server at a configured address may need no key.
 	keyless bool
-	// anyModel: the model may be left out, as there is a default or none is asked.
+	// anyModel is set if the model may be empty, because it has a default or is not used.
 	anyModel bool
 }
 
-// providers are all of them, in the order in which faults name them.
+// providers are all providers, in the order in which faults list them.
 var providers = []provider{
 	{
 		name: ProviderGemini, address: "endpoint", anyModel: true,
@@ -61,7 +61,7 @@ var providers = []provider{
 	{name: ProviderDemo, anyModel: true},
 }
 
-// Providers are the names of all providers.
+// Providers returns the names of all providers.
 func Providers() []Provider {
 	names := make([]Provider, len(providers))
 	for i, p := range providers {
@@ -70,8 +70,8 @@ func Providers() []Provider {
 	return names
 }
 
-// entry is what is known of the provider; one without a server where the name is unknown.
-func (p Provider) entry() provider {
+// lookup returns the provider in providers. An unknown one has no server.
+func (p Provider) lookup() provider {
 	for _, known := range providers {
 		if known.name == p {
 			return known
@@ -80,29 +80,28 @@ func (p Provider) entry() provider {
 	return provider{name: p, anyModel: true}
 }
 
-// Networked reports whether the provider's models are asked over a network.
-func (p Provider) Networked() bool { return p.entry().access != nil }
+// Networked reports whether the provider has a server.
+func (p Provider) Networked() bool { return p.lookup().access != nil }
 
-// Keyless reports whether a server at another address than the provider's own may want no key.
-func (p Provider) Keyless() bool { return p.entry().keyless }
+// Keyless reports whether a server at a configured address may need no key.
+func (p Provider) Keyless() bool { return p.lookup().keyless }
 
-// AddressKey is the key below llm.NAME that holds the address of the provider's server.
-func (p Provider) AddressKey() string { return p.entry().address }
+// AddressKey returns the key of the server's address below llm.NAME.
+func (p Provider) AddressKey() string { return p.lookup().address }
 
-// Access returns where the model of an agent is reached and with which key. An address of
-// the agent's own goes without the provider's key: a key is sent only to the server that it
-// was given for.
+// Access returns the address and the key for an agent's model. An agent's own address does not
+// inherit the provider's key, because a key is sent only to the server that it was set for.
 func (c Config) Access(a Agent) Access {
 	own := Access{APIKey: a.APIKey, BaseURL: a.BaseURL}
-	if p := a.Provider.entry(); own.BaseURL == "" && p.access != nil {
+	if p := a.Provider.lookup(); own.BaseURL == "" && p.access != nil {
 		shared := p.access(c.LLM)
 		own = Access{APIKey: cmp.Or(own.APIKey, shared.APIKey), BaseURL: shared.BaseURL}
 	}
 	return own
 }
 
-// AccessKeys returns the dotted keys that hold the key and the address of the agent's
-// model; name is the agent's own.
+// AccessKeys returns the dotted keys of the API key and the address for the agent's model. name is
+// the agent's name.
 func (a Agent) AccessKeys(name string) (apiKey, address string) {
 	shared, own := "llm."+string(a.Provider)+".", "agents."+name+"."
 	switch {
@@ -114,29 +113,29 @@ func (a Agent) AccessKeys(name string) (apiKey, address string) {
 	return shared + "api_key", shared + a.Provider.AddressKey()
 }
 
-// validateAgents checks that each agent has a model, and a key where its server wants one.
+// validateAgents checks that each agent has a model and, if its server needs one, a key.
 func (c Config) validateAgents(f *faults) {
 	for name, a := range c.Agents.All() {
-		p, access := a.Provider.entry(), c.Access(a)
+		p, access := a.Provider.lookup(), c.Access(a)
 		if a.Model == "" && !p.anyModel {
-			f.add("agents."+name+".model", nil, "is required, as the provider is %s", p.name)
+			f.add("agents."+name+".model", nil, "is required because the provider is %s", p.name)
 		}
 		if p.access == nil || access.APIKey != "" || p.keyless && access.BaseURL != "" {
 			continue
 		}
 		switch key, address := a.AccessKeys(name); {
 		case a.BaseURL != "":
-			f.add(key, nil, "is required, as the agent has the provider %s", p.name)
+			f.add(key, nil, "is required because the agent uses the provider %s", p.name)
 		case p.keyless:
-			f.add(key, nil, "is required, or %s, as an agent has the provider %s", address, p.name)
+			f.add(key, nil, "is required, or %s, because an agent uses the provider %s", address, p.name)
 		default:
-			f.add(key, nil, "is required, as an agent has the provider %s (demo needs none)", p.name)
+			f.add(key, nil, "is required because an agent uses the provider %s (demo needs none)", p.name)
 		}
 	}
 }
 
-// unusedAccess returns the keys below llm and agents that nothing will read: the access to
-// a provider that no agent has, and what an agent's own access replaces.
+// unusedAccess returns the keys below llm and agents that nothing reads: the access to a provider
+// that no agent uses, and access that all agents override.
 func (c Config) unusedAccess() map[string]bool {
 	unused := map[string]bool{}
 	for _, p := range providers {

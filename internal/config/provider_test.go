@@ -64,7 +64,7 @@ func TestFaultsOfAnAgentsOwnAccess(t *testing.T) {
 	for _, tc := range []struct{ name, llm, agent, want string }{
 		{"not an address", "{}", "provider: openai, model: m, base_url: 'localhost:11434'", `agents.memory.base_url = "localhost:11434": must be an http:// or https:// address`},
 		{"a password", "{}", "provider: openai, model: m, base_url: 'ftp://me:hunter22@x/?key=hunter22'", `agents.memory.base_url = "ftp://me:xxxxx@x/?…": must be an http:// or https:// address`},
-		{"no key for Gemini", "{gemini: {api_key: k}}", "base_url: 'https://other'", "agents.memory.api_key: is required, as the agent has the provider gemini"},
+		{"no key for Gemini", "{gemini: {api_key: k}}", "base_url: 'https://other'", "agents.memory.api_key: is required because the agent uses the provider gemini"},
 		{"a key that is a number", "{openai: {api_key: k}}", "provider: openai, model: m, api_key: 12345678", "agents.memory.api_key = (hidden): must be text; put it in quotes"},
 		{"a key in place of the agent", "{}", "provider: openai, model: m, api_key: {a: sk-secret}", "agents.memory.api_key = (hidden): must be text"},
 	} {
