@@ -14,10 +14,9 @@ import (
 	"myao/internal/launch"
 )
 
-// deployment is the version by which Temporal tells this worker from others, if the
-// configuration wants that: workflows stay with the version that began them. build
-// is what the program knows of its own making.
-func deployment(settings config.Worker, build *debug.BuildInfo) (worker.DeploymentOptions, error) {
+// deploymentOptions make Temporal version this worker, if it is configured so: a workflow stays
+// with the version that started it. build is the program's own build information.
+func deploymentOptions(settings config.Worker, build *debug.BuildInfo) (worker.DeploymentOptions, error) {
 	if settings.Deployment == "" {
 		return worker.DeploymentOptions{}, nil
 	}
@@ -27,7 +26,7 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 	}
 	if id == "" {
 		return worker.DeploymentOptions{}, errors.New(
-			"worker.build_id: the program does not know the revision that it was built from; name the version of worker.deployment")
+			"worker.build_id: the program was built without a revision; set the version of worker.deployment here")
 	}
 	return worker.DeploymentOptions{
 		UseVersioning:             true,
@@ -36,13 +35,12 @@ func deployment(settings config.Worker, build *debug.BuildInfo) (worker.Deployme
 	}, nil
 }
 
-// binary is by what Temporal tells a program of this build from others that have completed a
-// workflow's tasks: its revision, or where that does not tell it, the size and the time of its
-// file. The SDK would read all of the file for a checksum, which takes as long as the rest of
-// the start.
-func binary(build *debug.BuildInfo, executable func() (string, error)) (string, error) {
+// binaryChecksum identifies this build among those that completed a workflow's tasks: by its
+// revision or, without a clean one, by the size and time of its file. By default the SDK would
+// hash the whole file, which takes as long as the rest of the start.
+func binaryChecksum(build *debug.BuildInfo, executable func() (string, error)) (string, error) {
 	revision := launch.Revision(build)
-	if revision != "" && !strings.Contains(revision, "-") { // known, and not changed since
+	if revision != "" && !strings.Contains(revision, "-") { // known, and without local changes
 		return revision, nil
 	}
 	path, err := executable()
@@ -51,7 +49,7 @@ func binary(build *debug.BuildInfo, executable func() (string, error)) (string, 
 	}
 	file, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("look at the program's own file: %w", err)
+		return "", fmt.Errorf("read the size of the program's own file: %w", err)
 	}
 	return fmt.Sprintf("%x-%x", file.Size(), file.ModTime().UnixNano()), nil
 }

@@ -32,16 +32,16 @@ import (
 	"myao/internal/testserver"
 )
 
-func TestBinary(t *testing.T) {
+func TestBinaryChecksum(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "worker")
 	built := time.Unix(1_790_000_000, 0)
-	named := func(build *debug.BuildInfo, size int, at time.Time) string {
+	checksum := func(build *debug.BuildInfo, size int, at time.Time) string {
 		t.Helper()
 		if err := errors.Join(os.WriteFile(path, make([]byte, size), 0o600), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
 		}
-		name, err := binary(build, func() (string, error) { return path, nil })
+		name, err := binaryChecksum(build, func() (string, error) { return path, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,24 +53,24 @@ func TestBinary(t *testing.T) {
 	for _, b := range []*debug.BuildInfo{
 		{Settings: []debug.BuildSetting{revision}}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}},
 	} {
-		got, err := binary(b, lost)
-		if want := "0123456789ab"; err != nil || got != want || named(b, 1000, built.Add(time.Millisecond)) != want {
+		got, err := binaryChecksum(b, lost)
+		if want := "0123456789ab"; err != nil || got != want || checksum(b, 1000, built.Add(time.Millisecond)) != want {
 			t.Errorf("%v: %q, %v, want %q", b, got, err, want)
 		}
 	}
 	for _, b := range []*debug.BuildInfo{nil, {}, {Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}} {
-		name, again := named(b, 1000, built), named(b, 1000, built)
-		longer, later := named(b, 1001, built), named(b, 1000, built.Add(time.Millisecond))
+		name, again := checksum(b, 1000, built), checksum(b, 1000, built)
+		longer, later := checksum(b, 1001, built), checksum(b, 1000, built.Add(time.Millisecond))
 		if name == "" || name != again || name == longer || name == later {
 			t.Errorf("%v: %q, another file is %q or %q", b, name, longer, later)
 		}
-		if _, err := binary(b, lost); !errors.Is(err, os.ErrNotExist) {
+		if _, err := binaryChecksum(b, lost); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%v, without a file: %v", b, err)
 		}
 	}
 }
 
-func TestDeployment(t *testing.T) {
+func TestDeploymentOptions(t *testing.T) {
 	t.Parallel()
 	built := func(settings ...debug.BuildSetting) *debug.BuildInfo { return &debug.BuildInfo{Settings: settings} }
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
@@ -81,21 +81,21 @@ func TestDeployment(t *testing.T) {
 		want     string // DEPLOYMENT.BUILD, "" without versioning
 		fails    bool
 	}{
-		{"not wanted", config.Worker{}, built(revision), "", false},
+		{"not configured", config.Worker{}, built(revision), "", false},
 		{"named", config.Worker{Deployment: "myao", BuildID: "v1"}, built(revision), "myao.v1", false},
 		{"by the revision", config.Worker{Deployment: "myao"}, built(revision), "myao.0123456789ab", false},
-		{"by a revision of few letters", config.Worker{Deployment: "myao"},
+		{"by a short revision", config.Worker{Deployment: "myao"},
 			built(debug.BuildSetting{Key: "vcs.revision", Value: "0123"}), "myao.0123", false},
-		{"changed since", config.Worker{Deployment: "myao"},
+		{"with local changes", config.Worker{Deployment: "myao"},
 			built(debug.BuildSetting{Key: "vcs.modified", Value: "true"}, revision), "myao.0123456789ab-modified", false},
-		{"unchanged", config.Worker{Deployment: "myao"},
+		{"without local changes", config.Worker{Deployment: "myao"},
 			built(revision, debug.BuildSetting{Key: "vcs.modified", Value: "false"}), "myao.0123456789ab", false},
 		{"no revision", config.Worker{Deployment: "myao"}, built(debug.BuildSetting{Key: "vcs.modified", Value: "true"}), "", true},
-		{"no word of the build", config.Worker{Deployment: "myao"}, nil, "", true},
+		{"no build information", config.Worker{Deployment: "myao"}, nil, "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := deployment(test.settings, test.build)
+			got, err := deploymentOptions(test.settings, test.build)
 			if test.fails {
 				if err == nil || !strings.Contains(err.Error(), "worker.build_id") {
 					t.Errorf("%+v, %v; want an error that names worker.build_id", got, err)
@@ -117,13 +117,13 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// A worker with a version waits until its version is made the current one, and then
-// serves: on both queues, workflows that begin under it and stay with it.
+// A versioned worker waits until its version is current. Then it serves both queues, and the
+// workflows that start with it stay with it.
 func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 	t.Parallel()
 	c, env := namespace(t)
-	said := startWorker(t, write(t, "worker: {", "worker: {deployment: myao, build_id: v1, "), env...)
-	said("worker runs")
+	until := startWorker(t, write(t, "worker: {", "worker: {deployment: myao, build_id: v1, "), env...)
+	until("worker runs")
 	conv := chat.Conversation{Team: "T1", Channel: "C1"}
 	send := temporal.Sender{Client: c, Attributes: func() bool { return false }}
 	if err := send.Send(t.Context(), conv, conversation.Signal{
@@ -175,12 +175,12 @@ func TestVersionedWorkerServesOnceItIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := d.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetDeploymentVersion().GetBuildId() != "v1" || v.GetBehavior().String() != "Pinned" {
-		t.Errorf("it goes by %v, want pinned to v1", v)
+		t.Errorf("the run has %v, want pinned to v1", v)
 	}
 }
 
-// namespace makes a namespace of the test's own on a real server, and says how a
-// process finds it.
+// namespace creates a namespace on a real server, and returns the environment by which a process
+// finds it.
 func namespace(t *testing.T) (client.Client, []string) {
 	t.Helper()
 	address, name := testserver.Temporal(t), "worker-"+strings.ToLower(rand.Text())
@@ -214,14 +214,14 @@ type program struct {
 	log *bufio.Reader
 }
 
-// startWorker runs the program as a process until the test's end. What it returns
+// startWorker runs the program as a process until the test ends. It returns a function that
 // waits for a line in the log.
 func startWorker(t *testing.T, config string, env ...string) (until func(what string)) {
 	t.Helper()
 	return startProgram(t, config, env...).until
 }
 
-// startProgram is startWorker of one that the test may stop.
+// startProgram is startWorker for a process that the test may stop.
 func startProgram(t *testing.T, config string, env ...string) *program {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "--config", config)
@@ -238,7 +238,7 @@ func startProgram(t *testing.T, config string, env ...string) *program {
 	return p
 }
 
-// stop has it end in order, and waits for that.
+// stop terminates the process and waits for its end.
 func (p *program) stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	_, _ = io.Copy(io.Discard, p.log)
@@ -275,7 +275,7 @@ func await(t *testing.T, what string, done func(context.Context) error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s: %v", what, err)
+			t.Fatalf("timed out waiting for %s: %v", what, err)
 		}
 	}
 }

@@ -18,46 +18,46 @@ import (
 	"myao/internal/web"
 )
 
-// listenAgain is how long it is until an address that somebody else has is tried again.
-const listenAgain = 10 * time.Second
+// listenRetryInterval is the time between two tries to listen on an address in use.
+const listenRetryInterval = 10 * time.Second
 
-// health is what the worker says of itself by HTTP: it answers before there is a database.
-type health struct {
+// probeServer serves the worker's probes and metrics. It answers before there is a database.
+type probeServer struct {
 	launch.Program
 	slack    *slack.Client
 	temporal client.Client
 
 	store   atomic.Pointer[store.Store]
 	polling atomic.Bool
-	fatal   atomic.Pointer[string] // why it polls no more
+	fatal   atomic.Pointer[string] // why the worker stopped polling
 }
 
-// serve answers until the context ends. The worker works without it, too: another one on
-// the same machine may have the address.
-func (h *health) serve(ctx context.Context, again time.Duration) error {
+// serve answers until the context ends. The worker also works without it: another worker on the
+// same machine may use the address.
+func (h *probeServer) serve(ctx context.Context, retryInterval time.Duration) error {
 	address := h.Config.Worker.Address
 	if address == "" {
 		return nil
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	for told := false; err != nil; listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) {
-		if !told {
-			h.Logger.Error("the worker works, but answers no probes and no scrapes; trying again", "error", err, "every", again.String())
-			told = true
+	for logged := false; err != nil; listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) {
+		if !logged {
+			h.Logger.Error("the worker runs, but answers no probes and no scrapes: its address cannot be used; trying again", "error", err, "every", retryInterval.String())
+			logged = true
 		}
-		if !pause.For(ctx, again) {
+		if !pause.For(ctx, retryInterval) {
 			return nil
 		}
 	}
 	h.Logger.Info("worker listens", "address", listener.Addr().String())
 	mux := http.NewServeMux()
-	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.hasTemporal, launch.SlackReady(h.slack))
+	web.RegisterProbes(mux, h.Telemetry.Registry, h.DatabaseReady(&h.store), h.checkTemporal, launch.SlackReady(h.slack))
 	return web.Serve(ctx, web.NewServer(mux, web.DefaultLimits(), h.Logger), listener)
 }
 
-func (h *health) hasTemporal(ctx context.Context) error {
-	if why := h.fatal.Load(); why != nil {
-		return fmt.Errorf("temporal: worker stopped polling: %s", *why)
+func (h *probeServer) checkTemporal(ctx context.Context) error {
+	if message := h.fatal.Load(); message != nil {
+		return fmt.Errorf("temporal: worker stopped polling: %s", *message)
 	}
 	if _, err := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return fmt.Errorf("temporal: %w", err)

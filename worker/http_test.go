@@ -20,34 +20,34 @@ import (
 	"myao/internal/telemetry"
 )
 
-// words is a log that can be read while it is written.
-type words struct {
+// safeBuffer is a log that can be read while it is written.
+type safeBuffer struct {
 	mu  sync.Mutex
 	all strings.Builder
 }
 
-func (w *words) Write(p []byte) (int, error) {
+func (w *safeBuffer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.all.Write(p)
 }
 
-func (w *words) String() string {
+func (w *safeBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.all.String()
 }
 
-// A worker whose address is another's says so once, and answers when it is free.
-func TestTheWorkersAddressIsTaken(t *testing.T) {
+// A worker whose address is in use logs that once, and answers when it is free.
+func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &words{}
+	log := &safeBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	told, err := telemetry.Open(t.Context(), telemetry.Options{
+	metrics, err := telemetry.Open(t.Context(), telemetry.Options{
 		Program: "worker", Lookup: func(string) (string, bool) { return "", false }, Clock: time.Now, Logger: logger,
 	})
 	if err != nil {
@@ -59,8 +59,8 @@ func TestTheWorkersAddressIsTaken(t *testing.T) {
 	}
 	defer c.Close()
 	address := other.Addr().String()
-	h := &health{
-		Program:  launch.Program{Config: config.Config{Worker: config.Worker{Address: address}}, Logger: logger, Telemetry: told},
+	h := &probeServer{
+		Program:  launch.Program{Config: config.Config{Worker: config.Worker{Address: address}}, Logger: logger, Telemetry: metrics},
 		slack:    slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"}),
 		temporal: c,
 	}
@@ -71,11 +71,11 @@ func TestTheWorkersAddressIsTaken(t *testing.T) {
 		t.Helper()
 		for late := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(late) {
-				t.Fatalf("waited in vain for %s: %s", what, log)
+				t.Fatalf("timed out waiting for %s: %s", what, log)
 			}
 		}
 	}
-	await("a word of it", func() bool { return strings.Contains(log.String(), "answers no probes") })
+	await("the log line", func() bool { return strings.Contains(log.String(), "answers no probes") })
 	_ = other.Close()
 	get := func(path string) (int, string) {
 		resp, err := http.Get("http://" + address + path)
@@ -88,15 +88,15 @@ func TestTheWorkersAddressIsTaken(t *testing.T) {
 	}
 	await("an answer", func() bool { status, _ := get("/livez"); return status == http.StatusOK })
 	if n := strings.Count(log.String(), "answers no probes"); n != 1 {
-		t.Errorf("it says %d times that its address is taken", n)
+		t.Errorf("%d log lines about the address, want 1", n)
 	}
 	status, body := get("/readyz")
 	if lines := strings.Split(strings.TrimSpace(body), "\n"); status != http.StatusServiceUnavailable || len(lines) != 3 ||
 		!strings.HasPrefix(lines[0], "database: ") || !strings.HasPrefix(lines[1], "temporal: ") || !strings.HasPrefix(lines[2], "slack: ") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	why := "no such namespace"
-	h.fatal.Store(&why)
+	message := "no such namespace"
+	h.fatal.Store(&message)
 	if _, body := get("/readyz"); !strings.Contains(body, "worker stopped polling: no such namespace") {
 		t.Error(body)
 	}

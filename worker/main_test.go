@@ -18,7 +18,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// TestMain is the program itself where a test has started it as a process.
+// TestMain runs the program itself in a process that a test has started.
 func TestMain(m *testing.M) {
 	if os.Getenv("MYAO_TEST_MAIN") != "" {
 		main()
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testserver.Main(m)
 }
 
-// write makes a configuration: what works, with some of it replaced.
+// write writes a valid configuration with some replacements.
 func write(t *testing.T, replace ...string) string {
 	t.Helper()
 	text := strings.NewReplacer(replace...).Replace(`
@@ -57,7 +57,7 @@ func TestExitStatus(t *testing.T) {
 		{"help", []string{"--help"}, 0, []string{"-config FILE"}},
 		{"unknown flag", []string{"--verbose"}, 2, []string{"-verbose"}},
 		{"an argument", []string{"--config", write(t), "serve"}, 2, []string{`unexpected argument "serve"`}},
-		{"an empty file name", []string{"--config", ""}, 2, []string{"--config is given and empty"}},
+		{"an empty file name", []string{"--config", ""}, 2, []string{"--config is empty"}},
 		{"no file", []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, 1, []string{"none.yaml"}},
 		{"a wrong configuration", []string{"--config", write(t, "provider: demo}", "provider: parrot}")}, 1,
 			[]string{"agents.response.provider", "parrot", "agents.judgment.provider", "agents.memory.provider"}},
@@ -101,7 +101,7 @@ func TestAWrongConfigurationGetsALineForEachFault(t *testing.T) {
 	}
 }
 
-func TestAProviderThatCannotBeMadeEndsTheWorker(t *testing.T) {
+func TestAProviderThatCannotBeCreatedEndsTheWorker(t *testing.T) {
 	t.Parallel()
 	path := write(t, "response: {provider: demo}", "response: {provider: gemini}")
 	var stderr bytes.Buffer
@@ -110,8 +110,8 @@ func TestAProviderThatCannotBeMadeEndsTheWorker(t *testing.T) {
 	}
 }
 
-// The worker comes up whenever Temporal does, and goes in order.
-func TestAWorkerThatIsThereBeforeTemporal(t *testing.T) {
+// The worker starts before Temporal, waits for it, and stops in order.
+func TestAWorkerStartsBeforeTemporal(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestAWorkerThatIsThereBeforeTemporal(t *testing.T) {
 	}
 }
 
-// Without a database the worker waits, and a signal ends that as well.
+// Without a database the worker waits, and can still be stopped.
 func TestAWorkerThatWaitsForItsDatabaseCanBeStopped(t *testing.T) {
 	t.Parallel()
 	path := write(t, "sqlite:", "postgres://nobody@127.0.0.1:1/none?x=")

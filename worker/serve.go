@@ -26,33 +26,33 @@ import (
 // serve runs until the context ends.
 func serve(ctx context.Context, p launch.Program) error {
 	build, _ := debug.ReadBuildInfo()
-	version, err := deployment(p.Config.Worker, build)
+	version, err := deploymentOptions(p.Config.Worker, build)
 	if err != nil {
 		return err
 	}
-	name, err := binary(build, os.Executable)
+	checksum, err := binaryChecksum(build, os.Executable)
 	if err != nil {
 		return err
 	}
-	worker.SetBinaryChecksum(name)
+	worker.SetBinaryChecksum(checksum)
 	c, err := temporal.NewClient(p.Config.Encryption, p.Logger, p.Telemetry.ConfigureClient)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	h := &health{
+	h := &probeServer{
 		Program: p, temporal: c,
 		slack: slack.New(slack.Config{
 			Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL, Metrics: slack.NewMetrics(p.Telemetry.Registry),
 		}),
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return h.serve(ctx, listenAgain) })
+	group.Go(func() error { return h.serve(ctx, listenRetryInterval) })
 	group.Go(func() error {
-		if err := work(ctx, h, version); err != nil {
+		if err := runWorkers(ctx, h, version); err != nil {
 			return err
 		}
-		return ctx.Err() // its time was over
+		return ctx.Err() // the program was told to stop
 	})
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
@@ -60,8 +60,8 @@ func serve(ctx context.Context, p launch.Program) error {
 	return nil
 }
 
-// work does what Temporal has to be done until the context ends.
-func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err error) {
+// runWorkers runs workflows and activities until the context ends.
+func runWorkers(ctx context.Context, h *probeServer, version worker.DeploymentOptions) (err error) {
 	p := h.Program
 	s, err := p.Store(ctx)
 	if err != nil {
@@ -74,16 +74,16 @@ func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err
 		return err
 	}
 	defer closeModels()
-	var u underway
-	defer func() { // before what they need is closed
-		if !u.end(endFor) {
-			p.Logger.Warn("activities have not ended; how they end may not be written down")
+	var tracker activityTracker
+	defer func() { // before the store and the models are closed
+		if !tracker.drain(drainTimeout) {
+			p.Logger.Warn("some activities are still running; their end may not be recorded")
 		}
 	}()
 
 	fatal := make(chan error, 1)
-	w, err := start(ctx, p, func() pair {
-		return newPair(h.temporal, a, &u, p.Config.Worker, version, func(err error) {
+	w, err := start(ctx, p, func() workers {
+		return newWorkers(h.temporal, a, &tracker, p.Config.Worker, version, func(err error) {
 			select {
 			case fatal <- err:
 			default:
@@ -102,8 +102,8 @@ func work(ctx context.Context, h *health, version worker.DeploymentOptions) (err
 		p.Logger.Info("worker stops")
 		return nil
 	case err := <-fatal:
-		why := err.Error()
-		h.fatal.Store(&why)
+		message := err.Error()
+		h.fatal.Store(&message)
 		return fmt.Errorf("run worker: %w", err)
 	}
 }

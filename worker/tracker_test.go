@@ -17,9 +17,9 @@ import (
 	"myao/internal/testserver"
 )
 
-// A call of a model that is still under way when the worker has to end is in the account,
-// although the database is slow to take it.
-func TestACallThatTheWorkersEndCutsShortIsInTheAccount(t *testing.T) {
+// A model call in flight when the worker stops is recorded in the usage, even if the database is
+// slow.
+func TestAModelCallCancelledByTheStopIsRecorded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -75,7 +75,7 @@ func TestACallThatTheWorkersEndCutsShortIsInTheAccount(t *testing.T) {
 	<-cut
 	select { // the database is busy for a while
 	case err := <-ended:
-		t.Fatalf("it ended with %v before the call was written down", err)
+		t.Fatalf("it ended with %v before the call was recorded", err)
 	case <-time.After(time.Second):
 	}
 	if err := unlock(); err != nil {
@@ -86,6 +86,6 @@ func TestACallThatTheWorkersEndCutsShortIsInTheAccount(t *testing.T) {
 	}
 	usage, err := db.Usage(t.Context(), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil || len(usage) != 1 || usage[0].Calls != 1 || usage[0].Failed != 1 {
-		t.Errorf("the account has %+v, %v, want the call", usage, err)
+		t.Errorf("usage is %+v, %v; want the call", usage, err)
 	}
 }
