@@ -12,22 +12,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// readyFor is how long the look for what is missing may take.
-const readyFor = 3 * time.Second
+// readyTimeout bounds the checks of one request.
+const readyTimeout = 3 * time.Second
 
-// Check returns what a program needs in one respect and has not, or nil; joined errors
-// are a line each.
+// Check returns an error for something that the program needs and does not have, or nil. Joined
+// errors become a line each.
 type Check func(context.Context) error
 
-// RegisterProbes adds to a mux what is asked of every program: GET /livez, which answers as long
-// as the program runs; GET /readyz, 200 when nothing is missing, else 503 and a line for
-// each thing that is, in the order of the checks; and GET /metrics.
+// RegisterProbes registers the routes that every program has. GET /livez answers as long as the
+// program runs. GET /readyz answers 200 when all checks pass, and otherwise 503 with a line for
+// each error, in the order of the checks. GET /metrics serves the metrics.
 func RegisterProbes(mux *http.ServeMux, metrics prometheus.Gatherer, checks ...Check) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
-		if err := missing(ctx, checks); err != nil {
+		if err := runChecks(ctx, checks); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -36,8 +36,8 @@ func RegisterProbes(mux *http.ServeMux, metrics prometheus.Gatherer, checks ...C
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 }
 
-// missing makes the checks side by side: what hangs takes no time from the others.
-func missing(ctx context.Context, checks []Check) error {
+// runChecks runs the checks concurrently, so that one that hangs takes no time from the others.
+func runChecks(ctx context.Context, checks []Check) error {
 	errs := make([]error, len(checks))
 	var all sync.WaitGroup
 	for i, check := range checks {

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What hangs is what is told of, and not what stands behind it.
+// A check that hangs is reported, and does not hide the others.
 func TestReadyz(t *testing.T) {
 	t.Parallel()
-	there := func(ctx context.Context) error { return ctx.Err() }
+	passes := func(ctx context.Context) error { return ctx.Err() }
 	hangs := func(ctx context.Context) error {
 		<-ctx.Done()
 		return fmt.Errorf("temporal: %w", ctx.Err())
@@ -30,10 +30,10 @@ func TestReadyz(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"nothing to check", nil, 200, "ready\n"},
-		{"nothing is missing", []Check{there, there}, 200, "ready\n"},
-		{"the first hangs", []Check{hangs, there}, 503, "temporal: context deadline exceeded\n"},
-		{"in their order", []Check{late, there, hangs}, 503, "database: locked\ndatabase: old\ntemporal: context deadline exceeded\n"},
+		{"no checks", nil, 200, "ready\n"},
+		{"all pass", []Check{passes, passes}, 200, "ready\n"},
+		{"the first hangs", []Check{hangs, passes}, 503, "temporal: context deadline exceeded\n"},
+		{"in order", []Check{late, passes, hangs}, 503, "database: locked\ndatabase: old\ntemporal: context deadline exceeded\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

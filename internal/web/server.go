@@ -1,5 +1,5 @@
-// Package web is how the programs serve HTTP: within limits, until they are told to
-// stop, and with what a load balancer and Prometheus ask all of them alike.
+// Package web serves HTTP for the programs: with limits, a graceful shutdown, and the routes that
+// load balancers and Prometheus use.
 package web
 
 import (
@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// Limits bound what one client can take of a server. There is none on the number of
-// connections: it would let a few clients keep Slack out.
+// Limits bound what one client can use of a server. The number of connections has no limit:
+// with one, a few clients could keep Slack out.
 type Limits struct {
-	// Header is how long a request may take to begin: a new connection that says nothing
-	// is closed after it, too.
+	// Header bounds the time until a request's header is complete. It also closes a new
+	// connection that sends nothing.
 	Header time.Duration
-	// Read is how long it may take in all.
+	// Read bounds the time until the whole request is read.
 	Read time.Duration
-	// Write is how long after its header it has to be answered, and the answer taken.
+	// Write bounds the time from the end of the header until the answer is written.
 	Write time.Duration
-	// Idle is how long a connection may wait for its next request.
+	// Idle bounds the wait of a connection for its next request.
 	Idle time.Duration
-	// HeaderBytes is about how large a header may be. Slack's have less than 2 KiB.
+	// HeaderBytes bounds a header roughly. Slack's have less than 2 KiB.
 	HeaderBytes int
 }
 
-// DefaultLimits is the limits outside of tests. Slack itself gives up on an answer after three seconds.
+// DefaultLimits are the limits in production. Slack gives up on an answer after three seconds.
 func DefaultLimits() Limits {
 	return Limits{Header: 5 * time.Second, Read: 10 * time.Second, Write: 15 * time.Second, Idle: time.Minute, HeaderBytes: 32 << 10}
 }
 
-// NewServer makes a server of a handler.
+// NewServer creates a server for a handler.
 func NewServer(h http.Handler, l Limits, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -46,10 +46,10 @@ func NewServer(h http.Handler, l Limits, logger *slog.Logger) *http.Server {
 	}
 }
 
-// ShutdownTimeout is how long requests may take to end when a program is told to stop.
+// ShutdownTimeout is how long requests may run on when a program stops.
 const ShutdownTimeout = 10 * time.Second
 
-// Serve serves until the context ends, then lets requests finish.
+// Serve serves until the context ends. Requests may then run on for ShutdownTimeout.
 func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() {
