@@ -14,39 +14,37 @@ import (
 	"myao/internal/config"
 )
 
-// The metadata of an encrypted payload. The names are those of Temporal's own
-// samples, which tools know.
+// The metadata keys of an encrypted payload, as in Temporal's samples and tools.
 const (
 	encoding      = "binary/encrypted"
 	metadataKeyID = "encryption-key-id"
 )
 
-// What can be wrong with an encrypted payload.
+// The reasons of an Error.
 var (
-	// ErrUnknownKey: the payload names a key that the configuration does not have.
+	// ErrUnknownKey: the configuration lacks the key that the payload names.
 	ErrUnknownKey = errors.New("encryption.keys has no such key")
-	// ErrAltered: the payload is not what was sealed with the key of that id.
+	// ErrAltered: the payload was altered, or its key has another value.
 	ErrAltered = errors.New("it was altered, or encrypted with another key of that id")
 )
 
-// Error is an encrypted payload that cannot be read. It tells no key.
+// Error is returned for an encrypted payload that cannot be decrypted. It holds no key.
 type Error struct {
-	// KeyID is the id of the key that the payload names.
+	// KeyID is the key id in the payload.
 	KeyID string
 	// Err is ErrUnknownKey or ErrAltered.
 	Err error
 }
 
-// Error names the key's id, which is not ours: it is quoted, and cut if it is long.
+// Error quotes the key id and cuts it, because the payload may come from anywhere.
 func (e *Error) Error() string {
 	return fmt.Sprintf("payload encrypted with the key %.80q cannot be read: %v", e.KeyID, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns ErrUnknownKey or ErrAltered.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Codec encrypts payloads with AES-256-GCM and decrypts them. It can be used from
-// many goroutines at once.
+// Codec encrypts and decrypts payloads with AES-256-GCM. It is safe for concurrent use.
 type Codec struct {
 	active string
 	keys   map[string]cipher.AEAD
@@ -54,12 +52,11 @@ type Codec struct {
 
 var _ converter.PayloadCodec = (*Codec)(nil)
 
-// New makes a codec of the configuration's keys. Without an active key it decrypts
-// what was encrypted once, and encrypts nothing.
+// New creates a codec with the configured keys. Without an active key it only decrypts.
 func New(c config.Encryption) (*Codec, error) {
 	codec := &Codec{active: c.ActiveKey, keys: make(map[string]cipher.AEAD, len(c.Keys))}
 	for id, key := range c.Keys {
-		aead, err := open(string(key))
+		aead, err := newCipher(string(key))
 		if err != nil {
 			return nil, fmt.Errorf("encryption key %q: %w", id, err)
 		}
@@ -71,8 +68,8 @@ func New(c config.Encryption) (*Codec, error) {
 	return codec, nil
 }
 
-// open makes a cipher of a key in base64. What is wrong with a key is told without it.
-func open(key string) (cipher.AEAD, error) {
+// newCipher creates a cipher from a key in base64. Its errors do not hold the key.
+func newCipher(key string) (cipher.AEAD, error) {
 	raw, err := base64.StdEncoding.DecodeString(key)
 	if err != nil || len(raw) != 32 {
 		return nil, errors.New("want 32 bytes in base64")
@@ -81,26 +78,26 @@ func open(key string) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its nonces are random and stand before the ciphertext. They are good for 2³²
-	// payloads a key, which is many years of a busy workspace.
+	// Nonces are random, and are stored before the ciphertext. They suffice for 2³² payloads
+	// per key: many years of a busy workspace.
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Encode encrypts payloads with the active key; without one they pass as they are.
+// Encode encrypts payloads with the active key. Without one it returns them unchanged.
 func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	if c.active == "" {
 		return payloads, nil
 	}
-	return each(payloads, c.seal)
+	return mapPayloads(payloads, c.encrypt)
 }
 
-// Decode decrypts what is encrypted, with whichever key it names, and leaves alone
-// what is not: it may be older than the encryption. Its error is an *Error.
+// Decode decrypts each payload with the key that it names. It leaves plain payloads alone: they
+// may be older than the encryption. Its error is an *Error.
 func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return each(payloads, c.unseal)
+	return mapPayloads(payloads, c.decrypt)
 }
 
-func each(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
+func mapPayloads(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(in))
 	for i, p := range in {
 		var err error
@@ -111,18 +108,18 @@ func each(in []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload,
 	return out, nil
 }
 
-func (c *Codec) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
+func (c *Codec) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	plain, err := proto.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("encrypt payload: %w", err)
 	}
 	return &commonpb.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(c.active)},
-		Data:     c.keys[c.active].Seal(nil, nil, plain, label(c.active)),
+		Data:     c.keys[c.active].Seal(nil, nil, plain, additionalData(c.active)),
 	}, nil
 }
 
-func (c *Codec) unseal(p *commonpb.Payload) (*commonpb.Payload, error) {
+func (c *Codec) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
 		return p, nil
 	}
@@ -131,7 +128,7 @@ func (c *Codec) unseal(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if !ok {
 		return nil, &Error{KeyID: id, Err: ErrUnknownKey}
 	}
-	plain, err := key.Open(nil, nil, p.GetData(), label(id))
+	plain, err := key.Open(nil, nil, p.GetData(), additionalData(id))
 	if err != nil {
 		return nil, &Error{KeyID: id, Err: ErrAltered}
 	}
@@ -142,6 +139,6 @@ func (c *Codec) unseal(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return out, nil
 }
 
-// label is what is authenticated beside a payload: that it is encrypted, and with
-// which key. Two keys of one value under two ids are still two keys.
-func label(id string) []byte { return []byte(encoding + "\x00" + id) }
+// additionalData is authenticated with a payload: the encoding and the key id. A key under
+// another id therefore does not decrypt it.
+func additionalData(id string) []byte { return []byte(encoding + "\x00" + id) }

@@ -20,7 +20,7 @@ func key(of byte) config.Secret {
 	return config.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{of}, 32)))
 }
 
-// with makes a codec of the keys "old" and "new", of which one is active.
+// with creates a codec with the given keys and active key.
 func with(t testing.TB, active string, ids ...string) *Codec {
 	t.Helper()
 	values := map[string]config.Secret{"old": key(1), "new": key(2)}
@@ -39,7 +39,7 @@ func payload(data string) *commonpb.Payload {
 	return &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(data)}
 }
 
-// encode and decode are for one payload.
+// encode encodes one payload.
 func encode(t testing.TB, c *Codec, p *commonpb.Payload) *commonpb.Payload {
 	t.Helper()
 	out, err := c.Encode([]*commonpb.Payload{p})
@@ -73,19 +73,19 @@ func TestRoundTrip(t *testing.T) {
 		before := proto.Clone(p)
 		sealed := encode(t, c, p)
 		if !proto.Equal(p, before) {
-			t.Errorf("%s: what was given was changed", name)
+			t.Errorf("%s: the argument was changed", name)
 		}
 		if string(sealed.Metadata["encoding"]) != "binary/encrypted" || string(sealed.Metadata["encryption-key-id"]) != "new" || len(sealed.Metadata) != 2 {
 			t.Errorf("%s: metadata %q", name, sealed.Metadata)
 		}
 		if len(p.GetData()) > 3 && bytes.Contains(sealed.Data, p.Data) {
-			t.Errorf("%s: the data stands in clear", name)
+			t.Errorf("%s: the data is in clear text", name)
 		}
 		if got, err := decode(c, sealed); err != nil || !proto.Equal(got, p) && p != nil {
 			t.Errorf("%s: got %.80v, %v", name, got, err)
 		}
 		if twice := encode(t, c, p); bytes.Equal(twice.Data, sealed.Data) {
-			t.Errorf("%s: sealed alike twice", name)
+			t.Errorf("%s: two encryptions are equal", name)
 		}
 	}
 	if out, err := c.Encode(nil); err != nil || len(out) != 0 {
@@ -110,16 +110,16 @@ func TestRotation(t *testing.T) {
 	readable(during, old)
 	readable(during, fresh)
 	readable(after, fresh)
-	readable(with(t, "", "old"), old) // switched off, and still read
+	readable(with(t, "", "old"), old) // no active key: still readable
 
 	_, err := after.Decode([]*commonpb.Payload{fresh, old})
 	var unreadable *Error
 	if !errors.As(err, &unreadable) || unreadable.KeyID != "old" || !errors.Is(err, ErrUnknownKey) || !strings.Contains(err.Error(), `"old"`) {
-		t.Errorf("a key that is gone: %v", err)
+		t.Errorf("a removed key: %v", err)
 	}
 }
 
-func TestWhatIsNotEncryptedPasses(t *testing.T) {
+func TestPlainPayloadsPass(t *testing.T) {
 	t.Parallel()
 	for _, c := range []*Codec{with(t, "new", "new"), with(t, "", "old"), with(t, "")} {
 		for _, p := range []*commonpb.Payload{payload("1"), {}, {Data: []byte{0}}, {Metadata: map[string][]byte{"encoding": nil}}} {
@@ -159,7 +159,7 @@ func TestAlteration(t *testing.T) {
 	other.Metadata["encryption-key-id"] = []byte("old")
 	refused("another key's id", other)
 
-	// The id is sealed in, too: the same key under another id does not do.
+	// The id is authenticated too: the same key under another id does not work.
 	twins, err := New(config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key(1), "b": key(1)}})
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +176,8 @@ func TestAlteration(t *testing.T) {
 	}
 }
 
-// An error may stand in a log, and the id in it is anybody's.
-func TestAnErrorTellsNoKeyAndIsOneLine(t *testing.T) {
+// An error may be logged, and anybody may have chosen the id in it.
+func TestAnErrorHoldsNoKeyAndIsOneLine(t *testing.T) {
 	t.Parallel()
 	c := with(t, "new", "new")
 	p := encode(t, c, payload("1"))
@@ -198,7 +198,7 @@ func TestAnErrorTellsNoKeyAndIsOneLine(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	c := with(t, "new", "old", "new")
 	var group sync.WaitGroup
@@ -222,7 +222,7 @@ func TestManyAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// Whatever stands in a payload is read, refused, or left alone.
+// Any payload is decrypted, refused, or left alone.
 func FuzzDecode(f *testing.F) {
 	c := with(f, "new", "old", "new")
 	sealed := encode(f, c, payload("1"))
@@ -236,10 +236,10 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case string(encoding) != "binary/encrypted":
 			if err != nil || got != in {
-				t.Errorf("what is not encrypted became %v, %v", got, err)
+				t.Errorf("a plain payload became %v, %v", got, err)
 			}
 		case err == nil:
-			if string(id) != "new" || !proto.Equal(got, payload("1")) { // all that was ever sealed
+			if string(id) != "new" || !proto.Equal(got, payload("1")) { // the only plaintext ever encrypted
 				t.Errorf("key %q: got %v", id, got)
 			}
 		default:

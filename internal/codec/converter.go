@@ -12,16 +12,16 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DataConverter is the SDK's own with the codec around it, and one difference: where
-// a payload cannot be read for want of its key, nothing goes on without it. The SDK
-// by itself would drop a signal that it cannot decode, fail a workflow whose input it
-// cannot decode, and give an activity up after some attempts.
+// DataConverter is the SDK's default with the codec around it. It differs in one point: a
+// payload without its key blocks the work until the key is back. The SDK alone would drop a
+// signal that it cannot decode, fail a workflow whose input it cannot decode, and give up an
+// activity after some attempts.
 func (c *Codec) DataConverter() converter.DataConverter {
 	return dataConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)}
 }
 
-// FailureConverter hides the message and the stack of failures where the codec
-// encrypts, and reads both those that are hidden and those that are not.
+// FailureConverter encrypts the message and the stack trace of failures if the codec has an
+// active key. It reads both encrypted and plain ones.
 func (c *Codec) FailureConverter() converter.FailureConverter {
 	return failureConverter{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: c.DataConverter(), EncodeCommonAttributes: c.active != "",
@@ -34,7 +34,7 @@ var _ converter.ContextAware = dataConverter{}
 
 // WithWorkflowContext implements converter.ContextAware.
 func (d dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
-	return inWorkflow(d)
+	return workflowConverter(d)
 }
 
 // WithContext implements converter.ContextAware, for activities and clients.
@@ -42,72 +42,72 @@ func (d dataConverter) WithContext(ctx context.Context) converter.DataConverter 
 	if !activity.IsActivity(ctx) {
 		return d
 	}
-	return inActivity{d.DataConverter, activity.GetInfo(ctx).Attempt}
+	return activityConverter{d.DataConverter, activity.GetInfo(ctx).Attempt}
 }
 
-// inWorkflow panics where a payload cannot be read. That fails the workflow task and
-// not the workflow: Temporal tries it again until somebody has brought the key back.
-type inWorkflow struct{ converter.DataConverter }
+// workflowConverter panics when a payload cannot be decrypted. That fails the workflow task, not
+// the workflow: Temporal retries it until the key is back.
+type workflowConverter struct{ converter.DataConverter }
 
-func (d inWorkflow) FromPayload(p *commonpb.Payload, value any) error {
-	return block(d.DataConverter.FromPayload(p, value))
+func (d workflowConverter) FromPayload(p *commonpb.Payload, value any) error {
+	return panicIfUnreadable(d.DataConverter.FromPayload(p, value))
 }
 
-func (d inWorkflow) FromPayloads(p *commonpb.Payloads, values ...any) error {
-	return block(d.DataConverter.FromPayloads(p, values...))
+func (d workflowConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
+	return panicIfUnreadable(d.DataConverter.FromPayloads(p, values...))
 }
 
-func block(err error) error {
+func panicIfUnreadable(err error) error {
 	if unreadable, ok := errors.AsType[*Error](err); ok {
 		panic(unreadable)
 	}
 	return err
 }
 
-// inActivity has an activity whose input cannot be read tried again, later each time.
-type inActivity struct {
+// activityConverter makes Temporal retry an activity whose input cannot be decrypted, with
+// growing delays.
+type activityConverter struct {
 	converter.DataConverter
 	attempt int32
 }
 
-func (d inActivity) FromPayload(p *commonpb.Payload, value any) error {
-	return d.postpone(d.DataConverter.FromPayload(p, value))
+func (d activityConverter) FromPayload(p *commonpb.Payload, value any) error {
+	return d.retryIfUnreadable(d.DataConverter.FromPayload(p, value))
 }
 
-func (d inActivity) FromPayloads(p *commonpb.Payloads, values ...any) error {
-	return d.postpone(d.DataConverter.FromPayloads(p, values...))
+func (d activityConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
+	return d.retryIfUnreadable(d.DataConverter.FromPayloads(p, values...))
 }
 
-func (d inActivity) postpone(err error) error {
+func (d activityConverter) retryIfUnreadable(err error) error {
 	if unreadable, ok := errors.AsType[*Error](err); ok {
-		return &postponed{unreadable, retryAfter(d.attempt)}
+		return &retryError{unreadable, retryAfter(d.attempt)}
 	}
 	return err
 }
 
-// retryAfter grows with the square of the attempt. While workers are restarted with a
-// new key, the first ones find another worker soon; and the 45 attempts that a question
-// to a model has last for more than eight hours.
+// retryAfter grows with the square of the attempt. The first retries soon find a worker that was
+// restarted with a new key, and the 45 attempts of a model call last for more than eight hours.
 func retryAfter(attempt int32) time.Duration {
 	n := time.Duration(min(attempt, 60)) // at most an hour
 	return n * n * time.Second
 }
 
-// postponed is an Error with the time after which to try again.
-type postponed struct {
-	why   *Error
-	after time.Duration
+// retryError is an Error with the delay of the next attempt.
+type retryError struct {
+	err   *Error
+	delay time.Duration
 }
 
-func (e *postponed) Error() string { return e.why.Error() }
-func (e *postponed) Unwrap() error { return e.why }
+func (e *retryError) Error() string { return e.err.Error() }
+func (e *retryError) Unwrap() error { return e.err }
 
 type failureConverter struct{ converter.FailureConverter }
 
 // ErrorToFailure implements converter.FailureConverter.
 func (f failureConverter) ErrorToFailure(err error) *failurepb.Failure {
-	if late, ok := errors.AsType[*postponed](err); ok {
-		err = temporal.NewApplicationErrorWithOptions(late.Error(), "Unreadable", temporal.ApplicationErrorOptions{NextRetryDelay: late.after})
+	if retry, ok := errors.AsType[*retryError](err); ok {
+		err = temporal.NewApplicationErrorWithOptions(retry.Error(), "Unreadable", temporal.ApplicationErrorOptions{NextRetryDelay: retry.delay})
 	}
 	return f.FailureConverter.ErrorToFailure(err)
 }

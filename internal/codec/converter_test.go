@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-func TestFailuresAreHiddenWhereTheCodecEncrypts(t *testing.T) {
+func TestFailuresAreEncryptedWithAnActiveKey(t *testing.T) {
 	t.Parallel()
 	err := temporal.NewNonRetryableApplicationError("a secret message", "Final", errors.New("a secret cause"), "a secret detail")
 	for active, hidden := range map[string]bool{"new": true, "": false} {
@@ -22,7 +22,7 @@ func TestFailuresAreHiddenWhereTheCodecEncrypts(t *testing.T) {
 		if info := f.GetApplicationFailureInfo(); info.GetType() != "Final" || !info.GetNonRetryable() {
 			t.Errorf("active key %q: the server must know what to do with %v", active, f)
 		}
-		// Read by the same, and by whoever has the key and encrypts no more.
+		// Readable with the same codec, and with one that has the key without an active one.
 		for _, reader := range []*Codec{c, with(t, "", "new")} {
 			var got *temporal.ApplicationError
 			var detail string
@@ -35,8 +35,8 @@ func TestFailuresAreHiddenWhereTheCodecEncrypts(t *testing.T) {
 	}
 }
 
-// What was sent before encryption was switched on, and after it was switched off.
-func TestValuesInClear(t *testing.T) {
+// Values from before encryption was switched on, or after it was switched off.
+func TestPlainValues(t *testing.T) {
 	t.Parallel()
 	c := with(t, "new", "new").DataConverter()
 	p, err := converter.GetDefaultDataConverter().ToPayloads("one", 2)
@@ -53,7 +53,7 @@ func TestValuesInClear(t *testing.T) {
 	}
 }
 
-func TestAWorkflowGoesNoFurtherThanItCanRead(t *testing.T) {
+func TestAWorkflowPanicsOnAnUnreadablePayload(t *testing.T) {
 	t.Parallel()
 	reader := with(t, "new", "new").DataConverter().(converter.ContextAware).WithWorkflowContext(nil)
 	sealed, err := with(t, "old", "old").DataConverter().ToPayloads("one")
@@ -73,7 +73,7 @@ func TestAWorkflowGoesNoFurtherThanItCanRead(t *testing.T) {
 			t.Errorf("%s: got %v, want a panic that names the key", name, err)
 		}
 	}
-	// Any other fault is for the workflow to see, as it is without a codec.
+	// The workflow gets any other error, as it does without a codec.
 	p, err := with(t, "new", "new").DataConverter().ToPayload("one")
 	if err != nil {
 		t.Fatal(err)

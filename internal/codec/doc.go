@@ -1,8 +1,8 @@
-// Package codec encrypts what goes to Temporal and comes back: the inputs and
-// results of workflows and activities, signals, summaries, the messages and stacks
-// of failures. What Temporal looks things up by stays readable: ids, names, types,
-// search attributes.
+// Package codec encrypts payloads on their way to Temporal and decrypts them on the way back:
+// the inputs and results of workflows and activities, signals, summaries, and the messages and
+// stack traces of failures. Ids, names, types and search attributes stay readable, because
+// Temporal looks things up by them.
 //
-// A payload is sealed whole, with its metadata, and names the key that it was sealed
-// with. So keys can change while old payloads are still to be read.
+// A payload is encrypted whole, with its metadata, and names its key. So keys can be rotated
+// while old payloads are still needed.
 package codec

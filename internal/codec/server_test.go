@@ -18,7 +18,7 @@ import (
 
 const page = "http://localhost:8233" // a Web UI
 
-// serve serves and returns the address, as http://127.0.0.1:1234.
+// serve starts a server and returns its address, as http://127.0.0.1:1234.
 func serve(t *testing.T, s Server) string {
 	t.Helper()
 	if s.Codec == nil {
@@ -33,7 +33,7 @@ func serve(t *testing.T, s Server) string {
 	return server.URL
 }
 
-// do sends a request with headers by name and value; "Host" is the host.
+// do sends a request. The headers are names and values in turn; "Host" sets the host.
 func do(t *testing.T, method, url string, body io.Reader, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -58,7 +58,7 @@ func do(t *testing.T, method, url string, body io.Reader, headers ...string) (*h
 	return resp, string(text)
 }
 
-// body is a request about one payload.
+// body is a request for one payload.
 func body(t *testing.T, p *commonpb.Payload) io.Reader {
 	t.Helper()
 	text, err := protojson.Marshal(&commonpb.Payloads{Payloads: []*commonpb.Payload{p}})
@@ -68,8 +68,8 @@ func body(t *testing.T, p *commonpb.Payload) io.Reader {
 	return bytes.NewReader(text)
 }
 
-// The SDK's own client of the protocol, which the CLI has too.
-func TestServerCodesForTheSDK(t *testing.T) {
+// The SDK has a client of the protocol, which the CLI uses too.
+func TestServerServesTheSDK(t *testing.T) {
 	t.Parallel()
 	remote := converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: serve(t, Server{Local: true}) + "/any/prefix"})
 	plain := []*commonpb.Payload{payload(`"a secret"`), {}, payload("2")}
@@ -91,7 +91,7 @@ func TestServerCodesForTheSDK(t *testing.T) {
 	}
 }
 
-func TestServerTellsWhatItCannotRead(t *testing.T) {
+func TestServerReportsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	url := serve(t, Server{Codec: with(t, "new", "new"), Local: true})
 	resp, text := do(t, http.MethodPost, url+"/decode", body(t, encode(t, with(t, "old", "old"), payload("1"))))
@@ -103,8 +103,8 @@ func TestServerTellsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// A browser asks first, and what it is answered decides whether the page may go on.
-func TestPages(t *testing.T) {
+// A browser sends a preflight request, and lets the page continue by its answer.
+func TestOrigins(t *testing.T) {
 	t.Parallel()
 	url := serve(t, Server{Local: true})
 	sealed := encode(t, with(t, "new", "new"), payload(`"a secret"`))
@@ -122,7 +122,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: status %d, %v, %q", origin, resp.StatusCode, resp.Header, text)
 		}
 		if resp.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("what is decrypted may be kept: %v", resp.Header)
+			t.Errorf("a decrypted payload may be cached: %v", resp.Header)
 		}
 	}
 	for _, origin := range []string{"https://evil.example.com", "null", "http://localhost:8233.evil.com", "https://localhost:8233", "http://localhost", "HTTP://LOCALHOST:8233"} {
@@ -135,8 +135,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A name of the attacker's that leads to 127.0.0.1 makes the attacker's page one of
-// the same origin; all that tells is the host that it asks for.
+// With a name that resolves to 127.0.0.1, an attacker's page has the same origin. Only the host
+// of its requests shows that.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
 	url := serve(t, Server{Local: true})
@@ -173,16 +173,16 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q: status %d, want %d: %q", authorization, resp.StatusCode, want, text)
 		}
 	}
-	// A browser asks without the token, and only for whether it may send it.
+	// A preflight request has no token: it asks whether it may send one.
 	if resp, _ := do(t, http.MethodOptions, url+"/decode", http.NoBody, "Origin", page); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("preflight: status %d", resp.StatusCode)
 	}
 	if strings.Contains(log.String(), "correct-horse") || !strings.Contains(log.String(), "status=401") {
-		t.Errorf("the log says\n%s", &log)
+		t.Errorf("log:\n%s", &log)
 	}
 }
 
-func TestWhatIsNotAsked(t *testing.T) {
+func TestOtherRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	url := serve(t, Server{Local: true})
 	for _, c := range []struct {
@@ -201,7 +201,7 @@ func TestWhatIsNotAsked(t *testing.T) {
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	url := serve(t, Server{Local: true})
-	// As large as Temporal takes, and as a stream of no known length.
+	// The largest payload of Temporal, as a stream of unknown length.
 	p := payload(strings.Repeat("x", 2<<20))
 	resp, _ := do(t, http.MethodPost, url+"/decode", io.MultiReader(body(t, encode(t, with(t, "new", "new"), p))))
 	if resp.StatusCode != http.StatusOK {
