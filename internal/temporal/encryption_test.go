@@ -25,7 +25,8 @@ import (
 
 const errands = "errands" // a task queue and a signal of these tests
 
-// Errand takes in its input and signals, has the last carried out, and returns all.
+// Errand is a workflow. It receives its input and signals, passes the last one to an activity,
+// and returns all.
 func Errand(ctx workflow.Context, first string) ([]string, error) {
 	heard := []string{first}
 	for heard[len(heard)-1] != "go" {
@@ -43,7 +44,7 @@ func Errand(ctx workflow.Context, first string) ([]string, error) {
 
 func CarryOut(_ context.Context, order string) (string, error) { return order + " is carried out", nil }
 
-// keyring is a configuration with one of the keys "old" and "new" active.
+// keyring is a configuration of the keys "old" and "new", one of them active.
 func keyring(active string, ids ...string) config.Encryption {
 	keys := map[string]config.Secret{}
 	for _, id := range ids {
@@ -90,7 +91,7 @@ func (e errand) signal(c client.Client, s string) {
 	}
 }
 
-// stuck waits until a workflow task has failed for want of the key.
+// stuck waits until a workflow task has failed because its key is missing.
 func (e errand) stuck() {
 	e.t.Helper()
 	await(e.t, "a failed workflow task", func(context.Context) error {
@@ -100,14 +101,14 @@ func (e errand) stuck() {
 				continue
 			}
 			if failed.Failure.Message != "Encoded failure" {
-				e.t.Errorf("the failure is in clear: %v", failed.Failure)
+				e.t.Errorf("the failure is in clear text: %v", failed.Failure)
 			}
 			return nil
 		}
 		return errors.New("none yet")
 	})
 	if d, err := e.both.DescribeWorkflowExecution(e.t.Context(), errands, ""); err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		e.t.Fatalf("%v, %v; want it to run on", d.GetWorkflowExecutionInfo(), err)
+		e.t.Fatalf("%v, %v; want it to be running", d.GetWorkflowExecutionInfo(), err)
 	}
 }
 
@@ -122,9 +123,9 @@ func (e errand) done() {
 	}
 }
 
-// What cannot be read for want of a key waits until the key is there: the SDK by itself
-// fails such a workflow, drops such a signal, and takes an activity's result for a failure.
-func TestNothingIsLostForWantOfAKey(t *testing.T) {
+// A payload whose key is missing waits until the key is back. The SDK alone would fail such a
+// workflow, drop such a signal, and take such an activity result for a failure.
+func TestNothingIsLostWhenAKeyIsMissing(t *testing.T) {
 	for name, test := range map[string]func(errand){
 		"input": func(e errand) {
 			e.start(e.old)
@@ -197,8 +198,8 @@ func TestNothingIsLostForWantOfAKey(t *testing.T) {
 	}
 }
 
-// The name of a channel, and when its thread began, is nobody's business who has no
-// key; and the longest name, encrypted, is no reason for the server to refuse a signal.
+// Without a key nobody can read a channel's name, or when its thread began. The longest name still
+// fits a summary after encryption.
 func TestTheSummaryIsEncrypted(t *testing.T) {
 	ns := namespace(t, testserver.Temporal(t))
 	plain, keyed := dialWith(t, ns, config.Encryption{}), dialWith(t, ns, keyring("key", "key"))

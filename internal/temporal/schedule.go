@@ -13,31 +13,31 @@ import (
 	"myao/internal/conversation"
 )
 
-// The ids of those of the starter's schedules that others ask for by name. A schedule
-// that is there is known by its id: they are never changed.
+// The ids of the starter's schedules that other packages look up. A server has schedules under
+// these ids, so they never change.
 const (
-	// MemorySchedule is of the runs that write the summaries.
+	// MemorySchedule runs the Memory workflow.
 	MemorySchedule = "memory"
-	// CatchUpSchedule is of the runs that read what the door did not hear.
+	// CatchUpSchedule runs the CatchUp workflow.
 	CatchUpSchedule = "catch-up"
 )
 
-// Schedule is a workflow that is run again and again, never twice at once.
+// Schedule runs a workflow periodically, one run at a time.
 type Schedule struct {
-	// ID is the schedule's, and what its workflows' ids begin with.
+	// ID is the schedule's id, and the prefix of its workflows' ids.
 	ID    string
 	Every time.Duration
-	// CatchUp is for how long a run that was missed, since the server was away, is made up for.
+	// CatchUp is the catch-up window: how late a missed run may start after an outage.
 	CatchUp time.Duration
-	// Workflow is a registered function, Args what it is given.
+	// Workflow is a registered workflow function, Args its arguments.
 	Workflow any
 	Args     []any
-	// Note tells people in the Web UI what it is for.
+	// Note says in the Web UI what the schedule is for.
 	Note string
 }
 
-// EnsureSchedule makes a schedule, or brings one that is there in line with s. One that
-// somebody has paused stays so, with the note that says why.
+// EnsureSchedule creates a schedule, or updates an existing one. A schedule that somebody paused
+// stays paused, and keeps its note.
 func EnsureSchedule(ctx context.Context, c client.Client, s Schedule) error {
 	options := client.ScheduleOptions{
 		ID: s.ID, Spec: s.spec(), Action: s.action(),

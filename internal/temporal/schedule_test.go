@@ -28,7 +28,8 @@ import (
 	"myao/internal/testserver"
 )
 
-// Round is what the schedules of these tests run; it lasts as long as it is told.
+// Round is the workflow that the schedules of these tests run. It lasts as long as its argument
+// says.
 func Round(ctx workflow.Context, lasts time.Duration) error { return workflow.Sleep(ctx, lasts) }
 
 func round(id string) Schedule {
@@ -37,7 +38,7 @@ func round(id string) Schedule {
 	}
 }
 
-// own is a namespace of the test's own, and a client to it.
+// own creates a namespace and returns a client for it.
 func own(t *testing.T) (client.Client, string) {
 	t.Helper()
 	name := namespace(t, testserver.Temporal(t))
@@ -69,8 +70,7 @@ func ensure(t *testing.T, c client.Client, s Schedule) {
 	}
 }
 
-// is waits until the server describes a schedule as wanted: it takes a change in
-// when it comes to it.
+// is waits until the server describes a schedule as wanted: it applies changes asynchronously.
 func is(t *testing.T, c client.Client, s Schedule, state client.ScheduleState) {
 	t.Helper()
 	await(t, "schedule "+s.ID, func(ctx context.Context) error {
@@ -98,7 +98,7 @@ func is(t *testing.T, c client.Client, s Schedule, state client.ScheduleState) {
 	})
 }
 
-func TestAScheduleIsMadeAndKeptInLine(t *testing.T) {
+func TestEnsureScheduleCreatesAndUpdates(t *testing.T) {
 	t.Parallel()
 	c, _ := own(t)
 	s := round("memory")
@@ -110,7 +110,7 @@ func TestAScheduleIsMadeAndKeptInLine(t *testing.T) {
 	ensure(t, c, s)
 	is(t, c, s, client.ScheduleState{Note: s.Note})
 
-	// Somebody changes what is not theirs to change.
+	// Somebody changes the schedule by hand.
 	err := c.ScheduleClient().GetHandle(t.Context(), s.ID).Update(t.Context(), client.ScheduleUpdateOptions{
 		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 			changed := in.Description.Schedule
@@ -153,7 +153,7 @@ func TestAPausedScheduleStaysPaused(t *testing.T) {
 	is(t, c, s, client.ScheduleState{Note: s.Note})
 }
 
-func TestSeveralMakeTheSameSchedule(t *testing.T) {
+func TestConcurrentEnsureSchedule(t *testing.T) {
 	t.Parallel()
 	c, _ := own(t)
 	var group sync.WaitGroup
@@ -173,7 +173,7 @@ func TestSeveralMakeTheSameSchedule(t *testing.T) {
 }
 
 // The shortest interval of the configuration is a second, and a run may take longer.
-func TestARunOfASchedule(t *testing.T) {
+func TestScheduledRunsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	c, _ := own(t)
 	w := worker.New(c, conversation.TaskQueue, worker.Options{})
@@ -193,7 +193,7 @@ func TestARunOfASchedule(t *testing.T) {
 		}
 		runs = d.Info.RecentActions
 		if len(d.Info.RunningWorkflows) > 1 {
-			t.Errorf("%d runs at once", len(d.Info.RunningWorkflows))
+			t.Errorf("%d concurrent runs", len(d.Info.RunningWorkflows))
 		}
 		if len(runs) < 3 || d.Info.NumActionsSkippedOverlap < 2 {
 			return fmt.Errorf("%d runs, %d skipped", len(runs), d.Info.NumActionsSkippedOverlap)
@@ -214,12 +214,12 @@ func TestARunOfASchedule(t *testing.T) {
 	started := history(t, c, first.WorkflowID, first.FirstExecutionRunID)[0].GetWorkflowExecutionStartedEventAttributes()
 	var lasts time.Duration
 	if err := converter.GetDefaultDataConverter().FromPayloads(started.GetInput(), &lasts); err != nil || lasts != s.Args[0] {
-		t.Errorf("it is given %v, %v; want %v", lasts, err, s.Args[0])
+		t.Errorf("its argument is %v, %v; want %v", lasts, err, s.Args[0])
 	}
 }
 
-// What cannot be a schedule, or is not allowed to be, is told.
-func TestAScheduleThatIsRefused(t *testing.T) {
+// An invalid schedule, and a missing permission, are errors.
+func TestEnsureScheduleErrors(t *testing.T) {
 	t.Parallel()
 	c, name := own(t)
 	s := round("memory")
@@ -239,12 +239,12 @@ func TestAScheduleThatIsRefused(t *testing.T) {
 	}
 }
 
-// deny refuses a method to a client.
+// deny makes a method end with PermissionDenied.
 func deny(method string) grpc.DialOption {
 	return refuse(method, codes.PermissionDenied, "not for you")
 }
 
-// refuse has a method end with an error of the server's.
+// refuse makes a method end with an error.
 func refuse(method string, code codes.Code, says string) grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, called string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {

@@ -9,11 +9,11 @@ import (
 	"myao/internal/conversation"
 )
 
-// Of what the server calls invalid, only lost search attributes mean that it was
-// set up anew.
-func TestOnlyLostAttributesMakeAServerNew(t *testing.T) {
+// Of the server's InvalidArgument errors, only those about search attributes mean that it lost
+// them.
+func TestAttributesLost(t *testing.T) {
 	t.Parallel()
-	for says, forgotten := range map[string]bool{
+	for says, lost := range map[string]bool{
 		"Namespace myao has no mapping defined for search attribute MyaoTeam": true,
 		"search attribute MyaoTeam is not defined":                            true,
 		"exceeded workflow execution limit for signal events":                 false,
@@ -21,11 +21,11 @@ func TestOnlyLostAttributesMakeAServerNew(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			c := dial(t, "default", refuse("SignalWithStartWorkflowExecution", codes.InvalidArgument, says))
-			told := false
-			s := Sender{Client: c, Attributes: func() bool { return true }, AttributesLost: func() { told = true }}
+			called := false
+			s := Sender{Client: c, Attributes: func() bool { return true }, AttributesLost: func() { called = true }}
 			err := s.Send(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, conversation.Signal{}, "request")
-			if err == nil || told != forgotten {
-				t.Errorf("%v: forgotten is %v, want %v", err, told, forgotten)
+			if err == nil || called != lost {
+				t.Errorf("%v: lost is %v, want %v", err, called, lost)
 			}
 		})
 	}

@@ -1,6 +1,5 @@
-// Package temporal is the starter's and the worker's way to a Temporal server:
-// the connection, the signal that starts a conversation, and the search
-// attributes that people look conversations up by.
+// Package temporal connects the programs to a Temporal server. It holds the client, the signal
+// that starts a conversation, the schedules, and the search attributes of conversations.
 package temporal
 
 import (
@@ -27,16 +26,15 @@ import (
 	"myao/internal/conversation"
 )
 
-// NewClient makes a client by Temporal's own environment (TEMPORAL_ADDRESS,
+// NewClient creates a client from Temporal's own environment variables (TEMPORAL_ADDRESS,
 // TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_… and profiles; see
-// docs.temporal.io/develop/environment-configuration). It connects when it is
-// first used: the server need not be there yet. With keys, what the client sends
-// is encrypted and what it gets is decrypted; a remote codec of the environment is
-// for Temporal's CLI, and not used. What else the options shall have, more adds.
+// docs.temporal.io/develop/environment-configuration). It connects on first use, so the server
+// need not run yet. With keys it encrypts and decrypts payloads. A remote codec in the
+// environment is for Temporal's CLI, and is not used. Each of more may change the options.
 func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*client.Options)) (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return nil, fmt.Errorf("read Temporal's environment: %w", err)
+		return nil, fmt.Errorf("read Temporal's environment variables: %w", err)
 	}
 	options.Logger = sdklog.NewStructuredLogger(logger)
 	if len(encryption.Keys) > 0 {
@@ -46,8 +44,8 @@ func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*
 		}
 		options.DataConverter, options.FailureConverter = c.DataConverter(), c.FailureConverter()
 	}
-	// What is sent are ids, a few hundred bytes at a time: to pack and unpack them would take longer, here and
-	// at the server, than to send them.
+	// Payloads are ids, a few hundred bytes at a time: compressing them takes longer than
+	// sending them.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
 		grpc.WithChainUnaryInterceptor(setRequestID))
@@ -56,15 +54,15 @@ func NewClient(encryption config.Encryption, logger *slog.Logger, more ...func(*
 	}
 	c, err := client.NewLazyClient(options)
 	if err != nil {
-		return nil, fmt.Errorf("make a Temporal client: %w", err)
+		return nil, fmt.Errorf("create a Temporal client: %w", err)
 	}
 	return c, nil
 }
 
 type requestIDKey struct{}
 
-// setRequestID gives a signal the request id that the context carries: the SDK
-// draws a new one for each call, and the server knows a repetition by it.
+// setRequestID sets a signal's request id from the context. The SDK would generate a new id for
+// each call, and the server could not detect a repetition.
 func setRequestID(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if r, ok := req.(*workflowservice.SignalWithStartWorkflowExecutionRequest); ok {
 		if id, ok := ctx.Value(requestIDKey{}).(string); ok {
@@ -79,10 +77,10 @@ type Sender struct {
 	Client client.Client
 	// Attributes reports whether the server knows our search attributes.
 	Attributes func() bool
-	// AttributesLost is told when the server knows them no more: it was set up anew.
+	// AttributesLost is called when the server no longer knows them: its database was recreated.
 	AttributesLost func()
-	// Name is what a channel is called, for people who look at the Web UI; without it,
-	// and where it is empty, they see the channel's id.
+	// Name returns a channel's name for the Web UI. Without it, or when it returns "", the Web UI
+	// shows the channel's id.
 	Name func(ctx context.Context, team, channel string) string
 }
 
@@ -92,7 +90,7 @@ var (
 	phaseAttribute   = sdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
 )
 
-// Send signals a conversation, and starts its workflow if none runs.
+// Send signals a conversation, and starts its workflow if none is running.
 func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversation.Signal, requestID string) error {
 	ctx = context.WithValue(ctx, requestIDKey{}, requestID)
 	name := ""
@@ -102,20 +100,20 @@ func (s Sender) Send(ctx context.Context, c chat.Conversation, signal conversati
 	options, in := StartOptions(c, name, signal.InitialPhase(c), s.Attributes())
 	_, err := s.Client.SignalWithStartWorkflow(ctx, c.ID(), conversation.SignalName, signal, options, conversation.WorkflowType, in)
 	var invalid *serviceerror.InvalidArgument
-	// A run that has had its 10,000 signals refuses more in the same way, until it continues as new.
+	// The message tells this error from another InvalidArgument: a run refuses its 10,001st signal.
 	if in.Attributes && errors.As(err, &invalid) && strings.Contains(strings.ToLower(invalid.Message), "search attribute") {
 		s.AttributesLost()
 	}
 	return err
 }
 
-// StartOptions is how the workflow of a conversation is started that does not run, and with
-// what; name is what its channel is called, or empty, and phase what the run begins with.
+// StartOptions are the options and the input for starting a conversation's workflow. name is its
+// channel's name, or empty, and phase the search attribute's first value.
 func StartOptions(c chat.Conversation, name string, phase conversation.Phase, attributes bool) (client.StartWorkflowOptions, conversation.Input) {
 	options := client.StartWorkflowOptions{
 		ID:        c.ID(),
 		TaskQueue: conversation.TaskQueue,
-		// A conversation that was closed when it was idle starts anew.
+		// A conversation that closed when it was idle starts a new run.
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowTaskTimeout:   taskTimeout,
 		StaticSummary:         summary(c, name),
@@ -130,23 +128,22 @@ func StartOptions(c chat.Conversation, name string, phase conversation.Phase, at
 	return options, in
 }
 
-// taskTimeout is how long a workflow task may be under way, which is over in a moment, until
-// the server gives it to another worker: half of its default, since nobody is answered
-// meanwhile where a worker has died with it, or the server has lost it on its way.
+// taskTimeout is how long the server waits for a workflow task, which takes a moment, until it
+// gives the task to another worker. It is half the default: when a worker dies or a task is
+// lost, nobody is answered meanwhile.
 const taskTimeout = 5 * time.Second
 
-// fairnessKey is the conversation's Slack channel: when tasks wait, the server takes
-// of each channel in turn. What the workflow has done for it inherits the key. Slack's
-// ids are short; a longer key than the server takes would refuse the signal.
+// fairnessKey is the conversation's Slack channel: the server dispatches waiting tasks of all
+// channels in turn. The workflow's activities inherit the key. Slack's ids are short; the key is
+// cut because the server would refuse a signal with a longer one.
 func fairnessKey(c chat.Conversation) string {
 	const most = 64 // bytes
 	key := c.Team + "/" + c.Channel
 	return key[:min(most, len(key))]
 }
 
-// summary names a conversation for people, without a word of what is said in it. The
-// server takes 400 bytes, encrypted ones, and would refuse the signal over more: of a
-// long name it has the beginning.
+// summary describes a conversation for people, and holds nothing that they wrote. A long channel
+// name is cut: the server refuses a signal whose summary exceeds 400 bytes after encryption.
 func summary(c chat.Conversation, name string) string {
 	const most = 40 // characters
 	channel := c.Channel
@@ -170,15 +167,15 @@ func summary(c chat.Conversation, name string) string {
 func KnowsAttributes(ctx context.Context, c client.Client, namespace string) (bool, error) {
 	missing, usable, err := missingAttributes(ctx, c, namespace, false)
 	if err != nil {
-		return refused(err)
+		return unlessRefused(err)
 	}
 	return usable && len(missing) == 0, nil
 }
 
-// Attributes is which search attributes, of ours at least, the server knows, and of which
-// type. listed is false where it does not tell, as it may do to a key that is only to use a
-// namespace. Then it is asked for what begins with something, and refuses the query over an
-// attribute that it does not know; but it may take it over one that is no keyword.
+// Attributes returns the types of the search attributes that the server knows, at least of ours.
+// listed is false when the server does not list them, as for an API key without that permission.
+// Attributes then tries a prefix query with each of ours. The server refuses it for an unknown
+// attribute, but may accept it for one that is no keyword.
 func Attributes(ctx context.Context, c client.Client, namespace string) (known map[string]enumspb.IndexedValueType, listed bool, err error) {
 	list, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	var (
@@ -202,10 +199,10 @@ func Attributes(ctx context.Context, c client.Client, namespace string) (known m
 	return known, false, nil
 }
 
-// missingAttributes are those that the server does not know. None is usable where one is
-// there that is no keyword: the server refuses the signal that would start a
-// conversation with a value for it, and no name can be registered twice. Nor are they where
-// it has refused such a signal, and does not say of which type they are.
+// missingAttributes returns those of our attributes that the server does not know. usable is
+// false when one exists that is no keyword: the server refuses a signal with a value for it, and
+// a name cannot be registered twice. It is also false after such a refusal if the server does
+// not list the types.
 func missingAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (missing map[string]enumspb.IndexedValueType, usable bool, err error) {
 	known, listed, err := Attributes(ctx, c, namespace)
 	if err != nil {
@@ -223,13 +220,13 @@ func missingAttributes(ctx context.Context, c client.Client, namespace string, s
 	return missing, usable, nil
 }
 
-// RegisterAttributes makes the search attributes known to the server. registered
-// is false, without an error, where the server does not let us, or has one of another type.
-// signalRefused says that it has refused a signal over them.
+// RegisterAttributes registers our search attributes. registered is false, without an error, when
+// the server does not permit it, or has one of another type. signalRefused says that the server
+// has refused a signal because of them.
 func RegisterAttributes(ctx context.Context, c client.Client, namespace string, signalRefused bool) (registered bool, err error) {
 	missing, usable, err := missingAttributes(ctx, c, namespace, signalRefused)
 	if err != nil {
-		return refused(err)
+		return unlessRefused(err)
 	}
 	if len(missing) == 0 || !usable {
 		return usable, nil
@@ -239,13 +236,13 @@ func RegisterAttributes(ctx context.Context, c client.Client, namespace string, 
 	})
 	var exists *serviceerror.AlreadyExists
 	if err != nil && !errors.As(err, &exists) {
-		return refused(err)
+		return unlessRefused(err)
 	}
 	return true, nil
 }
 
-// refused tells a server that will never let us from one that is not there.
-func refused(err error) (bool, error) {
+// unlessRefused returns no error if the server permanently refuses us. Any other error may pass.
+func unlessRefused(err error) (bool, error) {
 	var (
 		denied        *serviceerror.PermissionDenied
 		unimplemented *serviceerror.Unimplemented
@@ -254,10 +251,10 @@ func refused(err error) (bool, error) {
 	if errors.As(err, &denied) || errors.As(err, &unimplemented) || errors.As(err, &invalid) {
 		return false, nil
 	}
-	return false, fmt.Errorf("look after the search attributes: %w", err)
+	return false, fmt.Errorf("access the search attributes: %w", err)
 }
 
-// Address is the server that the environment names.
+// Address is the server's address in the environment, or the default.
 func Address() string {
 	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.HostPort != "" {
 		return options.HostPort
@@ -265,7 +262,7 @@ func Address() string {
 	return client.DefaultHostPort
 }
 
-// Namespace is the namespace that the environment names.
+// Namespace is the namespace in the environment, or the default.
 func Namespace() string {
 	if options, err := envconfig.LoadDefaultClientOptions(); err == nil && options.Namespace != "" {
 		return options.Namespace

@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// connect makes a client as the programs do, by the environment: it is not for
-// parallel tests, what it returns is.
+// connect creates a client from the environment, as the programs do. Call it outside parallel
+// tests; the client itself may be shared.
 func connect(t *testing.T, address, namespace string) client.Client {
 	t.Helper()
 	t.Setenv("TEMPORAL_ADDRESS", address)
@@ -45,7 +45,7 @@ func connect(t *testing.T, address, namespace string) client.Client {
 	return c
 }
 
-// namespace makes a namespace of the test's own.
+// namespace creates a namespace.
 func namespace(t *testing.T, address string) string {
 	t.Helper()
 	name := "temporal-" + strings.ToLower(rand.Text())
@@ -76,7 +76,7 @@ func await(t *testing.T, what string, done func(ctx context.Context) error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s: %v", what, err)
+			t.Fatalf("timed out waiting for %s: %v", what, err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func history(t *testing.T, c client.Client, id, run string) []*historypb.History
 	return events
 }
 
-// signals is the changes of each signal in a history, and the policies.
+// signals returns the changes and the policy of each signal in a history.
 func signals(t *testing.T, events []*historypb.HistoryEvent) (got []conversation.Signal) {
 	t.Helper()
 	for _, e := range events {
@@ -127,7 +127,7 @@ func TestSend(t *testing.T) {
 	sender := Sender{Client: c, Attributes: never, Name: func(_ context.Context, _, channel string) string {
 		return map[string]string{"C0NAMED": "general", "C0LONG": strings.Repeat("長", 80)}[channel]
 	}}
-	run := rand.Text() // the server outlives the test, and may be anybody's
+	run := rand.Text() // the server may be shared, and outlives the test
 	send := func(t *testing.T, conv chat.Conversation, s conversation.Signal, request string) {
 		t.Helper()
 		if err := sender.Send(t.Context(), conv, s, request); err != nil {
@@ -175,13 +175,13 @@ func TestSend(t *testing.T) {
 			}
 			fair := events[0].GetWorkflowExecutionStartedEventAttributes().GetPriority().GetFairnessKey()
 			if want := test.c.Team + "/" + test.c.Channel; !strings.HasPrefix(want, fair) || len(fair) != min(len(want), 64) {
-				t.Errorf("it takes turns as %q, want as %q", fair, want)
+				t.Errorf("fairness key %q, want %q", fair, want)
 			}
 			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowExecutionTimeout().AsDuration(); timeout != 0 {
-				t.Errorf("the conversation ends after %v", timeout)
+				t.Errorf("the run times out after %v", timeout)
 			}
 			if timeout := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowTaskTimeout().AsDuration(); timeout != 5*time.Second {
-				t.Errorf("a workflow task that is lost comes back after %v", timeout)
+				t.Errorf("a workflow task times out after %v", timeout)
 			}
 		}
 	})
@@ -190,10 +190,10 @@ func TestSend(t *testing.T) {
 		t.Parallel()
 		conv := chat.Conversation{Team: run + "REPEAT", Channel: "C1"}
 		for range 2 {
-			send(t, conv, signal("1.1"), "first") // the one that starts it
+			send(t, conv, signal("1.1"), "first") // starts it
 		}
 		for range 3 {
-			send(t, conv, signal("2.1"), "second") // one that finds it running
+			send(t, conv, signal("2.1"), "second") // finds it running
 		}
 		send(t, conv, signal("1.1"), "first")
 		var group sync.WaitGroup
@@ -246,7 +246,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("no new run: %+v", after.WorkflowExecutionMetadata)
 		}
 		if got := signals(t, history(t, c, conv.ID(), "")); len(got) != 1 || got[0].Changes[0].TS != "2.1" {
-			t.Errorf("the new run was told %+v", got)
+			t.Errorf("the new run got %+v", got)
 		}
 	})
 
@@ -278,7 +278,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 		_, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{})
 		return err
 	})
-	// Several starters begin at once, and again later.
+	// Several starters register concurrently, and once more later.
 	for range 2 {
 		var group sync.WaitGroup
 		for range 3 {
@@ -286,7 +286,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 				await(t, "the registration", func(ctx context.Context) error {
 					registered, err := RegisterAttributes(ctx, c, name, false)
 					if err == nil && !registered {
-						t.Error("the server is said not to let us")
+						t.Error("not registered")
 					}
 					return err
 				})
@@ -294,7 +294,7 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 		}
 		group.Wait()
 	}
-	// As soon as they are said to be registered, conversations carry them.
+	// Once they are registered, conversations carry them.
 	conv := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1709287200.000100"}
 	sender := Sender{Client: c, Attributes: func() bool { return true }}
 	began, tries := time.Now(), 0
@@ -319,17 +319,17 @@ func TestAttributesAreRegisteredOnceAndFound(t *testing.T) {
 	var in conversation.Input
 	if err := converter.GetDefaultDataConverter().FromPayloads(
 		history(t, c, conv.ID(), "")[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil || !in.Attributes || in.Phase != phase || phase == conversation.Idle {
-		t.Errorf("the workflow is not told of its attributes: %+v, %v", in, err)
+		t.Errorf("the workflow's input lacks its attributes: %+v, %v", in, err)
 	}
 }
 
-// An attribute of another type would have the server refuse every signal that may start a
-// conversation: they go without any, as where there is no room for ours.
-func TestAttributesThatCannotBeHad(t *testing.T) {
+// With an attribute of another type the server would refuse every signal that may start a
+// conversation. Such signals then carry none, as when the server has no room for ours.
+func TestUnusableAttributes(t *testing.T) {
 	address := testserver.Temporal(t)
 	for name, theirs := range map[string]map[string]enumspb.IndexedValueType{
 		"another type": {conversation.AttributePhase: enumspb.INDEXED_VALUE_TYPE_INT},
-		"no room": { // a server with visibility in SQL has room for ten keywords
+		"no room": { // visibility in SQL has room for ten keywords
 			"K1": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K2": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K3": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 			"K4": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K5": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K6": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 			"K7": enumspb.INDEXED_VALUE_TYPE_KEYWORD, "K8": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
@@ -352,7 +352,7 @@ func TestAttributesThatCannotBeHad(t *testing.T) {
 				t.Errorf("registered %v, known %v, %v; want neither", registered, known, err)
 			}
 			conv := chat.Conversation{Team: "T1", Channel: "C1"}
-			sender := Sender{Client: c, Attributes: func() bool { return registered }, AttributesLost: func() { t.Error("the server is said to have been set up anew") }}
+			sender := Sender{Client: c, Attributes: func() bool { return registered }, AttributesLost: func() { t.Error("AttributesLost was called") }}
 			if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err != nil {
 				t.Error(err)
 			}
@@ -360,9 +360,9 @@ func TestAttributesThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// Where the server lists no attributes to us, those that were made by hand are used all the
-// same; but none any more once it has refused a signal over them.
-func TestAttributesThatAreNotListed(t *testing.T) {
+// Attributes that were created by hand are used even if the server does not list them, until it
+// refuses a signal because of them.
+func TestUnlistedAttributes(t *testing.T) {
 	address := testserver.Temporal(t)
 	for code, name := range map[codes.Code]string{codes.PermissionDenied: "denied", codes.Unimplemented: "unimplemented"} {
 		t.Run(name, func(t *testing.T) {
@@ -383,19 +383,19 @@ func TestAttributesThatAreNotListed(t *testing.T) {
 				await(t, "the namespace to have what was made", func(ctx context.Context) error {
 					known, listed, err := Attributes(ctx, c, ns)
 					if listed {
-						t.Error("they are said to be listed")
+						t.Error("listed is true")
 					}
 					if err == nil && len(known) != len(made) {
-						err = fmt.Errorf("known are %v, made %v", known, made)
+						err = fmt.Errorf("known %v, created %v", known, made)
 					}
 					return err
 				})
 				all := len(made) == 3
 				if registered, err := RegisterAttributes(t.Context(), c, ns, false); registered != all || err != nil {
-					t.Errorf("made %v: registered %v, %v", made, registered, err)
+					t.Errorf("created %v: registered %v, %v", made, registered, err)
 				}
 				if known, err := KnowsAttributes(t.Context(), c, ns); known != all || err != nil {
-					t.Errorf("made %v: known %v, %v", made, known, err)
+					t.Errorf("created %v: known %v, %v", made, known, err)
 				}
 			}
 			if registered, err := RegisterAttributes(t.Context(), c, ns, true); registered || err != nil {
@@ -412,9 +412,9 @@ func TestAttributesThatAreNotListed(t *testing.T) {
 	}
 }
 
-// A query does not tell of which type an attribute is: the first signal that is refused does,
-// and the next ones go without.
-func TestAnAttributeOfAnUnknownType(t *testing.T) {
+// A query does not show an attribute's type. The first refused signal does, and later signals
+// carry no attributes.
+func TestAnAttributeOfUnknownType(t *testing.T) {
 	ns := namespace(t, testserver.Temporal(t))
 	operator := dial(t, ns)
 	c := dial(t, ns, deny("ListSearchAttributes"), deny("AddSearchAttributes"))
@@ -437,7 +437,7 @@ func TestAnAttributeOfAnUnknownType(t *testing.T) {
 	sender := Sender{Client: c, Attributes: func() bool { return registered }, AttributesLost: func() { refused = true }}
 	conv := chat.Conversation{Team: "T1", Channel: "C1"}
 	if err := sender.Send(t.Context(), conv, signal("1.1"), "request"); err == nil || !refused {
-		t.Fatalf("the signal: %v, refused over its attributes %v", err, refused)
+		t.Fatalf("the signal: %v, refused for its attributes: %v", err, refused)
 	}
 	var err error
 	if registered, err = RegisterAttributes(t.Context(), c, ns, refused); registered || err != nil {
@@ -448,8 +448,8 @@ func TestAnAttributeOfAnUnknownType(t *testing.T) {
 	}
 }
 
-func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // answers nothing
+func TestUnreachableServerIsAnErrorInTime(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
 	defer cancel()
 	ran := testserver.MeasureRunning()
 	if err := (Sender{Client: c, Attributes: never}).Send(ctx, chat.Conversation{Team: "T1", Channel: "C1"}, signal("1.1"), "r"); err == nil {
-		t.Error("sent to nobody")
+		t.Error("the send succeeded")
 	}
 	if registered, err := RegisterAttributes(ctx, c, "default", false); err == nil || registered {
 		t.Errorf("registered %v, %v", registered, err)
@@ -469,7 +469,7 @@ func TestServerThatIsAwayIsAnErrorInTime(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestUnlessRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err   error
@@ -484,7 +484,7 @@ func TestRefused(t *testing.T) {
 		{context.DeadlineExceeded, false},
 		{errors.New("anything"), false},
 	} {
-		registered, err := refused(test.err)
+		registered, err := unlessRefused(test.err)
 		if registered || (err == nil) != test.final || (err != nil && !errors.Is(err, test.err)) {
 			t.Errorf("%v: registered %v, %v", test.err, registered, err)
 		}
