@@ -80,7 +80,7 @@ func TestThreadsBelowTheTopLevelAreOtherConversations(t *testing.T) {
 	}
 }
 
-// A model imitates the messages in the prompt, whose own replies are in Slack's markup. It may use general
+// A model imitates the messages in the prompt, where its own replies are in Slack's markup. It may use general
 // knowledge, but must not invent facts about the workspace. It has no tools, files or alarms. Thanks and
 // a wish for quiet get a short answer, as they are addressed to it. People may have several languages and
 // time zones.

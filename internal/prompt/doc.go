@@ -3,8 +3,7 @@
 // clock and the time zone are passed in. A Renderer is safe for concurrent use.
 //
 // Templates (package templates, or files that replace them) never see raw text from
-// people. Every text in their view has been through a guard. No message, display name,
-// channel name, file name or memory can therefore become a heading, a rule, a message
-// line or a code fence of the prompt (SYSTEM.md §7). Only the operator's own system
-// prompts are not changed.
+// people. Every text in their view has been through a guard. No message, name or
+// memory can therefore become a heading, a rule, a message line or a code fence of the
+// prompt (SYSTEM.md §7). Only the operator's own system prompts are not changed.
 package prompt

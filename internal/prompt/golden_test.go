@@ -71,8 +71,9 @@ func bare() chat.Context {
 	}
 }
 
-// office returns a context with everything: a long thread with a gap, another thread, messages of the
-// bot, two people of the same name, markup, files, a deleted message, and lines that look like structure.
+// office returns a context with everything: a long thread with a gap, another thread, and messages of the
+// bot. It has two people of the same name, markup, files, a deleted message, and lines that look like
+// structure.
 func office(target string) chat.Context {
 	const long, other = "1709283600.000000", "1709287200.000000" // 09:00 and 10:00 UTC
 	c := chat.Context{

@@ -49,8 +49,8 @@ func (g *guard) addLabel(s string) {
 	}
 }
 
-// text returns s without invisible characters, with "\n" as its only line break, without repeated
-// blank lines, and with every line escaped that could be structure.
+// text escapes every line of s that could be structure. It also removes invisible characters and repeated
+// blank lines, and makes all line breaks "\n".
 func (g guard) text(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(clean(s), "\n") {

@@ -92,8 +92,8 @@ func separateAddresses(s string) string {
 	}
 }
 
-// bareLink returns a link without a title behind its address, part of which a reader of Markdown
-// may take for the address.
+// bareLink returns a link without the title after its address. A Markdown reader may take a part of the
+// title for the address.
 func bareLink(link, label, address string) string {
 	if strings.HasPrefix(link, "<") {
 		return link

@@ -20,8 +20,8 @@ func SafeReply(reply, shown string, p chat.Persona) string {
 }
 
 // stripSpeakerLabel removes the message line, or only the bot's name, from the beginning of a reply.
-// Models copy it from the messages in the prompt, although they are told not to. A reply of which
-// nothing visible would be left is not changed.
+// Models copy it from the messages in the prompt, although the prompt forbids it. If nothing visible would
+// be left, the reply does not change.
 func stripSpeakerLabel(reply string, p chat.Persona) string {
 	label := regexp.MustCompile(`^\\?(?:\*{0,2}` + timePattern + `\*{0,2}\s+)?\*{0,2}(?i:` +
 		regexp.QuoteMeta(cmp.Or(cleanName(p.Name), defaultName)) + `)\*{0,2}(?::\*{0,2}\s|：\*{0,2})`)
@@ -36,8 +36,8 @@ func stripSpeakerLabel(reply string, p chat.Persona) string {
 var messageLine = regexp.MustCompile(`(?m)^[ \t]*\\?(\*\*` + timePattern + `\*\*)( [^\n]*:)[ \t]*$`)
 
 // cutInventedMessages removes messages that a model wrote after its reply in the names of people in
-// the prompt. shown is that prompt: a message line that it contains is a quotation and stays. A reply
-// of which nothing visible would be left is not changed.
+// the prompt. shown is that prompt: a message line that it contains is a quotation and stays. If nothing
+// visible would be left, the reply does not change.
 func cutInventedMessages(reply, shown string) string {
 	for _, at := range messageLine.FindAllStringSubmatchIndex(reply, -1) {
 		when, who := reply[at[2]:at[3]], reply[at[4]:at[5]]
