@@ -18,31 +18,30 @@ import (
 	"myao/internal/testserver"
 )
 
-// nobody is the account that the image runs the programs as.
+// nobody is the account of the programs in the image.
 const nobody = 65532
 
-// TestContainer runs the programs with less than the image gives them: in a directory with
-// nothing in it but themselves and a configuration, where they may write nothing, as an
-// account without a name, and with an environment of nothing but what is theirs. There is
-// no shell, no /tmp, no zoneinfo and no home, and of /proc, which every container has, the
-// one link by which Temporal's SDK finds the program to name its build after.
+// TestContainer runs the programs with less than the image gives them. They run under an
+// account without a name, in a read-only directory with only themselves and a configuration,
+// and with only their own environment. There is no shell, /tmp, zoneinfo or home. /proc has
+// only the link from which Temporal's SDK derives the build id.
 func TestContainer(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 || runtime.GOOS != "linux" {
-		t.Skip("only root can shut a process into a directory, and only on Linux")
+		t.Skip("chroot needs root on Linux")
 	}
 	cage := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(cage, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// As the Dockerfile does it, but for -trimpath, which would compile everything anew.
+	// As in the Dockerfile, but without -trimpath, which would recompile everything.
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", cage+"/", "myao/worker", "myao/starter")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the programs: %v\n%s", err, out)
 	}
 
-	s := start(t, testserver.Postgres(t), zone("Asia/Tokyo"))
+	s := start(t, testserver.Postgres(t), timeZone("Asia/Tokyo"))
 	s.worker.stop()
 	s.starter.stop()
 	config, err := os.ReadFile(s.config)
@@ -62,11 +61,11 @@ func TestContainer(t *testing.T) {
 	caged := map[string]*program{}
 	for _, name := range []string{"worker", "starter"} {
 		p := s.program("caged " + name)
-		p.cage(cage, name)
+		p.startInChroot(cage, name)
 		caged[name] = p
 	}
 	s.ready()
-	if said, err := within(cage, "/starter", "health", "--url", "http://"+s.door+"/readyz").CombinedOutput(); err != nil || string(said) != "ready\n" {
+	if said, err := chrootCommand(cage, "/starter", "health", "--url", "http://"+s.door+"/readyz").CombinedOutput(); err != nil || string(said) != "ready\n" {
 		t.Errorf("the health check says %q: %v", said, err)
 	}
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("who are you?"))
@@ -81,28 +80,28 @@ func TestContainer(t *testing.T) {
 		}
 		for _, want := range []string{"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "CapEff:\t0000000000000000\n"} {
 			if !strings.Contains(string(status), want) {
-				t.Errorf("%s has not %q:\n%s", name, want, status)
+				t.Errorf("%s lacks %q:\n%s", name, want, status)
 			}
 		}
 		p.stop()
 	}
 	if after := contents(t, cage); !slices.Equal(after, before) {
-		t.Errorf("there is now\n%q\nand was\n%q", after, before)
+		t.Errorf("the directory has changed to\n%q\nfrom\n%q", after, before)
 	}
 }
 
-// zone sets the time zone of the prompts.
-func zone(name string) option { return channels("time_zone: " + name) }
+// timeZone sets the time zone of the prompts.
+func timeZone(name string) option { return extraConfig("time_zone: " + name) }
 
-// cage starts one of the programs shut into a directory.
-func (p *program) cage(dir, name string) {
+// startInChroot starts one of the programs with the directory as its root.
+func (p *program) startInChroot(dir, name string) {
 	p.s.t.Helper()
-	p.cmd = within(dir, "/"+name, "--config", "/config.yaml")
+	p.cmd = chrootCommand(dir, "/"+name, "--config", "/config.yaml")
 	p.cmd.Env = p.s.env
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); errors.Is(err, syscall.EPERM) {
 		p.cmd = nil
-		p.s.t.Skip("this root may not shut a process into a directory")
+		p.s.t.Skip("root may not chroot here")
 	} else if err != nil {
 		p.cmd = nil
 		p.s.t.Fatal(err)
@@ -111,15 +110,16 @@ func (p *program) cage(dir, name string) {
 	go func(cmd *exec.Cmd, done chan error) { done <- cmd.Wait() }(p.cmd, p.done)
 }
 
-// within is a command shut into a directory, as nobody and without an environment.
-func within(dir, program string, args ...string) *exec.Cmd {
+// chrootCommand returns a command with the directory as its root, run as nobody and without an
+// environment.
+func chrootCommand(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	return cmd
 }
 
-// contents tells what is in a directory, and when it last changed.
+// contents lists the files of a directory with mode, size and time of change.
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string

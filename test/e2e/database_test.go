@@ -13,28 +13,28 @@ import (
 	"myao/internal/testserver"
 )
 
-// away is what can be wrong with a database, and what mends it.
-type away struct{ begin, end func() }
+// outage makes a database unavailable, and available again.
+type outage struct{ begin, end func() }
 
-// TestDatabaseAway takes the database from both programs. Slack is told within its three
-// seconds to come again, and does; nobody has to be started anew.
-func TestDatabaseAway(t *testing.T) {
+// Without its database the starter refuses events within Slack's three seconds, and Slack
+// retries. No program needs a restart afterwards.
+func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		pg := testserver.StartPostgres(t)
-		s := start(t, pg.URL, answers(answerAfter(time.Second)))
-		s.withoutDatabase("killed", away{pg.Kill, pg.Restart})
-		s.withoutDatabase("frozen", away{pg.Freeze, pg.Thaw})
-		s.withoutDatabaseFor("stopped", away{pg.Stop, pg.Restart})
-		s.withoutDatabaseFor("frozen", away{pg.Freeze, pg.Thaw})
+		s := start(t, pg.URL, modelAnswers(answerAfter(time.Second)))
+		s.mentionDuringOutage("killed", outage{pg.Kill, pg.Restart})
+		s.mentionDuringOutage("frozen", outage{pg.Freeze, pg.Thaw})
+		s.outageDuringModelCall("stopped", outage{pg.Stop, pg.Restart})
+		s.outageDuringModelCall("frozen", outage{pg.Freeze, pg.Thaw})
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		url := sqlite(t)
-		s := start(t, url, answers(answerAfter(time.Second)))
+		s := start(t, url, modelAnswers(answerAfter(time.Second)))
 		var unlock func() error
-		lock := away{
+		lock := outage{
 			func() { unlock = testserver.LockSQLite(t, strings.TrimPrefix(url, "sqlite:")) },
 			func() {
 				if err := unlock(); err != nil {
@@ -42,8 +42,8 @@ func TestDatabaseAway(t *testing.T) {
 				}
 			},
 		}
-		s.withoutDatabase("locked", lock)
-		s.withoutDatabaseFor("locked", lock)
+		s.mentionDuringOutage("locked", lock)
+		s.outageDuringModelCall("locked", lock)
 	})
 }
 
@@ -51,8 +51,8 @@ func answerAfter(d time.Duration) llmtest.Handler {
 	return func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "answer", Delay: d} }
 }
 
-// withoutDatabase says something while the database is away.
-func (s *system) withoutDatabase(how string, db away) {
+// mentionDuringOutage mentions the bot while the database is unavailable.
+func (s *system) mentionDuringOutage(how string, db outage) {
 	s.t.Helper()
 	posts, said := len(s.posts()), len(s.workspace.Deliveries())
 	refused := func() (n int) {
@@ -65,7 +65,7 @@ func (s *system) withoutDatabase(how string, db away) {
 	}
 	db.begin()
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
-	s.await("Slack to be told to come again", 20*time.Second, func() bool { return refused() >= 2 })
+	s.await("the starter to refuse the event twice", 20*time.Second, func() bool { return refused() >= 2 })
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
 		status, body := s.get(path)
 		if status != want || status != http.StatusOK && !strings.Contains(body, "database: ") {
@@ -77,17 +77,17 @@ func (s *system) withoutDatabase(how string, db away) {
 	if p := s.posts()[posts]; p.ThreadTS != ts {
 		s.t.Errorf("%s: answered in thread %s, want %s", how, p.ThreadTS, ts)
 	}
-	for _, d := range s.workspace.Deliveries()[said:] { // 0: Slack gave up, as it does when the machine stands still
+	for _, d := range s.workspace.Deliveries()[said:] { // status 0: Slack timed out, as it does when the machine stalls
 		if d.Status != http.StatusServiceUnavailable && d.Status != http.StatusOK && d.Status != 0 {
-			s.t.Errorf("%s: Slack had %d, %s after %s", how, d.Status, d.Err, d.Took)
+			s.t.Errorf("%s: an event was answered with %d, %s after %s", how, d.Status, d.Err, d.Took)
 		}
 	}
 	s.ready()
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
 }
 
-// withoutDatabaseFor takes the database from the worker while the model is at work.
-func (s *system) withoutDatabaseFor(how string, db away) {
+// outageDuringModelCall makes the database unavailable while the model writes the reply.
+func (s *system) outageDuringModelCall(how string, db outage) {
 	s.t.Helper()
 	posts, asked := len(s.posts()), len(s.replies())
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
@@ -95,7 +95,7 @@ func (s *system) withoutDatabaseFor(how string, db away) {
 	db.begin()
 	s.never("an answer without the outbox", 3*time.Second, func() bool { return len(s.posts()) > posts })
 	db.end()
-	s.await("the answer after the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 && s.outcome("pending") == 0 })
+	s.await("the answer after the database was "+how, 60*time.Second, func() bool { return len(s.posts()) == posts+1 && s.countOutcomes("pending") == 0 })
 	s.never("a second answer", 2*time.Second, func() bool { return len(s.posts()) != posts+1 })
 	if !slices.ContainsFunc(s.posts(), func(p sandbox.Post) bool { return p.ThreadTS == ts }) {
 		s.t.Errorf("%s: no answer in thread %s", how, ts)

@@ -1,4 +1,4 @@
-// Package e2e drives the built programs as a stranger would: worker and starter
-// as processes, a real Temporal server, Postgres and SQLite, Slack and the model
-// over HTTP. It holds tests only.
+// Package e2e tests the built programs from outside: worker and starter run as processes with
+// a real Temporal server, Postgres or SQLite, and Slack and the model over HTTP. It holds
+// tests only.
 package e2e

@@ -10,9 +10,9 @@ import (
 	"myao/internal/store"
 )
 
-func TestEditThatAddsAMention(t *testing.T) {
+func TestEditThatAddsAMentionIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(8), answers(speaking("here", llmtest.No("not asked"))))
+	s := start(t, sqlite(t), quiet(8), modelAnswers(judgeAndAnswer("here", llmtest.No("not asked"))))
 	ts := s.workspace.Say(s.general, s.alice.ID, "can you help?")
 	if err := s.workspace.AwaitDeliveries(t.Context()); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestEditThatAddsAMention(t *testing.T) {
 
 func TestEditStartsTheQuietTimeAgain(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(4), answers(speaking("never", llmtest.No("no"))))
+	s := start(t, sqlite(t), quiet(4), modelAnswers(judgeAndAnswer("never", llmtest.No("no"))))
 	ts := s.workspace.Say(s.general, s.alice.ID, "a qeustion")
 	time.Sleep(3 * time.Second)
 	edited := time.Now()
@@ -54,7 +54,7 @@ func TestDeletedQuestionIsNotAnswered(t *testing.T) {
 	})
 	t.Run("while the answer is written", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply {
+		s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "too late", Delay: 4 * time.Second}
 		}))
 		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("quick?"))
@@ -64,7 +64,7 @@ func TestDeletedQuestionIsNotAnswered(t *testing.T) {
 	})
 	t.Run("one of two", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite(t), quiet(3), answers(speaking("yes", llmtest.Yes("the other", 1, 0))))
+		s := start(t, sqlite(t), quiet(3), modelAnswers(judgeAndAnswer("yes", llmtest.Yes("the other", 1, 0))))
 		first := s.workspace.Say(s.general, s.alice.ID, "forget-this")
 		s.workspace.Say(s.general, s.bob.ID, "a question?")
 		time.Sleep(time.Second)
@@ -76,10 +76,10 @@ func TestDeletedQuestionIsNotAnswered(t *testing.T) {
 	})
 }
 
-// What the bot has said and somebody deletes in Slack, nothing of ours holds any more.
+// When somebody deletes the bot's reply in Slack, its text is removed from our database.
 func TestDeletedAnswerIsGone(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("the safe opens with 4711") }))
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply { return llmtest.Text("the safe opens with 4711") }))
 	q := &question{channel: s.general, ts: s.workspace.Say(s.general, s.alice.ID, s.mention("the safe?"))}
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 && q.outbox(s)[0].State == store.Sent })
 	s.workspace.Delete(s.general, s.posts()[0].TS)
@@ -90,9 +90,9 @@ func TestDeletedAnswerIsGone(t *testing.T) {
 	})
 }
 
-func TestShapesOfMessages(t *testing.T) {
+func TestAllKindsOfMessagesAreRead(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(speaking("seen", llmtest.Yes("ok", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("seen", llmtest.Yes("ok", 1, 0))))
 	w, guest := s.workspace, s.workspace.AddUserAs(sandbox.User{Name: "guest", Team: "T0OTHER"})
 	w.Join(s.general, guest.ID)
 	expect := func(what, text string) {

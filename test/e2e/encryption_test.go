@@ -36,7 +36,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// keyring is a configuration with keys by these ids, one of them active.
+// keyring returns a configuration with keys of these ids, with one of them active.
 func keyring(active string, ids ...string) config.Encryption {
 	e := config.Encryption{ActiveKey: active, Keys: map[string]config.Secret{}}
 	for _, id := range ids {
@@ -45,8 +45,8 @@ func keyring(active string, ids ...string) config.Encryption {
 	return e
 }
 
-// line is the same as one line of the configuration's file.
-func line(e config.Encryption) string {
+// encryptionYAML formats it as one line of the configuration file.
+func encryptionYAML(e config.Encryption) string {
 	var keys []string
 	for id, key := range e.Keys {
 		keys = append(keys, fmt.Sprintf("%s: %q", id, string(key)))
@@ -54,16 +54,16 @@ func line(e config.Encryption) string {
 	return fmt.Sprintf("encryption: {active_key: %q, keys: {%s}}", e.ActiveKey, strings.Join(keys, ", "))
 }
 
-func encrypted(e config.Encryption) option { return channels(line(e) + "\n") }
+func encrypted(e config.Encryption) option { return extraConfig(encryptionYAML(e) + "\n") }
 
-// rekey gives both programs other keys, as an operator does.
-func (s *system) rekey(e config.Encryption) {
+// changeKeys writes other keys into the configuration and restarts both programs.
+func (s *system) changeKeys(e config.Encryption) {
 	s.t.Helper()
 	text, err := os.ReadFile(s.config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(s.config, regexp.MustCompile(`(?m)^encryption:.*$`).ReplaceAll(text, []byte(line(e))), 0o600); err != nil {
+	if err := os.WriteFile(s.config, regexp.MustCompile(`(?m)^encryption:.*$`).ReplaceAll(text, []byte(encryptionYAML(e))), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	var stopped sync.WaitGroup
@@ -84,11 +84,11 @@ func newCodec(t *testing.T, e config.Encryption) *codec.Codec {
 	return c
 }
 
-// reader is a client that decrypts, and the test's own beside it does not.
-func (s *system) reader(c *codec.Codec) client.Client {
+// decryptingClient returns a client that decrypts; s.temporal does not.
+func (s *system) decryptingClient(c *codec.Codec) client.Client {
 	s.t.Helper()
 	reader, err := client.NewLazyClient(client.Options{
-		HostPort: s.temporalAddr, Namespace: s.ns, Logger: slog.New(slog.DiscardHandler),
+		HostPort: s.temporalAddr, Namespace: s.namespaceName, Logger: slog.New(slog.DiscardHandler),
 		DataConverter: c.DataConverter(), FailureConverter: c.FailureConverter(),
 	})
 	if err != nil {
@@ -98,15 +98,14 @@ func (s *system) reader(c *codec.Codec) client.Client {
 	return reader
 }
 
-// found is what stands in messages of Temporal's.
-type found struct {
+// temporalData is what collect finds in Temporal's messages.
+type temporalData struct {
 	payloads []*commonpb.Payload
 	failures []*failurepb.Failure
 }
 
-// collect walks a message of whatever kind. Search attributes are left out: the server
-// must read them.
-func (f *found) collect(m protoreflect.Message) {
+// collect walks any message. It skips search attributes, which the server must be able to read.
+func (f *temporalData) collect(m protoreflect.Message) {
 	switch m := m.Interface().(type) {
 	case *commonpb.SearchAttributes:
 		return
@@ -135,8 +134,9 @@ func (f *found) collect(m protoreflect.Message) {
 	})
 }
 
-// everything is what the server holds of the namespace, and tells about it when asked.
-func (s *system) everything() (all []proto.Message, f *found) {
+// temporalMessages returns everything that the server stores about the namespace or answers
+// about it.
+func (s *system) temporalMessages() (all []proto.Message, f *temporalData) {
 	s.t.Helper()
 	ctx, service := s.t.Context(), s.temporal.WorkflowService()
 	keep := func(m proto.Message, err error) {
@@ -146,27 +146,27 @@ func (s *system) everything() (all []proto.Message, f *found) {
 		}
 		all = append(all, m)
 	}
-	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.ns})
+	list, err := service.ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.namespaceName})
 	keep(list, err)
 	for _, w := range list.Executions {
 		history := s.temporal.GetWorkflowHistory(ctx, w.Execution.WorkflowId, w.Execution.RunId, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for history.HasNext() {
 			keep(history.Next())
 		}
-		keep(service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: s.ns, Execution: w.Execution}))
+		keep(service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: s.namespaceName, Execution: w.Execution}))
 		if w.Type.Name != conversation.WorkflowType {
 			continue
 		}
 		for _, query := range []string{conversation.QueryName, "__temporal_workflow_metadata", "__stack_trace"} {
 			keep(service.QueryWorkflow(ctx, &workflowservice.QueryWorkflowRequest{
-				Namespace: s.ns, Execution: w.Execution, Query: &querypb.WorkflowQuery{QueryType: query},
+				Namespace: s.namespaceName, Execution: w.Execution, Query: &querypb.WorkflowQuery{QueryType: query},
 			}))
 		}
 	}
 	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
-		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.ns, ScheduleId: id}))
+		keep(service.DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: s.namespaceName, ScheduleId: id}))
 	}
-	f = &found{}
+	f = &temporalData{}
 	for _, m := range all {
 		f.collect(m.ProtoReflect())
 	}
@@ -177,7 +177,7 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 	t.Parallel()
 	keys := keyring("k1", "k1")
 	reason := "a zebra was asked for"
-	s := start(t, sqlite(t), quiet(1), encrypted(keys), answers(speaking("zebras are striped",
+	s := start(t, sqlite(t), quiet(1), encrypted(keys), modelAnswers(judgeAndAnswer("zebras are striped",
 		llmtest.Reply{Status: http.StatusBadRequest, Message: "a zebra failed"}, llmtest.Yes(reason, 0.8, 2))))
 	conversations := "channel/T0E2E/" + s.general
 	s.workspace.Say(s.general, s.alice.ID, "a question that fails?")
@@ -190,7 +190,7 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 	s.await("the answer to the mention", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 
 	crypt := newCodec(t, keys)
-	reader := s.reader(crypt)
+	reader := s.decryptingClient(crypt)
 	update, err := reader.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: conversations, UpdateName: conversation.UpdateUnmute, Args: []any{conversation.Order{By: "zebra operator"}},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -205,14 +205,14 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 		t.Errorf("query: %v", err)
 	}
 
-	all, f := s.everything()
+	all, f := s.temporalMessages()
 	for _, p := range f.payloads {
 		if string(p.Metadata["encoding"]) != "binary/encrypted" || string(p.Metadata["encryption-key-id"]) != "k1" {
 			t.Errorf("a payload in clear: %v", p)
 		}
 	}
 	for _, failure := range f.failures {
-		// What the server itself says of an activity stands in clear, and says nothing else.
+		// Only the server's own wrapper of an activity's failure may be in clear text.
 		if m := failure.Message; (m != "Encoded failure" && m != "activity error") || failure.StackTrace != "" {
 			t.Errorf("a failure in clear: %v", failure)
 		}
@@ -228,7 +228,7 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 			t.Errorf("in clear: %.2000s", m)
 		}
 	}
-	// All that was there to be found, had it been in clear.
+	// Decrypted, the payloads must hold what the search above looked for.
 	plain, err := crypt.Decode(f.payloads)
 	if err != nil {
 		t.Fatal(err)
@@ -244,18 +244,18 @@ func TestNothingIsReadableInTemporal(t *testing.T) {
 			t.Errorf("%q is not in any payload", want)
 		}
 	}
-	t.Logf("%d payloads, %d of %d bytes, of which encryption %d, %d a payload", len(plain), sealed, whole, sealed-open, (sealed-open)/len(plain))
+	t.Logf("%d payloads with %d of %d bytes; encryption adds %d, %d a payload", len(plain), sealed, whole, sealed-open, (sealed-open)/len(plain))
 
-	s.showsByCodecServer(conversations, reason)
+	s.checkCodecServer(conversations, reason)
 }
 
-// showsByCodecServer has Temporal's CLI show a workflow, alone and with the codec server.
-func (s *system) showsByCodecServer(workflow, secret string) {
+// checkCodecServer shows a workflow with Temporal's CLI, with and without the codec server.
+func (s *system) checkCodecServer(workflow, secret string) {
 	s.t.Helper()
 	const token = "a-token-for-the-codec"
 	address := testserver.FreeAddress(s.t)
 	server := exec.Command(filepath.Join(bin, "starter"), "--config", s.config, "codec", "--address", address)
-	said := &logbook{}
+	said := &outputLog{}
 	server.Env, server.Stdout, server.Stderr = append(append(os.Environ(), s.env...), "MYAO_CODEC_TOKEN="+token), said, said
 	if err := server.Start(); err != nil {
 		s.t.Fatal(err)
@@ -270,7 +270,7 @@ func (s *system) showsByCodecServer(workflow, secret string) {
 	show := func(args ...string) (text string, err error) {
 		cli := exec.Command(temporalCLI(s.t), append([]string{
 			"workflow", "show", "--workflow-id", workflow, "--output", "json",
-			"--address", s.temporalAddr, "--namespace", s.ns, "--disable-config-file",
+			"--address", s.temporalAddr, "--namespace", s.namespaceName, "--disable-config-file",
 		}, args...)...)
 		out, err := cli.Output()
 		if err != nil {
@@ -280,7 +280,7 @@ func (s *system) showsByCodecServer(workflow, secret string) {
 		if err := protojson.Unmarshal(out, &history); err != nil {
 			s.t.Fatal(err)
 		}
-		var f found
+		var f temporalData
 		f.collect(history.ProtoReflect())
 		for _, p := range f.payloads {
 			text += string(p.Metadata["encoding"]) + " " + string(p.Data) + "\n"
@@ -310,19 +310,13 @@ func temporalCLI(t *testing.T) string {
 	return path
 }
 
-// Keys come, change, are lost and found, while a reply is held back each time.
+// While a reply is held back, encryption is switched on, the key changes, and a key is lost and
+// restored. No reply is lost.
 func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	t.Parallel()
 	const held = 4 // seconds
-	s := start(t, sqlite(t), quiet(1), encrypted(keyring("")), answers(speaking("an answer", llmtest.Yes("why not", 1, held))))
-	in := func(channel string) (n int) {
-		for _, p := range s.posts() {
-			if p.Channel == channel {
-				n++
-			}
-		}
-		return n
-	}
+	s := start(t, sqlite(t), quiet(1), encrypted(keyring("")), modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, held))))
+	in := func(channel string) int { return len(s.postsIn(channel)) }
 	holdsBack := func(question string) {
 		t.Helper()
 		judged := len(s.judgments())
@@ -341,13 +335,13 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 		{"before the key was changed", keyring("b", "a", "b")},
 	} {
 		holdsBack(fmt.Sprintf("question %d?", n+1))
-		s.rekey(change.to)
+		s.changeKeys(change.to)
 		answered(n+1, change.since)
 	}
 	holdsBack("question 3?")
 
-	// The key is taken away. Others go on, and this conversation waits.
-	s.rekey(keyring("c", "c"))
+	// Without its key this conversation waits, and others continue.
+	s.changeKeys(keyring("c", "c"))
 	s.await("the worker to say which key it lacks", 30*time.Second, func() bool {
 		return strings.Contains(s.worker.log.String(), `payload encrypted with the key \"`)
 	})
@@ -361,16 +355,16 @@ func TestKeysChangeUnderOpenConversations(t *testing.T) {
 	}
 	for _, key := range keyring("", "a", "b", "c").Keys {
 		if strings.Contains(s.worker.log.String()+s.starter.log.String(), string(key)) {
-			t.Error("a key stands in a log")
+			t.Error("a log holds a key")
 		}
 	}
 
-	s.rekey(keyring("c", "a", "b", "c"))
+	s.changeKeys(keyring("c", "a", "b", "c"))
 	answered(3, "before its key was lost")
 	s.never("a second answer", 3*time.Second, func() bool { return in(s.general) > 3 || in(direct) > 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	value, err := s.reader(newCodec(t, keyring("", "a", "b", "c"))).QueryWorkflow(ctx, "channel/T0E2E/"+s.general, "", conversation.QueryName)
+	value, err := s.decryptingClient(newCodec(t, keyring("", "a", "b", "c"))).QueryWorkflow(ctx, "channel/T0E2E/"+s.general, "", conversation.QueryName)
 	var state conversation.State
 	if err == nil {
 		err = value.Get(&state)

@@ -23,7 +23,7 @@ import (
 	"myao/internal/telemetry"
 )
 
-// export is what programs show Prometheus: by metric and label, the values.
+// export is what the programs export to Prometheus: the values by metric and label.
 type export struct {
 	text    string
 	metrics map[string]map[string][]string
@@ -58,7 +58,7 @@ func (x *export) add(t *testing.T, from, text string) {
 	}
 }
 
-// scraped are the labels that Prometheus adds.
+// scraped are the labels that Prometheus itself adds.
 var scraped = []string{"instance", "job"}
 
 func (x *export) has(metric, label string) bool {
@@ -67,7 +67,7 @@ func (x *export) has(metric, label string) bool {
 }
 
 // check fails the test for each metric, label or value of ours in an expression that the
-// programs do not show. It returns the labels of the result, as far as they are named.
+// programs do not export. It returns the labels by which the expression groups.
 func (x *export) check(t *testing.T, where, expression string) (labels []string) {
 	t.Helper()
 	parsed, err := metricsql.Parse(strings.ReplaceAll(expression, "$__rate_interval", "5m"))
@@ -103,9 +103,9 @@ func (x *export) check(t *testing.T, where, expression string) (labels []string)
 					t.Errorf("%s: there is no metric %s", where, name)
 					continue
 				}
-				// Each type of workflow has a series of it, with the size of the one cache that all share.
+				// Each workflow type has a series, each with the size of the one shared cache.
 				if name == "temporal_sticky_cache_size" && !slices.ContainsFunc(filters, func(f metricsql.LabelFilter) bool { return f.Label == "workflow_type" }) {
-					t.Errorf("%s: %s is taken for every type of workflow", where, name)
+					t.Errorf("%s: %s is counted once for every workflow type", where, name)
 				}
 				for _, f := range filters[1:] {
 					if !x.has(name, f.Label) {
@@ -135,9 +135,9 @@ var (
 	suffix = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// covers fails the test for each thing that the dashboard, the alerts and their
-// description name and that there is not.
-func (x *export) covers(t *testing.T) {
+// checkFiles fails the test for each metric that the dashboard, the alerts or the docs name
+// and that does not exist.
+func (x *export) checkFiles(t *testing.T) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	read := func(path ...string) []byte {
@@ -202,7 +202,7 @@ func (x *export) covers(t *testing.T) {
 				t.Errorf("docs/operations.md does not say what to do about %s", r.Alert)
 			}
 			if !strings.Contains(docs, "`"+r.Alert+"`") {
-				t.Errorf("docs/observability.md does not tell of %s", r.Alert)
+				t.Errorf("docs/observability.md does not describe %s", r.Alert)
 			}
 		}
 	}
@@ -213,19 +213,19 @@ func (x *export) covers(t *testing.T) {
 	for _, name := range named.FindAllStringSubmatch(docs, -1) {
 		told[name[1]] = true
 		if x.metrics[name[1]] == nil && x.metrics[name[1]+"_bucket"] == nil {
-			t.Errorf("docs/observability.md tells of %s, which there is not", name[1])
+			t.Errorf("docs/observability.md describes %s, which does not exist", name[1])
 		}
 	}
 	for name := range x.metrics {
 		if name = suffix.ReplaceAllString(name, ""); strings.HasPrefix(name, "myao_") && !told[name] {
-			t.Errorf("docs/observability.md does not tell of %s", name)
+			t.Errorf("docs/observability.md does not describe %s", name)
 		}
 	}
 }
 
-// misbehave is what the SDK shows when things go wrong that do not in a test: a workflow
-// that panics, and a request that Temporal refuses.
-func (s *system) misbehave() string {
+// failingWorkerMetrics returns the SDK's metrics for failures that the programs do not have
+// here: a workflow that panics, and a request that Temporal refuses.
+func (s *system) failingWorkerMetrics() string {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	told, err := telemetry.Open(s.t.Context(), telemetry.Options{
@@ -234,7 +234,7 @@ func (s *system) misbehave() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o := client.Options{HostPort: s.temporalAddr, Namespace: s.ns, Logger: quiet}
+	o := client.Options{HostPort: s.temporalAddr, Namespace: s.namespaceName, Logger: quiet}
 	told.ConfigureClient(&o)
 	c, err := client.NewLazyClient(o)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// TestSlackFailsAfterTheEffect is the heart of the promise: the message is in
-// Slack, and nobody was told.
+// The message is in Slack, but the bot gets an error. It must not post again.
 func TestSlackFailsAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
@@ -35,7 +34,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 			for _, where := range []string{"thread", "top level"} {
 				t.Run(where, func(t *testing.T) {
 					t.Parallel()
-					s := start(t, sqlite(t), quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
+					s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
 					s.workspace.Faults().Add(fault)
 					text := "a question?"
 					if where == "thread" {
@@ -43,7 +42,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 					}
 					s.workspace.Say(s.general, s.alice.ID, text)
 					s.await("the post", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-					s.await("the outbox to know", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
+					s.await("the outbox to know", 60*time.Second, func() bool { return s.countOutcomes("posted") == 1 })
 					s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) > 1 })
 				})
 			}
@@ -51,6 +50,7 @@ func TestSlackFailsAfterTheEffect(t *testing.T) {
 	}
 }
 
+// Slack refuses the message. The bot posts it again, once.
 func TestSlackFailsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
@@ -68,7 +68,7 @@ func TestSlackFailsWithoutEffect(t *testing.T) {
 			s.workspace.Faults().Add(fault)
 			s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 			s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
-			s.await("the ledger", 20*time.Second, func() bool { return s.outcome("posted") == 1 })
+			s.await("the ledger", 20*time.Second, func() bool { return s.countOutcomes("posted") == 1 })
 			s.never("a second post", 3*time.Second, func() bool { return len(s.posts()) > 1 })
 		})
 	}
@@ -76,7 +76,7 @@ func TestSlackFailsWithoutEffect(t *testing.T) {
 
 func TestModelFailsForAWhile(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(llmtest.Script(
+	s := start(t, sqlite(t), quiet(1), modelAnswers(llmtest.Script(
 		llmtest.Fail(503), llmtest.Reply{Status: 429, RetryAfter: "1"}, llmtest.Fail(500), llmtest.Reply{Drop: true}, llmtest.Text("at last"))))
 	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) == 1 })
@@ -90,7 +90,7 @@ func TestModelFailsForAWhile(t *testing.T) {
 
 func TestModelFailsForGood(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(llmtest.Script(llmtest.Reply{Status: 400, Message: "no"})))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(llmtest.Script(llmtest.Reply{Status: 400, Message: "no"})))
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the note", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != ts || p.Text == "" {
@@ -111,9 +111,9 @@ func TestModelFailsForGood(t *testing.T) {
 	}
 }
 
-func TestModelSaysNothing(t *testing.T) {
+func TestEmptyModelAnswersEndInANote(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), answers(llmtest.Script(llmtest.Reply{})))
+	s := start(t, sqlite(t), modelAnswers(llmtest.Script(llmtest.Reply{})))
 	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the note", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	if n := len(s.replies()); n != 3 {
@@ -121,10 +121,10 @@ func TestModelSaysNothing(t *testing.T) {
 	}
 }
 
-// outcome counts the decisions of all conversations that ended so.
-func (s *system) outcome(want conversation.Outcome) int {
+// countOutcomes counts the decisions of all conversations in #general with an outcome.
+func (s *system) countOutcomes(want conversation.Outcome) int {
 	n := 0
-	for id := range s.conversations() {
+	for id := range s.conversationIDs() {
 		for _, r := range s.decisions(id) {
 			if r.Outcome == want {
 				n++
@@ -134,7 +134,7 @@ func (s *system) outcome(want conversation.Outcome) int {
 	return n
 }
 
-func (s *system) conversations() map[string]bool {
+func (s *system) conversationIDs() map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range s.workspace.Messages(s.general) {
 		ids["channel/T0E2E/"+s.general] = true
@@ -143,8 +143,8 @@ func (s *system) conversations() map[string]bool {
 	return ids
 }
 
-// TestKilledWorker kills the worker while a reply is on its way. The steps of judging,
-// composing and posting are those of TestKilledBetweenAnyTwoSteps.
+// TestKilledWorker kills the worker while a reply is pending. TestKilledBetweenAnyTwoSteps kills
+// it within judging, composing and posting.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	slow := func(d time.Duration) llmtest.Handler {
@@ -163,25 +163,25 @@ func TestKilledWorker(t *testing.T) {
 		slow time.Duration
 	}{
 		"while waiting":  {say: ask, when: func(s *system) bool { return len(s.workspace.Deliveries()) > 0 }},
-		"while delaying": {say: ask, when: func(s *system) bool { return s.outcome("pending") == 1 }},
+		"while delaying": {say: ask, when: func(s *system) bool { return s.countOutcomes("pending") == 1 }},
 		"while composing": {say: mention, slow: 3 * time.Second,
 			when: func(s *system) bool { return len(s.replies()) == 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, sqlite(t), quiet(3), answers(slow(c.slow)))
+			s := start(t, sqlite(t), quiet(3), modelAnswers(slow(c.slow)))
 			c.say(s)
 			s.await("the moment to kill", 30*time.Second, func() bool { return c.when(s) })
 			s.worker.kill()
 			s.worker.start()
-			s.await("the answer", 60*time.Second, func() bool { return s.outcome("posted") == 1 })
+			s.await("the answer", 60*time.Second, func() bool { return s.countOutcomes("posted") == 1 })
 			s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) != 1 })
 		})
 	}
 }
 
-// TestKilledStarter kills the starter again and again while people talk: what
-// was acknowledged, or sent again by Slack, is answered exactly once.
+// TestKilledStarter kills the starter repeatedly while people write. Every message that was
+// acknowledged, or retried by Slack, is answered exactly once.
 func TestKilledStarter(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
@@ -201,17 +201,18 @@ func TestKilledStarter(t *testing.T) {
 		s.never("a doubled answer", 4*time.Second, func() bool { return len(s.posts()) > n })
 		for _, p := range s.posts() {
 			if !said[p.ThreadTS] {
-				t.Errorf("answered in thread %q, which nobody opened, or twice", p.ThreadTS)
+				t.Errorf("thread %q has an answer without a question, or two answers", p.ThreadTS)
 			}
 			delete(said, p.ThreadTS)
 		}
 	})
 }
 
-func TestTemporalAway(t *testing.T) {
+// Without Temporal events are still acknowledged, and answered once Temporal is back.
+func TestTemporalOutage(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartTemporal(t, t.TempDir()+"/temporal.db", 0)
-	s := start(t, sqlite(t), quiet(2), answers(speaking("back", llmtest.No("no"))), func(o *settings) { o.temporal = server.Address })
+	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("back", llmtest.No("no"))), func(o *settings) { o.temporal = server.Address })
 	server.Kill()
 	for i := range 5 {
 		s.workspace.Say(s.general, s.alice.ID, s.mention(fmt.Sprintf("question %d?", i)))
@@ -227,15 +228,16 @@ func TestTemporalAway(t *testing.T) {
 	})
 	resp, err := http.Get("http://" + s.door + "/readyz")
 	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("readyz with Temporal away: %v %v, want 503", resp, err)
+		t.Errorf("readyz without Temporal: %v %v, want 503", resp, err)
 	}
 	server.Restart()
 	s.await("all answers", 90*time.Second, func() bool { return len(s.posts()) == 5 })
 	s.never("a doubled answer", 3*time.Second, func() bool { return len(s.posts()) > 5 })
 }
 
-// TestTemporalSetUpAnew loses all that Temporal knew, the search attributes too.
-func TestTemporalSetUpAnew(t *testing.T) {
+// TestTemporalLosesItsData replaces Temporal's database by an empty one, without the search
+// attributes.
+func TestTemporalLosesItsData(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, db, 0)
@@ -254,14 +256,14 @@ func TestTemporalSetUpAnew(t *testing.T) {
 	}
 	s.workspace.Say(s.general, s.alice.ID, s.mention("meanwhile?"))
 	server.Restart()
-	s.register(s.ns)
+	s.register(s.namespaceName)
 	s.workspace.Say(s.general, s.alice.ID, s.mention("after?"))
 	s.await("the other answers", 90*time.Second, func() bool { return len(s.posts()) == 3 })
 }
 
 func TestEventsOutOfOrder(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(2), answers(speaking("no", llmtest.Yes("x", 1, 0))))
+	s := start(t, sqlite(t), quiet(2), modelAnswers(judgeAndAnswer("no", llmtest.Yes("x", 1, 0))))
 	// The deletion overtakes the message.
 	s.workspace.Faults().AddEvent(sandbox.EventFault{Times: 1, Hold: 1})
 	ts := s.workspace.Say(s.general, s.alice.ID, "deleted-at-once?")
@@ -277,9 +279,9 @@ func TestEventsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestStopsInOrder(t *testing.T) {
+func TestStoppedWorkerLeavesAPendingReplyToTheNext(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), answers(func(llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(llmtest.Call) llmtest.Reply {
 		return llmtest.Reply{Text: "hello", Delay: 2 * time.Second}
 	}))
 	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
@@ -291,9 +293,9 @@ func TestStopsInOrder(t *testing.T) {
 	s.worker.stop()
 }
 
-// A worker that is told to stop while Slack has a post in hand brings it to its end, or
-// leaves it to the next one: either way it stands there once.
-func TestStopsInTheMiddleOfAPost(t *testing.T) {
+// A worker that stops during a post finishes it or leaves it to the next worker. Either way the
+// message is posted once.
+func TestStopsDuringAPost(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"that takes a while":        {Delay: 3 * time.Second},

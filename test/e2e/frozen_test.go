@@ -15,8 +15,8 @@ import (
 	"myao/internal/testserver"
 )
 
-// TestFrozenWorker has a worker stand still while Slack has its post in hand, for so
-// long that Temporal gives the reply to another one, and lets it go on after that.
+// TestFrozenWorker freezes a worker during a post until Temporal has given the reply to another
+// worker, and then thaws it. The reply is posted once.
 func TestFrozenWorker(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestFrozenWorker(t *testing.T) {
 			frozen.signal(syscall.SIGCONT)
 			s.never("a second post", 5*time.Second, func() bool { return len(s.posts()) != 1 })
 			q.check(s)
-			// Both go on.
+			// Both workers continue.
 			for n := range 4 {
 				s.workspace.Say(q.channel, s.alice.ID, s.mention("and then?"))
 				s.await("an answer after that", 30*time.Second, func() bool { return len(s.posts()) == 2+n })
@@ -61,10 +61,10 @@ func TestFrozenWorker(t *testing.T) {
 	}
 }
 
-// poster is the worker that has a conversation's post in hand.
+// poster returns the worker that is posting a conversation's reply.
 func (s *system) poster(id string, workers []*program) *program {
 	s.t.Helper()
-	var last *historypb.HistoryEvent // the workflow task within which it posts has started, and no more
+	var last *historypb.HistoryEvent // it posts in a local activity, so the workflow task's start is the last event
 	for events := s.temporal.GetWorkflowHistory(s.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		var err error
 		if last, err = events.Next(); err != nil {

@@ -13,8 +13,8 @@ import (
 	"myao/internal/sandbox"
 )
 
-// A program that cannot reach its database, or Temporal, has begun to count nothing that
-// other alerts watch. MyaoStartHangs goes by what it does not show yet.
+// A program that has never reached its database or Temporal exports none of the metrics that
+// other alerts watch. The alert MyaoStartHangs fires on a missing metric.
 func TestStartHangs(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yaml"))
@@ -49,12 +49,12 @@ agents: {response: {provider: demo}, judgment: {provider: demo}, memory: {provid
 			p := s.program(c.program)
 			p.start()
 			s.await("it to try again", 30*time.Second, func() bool { return strings.Contains(p.log.String(), "not ready; trying again") })
-			shown := scrape(t, p.listens())
+			shown := scrape(t, p.address())
 			if !strings.Contains(shown, fmt.Sprintf(`myao_build_info{program=%q`, c.program)) {
-				t.Errorf("it is not known for a %s:\n%s", c.program, shown)
+				t.Errorf("its metrics do not say that it is a %s:\n%s", c.program, shown)
 			}
 			if metric := lacks[c.program]; metric == "" || strings.Contains(shown, "\n"+metric) {
-				t.Errorf("no alert sees that it hangs: it shows %q", metric)
+				t.Errorf("no alert fires while it hangs: it already exports %q", metric)
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"myao/internal/testserver"
 )
 
-// speaking answers judgments in turn with verdicts, and everything else with a text.
-func speaking(text string, verdicts ...llmtest.Reply) llmtest.Handler {
+// judgeAndAnswer answers judgments with the verdicts in turn, and everything else with a text.
+func judgeAndAnswer(text string, verdicts ...llmtest.Reply) llmtest.Handler {
 	judge := llmtest.Script(verdicts...)
 	return func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
@@ -25,7 +25,7 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(2), answers(speaking("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
+		s := start(t, url, quiet(2), modelAnswers(judgeAndAnswer("It is in the wiki.", llmtest.Yes("nobody answered", 0.8, 0))))
 		for _, text := range []string{"does anybody know", "where the plan is?", "the one of May"} {
 			s.workspace.Say(s.general, s.alice.ID, text)
 			time.Sleep(300 * time.Millisecond)
@@ -46,31 +46,31 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 	})
 }
 
-// A group direct message is like a private channel: who mentions the bot is answered in a
-// thread, the rest is judged, and what is remembered of it is known in it alone.
+// A group direct message is like a private channel: mentions are answered in a thread, other
+// messages are judged, and its memory is used only there.
 func TestGroupDirectMessage(t *testing.T) {
 	t.Parallel()
-	memories := remembering("merger")
-	verdicts := speaking("I see.", llmtest.Yes("nobody answered", 0.8, 0), llmtest.No("nobody asked"))
-	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+	memories := rememberLinesWith("merger")
+	verdicts := judgeAndAnswer("I see.", llmtest.Yes("nobody answered", 0.8, 0), llmtest.No("nobody asked"))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Model == memoryModel {
 			return memories(c)
 		}
 		return verdicts(c)
 	}))
 	group := s.workspace.AddChannel(sandbox.GroupDM, "", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
-	s.run("ChannelSync", nil, nil)
+	s.runWorkflow("ChannelSync", nil, nil)
 	plan := s.workspace.Say(group, s.alice.ID, "the merger is on, is it not?")
 	s.await("the judged answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.Channel != group || p.ThreadTS != "" {
 		t.Errorf("a judged reply was posted in thread %q of %s", p.ThreadTS, p.Channel)
 	}
-	s.heard(group, plan, s.posts()[0].TS)
-	s.remember()
-	if prompt := s.ask(s.general, "what is on?"); strings.Contains(prompt, "merger") || strings.Contains(prompt, "mpdm") {
+	s.awaitStored(group, plan, s.posts()[0].TS)
+	s.runMemory()
+	if prompt := s.promptFor(s.general, "what is on?"); strings.Contains(prompt, "merger") || strings.Contains(prompt, "mpdm") {
 		t.Errorf("told in a group direct message, known in general:\n%s", prompt)
 	}
-	if prompt := s.ask(group, "what is on?"); !strings.Contains(prompt, "- 2026-01-01 ") || strings.Count(prompt, "the merger is on") < 2 {
+	if prompt := s.promptFor(group, "what is on?"); !strings.Contains(prompt, "- 2026-01-01 ") || strings.Count(prompt, "the merger is on") < 2 {
 		t.Errorf("the group does not know what was said, or its own memory:\n%s", prompt)
 	}
 	s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
@@ -97,7 +97,7 @@ func TestVerdictNoIsSilence(t *testing.T) {
 
 func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(speaking("too late", llmtest.Yes("wait and see", 0.6, 6), llmtest.No("answered by bob"))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("too late", llmtest.Yes("wait and see", 0.6, 6), llmtest.No("answered by bob"))))
 	s.workspace.Say(s.general, s.alice.ID, "who has the key?")
 	s.await("the first judgment", 20*time.Second, func() bool { return len(s.judgments()) == 1 })
 	time.Sleep(time.Second)
@@ -112,7 +112,7 @@ func TestNewMessageWithdrawsADelayedReply(t *testing.T) {
 
 func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case !c.Judgment():
 			return llmtest.Text("too late")
@@ -135,7 +135,7 @@ func TestAnswerInTheThreadWithdrawsADelayedReply(t *testing.T) {
 
 func TestDelayIsKept(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(speaking("here you are", llmtest.Yes("hold back", 0.7, 4))))
+	s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("here you are", llmtest.Yes("hold back", 0.7, 4))))
 	s.workspace.Say(s.general, s.alice.ID, "a question?")
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	if held := s.posts()[0].At.Sub(s.judgments()[0].At); held < 4*time.Second {
@@ -145,7 +145,7 @@ func TestDelayIsKept(t *testing.T) {
 
 func TestBusyChannelIsJudged(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(3), maxWait(6), answers(speaking("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
+	s := start(t, sqlite(t), quiet(3), maxWait(6), modelAnswers(judgeAndAnswer("let me add something", llmtest.Yes("long unanswered", 0.9, 30))))
 	began, ran := time.Now(), testserver.MeasureRunning()
 	var judged time.Duration
 	for ran() < 14*time.Second && len(s.posts()) == 0 {
@@ -156,32 +156,32 @@ func TestBusyChannelIsJudged(t *testing.T) {
 		}
 	}
 	if len(s.posts()) == 0 {
-		t.Fatalf("no reply in a channel that never falls quiet\n%s", s.story())
+		t.Fatalf("no reply in a channel that never falls quiet\n%s", s.report())
 	}
 	if took := s.judgments()[0].At.Sub(began); took < 5*time.Second || judged > 11*time.Second {
 		t.Errorf("judged after %s, want max_wait, 6s", took)
 	}
 }
 
-func TestBrokenJudgment(t *testing.T) {
+func TestUnreadableVerdictIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	t.Run("mended", func(t *testing.T) {
+	t.Run("readable the second time", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite(t), quiet(1), answers(speaking("yes", llmtest.Text("I think so!"), llmtest.Yes("now in JSON", 0.9, 0))))
+		s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("yes", llmtest.Text("I think so!"), llmtest.Yes("now in JSON", 0.9, 0))))
 		s.workspace.Say(s.general, s.alice.ID, "well?")
 		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 		if n := len(s.judgments()); n != 2 {
 			t.Errorf("asked %d times, want twice", n)
 		}
 	})
-	t.Run("for good", func(t *testing.T) {
+	t.Run("never readable", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite(t), quiet(1), answers(speaking("never", llmtest.Text("I think so!"))))
+		s := start(t, sqlite(t), quiet(1), modelAnswers(judgeAndAnswer("never", llmtest.Text("I think so!"))))
 		s.workspace.Say(s.general, s.alice.ID, "well?")
-		s.await("two questions", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
+		s.await("two attempts", 20*time.Second, func() bool { return len(s.judgments()) == 2 })
 		s.never("more than silence", 5*time.Second, func() bool { return len(s.posts()) > 0 || len(s.model.Calls()) > 2 })
-		// The conversation goes on.
-		s.model.Handle(speaking("here I am", llmtest.Yes("mended", 1, 0)))
+		// The conversation continues.
+		s.model.Handle(judgeAndAnswer("here I am", llmtest.Yes("mended", 1, 0)))
 		s.workspace.Say(s.general, s.alice.ID, "and now?")
 		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	})
@@ -189,7 +189,7 @@ func TestBrokenJudgment(t *testing.T) {
 
 func TestFollowUpNeedsNoMention(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(60), answers(speaking("Sure.", llmtest.Yes("she answers me", 0.9, 0))))
+	s := start(t, sqlite(t), quiet(60), modelAnswers(judgeAndAnswer("Sure.", llmtest.Yes("she answers me", 0.9, 0))))
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("can you help?"))
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	said := time.Now()
@@ -208,23 +208,15 @@ func TestFollowUpNeedsNoMention(t *testing.T) {
 
 func TestChannelModes(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), channels("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
-		answers(speaking("an answer", llmtest.Yes("why not", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), extraConfig("channels:\n  loud: {mode: all}\n  \"#asked\": {mode: mention}\n  silent: {mode: off}\n  robots: {bots: judge}\n"),
+		modelAnswers(judgeAndAnswer("an answer", llmtest.Yes("why not", 1, 0))))
 	me, alice := s.workspace.Bot().UserID, s.alice.ID
 	loud := s.workspace.AddChannel(sandbox.Private, "loud", me, alice)
 	asked := s.workspace.AddChannel(sandbox.Public, "asked", me, alice)
 	silent := s.workspace.AddChannel(sandbox.Public, "silent", me, alice)
 	robots := s.workspace.AddChannel(sandbox.Public, "robots", me, alice)
 	direct := s.workspace.AddChannel(sandbox.DM, "", alice)
-	in := func(channel string) int {
-		n := 0
-		for _, p := range s.posts() {
-			if p.Channel == channel {
-				n++
-			}
-		}
-		return n
-	}
+	in := func(channel string) int { return len(s.postsIn(channel)) }
 	alert := sandbox.App{BotID: "B0ALERT", Name: "alerts"}
 	ts := s.workspace.Say(loud, alice, "no question at all")
 	s.workspace.Say(asked, alice, "is anybody there?")

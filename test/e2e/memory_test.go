@@ -17,9 +17,9 @@ import (
 	"myao/workflows"
 )
 
-// remembering answers as a summariser does that keeps the lines it is shown which hold
-// one of some words, and everything else with a text.
-func remembering(words ...string) llmtest.Handler {
+// rememberLinesWith is a memory model that keeps the prompt's lines with one of these words. It
+// answers all other calls with a text.
+func rememberLinesWith(words ...string) llmtest.Handler {
 	keep := regexp.MustCompile(strings.Join(words, "|"))
 	return func(c llmtest.Call) llmtest.Reply {
 		switch {
@@ -38,15 +38,15 @@ func remembering(words ...string) llmtest.Handler {
 	}
 }
 
-// remember runs the memory workflow now.
-func (s *system) remember() workflows.MemoryOutput {
+// runMemory runs the memory workflow now.
+func (s *system) runMemory() workflows.MemoryOutput {
 	s.t.Helper()
 	var out workflows.MemoryOutput
-	s.run("Memory", workflows.MemoryInput{}, &out)
+	s.runWorkflow("Memory", workflows.MemoryInput{}, &out)
 	return out
 }
 
-func (s *system) run(workflow string, in, out any) {
+func (s *system) runWorkflow(workflow string, in, out any) {
 	s.t.Helper()
 	run, err := s.temporal.ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
 		ID: "test-" + uuid.NewString(), TaskQueue: "myao", WorkflowExecutionTimeout: 2 * time.Minute,
@@ -55,12 +55,12 @@ func (s *system) run(workflow string, in, out any) {
 		err = run.Get(s.t.Context(), out)
 	}
 	if err != nil {
-		s.t.Fatalf("%s: %v\n%s", workflow, err, s.story())
+		s.t.Fatalf("%s: %v\n%s", workflow, err, s.report())
 	}
 }
 
-// heard waits until the database has what was said.
-func (s *system) heard(channel string, ts ...string) {
+// awaitStored waits until the database has these messages.
+func (s *system) awaitStored(channel string, ts ...string) {
 	s.t.Helper()
 	for _, ts := range ts {
 		s.await("the database to have "+ts, 30*time.Second, func() bool {
@@ -70,8 +70,8 @@ func (s *system) heard(channel string, ts ...string) {
 	}
 }
 
-// ask mentions the bot and returns what the model was told.
-func (s *system) ask(channel, text string, options ...sandbox.SayOption) string {
+// promptFor mentions the bot and returns the prompt for its reply.
+func (s *system) promptFor(channel, text string, options ...sandbox.SayOption) string {
 	s.t.Helper()
 	before := len(s.replies())
 	s.workspace.Say(channel, s.alice.ID, s.mention(text), options...)
@@ -79,65 +79,65 @@ func (s *system) ask(channel, text string, options ...sandbox.SayOption) string 
 	return s.replies()[before].System
 }
 
-// What is said in a thread of one channel is known in another, and what is said in
-// private is not.
+// The bot knows in one channel what was said in a public thread of another, and does not know
+// there what was said in private.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(300), maxWait(600), answers(remembering("launch", "hush")))
+		s := start(t, url, quiet(300), maxWait(600), modelAnswers(rememberLinesWith("launch", "hush")))
 		bot := s.workspace.Bot().UserID
 		random := s.workspace.AddChannel(sandbox.Public, "random", bot, s.alice.ID, s.bob.ID)
 		secret := s.workspace.AddChannel(sandbox.Private, "hush-plans", bot, s.alice.ID)
 		direct := s.workspace.AddChannel(sandbox.DM, "", s.bob.ID)
-		s.run("ChannelSync", nil, nil)
+		s.runWorkflow("ChannelSync", nil, nil)
 
 		root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
 		party := s.workspace.Say(s.general, s.bob.ID, "the launch party is at the harbour", sandbox.InThread(root))
 		hush := s.workspace.Say(secret, s.alice.ID, "hush: the merger is on")
 		own := s.workspace.Say(direct, s.bob.ID, "hush: I am leaving")
-		s.heard(s.general, root, party)
-		s.heard(secret, hush)
-		s.heard(direct, own)
+		s.awaitStored(s.general, root, party)
+		s.awaitStored(secret, hush)
+		s.awaitStored(direct, own)
 		s.await("the answer to the direct message", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		s.heard(direct, s.posts()[0].TS)
+		s.awaitStored(direct, s.posts()[0].TS)
 
-		got := s.remember()
-		// A thread; the short and long term of general, the secret channel and the direct message; the workspace.
+		got := s.runMemory()
+		// A thread; short-term and long-term memory of three channels; the workspace.
 		if want := (workflows.MemoryOutput{Threads: 1, Channels: 3, Workspace: true, Calls: 1 + 3*2 + 2}); got != want {
 			t.Errorf("remembered %+v, want %+v", got, want)
 		}
 		calls := len(s.memories())
 		for _, c := range s.memories() {
 			if strings.Contains(c.System, "You are myao.") {
-				t.Errorf("a memory was asked for in character:\n%s", c.System)
+				t.Errorf("the prompt for a memory holds the persona:\n%s", c.System)
 			}
 		}
 
-		prompt := s.ask(random, "when is the party?")
+		prompt := s.promptFor(random, "when is the party?")
 		if !strings.Contains(prompt, "harbour") || !strings.Contains(prompt, "#general") {
 			t.Errorf("told in a thread of general, not known in random:\n%s", prompt)
 		}
 		if strings.Contains(prompt, "hush") || strings.Contains(prompt, "merger") || strings.Contains(prompt, "leaving") {
 			t.Errorf("told in private, known in random:\n%s", prompt)
 		}
-		if prompt := s.ask(secret, "what is on?"); !strings.Contains(prompt, "hush: the merger is on") || !strings.Contains(prompt, "harbour") {
+		if prompt := s.promptFor(secret, "what is on?"); !strings.Contains(prompt, "hush: the merger is on") || !strings.Contains(prompt, "harbour") {
 			t.Errorf("the private channel does not know its own memory, or that of the workspace:\n%s", prompt)
 		}
 		if n := len(s.memories()); n != calls {
 			t.Errorf("%d calls for memories, want the %d of the one run", n, calls)
 		}
 
-		// The answers are the news now, and then there is none.
+		// Now only the bot's answers are new; after the next run nothing is.
 		s.await("the answers", 20*time.Second, func() bool { return len(s.posts()) == 3 })
 		for _, p := range s.posts()[1:] {
-			s.heard(p.Channel, p.TS)
+			s.awaitStored(p.Channel, p.TS)
 		}
-		if got := s.remember(); got.Channels != 2 || got.Threads != 2 || got.Failed != 0 {
+		if got := s.runMemory(); got.Channels != 2 || got.Threads != 2 || got.Failed != 0 {
 			t.Errorf("after two answers in threads of their own: %+v", got)
 		}
 		calls = len(s.memories())
-		if got, want := s.remember(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
+		if got, want := s.runMemory(), (workflows.MemoryOutput{}); got != want || len(s.memories()) != calls {
 			t.Errorf("with nothing new: %+v and %d more calls; want nothing", got, len(s.memories())-calls)
 		}
 		versions, err := s.store.MemoryVersions(t.Context(), chat.Scope{Team: "T0E2E", Channel: s.general}, chat.LongTerm, 10)
@@ -147,16 +147,16 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// A channel that is made private is closed when Slack says so, before anything else is said
-// there and before Slack is asked for a listing.
+// When Slack says that a channel has become private, its memory stays there at once: before the
+// next message and before the next listing.
 func TestChannelMadePrivate(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour", "walrus")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
 	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
-	s.run("ChannelSync", nil, nil)
-	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-	s.remember()
-	if prompt := s.ask(random, "where?"); !strings.Contains(prompt, "harbour") {
+	s.runWorkflow("ChannelSync", nil, nil)
+	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.runMemory()
+	if prompt := s.promptFor(random, "where?"); !strings.Contains(prompt, "harbour") {
 		t.Fatalf("not known while it was public:\n%s", prompt)
 	}
 	s.workspace.SetPrivate(s.general, true)
@@ -164,61 +164,61 @@ func TestChannelMadePrivate(t *testing.T) {
 		known, err := s.store.Channels(t.Context(), "T0E2E", []string{s.general})
 		return err == nil && known[s.general].Private
 	})
-	if prompt := s.ask(random, "where now?"); strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
+	if prompt := s.promptFor(random, "where now?"); strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
 		t.Errorf("told of a channel that has just been made private:\n%s", prompt)
 	}
-	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
+	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the codename is walrus"))
 	for _, when := range []string{"before the next run", "after it"} {
-		if prompt := s.ask(random, when+"?"); strings.Contains(prompt, "walrus") || strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
-			t.Errorf("told %s of a channel that is private now:\n%s", when, prompt)
+		if prompt := s.promptFor(random, when+"?"); strings.Contains(prompt, "walrus") || strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
+			t.Errorf("%s the prompt holds a channel that is now private:\n%s", when, prompt)
 		}
-		s.remember()
+		s.runMemory()
 	}
-	if prompt := s.ask(s.general, "what is it?"); !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
+	if prompt := s.promptFor(s.general, "what is it?"); !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
 		t.Errorf("the channel does not know its own memory:\n%s", prompt)
 	}
 }
 
-// People of another company are told nothing of the other channels, which they cannot join, from
-// the first message on: its event tells that they read it.
+// A channel with people of another company never shows them other channels, from the first
+// message on: its event says that the channel is shared.
 func TestStrangersInAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour", "walrus")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour", "walrus")))
 	random := s.workspace.AddChannel(sandbox.Public, "random", s.workspace.Bot().UserID, s.alice.ID)
-	s.run("ChannelSync", nil, nil)
-	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
-	s.heard(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
-	s.remember()
-	if prompt := s.ask(random, "where?"); !strings.Contains(prompt, "harbour") {
+	s.runWorkflow("ChannelSync", nil, nil)
+	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "the party is at the harbour"))
+	s.awaitStored(random, s.workspace.Say(random, s.alice.ID, "the codename is walrus"))
+	s.runMemory()
+	if prompt := s.promptFor(random, "where?"); !strings.Contains(prompt, "harbour") {
 		t.Fatalf("not known among colleagues:\n%s", prompt)
 	}
 	stranger := s.workspace.AddUserAs(sandbox.User{Name: "mallory", Team: "T0OTHER"})
 	s.workspace.Join(random, stranger.ID)
 	for _, when := range []string{"before the next listing", "after it"} {
-		prompt := s.ask(random, "where, "+when+"?")
+		prompt := s.promptFor(random, "where, "+when+"?")
 		if strings.Contains(prompt, "harbour") || strings.Contains(prompt, "#general") {
-			t.Errorf("told %s of another channel:\n%s", when, prompt)
+			t.Errorf("%s the prompt holds another channel:\n%s", when, prompt)
 		}
 		if !strings.Contains(prompt, "- 2026-01-01 the codename is walrus") {
 			t.Errorf("the channel does not know its own memory %s:\n%s", when, prompt)
 		}
-		s.run("ChannelSync", nil, nil)
+		s.runWorkflow("ChannelSync", nil, nil)
 	}
-	if prompt := s.ask(s.general, "what is it?"); !strings.Contains(prompt, "walrus") {
+	if prompt := s.promptFor(s.general, "what is it?"); !strings.Contains(prompt, "walrus") {
 		t.Errorf("colleagues are not told of the shared channel:\n%s", prompt)
 	}
 	s.workspace.Leave(random, stranger.ID)
-	s.run("ChannelSync", nil, nil)
-	if prompt := s.ask(random, "and now?"); !strings.Contains(prompt, "harbour") {
+	s.runWorkflow("ChannelSync", nil, nil)
+	if prompt := s.promptFor(random, "and now?"); !strings.Contains(prompt, "harbour") {
 		t.Errorf("not known among colleagues again:\n%s", prompt)
 	}
 }
 
-// The schedule itself, and a worker killed in the middle of a run.
+// The schedule starts the run, and the worker is killed during it.
 func TestKilledWhileRemembering(t *testing.T) {
 	t.Parallel()
 	slow := make(chan struct{})
-	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Model == memoryModel && c.N == 4 {
 			close(slow)
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
@@ -229,9 +229,9 @@ func TestKilledWhileRemembering(t *testing.T) {
 	for i := range 3 {
 		channel := s.workspace.AddChannel(sandbox.Public, fmt.Sprint("channel-", i), s.workspace.Bot().UserID, s.alice.ID)
 		channels = append(channels, channel)
-		s.heard(channel, s.workspace.Say(channel, s.alice.ID, "something to remember"))
+		s.awaitStored(channel, s.workspace.Say(channel, s.alice.ID, "something to remember"))
 	}
-	s.run("ChannelSync", nil, nil)
+	s.runWorkflow("ChannelSync", nil, nil)
 	handle := s.temporal.ScheduleClient().GetHandle(t.Context(), "memory")
 	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	select {
 	case <-slow:
 	case <-time.After(30 * time.Second):
-		t.Fatalf("the model was not asked\n%s", s.story())
+		t.Fatalf("the model was not asked\n%s", s.report())
 	}
 	s.worker.kill()
 	s.worker.start()
@@ -273,10 +273,10 @@ func TestKilledWhileRemembering(t *testing.T) {
 
 func TestPromptCommand(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(300), maxWait(600), answers(remembering("harbour")))
+	s := start(t, sqlite(t), quiet(300), maxWait(600), modelAnswers(rememberLinesWith("harbour")))
 	root := s.workspace.Say(s.general, s.alice.ID, "plans for friday?")
 	reply := s.workspace.Say(s.general, s.bob.ID, "the harbour", sandbox.InThread(root))
-	s.heard(s.general, root, reply)
+	s.awaitStored(s.general, root, reply)
 	command := func(args ...string) (string, error) {
 		cmd := exec.Command(bin+"/starter", append([]string{"prompt", "--config", s.config}, args...)...)
 		cmd.Env = append(cmd.Environ(), s.env...)
@@ -324,7 +324,7 @@ func TestPromptCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := s.ask(s.general, "", sandbox.InThread(root))
+	sent := s.promptFor(s.general, "", sandbox.InThread(root))
 	for _, line := range strings.Split(sent, "\n") {
 		if asked := line == "@myao" || strings.HasPrefix(line, "**") || strings.HasPrefix(line, "Current time"); !asked && !strings.Contains(printed, line) {
 			t.Errorf("sent and not printed: %q", line)

@@ -13,7 +13,7 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, answers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
+		s := start(t, url, modelAnswers(llmtest.Script(llmtest.Text("Hello **Alice**."))))
 		ts := s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 		p := s.posts()[0]
@@ -35,16 +35,16 @@ func TestMentionIsAnsweredInItsThread(t *testing.T) {
 
 func TestMentionWithdrawsWhatWaitsAtTheTopLevel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(3), answers(speaking("yes", llmtest.No("no"))))
-	s.heard(s.general, s.workspace.Say(s.general, s.alice.ID, "does anybody know?")) // Slack may turn the two round
+	s := start(t, sqlite(t), quiet(3), modelAnswers(judgeAndAnswer("yes", llmtest.No("no"))))
+	s.awaitStored(s.general, s.workspace.Say(s.general, s.alice.ID, "does anybody know?")) // keeps the order of both
 	s.workspace.Say(s.general, s.alice.ID, s.mention("you perhaps?"))
 	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	s.never("a judgment of what the mention withdrew", 6*time.Second, func() bool { return len(s.judgments()) > 0 })
 }
 
-func TestMentionsWhileAReplyIsWritten(t *testing.T) {
+func TestMentionsDuringAReplyAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		return llmtest.Reply{Text: "answer", Delay: 3 * time.Second}
 	}))
 	ts := s.workspace.Say(s.general, s.alice.ID, s.mention("first?"))
@@ -60,11 +60,11 @@ func TestMentionsWhileAReplyIsWritten(t *testing.T) {
 	s.never("a third answer", 6*time.Second, func() bool { return len(s.posts()) > 2 })
 }
 
-func TestRedelivery(t *testing.T) {
+func TestRedeliveredEventsAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(1), answers(speaking("once", llmtest.Yes("asked", 1, 0))))
+		s := start(t, url, quiet(1), modelAnswers(judgeAndAnswer("once", llmtest.Yes("asked", 1, 0))))
 		s.workspace.Faults().AddEvent(sandbox.EventFault{RedeliverAfter: []time.Duration{0, 10 * time.Millisecond, 6 * time.Second}})
 		s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 		s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
@@ -74,7 +74,9 @@ func TestRedelivery(t *testing.T) {
 	})
 }
 
-func TestTwins(t *testing.T) {
+// A mention fires two events, message and app_mention. It is answered once, even if one is lost
+// or late.
+func TestMentionWithOneEventLostOrLate(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.EventFault{
 		"only the mention":    {Match: sandbox.MentionMessage, Drop: true},
@@ -95,7 +97,7 @@ func TestTwins(t *testing.T) {
 
 func TestOwnMessagesAreNoTrigger(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.Yes("I like to talk", 1, 0)
 		}

@@ -28,15 +28,15 @@ import (
 	"myao/workflows"
 )
 
-// TestWhatTheProgramsTell follows what people say through all that the programs tell of
-// it: a trace from Slack's request to the post, metrics, and the log.
-func TestWhatTheProgramsTell(t *testing.T) {
+// TestTracesMetricsAndLogs follows messages through everything that the programs export: a trace
+// from Slack's request to the post, metrics, and logs. None of it holds texts or secrets.
+func TestTracesMetricsAndLogs(t *testing.T) {
 	t.Parallel()
-	c := collect(t)
+	c := startCollector(t)
 	var failed sync.Once
-	s := start(t, sqlite(t), quiet(1), channels("log: {level: debug}\n"),
+	s := start(t, sqlite(t), quiet(1), extraConfig("log: {level: debug}\n"),
 		environment("OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100"),
-		answers(func(call llmtest.Call) llmtest.Reply {
+		modelAnswers(func(call llmtest.Call) llmtest.Reply {
 			reply := llmtest.Text("It is a " + replyWord + ".")
 			failed.Do(func() {
 				reply = llmtest.Reply{Status: http.StatusServiceUnavailable, Message: "come again with your " + saidWord}
@@ -47,7 +47,7 @@ func TestWhatTheProgramsTell(t *testing.T) {
 			return reply
 		}))
 	s.workspace.Faults().Add(sandbox.Fault{Method: "chat.postMessage", AfterEffect: true, LoseAnswer: true, Times: 1})
-	address := s.worker.listens()
+	address := s.worker.address()
 	s.await("the worker to be ready", 30*time.Second, func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
 
 	first := s.workspace.Say(s.general, s.alice.ID, s.mention("what is a "+saidWord+"?"))
@@ -59,25 +59,25 @@ func TestWhatTheProgramsTell(t *testing.T) {
 	var exports export
 	exports.add(t, "starter", scrape(t, s.door))
 	exports.add(t, "worker", scrape(t, address))
-	exports.add(t, "a worker that fails", s.misbehave())
-	exports.covers(t)
+	exports.add(t, "a worker that fails", s.failingWorkerMetrics())
+	exports.checkFiles(t)
 
-	// What the bot does for a message is in the trace of the request that brought it,
-	// also where the workflow was begun by another one.
+	// All work for a message is in the trace of the request that delivered it, even if another
+	// request started the workflow.
 	thread := "thread/T0E2E/" + s.general + "/" + first
 	way := []string{"POST /slack/events", "relay", "SignalWithStartWorkflow:Conversation", "HandleSignal:changes",
 		"RunActivity:Compose", "chat test", "RunActivity:PostAtOnce", "RunActivity:Post", "chat.postMessage"}
 	s.await("two traces from the door to the post", 20*time.Second, func() bool {
 		whole := 0
 		for _, spans := range c.traces() {
-			if path := rooted(spans); !slices.ContainsFunc(way, func(name string) bool { return path[name] == 0 }) {
+			if path := spansUnderRoot(spans); !slices.ContainsFunc(way, func(name string) bool { return path[name] == 0 }) {
 				whole++
 			}
 		}
 		return whole == 2
 	})
 	for _, spans := range c.traces() {
-		if path := rooted(spans); path["POST /slack/events"] > 1 {
+		if path := spansUnderRoot(spans); path["POST /slack/events"] > 1 {
 			t.Errorf("one trace has %d requests", path["POST /slack/events"])
 		}
 		for _, sp := range spans {
@@ -94,17 +94,17 @@ func TestWhatTheProgramsTell(t *testing.T) {
 		}
 	}
 
-	// The history that was made with traces goes on without them.
+	// A history recorded with traces replays without them.
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(workflows.Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
-	if err := replayer.ReplayWorkflowExecution(t.Context(), s.temporal.WorkflowService(), slog.New(slog.DiscardHandler), s.ns,
+	if err := replayer.ReplayWorkflowExecution(t.Context(), s.temporal.WorkflowService(), slog.New(slog.DiscardHandler), s.namespaceName,
 		workflow.Execution{ID: thread}); err != nil {
 		t.Error(err)
 	}
 
 	s.worker.stop()
 	s.starter.stop()
-	lines := s.about(thread)
+	lines := s.logLines(thread)
 	for msg, keys := range map[string][]string{
 		"model call":   {"conversation", "trigger", "trace_id", "span_id"},
 		"posted":       {"conversation", "trigger", "trace_id"},
@@ -116,19 +116,19 @@ func TestWhatTheProgramsTell(t *testing.T) {
 			}
 		}
 	}
-	h := &haystack{t: t, texts: map[string][]byte{
+	h := &leakSearch{t: t, texts: map[string][]byte{
 		"the traces": c.raw, "the metrics": []byte(exports.text), "the logs": []byte(s.worker.log.String() + s.starter.log.String()),
 	}}
-	h.not("what people said", forms(saidWord)...)
-	h.not("what the bot wrote", forms(replyWord)...)
-	h.not("a secret", slices.Concat(forms(botToken), forms(signingSecret), forms(geminiKey))...)
+	h.not("what people said", encodings(saidWord)...)
+	h.not("what the bot wrote", encodings(replyWord)...)
+	h.not("a secret", slices.Concat(encodings(botToken), encodings(signingSecret), encodings(geminiKey))...)
 	if !bytes.Contains(c.raw, []byte(thread)) {
-		t.Error("the traces were not searched where they are")
+		t.Error("the searched traces lack the conversation")
 	}
 }
 
-// rooted counts the spans by name that are below the root of their trace.
-func rooted(spans []span) map[string]int {
+// spansUnderRoot counts by name the spans of a trace that are connected to its root.
+func spansUnderRoot(spans []span) map[string]int {
 	names := map[string]int{}
 	below := map[string]bool{}
 	for more := true; more; {
@@ -143,8 +143,8 @@ func rooted(spans []span) map[string]int {
 	return names
 }
 
-// about is the lines of both programs that say a conversation.
-func (s *system) about(conversation string) []map[string]any {
+// logLines returns both programs' log lines about a conversation.
+func (s *system) logLines(conversation string) []map[string]any {
 	s.t.Helper()
 	var lines []map[string]any
 	for _, text := range strings.Split(s.worker.log.String()+s.starter.log.String(), "\n") {
@@ -156,22 +156,22 @@ func (s *system) about(conversation string) []map[string]any {
 	return lines
 }
 
-// collector is where the programs send their spans, by OTLP over HTTP.
+// collector receives the programs' spans by OTLP over HTTP.
 type collector struct {
 	url string
 
 	mu    sync.Mutex
 	spans []span
-	raw   []byte // all that came, to be searched
+	raw   []byte // everything received
 }
 
-// span is one of them, with the name of the program that made it.
+// span is a span and the program that made it.
 type span struct {
 	*tracepb.Span
 	service string
 }
 
-func collect(t *testing.T) *collector {
+func startCollector(t *testing.T) *collector {
 	c := &collector{}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -205,7 +205,7 @@ func attribute(all []*commonpb.KeyValue, key string) string {
 	return ""
 }
 
-// traces is the spans by trace.
+// traces returns the spans by trace id.
 func (c *collector) traces() map[string][]span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +216,8 @@ func (c *collector) traces() map[string][]span {
 	return all
 }
 
-// listens is the address that the program answers at.
-func (p *program) listens() string {
+// address returns the address at which the program last listened, from its log.
+func (p *program) address() string {
 	p.s.t.Helper()
 	says := regexp.MustCompile(`"` + p.name + ` listens".*"address":"([^"]*)"`)
 	p.s.await("the "+p.name+" to listen", 30*time.Second, func() bool { return says.MatchString(p.log.String()) })
@@ -225,7 +225,7 @@ func (p *program) listens() string {
 	return all[len(all)-1][1]
 }
 
-// status is what an address answers with, or 0.
+// status returns the HTTP status of a GET, or 0 without an answer.
 func status(url string) int {
 	resp, err := http.Get(url)
 	if err != nil {

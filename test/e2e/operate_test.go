@@ -27,8 +27,8 @@ import (
 
 func maxDelay(seconds int) option { return func(s *settings) { s.maxDelay = seconds } }
 
-// operates runs a command of the starter as carol does, and returns its exit status.
-func (s *system) operates(args ...string) (stdout, stderr string, status int) {
+// command runs a command of the starter as carol and returns its output and exit status.
+func (s *system) command(args ...string) (stdout, stderr string, status int) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), filepath.Join(bin, "starter"), append([]string{"--config", s.config}, args...)...)
 	cmd.Env = slices.Concat(os.Environ(), s.env, []string{"USER=carol"})
@@ -42,10 +42,10 @@ func (s *system) operates(args ...string) (stdout, stderr string, status int) {
 	return out.String(), problem.String(), cmd.ProcessState.ExitCode()
 }
 
-// does is operates where that has to succeed; what is printed as JSON goes into v.
-func (s *system) does(v any, args ...string) {
+// commandJSON runs a command that must succeed and decodes its JSON output into v.
+func (s *system) commandJSON(v any, args ...string) {
 	s.t.Helper()
-	stdout, stderr, status := s.operates(append(args, "--json")...)
+	stdout, stderr, status := s.command(append(args, "--json")...)
 	if status != 0 {
 		s.t.Fatalf("%q: status %d: %s", args, status, stderr)
 	}
@@ -54,24 +54,24 @@ func (s *system) does(v any, args ...string) {
 	}
 }
 
-// refuses is operates where that has to fail, and to say why.
-func (s *system) refuses(why string, args ...string) {
+// commandFails runs a command that must fail with an error that contains why.
+func (s *system) commandFails(why string, args ...string) {
 	s.t.Helper()
-	stdout, stderr, status := s.operates(args...)
+	stdout, stderr, status := s.command(args...)
 	if status != 1 || stdout != "" || !strings.Contains(stderr, why) || strings.Count(stderr, "\n") != 1 {
 		s.t.Errorf("%q: status %d, %q, %q; want 1 and a line with %q", args, status, stdout, stderr, why)
 	}
 }
 
-// What waits is listed, hastened, dropped and muted from a terminal; each order is done
-// once, and who gave it is written down.
+// An operator lists, answers now, drops and mutes conversations from a terminal. Each order is
+// carried out once and recorded with its author.
 func TestOperatingFromATerminal(t *testing.T) {
 	t.Parallel()
 	url := sqlite(t)
-	s := start(t, url, quiet(1), maxDelay(600), answers(speaking("It is in the drawer.", llmtest.Yes("nobody answered", 0.8, 600))))
+	s := start(t, url, quiet(1), maxDelay(600), modelAnswers(judgeAndAnswer("It is in the drawer.", llmtest.Yes("nobody answered", 0.8, 600))))
 	attic := s.workspace.AddChannel(sandbox.Private, "attic", s.workspace.Bot().UserID, s.alice.ID)
 	listed := func(channel string) (all []operator.Listed) {
-		s.does(&all, "conversations", "--channel", channel, "--phase", "waiting,delaying")
+		s.commandJSON(&all, "conversations", "--channel", channel, "--phase", "waiting,delaying")
 		return all
 	}
 	held := func(channel string) operator.Listed {
@@ -104,32 +104,32 @@ func TestOperatingFromATerminal(t *testing.T) {
 		RunID string              `json:"run_id"`
 		State *conversation.State `json:"state"`
 	}
-	s.does(&shown, "show", s.general)
+	s.commandJSON(&shown, "show", s.general)
 	if shown.RunID == "" || shown.State.Phase != conversation.Delaying || shown.State.Verdict.Reason != "nobody answered" {
 		t.Errorf("shown as %+v", shown)
 	}
 
-	// Hastened: the reply is posted, once.
+	// Answer now: the reply is posted once.
 	var done struct{ ID, By string }
-	s.does(&done, "answer-now", s.general)
+	s.commandJSON(&done, "answer-now", s.general)
 	s.await("the reply", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	if d := decided(s.general, 1); d.Outcome != "posted" || d.Source != "judgment" {
-		t.Errorf("hastened, the ledger says %+v", d)
+		t.Errorf("after answer-now the ledger has %+v", d)
 	}
-	// The ledger knows of the post before the workflow does.
-	s.await("the conversation to have heard of the post", 20*time.Second, func() bool {
-		s.does(&shown, "show", s.general)
+	// The ledger has the post before the workflow knows of it.
+	s.await("the conversation to be idle", 20*time.Second, func() bool {
+		s.commandJSON(&shown, "show", s.general)
 		return shown.State.Phase == conversation.Idle
 	})
-	s.refuses("nothing waits here: the conversation is idle", "answer-now", s.general)
-	// Dropped.
-	s.does(&done, "drop", attic)
+	s.commandFails("nothing waits here: the conversation is idle", "answer-now", s.general)
+	// Drop.
+	s.commandJSON(&done, "drop", attic)
 	if d := decided(attic, 1); d.Outcome != "dropped" || d.OutcomeBy != "cli:carol" {
-		t.Errorf("dropped, the ledger says %+v", d)
+		t.Errorf("after drop the ledger has %+v", d)
 	}
-	s.refuses("nothing waits here: the conversation is idle", "drop", attic)
-	// Muted, even to who addresses the bot.
-	s.does(&done, "mute", attic, "--by", "dave")
+	s.commandFails("nothing waits here: the conversation is idle", "drop", attic)
+	// A muted bot does not even answer mentions.
+	s.commandJSON(&done, "mute", attic, "--by", "dave")
 	ts := s.workspace.Say(attic, s.alice.ID, s.mention("hello?"))
 	s.await("the silence", 20*time.Second, func() bool {
 		rows := s.decisions("thread/T0E2E/" + attic + "/" + ts)
@@ -139,11 +139,11 @@ func TestOperatingFromATerminal(t *testing.T) {
 		Silenced        time.Time `json:"silenced_until"`
 		ChannelSilenced time.Time `json:"channel_silenced_until"`
 	}
-	s.does(&unmuted, "unmute", attic, ts)
+	s.commandJSON(&unmuted, "unmute", attic, ts)
 	if !unmuted.Silenced.IsZero() || time.Until(unmuted.ChannelSilenced) < conversation.MaxSnooze {
-		t.Errorf("the thread of a channel that is muted, unmuted: %+v", unmuted)
+		t.Errorf("unmute in a thread of a muted channel: %+v", unmuted)
 	}
-	s.does(&done, "unmute", attic)
+	s.commandJSON(&done, "unmute", attic)
 	s.workspace.Say(attic, s.alice.ID, s.mention("and now?"))
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })
 	if p := s.posts(); p[0].Channel != s.general || p[1].Channel != attic {
@@ -153,19 +153,19 @@ func TestOperatingFromATerminal(t *testing.T) {
 		"unmute " + attic + " cli:carol", "unmute " + attic + " cli:carol"}
 	s.await("the audit", 20*time.Second, func() bool { return slices.Equal(s.audit(url), want) })
 
-	// Nobody there, and it says so.
+	// Without a worker or Temporal a command says so.
 	s.worker.stop()
-	s.refuses("no worker answered within 2s", "mute", s.general, "--timeout", "2s")
+	s.commandFails("no worker answered within 2s", "mute", s.general, "--timeout", "2s")
 	s.env = append(s.env, "TEMPORAL_ADDRESS=127.0.0.1:1")
-	s.refuses("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
-	s.refuses("not known", "show", "#nowhere")
+	s.commandFails("temporal at 127.0.0.1:1 did not answer: ", "conversations", "--timeout", "2s")
+	s.commandFails("not known", "show", "#nowhere")
 }
 
-// What somebody pauses in Temporal is told; the model's call is called back, and made again
-// once that goes on.
+// An activity that somebody pauses in Temporal is shown as paused. Its call of the model is
+// cancelled, and made again after unpausing.
 func TestPausedByHand(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		if c.N == 1 {
 			return llmtest.Reply{Text: "too late", Delay: time.Minute}
 		}
@@ -175,22 +175,22 @@ func TestPausedByHand(t *testing.T) {
 	s.await("the question to be asked", 30*time.Second, func() bool { return len(s.replies()) == 1 })
 	run := &commonpb.WorkflowExecution{WorkflowId: "thread/T0E2E/" + s.general + "/" + ts}
 	if _, err := s.temporal.WorkflowService().PauseActivity(t.Context(), &workflowservice.PauseActivityRequest{
-		Namespace: s.ns, Execution: run, Identity: "carol", Reason: "it costs too much",
+		Namespace: s.namespaceName, Execution: run, Identity: "carol", Reason: "it costs too much",
 		Activity: &workflowservice.PauseActivityRequest_Type{Type: "Compose"},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	var shown struct{ Paused []operator.Pause }
-	s.does(&shown, "show", s.general, ts)
+	s.commandJSON(&shown, "show", s.general, ts)
 	if p := shown.Paused; len(p) != 1 || p[0].Activity != "Compose" || p[0].By != "carol" || p[0].Reason != "it costs too much" || time.Since(p[0].At) > time.Minute {
 		t.Errorf("shown as paused: %+v", p)
 	}
-	s.await("the call to be called back", 20*time.Second, func() bool {
+	s.await("the call to be cancelled", 20*time.Second, func() bool {
 		d, err := s.temporal.DescribeWorkflowExecution(t.Context(), run.WorkflowId, "")
 		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetState() == enumspb.PENDING_ACTIVITY_STATE_PAUSED
 	})
 	if _, err := s.temporal.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
-		Namespace: s.ns, Execution: run, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
+		Namespace: s.namespaceName, Execution: run, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestPausedByHand(t *testing.T) {
 	}
 }
 
-// audit is the orders that are written down, in order of when they were given.
+// audit returns the recorded orders, oldest first.
 func (s *system) audit(url string) (orders []string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)")

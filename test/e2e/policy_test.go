@@ -10,22 +10,14 @@ import (
 	"myao/internal/store"
 )
 
-// One channel has a budget of two calls, another a character and a model of its own.
+// One channel has a budget of two calls, another has its own persona and model.
 func TestPolicyOfAChannel(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), channels(`channels:
+	s := start(t, sqlite(t), quiet(1), extraConfig(`channels:
   general: {daily_calls: 2}
   pirates: {persona: Speak like a pirate., model: parrot}
-`), answers(speaking("Seven.", llmtest.Yes("nobody answered", 1, 0))))
+`), modelAnswers(judgeAndAnswer("Seven.", llmtest.Yes("nobody answered", 1, 0))))
 	pirates := s.workspace.AddChannel(sandbox.Public, "pirates", s.workspace.Bot().UserID, s.alice.ID)
-	in := func(channel string) (posts []sandbox.Post) {
-		for _, p := range s.posts() {
-			if p.Channel == channel {
-				posts = append(posts, p)
-			}
-		}
-		return posts
-	}
 	decided := func(conversation string) store.Decision {
 		rows := s.decisions(conversation)
 		if len(rows) != 1 {
@@ -35,13 +27,13 @@ func TestPolicyOfAChannel(t *testing.T) {
 	}
 
 	for _, text := range []string{"how many dwarfs?", "how many hills?"} {
-		posted := len(in(s.general))
+		posted := len(s.postsIn(s.general))
 		s.workspace.Say(s.general, s.alice.ID, s.mention(text))
-		s.await("an answer", 20*time.Second, func() bool { return len(in(s.general)) == posted+1 })
+		s.await("an answer", 20*time.Second, func() bool { return len(s.postsIn(s.general)) == posted+1 })
 	}
 	asked := s.workspace.Say(s.general, s.alice.ID, s.mention("how many seas?"))
-	s.await("the note", 20*time.Second, func() bool { return len(in(s.general)) == 3 })
-	if p := in(s.general)[2]; p.ThreadTS != asked || !strings.Contains(p.Text, "today") || strings.Contains(p.Text, "Seven") {
+	s.await("the note", 20*time.Second, func() bool { return len(s.postsIn(s.general)) == 3 })
+	if p := s.postsIn(s.general)[2]; p.ThreadTS != asked || !strings.Contains(p.Text, "today") || strings.Contains(p.Text, "Seven") {
 		t.Errorf("posted %q in thread %q, want the note in thread %q", p.Text, p.ThreadTS, asked)
 	}
 	top := "channel/T0E2E/" + s.general
@@ -56,16 +48,16 @@ func TestPolicyOfAChannel(t *testing.T) {
 		t.Errorf("ledger: %+v, want an addressed one over budget", d)
 	}
 
-	// The other channel's budget is another, and so are its character and its model.
+	// The other channel has its own budget, persona and model.
 	s.workspace.Say(pirates, s.alice.ID, "where is the treasure?")
-	s.await("the pirate", 20*time.Second, func() bool { return len(in(pirates)) == 1 })
+	s.await("the pirate", 20*time.Second, func() bool { return len(s.postsIn(pirates)) == 1 })
 	judged, replied := s.judgments(), s.calls("parrot")
 	if len(judged) != 1 || len(replied) != 1 || len(s.replies()) != 2 {
 		t.Fatalf("%d judgments, %d replies of the parrot, %d of the usual model; want 1, 1 and 2", len(judged), len(replied), len(s.replies()))
 	}
 	for _, call := range []llmtest.Call{judged[0], replied[0]} {
 		if !strings.Contains(call.System, "You are myao.\n\nSpeak like a pirate.") {
-			t.Errorf("%s does not know that it is a pirate", call.Model)
+			t.Errorf("the prompt of %s lacks the channel's persona", call.Model)
 		}
 	}
 	for _, call := range s.replies() {
@@ -73,5 +65,5 @@ func TestPolicyOfAChannel(t *testing.T) {
 			t.Error("the persona of one channel is in another's prompt")
 		}
 	}
-	s.never("a second note", 2*time.Second, func() bool { return len(in(s.general)) != 3 })
+	s.never("a second note", 2*time.Second, func() bool { return len(s.postsIn(s.general)) != 3 })
 }

@@ -12,10 +12,9 @@ import (
 	"myao/internal/sandbox"
 )
 
-// TestKilledAtRandom kills both programs at random moments, and has Slack and the
-// model fail at random, while people talk. Every mention is answered exactly once.
-// It is on SQLite, which the programs share, and with the race detector; package
-// chaos goes further, on Postgres. SEED replays a run.
+// TestKilledAtRandom kills both programs at random moments while people write and Slack and the
+// model fail at random. Every mention is answered exactly once. It uses SQLite, which both
+// programs share; package chaos does more, on Postgres. SEED replays a run.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -25,8 +24,8 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
 	chance := func(percent int) bool { return random.IntN(100) < percent }
-	// The model's dice are its own: it is asked concurrently.
-	s := start(t, sqlite(t), quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+	// The model is called concurrently, so it must not use random.
+	s := start(t, sqlite(t), quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 		switch {
 		case c.N%7 == 3:
 			return llmtest.Fail(503)

@@ -18,8 +18,8 @@ import (
 	"myao/internal/store"
 )
 
-// toTheFirst names the first workflow task that was completed.
-func toTheFirst(history []*historypb.HistoryEvent) int64 {
+// toFirstTask returns the event id of the first completed workflow task.
+func toFirstTask(history []*historypb.HistoryEvent) int64 {
 	for _, e := range history {
 		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 			return e.GetEventId()
@@ -28,8 +28,8 @@ func toTheFirst(history []*historypb.HistoryEvent) int64 {
 	return 0
 }
 
-// toThePost names the workflow task within which the reply was posted.
-func toThePost(history []*historypb.HistoryEvent) int64 {
+// toPostTask returns the event id of the workflow task that posted the reply.
+func toPostTask(history []*historypb.HistoryEvent) int64 {
 	for _, e := range history {
 		if a := e.GetMarkerRecordedEventAttributes(); a != nil {
 			return a.GetWorkflowTaskCompletedEventId()
@@ -38,7 +38,7 @@ func toThePost(history []*historypb.HistoryEvent) int64 {
 	return 0
 }
 
-// reset does what an operator does with temporal workflow reset.
+// reset does the same as `temporal workflow reset`.
 func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 	s.t.Helper()
 	var history []*historypb.HistoryEvent
@@ -58,7 +58,7 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 		s.t.Fatal(err)
 	}
 	if _, err := s.temporal.ResetWorkflowExecution(s.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace:         s.ns,
+		Namespace:         s.namespaceName,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
 		Reason:            "a test", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: event,
 	}); err != nil {
@@ -66,7 +66,7 @@ func (s *system) reset(id string, to func([]*historypb.HistoryEvent) int64) {
 	}
 }
 
-// phase is where a conversation stands.
+// phase returns a conversation's phase, or "" if the query fails.
 func (s *system) phase(id string) conversation.Phase {
 	value, err := s.temporal.QueryWorkflow(s.t.Context(), id, "", conversation.QueryName)
 	if err != nil {
@@ -79,14 +79,13 @@ func (s *system) phase(id string) conversation.Phase {
 	return state.Phase
 }
 
-// TestResetByAnOperator takes conversations back to where they had not answered yet:
-// nothing is said twice, nor paid for twice, the ledger stays true, and what is said
-// next is answered.
+// TestResetByAnOperator resets conversations to before they answered. Nothing is posted twice,
+// the ledger stays correct, and the next message is answered.
 func TestResetByAnOperator(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+		s := start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			switch {
 			case c.Judgment() && strings.Contains(c.System, "hopeless"):
 				return llmtest.Fail(400)
@@ -98,26 +97,26 @@ func TestResetByAnOperator(t *testing.T) {
 			return llmtest.Text("answer")
 		}))
 		cases := []*resetCase{
-			{name: "a mention, to its beginning", to: toTheFirst, paid: 1},
-			{name: "a mention, to its post", to: toThePost, paid: 1},
-			{name: "two mentions, to the beginning", twice: true, to: toTheFirst, paid: 2},
-			{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toTheFirst, paid: 2},
-			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toThePost, paid: 2},
-			{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toTheFirst, paid: 4},
-			{name: "a delayed reply", question: question{step: step{judged: true}}, word: " slowly", delayed: true, to: toTheFirst, paid: 2},
-			{name: "a failed judgment", question: question{step: step{judged: true, hopeless: true}}, to: toTheFirst, paid: 2},
+			{name: "a mention, to its beginning", to: toFirstTask, paid: 1},
+			{name: "a mention, to its post", to: toPostTask, paid: 1},
+			{name: "two mentions, to the beginning", twice: true, to: toFirstTask, paid: 2},
+			{name: "a judged question, to its beginning", question: question{step: step{judged: true}}, to: toFirstTask, paid: 2},
+			{name: "a judged question, to its post", question: question{step: step{judged: true}}, to: toPostTask, paid: 2},
+			{name: "two judged questions, to the beginning", question: question{step: step{judged: true}}, twice: true, to: toFirstTask, paid: 4},
+			{name: "a delayed reply", question: question{step: step{judged: true}}, suffix: " slowly", delayed: true, to: toFirstTask, paid: 2},
+			{name: "a failed judgment", question: question{step: step{judged: true, judgmentFails: true}}, to: toFirstTask, paid: 2},
 		}
 		for i, c := range cases {
 			c.question = *s.prepare(c.step, i)
-			c.text += c.word
+			c.text += c.suffix
 			c.say(s)
 			c.id = "thread/T0E2E/" + c.channel + "/" + c.ts
 			if c.judged {
 				c.id = "channel/T0E2E/" + c.channel
 			}
-			c.wants = 1 - min(1, strings.Count(c.text, "hopeless"))
+			c.wantPosts = 1 - min(1, strings.Count(c.text, "hopeless"))
 		}
-		for _, c := range cases { // first of all, since it does not stay so
+		for _, c := range cases { // first, because the delay ends
 			if c.delayed {
 				s.await("the delay of "+c.name, 30*time.Second, func() bool { return s.phase(c.id) == conversation.Delaying })
 				s.reset(c.id, c.to)
@@ -126,56 +125,56 @@ func TestResetByAnOperator(t *testing.T) {
 		for _, c := range cases {
 			if c.twice {
 				s.await("the first answer of "+c.name, 30*time.Second, func() bool { return c.settled(s, 1) })
-				c.again(s)
-				c.wants++
+				c.askAgain(s)
+				c.wantPosts++
 			}
 		}
 		for _, c := range cases {
 			if !c.delayed {
-				s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wants) && s.phase(c.id) == conversation.Idle })
+				s.await("the end of "+c.name, 30*time.Second, func() bool { return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle })
 				s.reset(c.id, c.to)
 			}
 		}
 		for _, c := range cases {
 			s.await("the end of "+c.name+" after the reset", 60*time.Second, func() bool {
-				return c.settled(s, c.wants) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
+				return c.settled(s, c.wantPosts) && s.phase(c.id) == conversation.Idle && c.calls(s) >= c.paid
 			})
 		}
-		s.never("something said twice", 4*time.Second, func() bool {
-			return slices.ContainsFunc(cases, func(c *resetCase) bool { return len(c.posts(s)) != c.wants })
+		s.never("something posted twice", 4*time.Second, func() bool {
+			return slices.ContainsFunc(cases, func(c *resetCase) bool { return len(c.posts(s)) != c.wantPosts })
 		})
 		for _, c := range cases {
-			c.truthful(s)
+			c.checkLedger(s)
 			if got := c.calls(s); got != c.paid {
 				t.Errorf("%s: the model was paid %d times, want %d", c.name, got, c.paid)
 			}
-			if !c.hopeless {
-				c.again(s)
-				c.wants++
+			if !c.judgmentFails {
+				c.askAgain(s)
+				c.wantPosts++
 			}
 		}
 		for _, c := range cases {
-			s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wants) })
-			c.truthful(s)
+			s.await("what is said after the reset of "+c.name, 60*time.Second, func() bool { return c.settled(s, c.wantPosts) })
+			c.checkLedger(s)
 		}
 	})
 }
 
-// resetCase is a conversation that is reset.
+// resetCase is a conversation to reset.
 type resetCase struct {
 	question
 	name           string
-	word           string // more of the question
+	suffix         string // more of the question
 	twice, delayed bool
 	to             func([]*historypb.HistoryEvent) int64
 	paid           int // calls of the model, the reset included
 
-	id    string
-	wants int // posts
+	id        string
+	wantPosts int // posts
 }
 
-// again asks once more in the same conversation.
-func (c *resetCase) again(s *system) {
+// askAgain asks again in the same conversation.
+func (c *resetCase) askAgain(s *system) {
 	if c.judged {
 		s.workspace.Say(c.channel, s.alice.ID, c.text+" and then?")
 		return
@@ -183,16 +182,9 @@ func (c *resetCase) again(s *system) {
 	s.workspace.Say(c.channel, s.alice.ID, s.mention(c.text+" and then?"), sandbox.InThread(c.ts))
 }
 
-func (c *resetCase) posts(s *system) (posts []sandbox.Post) {
-	for _, p := range s.posts() {
-		if p.Channel == c.channel {
-			posts = append(posts, p)
-		}
-	}
-	return posts
-}
+func (c *resetCase) posts(s *system) []sandbox.Post { return s.postsIn(c.channel) }
 
-// calls counts those of the model in the conversation.
+// calls counts the calls of the model for the conversation.
 func (c *resetCase) calls(s *system) (n int) {
 	for _, call := range s.model.Calls() {
 		if strings.Contains(call.System, c.text) {
@@ -202,14 +194,14 @@ func (c *resetCase) calls(s *system) (n int) {
 	return n
 }
 
-// settled reports whether so much is posted, and the ledger waits for nothing.
+// settled reports whether there are this many posts and no pending decision.
 func (c *resetCase) settled(s *system, posts int) bool {
 	rows := c.decisions(s)
 	return len(c.posts(s)) == posts && len(rows) > 0 && !slices.ContainsFunc(rows, func(d store.Decision) bool { return d.Outcome == "pending" })
 }
 
-// truthful checks that the ledger has every post once, and as many decisions with that end.
-func (c *resetCase) truthful(s *system) {
+// checkLedger checks that the ledger has exactly one posted decision for each post.
+func (c *resetCase) checkLedger(s *system) {
 	s.t.Helper()
 	rows := c.decisions(s)
 	by := map[string]bool{}
@@ -223,7 +215,7 @@ func (c *resetCase) truthful(s *system) {
 			}
 		}
 	}
-	if posted != c.wants || len(by) != c.wants || len(c.posts(s)) != c.wants {
-		s.t.Errorf("%s: %d posts, want %d; the ledger has %+v", c.name, len(c.posts(s)), c.wants, rows)
+	if posted != c.wantPosts || len(by) != c.wantPosts || len(c.posts(s)) != c.wantPosts {
+		s.t.Errorf("%s: %d posts, want %d; the ledger has %+v", c.name, len(c.posts(s)), c.wantPosts, rows)
 	}
 }

@@ -12,21 +12,21 @@ import (
 	"myao/workflows"
 )
 
-// What the configuration does not have kept is deleted by the schedule, and what is
-// read of it again in Slack's history is not answered.
+// The schedule deletes what is older than the configuration allows. A deleted message that
+// catch-up reads again from Slack's history is not answered.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(1), channels("retention: {ledger_days: 32, messages_days: 33}"))
+		s := start(t, url, quiet(1), extraConfig("retention: {ledger_days: 32, messages_days: 33}"))
 		s.pauseSchedules()
 		ago := func(days int) sandbox.SayOption { return sandbox.At(time.Now().AddDate(0, 0, -days)) }
 		old := s.workspace.Say(s.general, s.alice.ID, s.mention("how many dwarfs?"), ago(40))
 		root := s.workspace.Say(s.general, s.alice.ID, "an old thread", ago(39))
 		reply := s.workspace.Say(s.general, s.bob.ID, "that goes on", sandbox.InThread(root), ago(30))
-		s.heard(s.general, old, root, reply)
+		s.awaitStored(s.general, old, root, reply)
 		s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
-		s.heard(s.general, s.posts()[0].TS)
+		s.awaitStored(s.general, s.posts()[0].TS)
 
 		gone := func(ts string) bool {
 			_, err := s.store.Message(t.Context(), "T0E2E", s.general, ts)
@@ -39,20 +39,20 @@ func TestRetention(t *testing.T) {
 			}
 		}
 		lone := s.workspace.Say(s.general, s.alice.ID, "nobody replied to this", ago(38))
-		s.heard(s.general, lone)
-		s.await("all that was said to be passed on", 20*time.Second, func() bool { // what waits for that is kept
+		s.awaitStored(s.general, lone)
+		s.await("all changes to be relayed", 20*time.Second, func() bool { // unrelayed messages are not deleted
 			n, _, err := s.store.BacklogSize(t.Context())
 			return err == nil && n == 0
 		})
 		prune()
 		s.await("the old message to go", 20*time.Second, func() bool { return gone(lone) })
-		// A thread is as old as its newest reply: the bot's answer was given today.
+		// A thread is as old as its newest reply; the bot answered today.
 		for what, ts := range map[string]string{"the question": old, "the parent": root, "the reply": reply, "the answer": s.posts()[0].TS} {
 			if gone(ts) {
 				t.Errorf("%s is gone", what)
 			}
 		}
-		s.run("CatchUp", workflows.CatchUpInput{Start: true}, nil)
+		s.runWorkflow("CatchUp", workflows.CatchUpInput{Start: true}, nil)
 		prune()
 		s.workspace.Say(s.general, s.bob.ID, s.mention("and today?"))
 		s.await("another answer", 20*time.Second, func() bool { return len(s.posts()) == 2 })

@@ -22,7 +22,7 @@ import (
 	"myao/internal/ledger"
 )
 
-// TestSandbox runs the whole of the sandbox, as make run does.
+// TestSandbox runs the whole sandbox as `make run` does.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -38,7 +38,7 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("the demo model does not say what it is: %q", text)
 	}
 
-	// The worker dies while a reply is due, and the reply survives.
+	// The worker is killed while a reply is pending, and the reply survives.
 	mind := s.watch("?channel=" + random)
 	mind.await("the mind", func(m mindEvent) bool { return m.Worker == "running" && m.phase() == conversation.Idle })
 	say(random, "is anybody here who knows the way?")
@@ -47,12 +47,12 @@ func TestSandbox(t *testing.T) {
 	dead := mind.await("the death", func(m mindEvent) bool { return m.Worker == "stopped" })
 	if dead.phase() != conversation.Waiting || !dead.State.DueAt.Equal(waiting.State.DueAt) || !dead.Open || !strings.HasPrefix(dead.Problem, "the worker is stopped; ") ||
 		!strings.HasPrefix(dead.URL, "http://127.0.0.1:") {
-		t.Errorf("of a dead worker's conversation is told %+v, %+v", dead, dead.State)
+		t.Errorf("with a dead worker the page is told %+v, %+v", dead, dead.State)
 	}
 	s.await("the reply to be due", func() bool { return time.Now().After(dead.State.DueAt) })
 	late := s.watch("?channel="+random).await("an event", func(mindEvent) bool { return true })
 	if late.Worker != "stopped" || late.State != nil || late.Phase != conversation.Waiting || !late.Open || len(late.Story.Entries) == 0 {
-		t.Errorf("who comes late is told %+v", late)
+		t.Errorf("a page opened later is told %+v", late)
 	}
 	s.post("mind/worker", map[string]any{"do": "start"})
 	mind.await("the worker's return", func(m mindEvent) bool { return m.Worker == "running" && m.Asked.After(dead.Asked) })
@@ -62,7 +62,7 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("decided: %+v", decision)
 	}
 
-	// What the model was asked for it can be looked at.
+	// The page can show the decision's prompts.
 	var prompts []struct{ Purpose, System, Prompt, Answer, Error string }
 	s.get("mind/prompts?decision="+url.QueryEscape(decision.Key), &prompts)
 	if len(prompts) != 2 || prompts[0].Purpose != "judgment" || prompts[1].Purpose != "response" ||
@@ -70,14 +70,14 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("prompts: %+v", prompts)
 	}
 
-	// It is remembered when somebody wants that; or was by itself, each minute, and nothing more is told
-	// to who was told.
+	// The memory workflow runs on request. It also runs each minute and may have been first; an
+	// open stream would then get no new event, so open another one.
 	s.post("mind/remember", map[string]any{})
 	s.watch("?channel="+random).await("a memory", func(m mindEvent) bool {
 		return slices.ContainsFunc(m.Memories, func(r remembered) bool { return r.Scope == "channel" && r.Channel == random && r.Text != "" })
 	})
 
-	// Slack fails for as long as the fault is on, and then the reply is posted.
+	// Slack fails while the fault is on; then the reply is posted.
 	s.post("misbehave", map[string]any{"name": "down", "on": true})
 	mind.await("the fault", func(m mindEvent) bool { return slices.Equal(m.Faults, []string{"down"}) })
 	say(general, "@myao and now?")
@@ -89,13 +89,13 @@ func TestSandbox(t *testing.T) {
 	s.post("misbehave", map[string]any{"name": "down", "on": false})
 	s.await("the answer after all", func() bool { return len(s.answers(general)) == 2 })
 
-	// A model that is down does not answer until it is back.
+	// The bot answers once the model is up again.
 	s.post("mind/model", map[string]any{"down": true})
 	mind.await("the model's end", func(m mindEvent) bool { return m.Model == "down" })
 	say(general, "@myao still there?")
 	thread = s.watch("?channel=" + general + "&thread=" + s.last(general))
 	replying := thread.await("the reply", func(m mindEvent) bool { return m.phase() == conversation.Replying })
-	// A decision's key is its run, its epoch and its trigger. This one is not written down before there is an answer.
+	// A decision's key is run, epoch and trigger. This decision is stored only with its answer.
 	key := path.Base(replying.URL) + "/1/" + replying.Conversation.Thread
 	s.await("a call in vain", func() bool {
 		s.get("mind/prompts?decision="+url.QueryEscape(key), &prompts)
@@ -108,7 +108,7 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// sandboxProgram is the program sandbox as it runs.
+// sandboxProgram is a running sandbox.
 type sandboxProgram struct {
 	t    *testing.T
 	page string // its address, ending in a slash
@@ -131,7 +131,7 @@ func startSandbox(t *testing.T) *sandboxProgram {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stderr := &logbook{}
+	stderr := &outputLog{}
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func (s *sandboxProgram) state() (state pageState) {
 	return state
 }
 
-// answers is what the bot has said in a channel.
+// answers returns the texts of the bot's messages in a channel.
 func (s *sandboxProgram) answers(channel string) (texts []string) {
 	s.t.Helper()
 	for _, c := range s.state().Channels {
@@ -224,7 +224,7 @@ func (s *sandboxProgram) answers(channel string) (texts []string) {
 	return texts
 }
 
-// last is the ts of the newest message in a channel.
+// last returns the ts of the newest message in a channel.
 func (s *sandboxProgram) last(channel string) (ts string) {
 	s.t.Helper()
 	for _, c := range s.state().Channels {
@@ -237,7 +237,7 @@ func (s *sandboxProgram) last(channel string) (ts string) {
 	return ts
 }
 
-// mindEvent is what the page is told of a conversation's mind.
+// mindEvent is an event of the stream about a conversation.
 type mindEvent struct {
 	Worker, Model string
 	Faults        []string
@@ -261,7 +261,7 @@ func (m mindEvent) phase() conversation.Phase {
 	return m.State.Phase
 }
 
-// decision is the newest one with an outcome, or nil.
+// decision returns the newest decision with an outcome, or nil.
 func (m mindEvent) decision(outcome conversation.Outcome) *ledger.Decision {
 	for _, e := range slices.Backward(m.Story.Entries) {
 		if e.Decision != nil && e.Decision.Outcome == outcome {
@@ -271,7 +271,7 @@ func (m mindEvent) decision(outcome conversation.Outcome) *ledger.Decision {
 	return nil
 }
 
-// mindStream is the stream of a conversation's mind.
+// mindStream is the stream of events about a conversation.
 type mindStream struct {
 	s      *sandboxProgram
 	events chan mindEvent
@@ -291,7 +291,7 @@ func (s *sandboxProgram) watch(query string) mindStream {
 	go func() {
 		defer func() { _ = resp.Body.Close() }()
 		defer close(m.events)
-		// A line that has no end is one that the sandbox was writing when it was stopped.
+		// The last line may be incomplete, if the sandbox stopped while writing it.
 		for lines := bufio.NewReader(resp.Body); ; {
 			line, err := lines.ReadString('\n')
 			if err != nil {
@@ -310,7 +310,7 @@ func (s *sandboxProgram) watch(query string) mindStream {
 	return m
 }
 
-// await is the next event of which something holds.
+// await returns the next event for which holds returns true.
 func (m mindStream) await(what string, holds func(mindEvent) bool) mindEvent {
 	m.s.t.Helper()
 	last := "none"

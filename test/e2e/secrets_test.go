@@ -27,7 +27,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// What nobody may read, each to be known anywhere it turns up.
+// Secrets, each recognizable wherever it appears.
 const (
 	botToken      = "xoxb-e2e"    // start's
 	signingSecret = "shh-signing" // start's
@@ -40,23 +40,23 @@ const (
 	codecToken    = "LEAK-codec"
 )
 
-// encryptionKey is given and not active: what is in Temporal is in clear text, and can
+// encryptionKey is configured but not active, so that Temporal's data is in clear text and can
 // be searched.
 var encryptionKey = base64.StdEncoding.EncodeToString([]byte("LEAK-an-encryption-key-32-bytes!"))
 
-// What people say and the bot writes, by words that stand nowhere else.
+// Words of people's messages and of the bot's replies that occur nowhere else.
 const (
 	saidWord  = "zebrafish"
 	replyWord = "quokka"
 )
 
-// forms are the ways in which a secret may stand in a text.
-func forms(secret string) []string {
+// encodings returns the forms in which a secret may appear in a text.
+func encodings(secret string) []string {
 	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:], hex.EncodeToString([]byte(secret))}
 	quoted, _ := json.Marshal(secret)
 	all = append(all, strings.Trim(string(quoted), `"`))
-	// Within a longer text that is in base64 as a whole, a secret begins at one of three
-	// places in a group; what depends on its neighbours is left away.
+	// In a longer base64 text a secret begins at one of three positions in a group. Leave out the
+	// characters that depend on its neighbours.
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
 			text := e.EncodeToString(append(make([]byte, shift), secret...))
@@ -66,33 +66,33 @@ func forms(secret string) []string {
 	return all
 }
 
-// haystack is everything that somebody could read, by where.
-type haystack struct {
+// leakSearch holds all texts that somebody could read, by source.
+type leakSearch struct {
 	t     *testing.T
 	texts map[string][]byte
 }
 
-func (h *haystack) add(where string, text []byte) {
+func (h *leakSearch) add(where string, text []byte) {
 	h.texts[where] = append(append(h.texts[where], text...), '\n')
 }
 
-// not fails the test for each place where a text stands in any form.
-func (h *haystack) not(what string, texts ...string) {
+// not fails the test for each source that contains one of the texts.
+func (h *leakSearch) not(what string, texts ...string) {
 	h.t.Helper()
 	for where, hay := range h.texts {
 		for _, text := range texts {
 			if i := bytes.Index(hay, []byte(text)); i >= 0 {
-				h.t.Errorf("%s (%q) stands in %s: …%s…", what, text, where, hay[max(0, i-200):min(len(hay), i+len(text)+100)])
+				h.t.Errorf("%s (%q) is in %s: …%s…", what, text, where, hay[max(0, i-200):min(len(hay), i+len(text)+100)])
 				break
 			}
 		}
 	}
 }
 
-// run runs a program to its end, or until it has said something, and keeps what it says.
-func (h *haystack) run(where, until string, env []string, name string, args ...string) {
+// run runs a program until it ends or has printed until, and adds its output.
+func (h *leakSearch) run(where, until string, env []string, name string, args ...string) {
 	h.t.Helper()
-	log, done := &logbook{}, make(chan error, 1)
+	log, done := &outputLog{}, make(chan error, 1)
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Env = slices.Concat(os.Environ(), env)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -107,7 +107,7 @@ func (h *haystack) run(where, until string, env []string, name string, args ...s
 		case <-done:
 			ended = true
 		case <-late:
-			h.t.Errorf("%s does not end, nor say %q", where, until)
+			h.t.Errorf("%s neither ended nor printed %q", where, until)
 			until = ""
 			_ = cmd.Process.Kill()
 		case <-tick.C:
@@ -119,13 +119,13 @@ func (h *haystack) run(where, until string, env []string, name string, args ...s
 		}
 	}
 	if log.String() == "" {
-		h.t.Errorf("%s says nothing", where)
+		h.t.Errorf("%s printed nothing", where)
 	}
 	h.add(where, []byte(log.String()))
 }
 
-// ask asks a starter what is missing, if it has said where it listens.
-func (h *haystack) ask(log string) {
+// ask adds a starter's /readyz and /metrics, if its log says where it listens.
+func (h *leakSearch) ask(log string) {
 	h.t.Helper()
 	if m := regexp.MustCompile(`"starter listens".*"address":"([^"]*)"`).FindStringSubmatch(log); m != nil {
 		h.get("http://" + m[1] + "/readyz")
@@ -133,7 +133,7 @@ func (h *haystack) ask(log string) {
 	}
 }
 
-func (h *haystack) get(address string) {
+func (h *leakSearch) get(address string) {
 	h.t.Helper()
 	resp, err := http.Get(address)
 	if err != nil {
@@ -148,9 +148,8 @@ func (h *haystack) get(address string) {
 	h.add(address, body)
 }
 
-// TestSecretsStayInside has everything go wrong that can, with others quoting our secrets
-// and what people wrote back at us, and then searches all that anybody gets to read: what
-// the programs print, what they answer, and what Temporal keeps.
+// TestSecretsStayInside makes everything fail, with errors that quote our secrets and people's
+// messages. It then searches all that anybody can read: output, answers, and Temporal's data.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	pg, err := url.Parse(testserver.Postgres(t))
@@ -158,7 +157,7 @@ func TestSecretsStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	pg.User = url.UserPassword(pg.User.Username(), dbPassword)
-	// fail answers with what a careless provider might: the key and the prompt.
+	// fail answers with an error that quotes the key and the prompt, as a careless provider might.
 	fail := func(c llmtest.Call, status int) llmtest.Reply {
 		said := fmt.Sprintf("wrong key %s%s in: %s", c.Header.Get("X-Goog-Api-Key"), c.Header.Get("Authorization"), around(c.System+c.User, saidWord))
 		return llmtest.Reply{Status: status, Message: said}
@@ -169,10 +168,10 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 		return llmtest.Text("It is a " + replyWord + ".")
 	}
-	s := start(t, pg.String(), quiet(1), answers(model),
-		channels(fmt.Sprintf("encryption: {active_key: \"\", keys: {old: %q}}\n", encryptionKey)))
+	s := start(t, pg.String(), quiet(1), modelAnswers(model),
+		extraConfig(fmt.Sprintf("encryption: {active_key: \"\", keys: {old: %q}}\n", encryptionKey)))
 	s.withOpenAI()
-	h := &haystack{t: t, texts: map[string][]byte{}}
+	h := &leakSearch{t: t, texts: map[string][]byte{}}
 
 	// The model refuses for good, at the answer to a mention and at a judgment.
 	for i, refusal := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
@@ -210,7 +209,7 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 		s.await("Slack to fail", 60*time.Second, func() bool { return len(s.workspace.Calls(fault.Method)) > calls })
 	}
-	// Who knocks without a signature is told why.
+	// Requests without a signature get an error.
 	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
 		resp, err := http.Post("http://"+s.door+path, "application/json", strings.NewReader(`{"text":"`+saidWord+`"}`))
 		if err != nil {
@@ -222,7 +221,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	for _, path := range []string{"/metrics", "/readyz", "/livez"} {
 		h.get("http://" + s.door + path)
-		h.get("http://" + s.worker.listens() + path)
+		h.get("http://" + s.worker.address() + path)
 	}
 	h.temporal(s)
 
@@ -233,7 +232,7 @@ func TestSecretsStayInside(t *testing.T) {
 	h.run("worker --help", "", s.env, "worker", "--help")
 	h.run("starter codec, without a good token", "", with("MYAO_CODEC_TOKEN="+codecToken), "starter", "--config", config, "codec", "--address", "0.0.0.0:0")
 	s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, http.StatusUnauthorized) })
-	prompt := &haystack{t: t, texts: map[string][]byte{}} // it prints what people said, as it should
+	prompt := &leakSearch{t: t, texts: map[string][]byte{}} // separate, because it prints people's messages as it should
 	prompt.run("starter prompt", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general)
 	prompt.run("starter prompt --ask", "", s.env, "starter", "--config", config, "prompt", "--for", "response", "--channel", s.general, "--ask")
 	for where, change := range map[string]func(string) string{
@@ -245,20 +244,20 @@ func TestSecretsStayInside(t *testing.T) {
 		"a secret in a list":  func(y string) string { return strings.Replace(y, `"${SLACK_BOT_TOKEN}"`, `["${SLACK_BOT_TOKEN}"]`, 1) },
 		"no YAML":             func(y string) string { return strings.Replace(y, "persona: {", "persona: {{", 1) },
 	} {
-		h.run("with "+where, "", s.env, "starter", "--config", s.variant(change))
+		h.run("with "+where, "", s.env, "starter", "--config", s.configVariant(change))
 	}
 	elsewhere := func(y string) string { return strings.Replace(y, s.door, "127.0.0.1:0", 1) }
-	for where, at := range map[string]string{"a database that refuses": "@" + refusing(t) + "/", "no database": "@127.0.0.1:1/"} {
-		config := s.variant(func(y string) string {
+	for where, at := range map[string]string{"a database that refuses": "@" + refusingPostgres(t) + "/", "no database": "@127.0.0.1:1/"} {
+		config := s.configVariant(func(y string) string {
 			return regexp.MustCompile(`@127\.0\.0\.1:\d+/`).ReplaceAllString(elsewhere(y), at)
 		})
 		for _, name := range []string{"starter", "worker"} {
 			h.run(name+" with "+where, "database not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), name, "--config", config)
 		}
 	}
-	h.run("no Temporal", "Temporal not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), "starter", "--config", s.variant(elsewhere))
-	h.run("Socket Mode refused", "", with("SLACK_APP_TOKEN="+appToken), "starter", "--config", s.variant(elsewhere))
-	h.run("Slack refuses the bot", "not known yet which app", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.variant(elsewhere))
+	h.run("no Temporal", "Temporal not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), "starter", "--config", s.configVariant(elsewhere))
+	h.run("Socket Mode refused", "", with("SLACK_APP_TOKEN="+appToken), "starter", "--config", s.configVariant(elsewhere))
+	h.run("Slack refuses the bot", "not known yet which app", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.configVariant(elsewhere))
 
 	s.worker.stop()
 	s.starter.stop()
@@ -270,28 +269,28 @@ func TestSecretsStayInside(t *testing.T) {
 		"the app token": appToken, "the database's password": dbPassword, "the key of Temporal": temporalKey, "the codec's token": codecToken,
 		"a key of encryption": encryptionKey, "a part of a key of encryption": encryptionKey[:20], "a key of encryption, decoded": "LEAK-an-encryption-key-32-bytes!",
 	} {
-		h.not(what, forms(secret)...)
-		prompt.not(what, forms(secret)...)
+		h.not(what, encodings(secret)...)
+		prompt.not(what, encodings(secret)...)
 	}
-	h.not("what people said", forms(saidWord)...)
-	h.not("what the bot wrote", forms(replyWord)...)
+	h.not("what people said", encodings(saidWord)...)
+	h.not("what the bot wrote", encodings(replyWord)...)
 
-	// It was searched where there is something.
+	// The searched texts are the right ones.
 	if !bytes.Contains(h.texts["history"], []byte(s.general)) || !bytes.Contains(h.texts["what the worker says"], []byte("posted")) {
-		t.Error("the search was not where it should have been")
+		t.Error("the searched texts lack what they must contain")
 	}
 }
 
-// around is a part of a text with a word in it, short enough to be passed on whole.
+// around returns up to 200 bytes of a text around a word, short enough not to be truncated.
 func around(text, word string) string {
 	i := strings.LastIndex(text, word)
 	return text[max(0, i-100):min(len(text), max(0, i)+100)]
 }
 
-// withOpenAI has the judgments made by OpenAI, with a key, from now on.
+// withOpenAI restarts the programs with OpenAI as the model for judgments.
 func (s *system) withOpenAI() {
 	s.t.Helper()
-	s.config = s.variant(func(y string) string {
+	s.config = s.configVariant(func(y string) string {
 		y = strings.Replace(y, "openai: {", fmt.Sprintf("openai: {api_key: %q, ", openAIKey), 1)
 		return strings.Replace(y, "judgment: {provider: gemini", "judgment: {provider: openai", 1)
 	})
@@ -302,8 +301,8 @@ func (s *system) withOpenAI() {
 	s.ready()
 }
 
-// variant is another configuration.
-func (s *system) variant(change func(string) string) string {
+// configVariant writes a changed copy of the configuration and returns its path.
+func (s *system) configVariant(change func(string) string) string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.config)
 	if err != nil {
@@ -320,9 +319,9 @@ func (s *system) variant(change func(string) string) string {
 	return path
 }
 
-// refusing is the address of a Postgres that asks for the password in clear text, and
-// does not like it.
-func refusing(t *testing.T) string {
+// refusingPostgres returns the address of a fake Postgres that asks for the password in clear
+// text and refuses it.
+func refusingPostgres(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -354,11 +353,10 @@ func refusing(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// temporal adds all that Temporal keeps and tells, as its Web UI shows it and as it is on
-// the wire.
-func (h *haystack) temporal(s *system) {
+// temporal adds all of Temporal's data, both as JSON, as its Web UI shows it, and on the wire.
+func (h *leakSearch) temporal(s *system) {
 	h.t.Helper()
-	messages, _ := s.everything()
+	messages, _ := s.temporalMessages()
 	for _, m := range messages {
 		wire, err := proto.Marshal(m)
 		if err != nil {

@@ -18,27 +18,27 @@ import (
 	"myao/internal/testserver"
 )
 
-// fair is a Temporal server that takes of each fairness key in turn, which servers up
-// to 1.32 do only when they are told to, and with what more its command is given.
-func fair(t testing.TB, more ...string) option {
+// fairTemporal uses a Temporal server with fairness between keys, which is off by default up to
+// version 1.32. flags go to its command.
+func fairTemporal(t testing.TB, more ...string) option {
 	server := testserver.StartTemporal(t, "", 0, append(more, "--dynamic-config-value", "matching.enableFairness=true")...)
 	return func(s *settings) { s.temporal = server.Address }
 }
 
-// onePartition is how a queue is not divided: of four, each hands out a quarter of the rate,
-// to whoever happens to ask it.
+// onePartition gives each task queue one partition. By default it has four, and each hands out a
+// quarter of the rate to whichever worker polls it.
 var onePartition = []string{
 	"--dynamic-config-value", "matching.numTaskqueueReadPartitions=1", "--dynamic-config-value", "matching.numTaskqueueWritePartitions=1",
 }
 
-// TestStormInOneChannel has many people mention the bot in one channel at once, more
-// than the model's rate takes for long, and then one in another channel. The one comes
-// before most of the many, on the whole way: relay, workflow, model and post.
+// TestStormInOneChannel sends many mentions in one channel, more than the model's rate can handle
+// quickly, and then one mention in another channel. The one is answered before most of the
+// many, through relay, workflow, model and post.
 func TestStormInOneChannel(t *testing.T) {
 	t.Parallel()
 	const storm, early = 48, 24
-	s := start(t, sqlite(t), fair(t, onePartition...), quiet(1), channels("worker: {address: 127.0.0.1:0, model_calls_at_once: 2, model_calls_per_second: 1}\n"),
-		answers(func(c llmtest.Call) llmtest.Reply {
+	s := start(t, sqlite(t), fairTemporal(t, onePartition...), quiet(1), extraConfig("worker: {address: 127.0.0.1:0, model_calls_at_once: 2, model_calls_per_second: 1}\n"),
+		modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.No("lively talk")
 			}
@@ -60,14 +60,14 @@ func TestStormInOneChannel(t *testing.T) {
 	if at < 0 || at >= early {
 		t.Errorf("the model was asked for the quiet channel's answer as number %d, want before %d", at, early)
 	}
-	t.Logf("number %d of %d", at, storm)
+	t.Logf("call number %d of %d", at, storm)
 }
 
-// backlog is how many activities wait in a queue, about.
+// backlog returns the approximate number of activities in a task queue.
 func (s *system) backlog(queue string) int64 {
 	s.t.Helper()
 	d, err := s.temporal.WorkflowService().DescribeTaskQueue(s.t.Context(), &workflowservice.DescribeTaskQueueRequest{
-		Namespace: s.ns, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
+		Namespace: s.namespaceName, TaskQueue: &taskqueuepb.TaskQueue{Name: queue}, TaskQueueType: enumspb.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -75,19 +75,19 @@ func (s *system) backlog(queue string) int64 {
 	return d.GetStats().GetApproximateBacklogCount()
 }
 
-// stormOf has TestMeasureStorm run, and everything built without the race detector.
+// stormOf runs TestMeasureStorm and builds everything without the race detector.
 var stormOf = flag.Int("storm", 0, "measure what a storm of so many mentions in one channel costs a mention in another")
 
-// TestMeasureStorm prints how long a mention waits for its answer: with nothing else to
-// do, and while a storm of mentions in another channel is worked off. It is for a
-// machine that does nothing else: go test ./test/e2e -run MeasureStorm -v -storm 300
+// TestMeasureStorm prints how long a mention waits for its answer, without load and during a
+// storm of mentions in another channel. Run it on an otherwise idle machine:
+// go test ./test/e2e -run MeasureStorm -v -storm 300
 func TestMeasureStorm(t *testing.T) {
 	if *stormOf == 0 {
-		t.Skip("it measures, and finds no fault: set -storm")
+		t.Skip("it only measures; set -storm to run it")
 	}
 	const asked, answering = 15, 500 * time.Millisecond
 	eachDatabase(t, func(t *testing.T, url string) {
-		s := start(t, url, fair(t), func(o *settings) { o.deliverers = 32 }, quiet(60), answers(func(llmtest.Call) llmtest.Reply {
+		s := start(t, url, fairTemporal(t), func(o *settings) { o.deliverers = 32 }, quiet(60), modelAnswers(func(llmtest.Call) llmtest.Reply {
 			return llmtest.Reply{Text: "one moment", Delay: answering}
 		}))
 		busy := s.workspace.AddChannel(sandbox.Public, "busy", s.workspace.Bot().UserID, s.alice.ID)
@@ -102,8 +102,8 @@ func TestMeasureStorm(t *testing.T) {
 	})
 }
 
-// median mentions the bot in channels that nobody else speaks in, two a second, and
-// returns how long the median of them waited for its answer.
+// median mentions the bot in n new channels, two a second, and returns the median time until
+// the answer.
 func (s *system) median(what string, n int) time.Duration {
 	s.t.Helper()
 	said := map[string]time.Time{} // by channel
@@ -111,7 +111,7 @@ func (s *system) median(what string, n int) time.Duration {
 		channel := s.workspace.AddChannel(sandbox.Public, "quiet", s.workspace.Bot().UserID, s.alice.ID)
 		said[channel] = time.Now()
 		s.workspace.Say(channel, s.alice.ID, s.mention("what is for lunch?"))
-		time.Sleep(500 * time.Millisecond) // mentions come when they come, not when the last is answered
+		time.Sleep(500 * time.Millisecond) // an open loop: do not wait for the answer
 	}
 	var took []time.Duration
 	s.await("the answers", 5*time.Minute, func() bool {

@@ -35,8 +35,8 @@ var bin string
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(func() int {
-		// These tests wait more than they work: for quiet times, retries and dead
-		// workers to be noticed. Each has processes of its own.
+		// These tests mostly wait: for quiet times, retries, and timeouts of dead workers. Each
+		// has its own processes.
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// system is everything, running.
+// system is the running bot with everything that it needs.
 type system struct {
 	t         *testing.T
 	workspace *sandbox.Workspace
@@ -70,17 +70,17 @@ type system struct {
 	config    string
 	door      string // the starter's address
 
-	general          string // a channel
-	alice, bob       sandbox.User
-	starter, worker  *program
-	temporalAddr, ns string
+	general                     string // a channel
+	alice, bob                  sandbox.User
+	starter, worker             *program
+	temporalAddr, namespaceName string
 }
 
 type option func(*settings)
 
 type settings struct {
 	minWait, maxWait, maxDelay, followUp int
-	more                                 string
+	extraConfig                          string
 	handler                              llmtest.Handler
 	temporal                             string
 	socket                               bool
@@ -95,8 +95,8 @@ func maxWait(seconds int) option { return func(s *settings) { s.maxWait = second
 func environment(v ...string) option {
 	return func(s *settings) { s.env = append(s.env, v...) }
 }
-func channels(y string) option { return func(s *settings) { s.more = y } }
-func answers(h llmtest.Handler) option {
+func extraConfig(y string) option { return func(s *settings) { s.extraConfig = y } }
+func modelAnswers(h llmtest.Handler) option {
 	return func(s *settings) { s.handler = h }
 }
 
@@ -106,7 +106,7 @@ func eachDatabase(t *testing.T, run func(t *testing.T, url string)) {
 	t.Run("postgres", func(t *testing.T) { run(t, testserver.Postgres(t)) })
 }
 
-// start builds the world and starts both programs, and returns when they are ready.
+// start starts both programs with everything that they need and returns once they are ready.
 func start(t *testing.T, url string, options ...option) *system {
 	t.Helper()
 	o := settings{minWait: 2, maxWait: 60, maxDelay: 30, followUp: 1, handler: llmtest.Default, provider: "gemini", deliverers: 4}
@@ -129,7 +129,7 @@ func start(t *testing.T, url string, options ...option) *system {
 	s.alice, s.bob = s.workspace.AddUser("alice"), s.workspace.AddUser("bob")
 	s.general = s.workspace.AddChannel(sandbox.Public, "general", s.workspace.Bot().UserID, s.alice.ID, s.bob.ID)
 
-	s.ns = s.namespace()
+	s.namespaceName = s.namespace()
 	s.config = filepath.Join(t.TempDir(), "config.yaml")
 	yaml := fmt.Sprintf(`
 slack: {bot_token: "${SLACK_BOT_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", app_token: "${SLACK_APP_TOKEN:-}", api_url: %q}
@@ -145,8 +145,8 @@ agents:
 persona: {name: myao, system_prompt: "You are myao."}
 response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, max_delay_seconds: %[9]d, follow_up_wait_seconds: %[10]d}
 %[11]s
-`, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.more)
-	if !strings.Contains(o.more, "worker: {") {
+`, api.URL+"/api/", s.door, url, s.model.URL, s.model.URL+"/v1", o.provider, o.minWait, o.maxWait, o.maxDelay, o.followUp, o.extraConfig)
+	if !strings.Contains(o.extraConfig, "worker: {") {
 		yaml += "worker: {address: 127.0.0.1:0}\n"
 	}
 	if err := os.WriteFile(s.config, []byte(yaml), 0o600); err != nil {
@@ -154,7 +154,7 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 	}
 	s.env = []string{
 		"SLACK_BOT_TOKEN=xoxb-e2e", "SLACK_SIGNING_SECRET=shh-signing", "GEMINI_API_KEY=AQ.secret-key",
-		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + s.ns,
+		"TEMPORAL_ADDRESS=" + s.temporalAddr, "TEMPORAL_NAMESPACE=" + s.namespaceName,
 	}
 	s.env = append(s.env, o.env...)
 	s.starter, s.worker = s.program("starter"), s.program("worker")
@@ -174,8 +174,7 @@ response: {min_wait_seconds: %[7]d, jitter_ratio: 0, max_wait_seconds: %[8]d, ma
 	return s
 }
 
-// namespace makes a namespace of the test's own, so that tests share a Temporal
-// server and nothing else.
+// namespace makes a namespace for the test, so that tests share only the Temporal server.
 func (s *system) namespace() string {
 	s.t.Helper()
 	name := "e2e-" + uuid.NewString()
@@ -189,8 +188,8 @@ func (s *system) namespace() string {
 	return name
 }
 
-// pauseSchedules waits for what is done at start, and has nothing done again by the
-// clock: a test does that itself.
+// pauseSchedules waits for the catch-up at start and pauses all schedules. Tests run the
+// workflows themselves.
 func (s *system) pauseSchedules() {
 	s.t.Helper()
 	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
@@ -214,8 +213,8 @@ func (s *system) register(name string) {
 		err = nc.Register(s.t.Context(), &workflowservice.RegisterNamespaceRequest{
 			Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 		})
-		_, before := errors.AsType[*serviceerror.NamespaceAlreadyExists](err) // by a try whose answer was late
-		return err == nil || before
+		_, exists := errors.AsType[*serviceerror.NamespaceAlreadyExists](err) // from an earlier try that timed out
+		return err == nil || exists
 	})
 	s.await("the namespace", 30*time.Second, func() bool {
 		_, err := s.temporal.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
@@ -223,7 +222,7 @@ func (s *system) register(name string) {
 	})
 }
 
-// ready waits until the starter says that it is.
+// ready waits until the starter is ready.
 func (s *system) ready() {
 	s.t.Helper()
 	s.await("the starter to be ready", 60*time.Second, func() bool {
@@ -236,31 +235,31 @@ func (s *system) ready() {
 	})
 }
 
-// await fails the test unless done holds in time.
+// await waits until done returns true and fails the test after within.
 func (s *system) await(what string, within time.Duration, done func() bool) {
 	s.t.Helper()
 	ran := testserver.MeasureRunning()
 	for ; !done(); time.Sleep(50 * time.Millisecond) {
 		if ran() > within {
-			s.t.Fatalf("waited %s for %s\n%s", within, what, s.story())
+			s.t.Fatalf("waited %s for %s\n%s", within, what, s.report())
 		}
 	}
 }
 
-// never fails the test if something holds within a time.
+// never fails the test if holds returns true within the time.
 func (s *system) never(what string, within time.Duration, holds func() bool) {
 	s.t.Helper()
 	deadline := time.Now().Add(within)
 	for time.Now().Before(deadline) {
 		if holds() {
-			s.t.Fatalf("this should not be: %s\n%s", what, s.story())
+			s.t.Fatalf("this must not happen: %s\n%s", what, s.report())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// story is what Slack and the model saw, for a failed test.
-func (s *system) story() string {
+// report lists events, calls of the model and posts, for a failed test.
+func (s *system) report() string {
 	var b strings.Builder
 	for _, d := range s.workspace.Deliveries() {
 		fmt.Fprintf(&b, "%s event %s/%s ts=%s retry=%d -> %d %v\n", d.At.Format("05.000"), d.Type, d.Subtype, d.TS, d.Retry, d.Status, d.Err)
@@ -276,6 +275,11 @@ func (s *system) story() string {
 
 func (s *system) posts() []sandbox.Post { return s.workspace.Posts() }
 
+// postsIn returns our bot's posts in a channel.
+func (s *system) postsIn(channel string) []sandbox.Post {
+	return slices.DeleteFunc(s.posts(), func(p sandbox.Post) bool { return p.Channel != channel })
+}
+
 func (s *system) mention(text string) string { return "<@" + s.workspace.Bot().UserID + "> " + text }
 
 // The models of the three agents.
@@ -285,12 +289,12 @@ const (
 	memoryModel   = "test-memory"
 )
 
-// judgments, replies and memories are the calls of the model by purpose.
+// judgments, replies and memories return the calls of the model by purpose.
 func (s *system) judgments() []llmtest.Call { return s.calls(judgmentModel) }
 func (s *system) replies() []llmtest.Call   { return s.calls(responseModel) }
 func (s *system) memories() []llmtest.Call  { return s.calls(memoryModel) }
 
-// decisions are those of a conversation, oldest first.
+// decisions returns a conversation's decisions, oldest first.
 func (s *system) decisions(workflowID string) []store.Decision {
 	s.t.Helper()
 	rows, err := s.store.DecisionsSince(s.t.Context(), []string{workflowID}, time.Time{}, 1000)
@@ -310,17 +314,17 @@ func (s *system) calls(model string) []llmtest.Call {
 	return calls
 }
 
-// program is one of ours as a process.
+// program is one of our programs as a process.
 type program struct {
 	s    *system
 	name string
 	cmd  *exec.Cmd
 	done chan error
-	log  *logbook
+	log  *outputLog
 }
 
 func (s *system) program(name string) *program {
-	p := &program{s: s, name: name, log: &logbook{}}
+	p := &program{s: s, name: name, log: &outputLog{}}
 	s.t.Cleanup(func() {
 		p.kill()
 		if s.t.Failed() {
@@ -330,7 +334,7 @@ func (s *system) program(name string) *program {
 	return p
 }
 
-// start starts the process, with more in its environment than all have.
+// start starts the process with additional environment variables.
 func (p *program) start(env ...string) {
 	p.s.t.Helper()
 	p.cmd = exec.Command(filepath.Join(bin, p.name), "--config", p.s.config)
@@ -343,7 +347,7 @@ func (p *program) start(env ...string) {
 	go func(cmd *exec.Cmd, done chan error) { done <- cmd.Wait() }(p.cmd, p.done)
 }
 
-// kill ends the process as kill -9 does.
+// kill ends the process with SIGKILL.
 func (p *program) kill() {
 	if p.cmd == nil {
 		return
@@ -353,8 +357,8 @@ func (p *program) kill() {
 	p.cmd = nil
 }
 
-// stop ends the process as an operator does, and fails the test if it does not
-// end in order within 30 s.
+// stop ends the process with SIGTERM. It fails the test unless the process exits with status 0
+// within 30 s.
 func (p *program) stop() {
 	p.s.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -370,26 +374,26 @@ func (p *program) stop() {
 	}
 }
 
-// logbook keeps what a process prints.
-type logbook struct {
+// outputLog keeps a process's output.
+type outputLog struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
-func (l *logbook) Write(p []byte) (int, error) {
+func (l *outputLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(l.buf, p...)
 	return len(p), nil
 }
 
-func (l *logbook) String() string {
+func (l *outputLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.buf)
 }
 
-func (l *logbook) tail(lines int) string {
+func (l *outputLog) tail(lines int) string {
 	all := strings.Split(strings.TrimSpace(l.String()), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

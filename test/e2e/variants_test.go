@@ -11,11 +11,9 @@ import (
 	"myao/internal/sandbox"
 )
 
-// The same system by other ways in and out.
-
 func TestSocketMode(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), func(o *settings) { o.socket = true }, answers(speaking("by socket", llmtest.Yes("asked", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), func(o *settings) { o.socket = true }, modelAnswers(judgeAndAnswer("by socket", llmtest.Yes("asked", 1, 0))))
 	s.workspace.Say(s.general, s.alice.ID, s.mention("hello?"))
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	s.starter.kill()
@@ -30,7 +28,7 @@ func TestSocketMode(t *testing.T) {
 
 func TestOpenAI(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite(t), quiet(1), func(o *settings) { o.provider = "openai" }, answers(speaking("by OpenAI", llmtest.Yes("asked", 1, 0))))
+	s := start(t, sqlite(t), quiet(1), func(o *settings) { o.provider = "openai" }, modelAnswers(judgeAndAnswer("by OpenAI", llmtest.Yes("asked", 1, 0))))
 	s.workspace.Say(s.general, s.alice.ID, "a question?")
 	s.await("the answer", 20*time.Second, func() bool { return len(s.posts()) == 1 })
 	for _, c := range s.model.Calls() {
@@ -40,8 +38,9 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// TestCalledIntoAThread mentions the bot in a thread that it has heard nothing of.
-func TestCalledIntoAThread(t *testing.T) {
+// TestMentionInAnUnknownThread mentions the bot in a thread whose messages it never received. It
+// reads the newest replies from Slack.
+func TestMentionInAnUnknownThread(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite(t))
 	root := s.workspace.Say(s.general, s.alice.ID, "the-root", sandbox.WithoutEvent())
@@ -59,5 +58,5 @@ func TestCalledIntoAThread(t *testing.T) {
 	if strings.Contains(prompt, "reply-10") {
 		t.Error("the model was told more than thread_history_limit, 20, replies")
 	}
-	s.never("an answer to what was only read", 4*time.Second, func() bool { return len(s.model.Calls()) > 1 })
+	s.never("an answer to messages that were only read", 4*time.Second, func() bool { return len(s.model.Calls()) > 1 })
 }

@@ -21,39 +21,37 @@ import (
 	"myao/internal/store"
 )
 
-// step is a point between two steps at which a program is killed, and what is said
-// there for it to come by.
+// step is a failpoint at which a program is killed, and the question that makes it reach it.
 type step struct {
 	point string
-	// judged asks for a judged reply, else for an answer to a mention.
+	// judged asks a question, which needs a judgment; otherwise the bot is mentioned.
 	judged bool
-	// long asks for a reply of two parts, second kills at the second one, when that is tried again.
-	long, second bool
-	// hopeless is a question that no judgment can be had of.
-	hopeless bool
-	// answers and verdicts are how often the model is paid; 0: once.
+	// twoParts makes the reply have two parts; second kills at the retry of the second part.
+	twoParts, second bool
+	// judgmentFails makes the model refuse the judgment.
+	judgmentFails bool
+	// answers and verdicts are how many calls of the model are expected; 0 means one.
 	answers, verdicts int
 }
 
-// workerSteps go backwards: what a worker has left undone is taken up by the next after
-// ten seconds, and passes the points after the one that it died at. By then the workers
-// that die there are dead.
+// workerSteps are in reverse order of work. After ten seconds the next worker resumes what a
+// killed one left, and passes the later points. By then, no test kills at those any more.
 var workerSteps = []step{
 	{point: "post: written down"},
 	{point: "post: sent"},
-	{point: "post: sent", long: true, second: true},
-	{point: "post: begun", long: true, second: true},
-	{point: "post: turn taken", long: true}, // by the second part
+	{point: "post: sent", twoParts: true, second: true},
+	{point: "post: begun", twoParts: true, second: true},
+	{point: "post: turn taken", twoParts: true}, // reached by the second part
 	{point: "post: begun"},
 	{point: "compose: written"},
 	{point: "compose: model answered", answers: 2},
 	{point: "judge: decided", judged: true},
 	{point: "judge: answered", judged: true, verdicts: 2},
-	{point: "settle: settled", judged: true, hopeless: true},
-	{point: "settle: decided", judged: true, hopeless: true},
+	{point: "settle: settled", judged: true, judgmentFails: true},
+	{point: "settle: decided", judged: true, judgmentFails: true},
 }
 
-// starterSteps end with the door: what it has stored the next starter relays at once.
+// starterSteps end with the door, because the next starter relays at once what it has stored.
 var starterSteps = []step{
 	{point: "relay: marked"},
 	{point: "relay: signalled"},
@@ -61,24 +59,24 @@ var starterSteps = []step{
 	{point: "door: stored"},
 }
 
-// halves is an answer that takes two messages.
-var halves = strings.Repeat("The first half. ", 200) + "\n\n" + strings.Repeat("The second half. ", 200)
+// twoPartAnswer is an answer that needs two messages.
+var twoPartAnswer = strings.Repeat("The first half. ", 200) + "\n\n" + strings.Repeat("The second half. ", 200)
 
-// TestKilledBetweenAnyTwoSteps kills the programs at every point where one step relies
-// on another. Whatever is asked is answered once, the ledger says so, and the model is
-// not paid again for what had been written down.
+// TestKilledBetweenAnyTwoSteps kills the programs at every point where one step relies on
+// another. Every question is answered once and recorded in the ledger, and no stored answer is
+// paid for again.
 func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, quiet(1), answers(func(c llmtest.Call) llmtest.Reply {
+		s := start(t, url, quiet(1), modelAnswers(func(c llmtest.Call) llmtest.Reply {
 			switch {
 			case c.Judgment() && strings.Contains(c.System, "hopeless"):
 				return llmtest.Fail(400)
 			case c.Judgment():
 				return llmtest.Yes("asked", 1, 0)
 			case strings.Contains(c.System, "in-two-halves"):
-				return llmtest.Text(halves)
+				return llmtest.Text(twoPartAnswer)
 			}
 			return llmtest.Text("answer")
 		}))
@@ -88,18 +86,18 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 			q := s.prepare(step, len(asked))
 			if step.second {
 				s.worker.start()
-				s.refuseTheSecondHalf(q)
+				s.refuseSecondPart(q)
 				s.worker.kill()
 			}
 			s.worker.start(failpoint.Variable + "=" + step.point)
 			if !step.second {
 				q.say(s)
 			}
-			s.worker.dies(step.point)
+			s.worker.awaitDeath(step.point)
 			asked = append(asked, q)
-			if !q.written(s) {
+			if !q.answerStored(s) {
 				s.worker.start()
-				s.await("the answer of "+q.point, 60*time.Second, func() bool { return q.written(s) })
+				s.await("the answer of "+q.point, 60*time.Second, func() bool { return q.answerStored(s) })
 				s.worker.kill()
 			}
 		}
@@ -109,7 +107,7 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 			q := s.prepare(step, len(asked))
 			s.starter.start(failpoint.Variable + "=" + step.point)
 			q.say(s)
-			s.starter.dies(step.point)
+			s.starter.awaitDeath(step.point)
 			asked = append(asked, q)
 		}
 		s.starter.start()
@@ -127,7 +125,7 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	})
 }
 
-// question is what is asked in a channel of its own.
+// question is the question of a step, in its own channel.
 type question struct {
 	step
 	channel, ts, text string
@@ -137,9 +135,9 @@ func (s *system) prepare(step step, n int) *question {
 	q := &question{step: step, text: fmt.Sprintf("question-%02d?", n)}
 	q.channel = s.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%02d", n), s.workspace.Bot().UserID, s.alice.ID)
 	switch {
-	case step.hopeless:
+	case step.judgmentFails:
 		q.text += " hopeless"
-	case step.long:
+	case step.twoParts:
 		q.text += " in-two-halves"
 	}
 	return q
@@ -153,9 +151,9 @@ func (q *question) say(s *system) {
 	q.ts = s.workspace.Say(q.channel, s.alice.ID, text)
 }
 
-// refuseTheSecondHalf has the question asked and the first half of the answer posted;
-// the other one is tried again after some seconds.
-func (s *system) refuseTheSecondHalf(q *question) {
+// refuseSecondPart asks the question and waits until the first part of the answer is posted.
+// Slack refuses the second part, which is tried again after some seconds.
+func (s *system) refuseSecondPart(q *question) {
 	s.t.Helper()
 	refused := func() int {
 		n := 0
@@ -177,8 +175,8 @@ func (s *system) refuseTheSecondHalf(q *question) {
 	})
 }
 
-// dies waits until a program has killed itself at a point.
-func (p *program) dies(point string) {
+// awaitDeath waits until a program has killed itself at a failpoint.
+func (p *program) awaitDeath(point string) {
 	p.s.t.Helper()
 	select {
 	case err := <-p.done:
@@ -191,11 +189,11 @@ func (p *program) dies(point string) {
 			p.s.t.Fatalf("%s was killed, but not at %s", p.name, point)
 		}
 	case <-time.After(30 * time.Second):
-		p.s.t.Fatalf("%s has not come by %s\n%s", p.name, point, p.s.story())
+		p.s.t.Fatalf("%s has not reached %s\n%s", p.name, point, p.s.report())
 	}
 }
 
-// outbox is the reply to the question.
+// outbox returns the parts of the reply to the question.
 func (q *question) outbox(s *system) []store.Part {
 	s.t.Helper()
 	thread := q.ts
@@ -219,7 +217,7 @@ func (q *question) decisions(s *system) []store.Decision {
 }
 
 func (q *question) outcome() conversation.Outcome {
-	if q.hopeless {
+	if q.judgmentFails {
 		return "failed"
 	}
 	return "posted"
@@ -227,18 +225,18 @@ func (q *question) outcome() conversation.Outcome {
 
 func (q *question) parts() int {
 	switch {
-	case q.hopeless:
+	case q.judgmentFails:
 		return 0
-	case q.long:
+	case q.twoParts:
 		return 2
 	}
 	return 1
 }
 
-// written says whether the model owes nothing any more: the kill of the next step may
-// come at any moment of this question's, and a call under way would be paid for again.
-func (q *question) written(s *system) bool {
-	return q.hopeless || len(q.outbox(s)) > 0
+// answerStored reports whether no more call of the model is needed. The kill of the next step
+// may interrupt this question at any moment, and an interrupted call would be paid for again.
+func (q *question) answerStored(s *system) bool {
+	return q.judgmentFails || len(q.outbox(s)) > 0
 }
 
 func (q *question) ended(s *system) bool {
@@ -249,7 +247,7 @@ func (q *question) ended(s *system) bool {
 func (q *question) check(s *system) {
 	s.t.Helper()
 	rows := q.decisions(s)
-	if len(rows) != 1 || rows[0].Outcome != q.outcome() || rows[0].TriggerTS != q.ts || !q.hopeless && rows[0].Model == "" {
+	if len(rows) != 1 || rows[0].Outcome != q.outcome() || rows[0].TriggerTS != q.ts || !q.judgmentFails && rows[0].Model == "" {
 		s.t.Errorf("%s: the ledger has %+v", q.point, rows)
 	}
 	outbox := q.outbox(s)
@@ -279,7 +277,7 @@ func (q *question) check(s *system) {
 		return n
 	}
 	answers, verdicts := max(q.answers, 1), max(q.verdicts, 1)
-	if q.hopeless {
+	if q.judgmentFails {
 		answers = 0
 	}
 	if !q.judged {
@@ -293,7 +291,7 @@ func (q *question) check(s *system) {
 	}
 }
 
-// TestEveryPointIsTested finds the points in the source.
+// TestEveryPointIsTested compares the failpoints in the source with the steps.
 func TestEveryPointIsTested(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
@@ -319,6 +317,6 @@ func TestEveryPointIsTested(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := slices.Sorted(maps.Keys(points)), slices.Sorted(maps.Keys(tested)); !slices.Equal(got, want) {
-		t.Errorf("the points are\n%q, those that are tested\n%q", got, want)
+		t.Errorf("the source has the failpoints\n%q, the tests kill at\n%q", got, want)
 	}
 }
