@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// balancer stands before the starters, as a load balancer does: it goes round, and
-// where one does not take the connection, or lets go of it, tries the next. One that
-// takes it and says nothing keeps its request waiting.
+// balancer is a round-robin load balancer in front of the starters. If a starter refuses or
+// drops the connection, it tries the next one. A starter that accepts the connection and does
+// not answer keeps its request waiting.
 type balancer struct {
-	doors  []string // host:port
-	turn   atomic.Uint64
-	client *http.Client
-	// slowest is the longest time that a request which was acknowledged took, in nanoseconds.
+	starters []string // host:port
+	next     atomic.Uint64
+	client   *http.Client
+	// slowest is the longest time until an acknowledgement, in nanoseconds.
 	slowest atomic.Int64
-	refused atomic.Int64 // requests that were answered with other than 200
+	refused atomic.Int64 // requests not answered with 200
 }
 
-// balance returns a balancer and the address that it serves.
-func balance(t *testing.T, doors []string) (*balancer, string) {
-	b := &balancer{doors: doors, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+// newBalancer returns a balancer and its URL.
+func newBalancer(t *testing.T, starters []string) (*balancer, string) {
+	b := &balancer{starters: starters, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	return b, server.URL
@@ -36,10 +36,10 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	first := b.turn.Add(1)
-	for i := range b.doors {
-		door := b.doors[(int(first)+i)%len(b.doors)]
-		ask, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+door+r.URL.Path, bytes.NewReader(body))
+	first := b.next.Add(1)
+	for i := range b.starters {
+		starter := b.starters[(int(first)+i)%len(b.starters)]
+		ask, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+starter+r.URL.Path, bytes.NewReader(body))
 		if err != nil {
 			break
 		}

@@ -10,12 +10,11 @@ import (
 	"myao/internal/sandbox"
 )
 
-// settleFor is how long everything may take to come to rest when nobody says anything
-// more and nothing fails any more.
-const settleFor = 10 * time.Minute
+// settleTimeout is how long the bot may take to finish all work once people have stopped and
+// nothing fails any more.
+const settleTimeout = 10 * time.Minute
 
-// TestChaos kills, freezes and falsifies while people talk, and then asks Slack
-// whether every promise was kept.
+// TestChaos kills, freezes and fails things while people write, and then checks every promise.
 func TestChaos(t *testing.T) {
 	s := scale{
 		seed: *flagSeed, messages: *flagMessages, kills: *flagKills, rate: *flagRate,
@@ -36,19 +35,19 @@ func TestChaos(t *testing.T) {
 		retryAfter: []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second},
 	})
 	f := w.figures(plan)
-	f.live(f.strike, f.mischief)
-	f.reckon()
+	f.runPlan(f.runBlows, f.runFailures)
+	f.finish()
 }
 
-// live has people talk, and everything else happen meanwhile, and returns when all of
-// it is over.
-func (f *figures) live(meanwhile ...func(ctx context.Context, began time.Time)) {
+// runPlan runs the people's part of the plan and everything else at the same time, and returns
+// when all of it is over.
+func (f *figures) runPlan(meanwhile ...func(ctx context.Context, began time.Time)) {
 	f.world.t.Helper()
 	ctx, cancel := context.WithCancel(f.world.t.Context())
 	defer cancel()
 	var wg, keepers sync.WaitGroup
 	keepers.Go(func() { f.world.watch(ctx) })
-	keepers.Go(func() { f.world.forget(ctx) })
+	keepers.Go(func() { f.world.forgetCalls(ctx) })
 	began := time.Now()
 	wg.Go(func() { f.people.run(ctx, began, f.plan.acts) })
 	for _, do := range meanwhile {
@@ -60,22 +59,22 @@ func (f *figures) live(meanwhile ...func(ctx context.Context, began time.Time)) 
 	keepers.Wait()
 }
 
-// reckon ends all that fails, waits for everything to come to rest, catches up once
-// more, prints the figures, and fails the test for every fault that is found.
-func (f *figures) reckon() {
+// finish ends all failures, waits until the bot is idle, catches up once more, prints the
+// figures, and fails the test for every fault found.
+func (f *figures) finish() {
 	w := f.world
 	w.t.Helper()
 	w.workspace.Faults().Clear()
 	w.workspace.ReleaseHeld()
-	w.mind.behave()
+	w.model.stopFailing()
 	began := time.Now()
-	f.settle("people had stopped", func() error { return w.rest(settleFor) })
-	f.settle("catching up", func() error {
+	f.await("people had stopped", func() error { return w.awaitIdle(settleTimeout) })
+	f.await("catching up", func() error {
 		var err error
-		f.caught, err = w.catchUp(*flagLong, settleFor)
+		f.caught, err = w.catchUp(*flagLong, settleTimeout)
 		return err
 	})
-	f.settle("catch-up", func() error { return w.rest(settleFor) })
+	f.await("catch-up", func() error { return w.awaitIdle(settleTimeout) })
 	f.settled = time.Since(began)
 
 	var err error
@@ -89,25 +88,25 @@ func (f *figures) reckon() {
 	}
 }
 
-func (f *figures) strike(ctx context.Context, began time.Time) {
+func (f *figures) runBlows(ctx context.Context, began time.Time) {
 	f.killer.run(ctx, began, f.plan.blows)
 }
 
-// mischief has Slack and the model fail as planned.
-func (f *figures) mischief(ctx context.Context, began time.Time) {
-	for _, p := range f.plan.pranks {
+// runFailures makes Slack and the model fail as planned.
+func (f *figures) runFailures(ctx context.Context, began time.Time) {
+	for _, p := range f.plan.failures {
 		if !sleepUntil(ctx, began.Add(p.at)) {
 			return
 		}
 		if p.model {
-			f.world.story.Printf("the model fails %d times: %s", p.times, modelFaults[p.which].name)
-			f.world.mind.fail(modelFaults[p.which].name, p.times)
+			f.world.log.Printf("the model fails %d times: %s", p.times, modelFaults[p.which].name)
+			f.world.model.fail(modelFaults[p.which].name, p.times)
 			continue
 		}
 		fault := slackFaults[p.which]
 		name := slackFault(fault)
 		fault.Times = p.times
-		f.world.story.Printf("Slack fails %d times: %s", p.times, name)
+		f.world.log.Printf("Slack fails %d times: %s", p.times, name)
 		fault.Match = func(sandbox.Call) bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -118,8 +117,8 @@ func (f *figures) mischief(ctx context.Context, began time.Time) {
 	}
 }
 
-// forget keeps the model's memory of its calls from growing.
-func (w *world) forget(ctx context.Context) {
+// forgetCalls regularly drops the model's log of calls, which would grow without limit.
+func (w *world) forgetCalls(ctx context.Context) {
 	for sleepUntil(ctx, time.Now().Add(5*time.Second)) {
 		w.calls.Forget()
 	}

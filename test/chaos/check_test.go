@@ -9,34 +9,34 @@ import (
 	"myao/internal/chat"
 )
 
-// fault is a way in which the promise was broken.
+// fault is a kind of broken promise.
 type fault string
 
 const (
-	lost      fault = "lost"
-	missed    fault = "missed"
-	doubled   fault = "doubled"
-	uncalled  fault = "uncalled"
-	late      fault = "late"
-	unjudged  fault = "unjudged"
-	disagree  fault = "ledger"
-	unsettled fault = "unsettled"
+	lost        fault = "lost"
+	missed      fault = "missed"
+	doubled     fault = "doubled"
+	unasked     fault = "uncalled"
+	late        fault = "late"
+	unjudged    fault = "unjudged"
+	ledgerWrong fault = "ledger"
+	unsettled   fault = "unsettled"
 )
 
-var faults = []fault{lost, missed, doubled, uncalled, late, unjudged, disagree, unsettled}
+var faults = []fault{lost, missed, doubled, unasked, late, unjudged, ledgerWrong, unsettled}
 
 var meanings = map[fault]string{
-	lost:      "mentions that were acknowledged and have no answer",
-	missed:    "mentions whose event never came, and that catch-up did not find",
-	doubled:   "posted twice",
-	uncalled:  "posted, and nobody asked",
-	late:      "posted long after the deletion of the question",
-	unjudged:  "said, and without its verdict",
-	disagree:  "ledger and Slack disagree",
-	unsettled: "did not come to an end",
+	lost:        "mentions that were acknowledged and have no answer",
+	missed:      "mentions whose event never came, and that catch-up did not find",
+	doubled:     "posted twice",
+	unasked:     "posted, and nobody asked",
+	late:        "posted long after the deletion of the question",
+	unjudged:    "said, and without its verdict",
+	ledgerWrong: "ledger and Slack disagree",
+	unsettled:   "did not come to an end",
 }
 
-// finding is one case of a fault.
+// finding is one occurrence of a fault.
 type finding struct {
 	fault fault
 	text  string
@@ -44,13 +44,13 @@ type finding struct {
 
 func (f finding) String() string { return string(f.fault) + ": " + f.text }
 
-// grace is how long after the deletion of a question was acknowledged the post of
-// its answer may still begin.
+// grace is how long after the acknowledged deletion of a question its answer's post may still
+// begin.
 const grace = 2 * time.Second
 
-// check finds every fault in what a run came to.
+// check returns every fault in a record.
 func check(r record) []finding {
-	c := &checker{record: r, messages: map[place]map[string]said{}, here: map[place][]said{}, home: map[place][]said{},
+	c := &checker{record: r, messages: map[place]map[string]said{}, saidIn: map[place][]said{}, toAnswerIn: map[place][]said{},
 		replies: map[place][]post{}, decided: map[place][]decision{}}
 	for _, m := range r.said {
 		top := place{channel: m.channel}
@@ -58,9 +58,9 @@ func check(r record) []finding {
 			c.messages[top] = map[string]said{}
 		}
 		c.messages[top][m.ts] = m
-		c.here[m.here()] = append(c.here[m.here()], m)
+		c.saidIn[m.place()] = append(c.saidIn[m.place()], m)
 		if m.addresses() {
-			c.home[m.home()] = append(c.home[m.home()], m)
+			c.toAnswerIn[m.answerPlace()] = append(c.toAnswerIn[m.answerPlace()], m)
 		}
 	}
 	for _, p := range r.posts {
@@ -72,8 +72,8 @@ func check(r record) []finding {
 		c.decided[d.place] = append(c.decided[d.place], d)
 	}
 	c.mentions()
-	c.twice()
-	c.called()
+	c.doublePosts()
+	c.unaskedReplies()
 	c.deletions()
 	c.verdicts()
 	c.ledger()
@@ -82,15 +82,15 @@ func check(r record) []finding {
 
 type checker struct {
 	record
-	messages map[place]map[string]said // by channel, and ts
-	here     map[place][]said          // what was said in a conversation
-	home     map[place][]said          // what is to be answered in a conversation
-	replies  map[place][]post          // what was answered in a conversation
-	decided  map[place][]decision
-	found    []finding
+	messages   map[place]map[string]said // by channel, and ts
+	saidIn     map[place][]said          // what was said in a conversation
+	toAnswerIn map[place][]said          // what is to be answered in a conversation
+	replies    map[place][]post          // what was answered in a conversation
+	decided    map[place][]decision
+	found      []finding
 }
 
-func (c *checker) tell(f fault, format string, args ...any) {
+func (c *checker) report(f fault, format string, args ...any) {
 	c.found = append(c.found, finding{f, fmt.Sprintf(format, args...)})
 }
 
@@ -99,40 +99,40 @@ func (c *checker) message(channel, ts string) (said, bool) {
 	return m, ok
 }
 
-// mentions looks for those without an answer. One reply may answer several, all that
-// were said up to the one that it names; it was begun after the mention was made.
+// mentions finds mentions without an answer. One reply may answer several: all up to the one that
+// it names, if it was posted after they were made.
 func (c *checker) mentions() {
 	for _, m := range c.said {
 		if !m.addresses() || !m.deleted.IsZero() || m.kind == stranger {
 			continue
 		}
-		answered := slices.ContainsFunc(c.replies[m.home()], func(p post) bool {
+		answered := slices.ContainsFunc(c.replies[m.answerPlace()], func(p post) bool {
 			_, trigger, _ := p.trigger()
 			return trigger >= m.ts && p.at.After(m.addressedAt())
 		})
-		heard := !m.heard.IsZero()
+		heard := !m.acknowledged.IsZero()
 		if !m.edited.IsZero() {
-			heard = !m.editHeard.IsZero()
+			heard = !m.editAcknowledged.IsZero()
 		}
 		switch {
 		case answered:
 		case heard:
-			c.tell(lost, "%s has no answer", m)
+			c.report(lost, "%s has no answer", m)
 		default:
-			c.tell(missed, "%s has no answer; its event never came", m)
+			c.report(missed, "%s has no answer; its event never came", m)
 		}
 	}
 }
 
-// twice looks for what was posted more often than there was a cause for.
-func (c *checker) twice() {
+// doublePosts finds messages that were posted more often than there were causes.
+func (c *checker) doublePosts() {
 	keys, texts := map[string]post{}, map[string]post{}
 	for _, p := range c.posts {
 		if other, ok := keys[p.key]; ok && p.key != "" {
-			c.tell(doubled, "%s and %s have one key, %s", other, p, p.key)
+			c.report(doubled, "%s and %s have one key, %s", other, p, p.key)
 		}
 		if other, ok := texts[p.text]; ok {
-			c.tell(doubled, "%s and %s have one text, %q", other, p, p.text)
+			c.report(doubled, "%s and %s have one text, %q", other, p, p.text)
 		}
 		keys[p.key], texts[p.text] = p, p
 	}
@@ -144,80 +144,79 @@ func (c *checker) twice() {
 		}
 		for trigger, n := range times {
 			if m, ok := c.message(at.channel, trigger); ok && n > c.causes(m, at) && n > 1 {
-				c.tell(doubled, "%s was answered %d times in %s", m, n, at)
+				c.report(doubled, "%s was answered %d times in %s", m, n, at)
 			}
 		}
 		most := 0
-		for _, m := range c.here[at] {
+		for _, m := range c.saidIn[at] {
 			if m.kind == question {
 				most++
 			}
 		}
-		most += len(c.home[at])
+		most += len(c.toAnswerIn[at])
 		if len(posts) > most && most > 0 {
-			c.tell(doubled, "%d replies in %s, for which there were %d causes", len(posts), at, most)
+			c.report(doubled, "%d replies in %s, for which there were %d causes", len(posts), at, most)
 		}
 	}
 }
 
-// causes is how often a message may be answered in a place: once as a mention, and
-// once as a question if it was one before an edit made it a mention.
+// causes returns how often a message may be answered in a place: once as a mention, and once as a
+// question. A question can become a mention by an edit.
 func (c *checker) causes(m said, at place) int {
 	n := 0
-	if m.addresses() && m.home() == at {
+	if m.addresses() && m.answerPlace() == at {
 		n++
 	}
-	if m.kind == question && m.here() == at {
+	if m.kind == question && m.place() == at {
 		n++
 	}
 	return n
 }
 
-// called looks for replies to what called for none. A reply that names a message of
-// the other kind may have been called for by a question after it, which its author
-// had read and whose own event had yet to come.
-func (c *checker) called() {
+// unaskedReplies finds replies to messages that need none. A reply may name such a message and
+// yet be caused by a later question: the model had read that question before its event came.
+func (c *checker) unaskedReplies() {
 	for _, p := range c.posts {
 		at, trigger, ok := p.trigger()
 		if !ok {
-			c.tell(disagree, "%s has no key of ours: %q", p, p.key)
+			c.report(ledgerWrong, "%s has no key of ours: %q", p, p.key)
 			continue
 		}
 		m, known := c.message(at.channel, trigger)
 		switch {
 		case !known:
-			c.tell(uncalled, "%s answers %s/%s, which nobody said", p, at.channel, trigger)
+			c.report(unasked, "%s answers %s/%s, which nobody said", p, at.channel, trigger)
 		case p.thread != at.thread && m.deleted.IsZero():
-			c.tell(uncalled, "%s stands in thread %q and belongs in %s", p, p.thread, at)
+			c.report(unasked, "%s stands in thread %q and belongs in %s", p, p.thread, at)
 		case c.causes(m, at) > 0:
-		case m.here() != at:
-			c.tell(uncalled, "%s answers %s in %s", p, m, at)
-		case m.kind == stranger, !slices.ContainsFunc(c.here[at], func(q said) bool {
+		case m.place() != at:
+			c.report(unasked, "%s answers %s in %s", p, m, at)
+		case m.kind == stranger, !slices.ContainsFunc(c.saidIn[at], func(q said) bool {
 			return q.kind == question && q.ts > m.ts && q.at.Before(p.at)
 		}):
-			c.tell(uncalled, "%s answers %s", p, m)
+			c.report(unasked, "%s answers %s", p, m)
 		}
 	}
 }
 
-// deletions looks for replies that were begun when it was long known that the
-// question was gone.
+// deletions finds replies whose post began more than grace after the question's deletion was
+// acknowledged.
 func (c *checker) deletions() {
 	for _, p := range c.posts {
 		at, trigger, _ := p.trigger()
 		m, ok := c.message(at.channel, trigger)
-		if !ok || m.deletionHeard.IsZero() {
+		if !ok || m.deletionAcknowledged.IsZero() {
 			continue
 		}
-		if after := p.began.Sub(m.deletionHeard); after > grace {
-			c.tell(late, "%s was begun %s after the deletion of %s was acknowledged", p, after.Round(time.Millisecond), m)
+		if after := p.began.Sub(m.deletionAcknowledged); after > grace {
+			c.report(late, "%s was begun %s after the deletion of %s was acknowledged", p, after.Round(time.Millisecond), m)
 		}
 	}
 }
 
-// verdicts looks for what was said to nobody and never came to a judgment.
+// verdicts finds messages that address nobody and have no judgment.
 func (c *checker) verdicts() {
-	for at, messages := range c.here {
+	for at, messages := range c.saidIn {
 		newest := ""
 		for _, m := range messages {
 			if m.kind != stranger {
@@ -228,9 +227,9 @@ func (c *checker) verdicts() {
 			if !m.ambient() || c.withdrawn(m) {
 				continue
 			}
-			judged := slices.ContainsFunc(c.decided[at], func(d decision) bool { return d.made() && d.trigger >= m.ts })
-			if !judged && !c.read(m) {
-				c.tell(unjudged, "%s has no verdict", m)
+			judged := slices.ContainsFunc(c.decided[at], func(d decision) bool { return d.isFinal() && d.trigger >= m.ts })
+			if !judged && !c.wasRead(m) {
+				c.report(unjudged, "%s has no verdict", m)
 				continue
 			}
 			if m.ts == newest {
@@ -240,38 +239,37 @@ func (c *checker) verdicts() {
 	}
 }
 
-// withdrawn reports whether somebody addressed the bot after a message, in the same
-// place: then no judgment is made of it, whatever became of the mention.
+// withdrawn reports whether somebody addressed the bot later in the same place. The message then
+// gets no judgment, even if the mention was deleted.
 func (c *checker) withdrawn(m said) bool {
-	return slices.ContainsFunc(c.here[m.here()], func(a said) bool {
+	return slices.ContainsFunc(c.saidIn[m.place()], func(a said) bool {
 		return a.kind != stranger && a.addresses() && (a.ts > m.ts || a.edited.After(m.at))
 	})
 }
 
-// read reports whether something was posted in the same conversation by an author who
-// had the message in view: what came together with a mention is answered with it.
-func (c *checker) read(m said) bool {
+// wasRead reports whether the prompt of a reply in the same conversation held the message. A
+// message that comes together with a mention is answered with it.
+func (c *checker) wasRead(m said) bool {
 	sent := chat.Time(m.ts)
 	return slices.ContainsFunc(c.outbox, func(row part) bool {
-		return row.place == m.here() && row.state == "sent" && !row.saw.Before(sent)
+		return row.place == m.place() && row.state == "sent" && !row.saw.Before(sent)
 	})
 }
 
-// verdict compares the verdict on the newest message of a conversation, after which
-// nobody said anything, with what its text asks for.
+// verdict compares the verdict on the newest message of a conversation with its kind.
 func (c *checker) verdict(m said, at place) {
 	var own *decision
 	for _, d := range c.decided[at] {
-		if d.trigger == m.ts && d.made() && (own == nil || own.source != "judgment") {
+		if d.trigger == m.ts && d.isFinal() && (own == nil || own.source != "judgment") {
 			own = &d
 		}
 	}
 	if own == nil {
-		return // a decision about something deleted since stands for it
+		return // a decision about a message that was deleted since covers it
 	}
 	if own.source == "rule" {
 		if own.rule != "spoke_last" {
-			c.tell(unjudged, "%s met the rule %s", m, own.rule)
+			c.report(unjudged, "%s met the rule %s", m, own.rule)
 		}
 		return
 	}
@@ -286,7 +284,7 @@ func (c *checker) verdict(m said, at place) {
 		wanted = 1
 	}
 	if own.yes != (wanted == 1) || replies != wanted {
-		c.tell(unjudged, "%s was judged yes: %v, and has %d replies; want %d", m, own.yes, replies, wanted)
+		c.report(unjudged, "%s was judged yes: %v, and has %d replies; want %d", m, own.yes, replies, wanted)
 	}
 }
 
@@ -301,7 +299,7 @@ func (c *checker) ledger() {
 			at := message{row.place.channel, row.sentTS}
 			sent[at] = append(sent[at], row)
 		case "sending":
-			c.tell(disagree, "outbox row %s is still being sent", row.key)
+			c.report(ledgerWrong, "outbox row %s is still being sent", row.key)
 		}
 	}
 	for _, d := range c.decisions {
@@ -309,46 +307,46 @@ func (c *checker) ledger() {
 		case "posted":
 			carried[d.by] = append(carried[d.by], d)
 		case "pending":
-			c.tell(disagree, "decision %s on %s in %s is pending", d.key, d.trigger, d.place)
+			c.report(ledgerWrong, "decision %s on %s in %s is pending", d.key, d.trigger, d.place)
 		case "failed":
-			c.tell(disagree, "decision %s on %s in %s failed: %s", d.key, d.trigger, d.place, d.by)
+			c.report(ledgerWrong, "decision %s on %s in %s failed: %s", d.key, d.trigger, d.place, d.by)
 		}
 	}
 	replies := map[string]bool{}
 	for _, p := range c.posts {
 		rows := sent[message{p.channel, p.ts}]
 		if len(rows) != 1 {
-			c.tell(disagree, "%s has %d outbox rows", p, len(rows))
+			c.report(ledgerWrong, "%s has %d outbox rows", p, len(rows))
 			continue
 		}
 		row := rows[0]
 		delete(sent, message{p.channel, p.ts})
 		replies[row.reply] = true
 		if row.key != p.key || row.text != p.text {
-			c.tell(disagree, "%s says %q under %s, its outbox row %q under %s", p, p.text, p.key, row.text, row.key)
+			c.report(ledgerWrong, "%s says %q under %s, its outbox row %q under %s", p, p.text, p.key, row.text, row.key)
 		}
 		if n := len(carried[row.reply]); n != 1 {
-			c.tell(disagree, "%s carries out %d decisions", p, n)
+			c.report(ledgerWrong, "%s carries out %d decisions", p, n)
 		}
 	}
 	for at, rows := range sent {
-		c.tell(disagree, "outbox row %s was sent as %s, which Slack does not have", rows[0].key, at.ts)
+		c.report(ledgerWrong, "outbox row %s was sent as %s, which Slack does not have", rows[0].key, at.ts)
 	}
 	for reply, ds := range carried {
 		if !replies[reply] {
-			c.tell(disagree, "decision %s was posted as %s, which Slack does not have", ds[0].key, reply)
+			c.report(ledgerWrong, "decision %s was posted as %s, which Slack does not have", ds[0].key, reply)
 		}
 	}
 }
 
-// String tells enough of a message to find it in the plan, in Slack and in the logs.
+// String identifies a message in the plan, in Slack and in the logs.
 func (m said) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d (%s/%s, said %s", m.kind, m.n, m.here(), m.ts, clock(m.at))
+	fmt.Fprintf(&b, "%s %d (%s/%s, said %s", m.kind, m.n, m.place(), m.ts, clock(m.at))
 	for _, happened := range []struct {
 		what string
 		at   time.Time
-	}{{"heard", m.heard}, {"made a mention", m.edited}, {"edit heard", m.editHeard}, {"deleted", m.deleted}, {"deletion heard", m.deletionHeard}} {
+	}{{"acknowledged", m.acknowledged}, {"made a mention", m.edited}, {"edit heard", m.editAcknowledged}, {"deleted", m.deleted}, {"deletion heard", m.deletionAcknowledged}} {
 		if !happened.at.IsZero() {
 			fmt.Fprintf(&b, ", %s %s", happened.what, clock(happened.at))
 		}

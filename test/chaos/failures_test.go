@@ -12,10 +12,9 @@ import (
 	"myao/internal/sandbox"
 )
 
-// slackFaults are the ways in which Slack's Web API fails, posting above all. The
-// last ones take long to get over. None hides a message for longer than the lease of
-// an attempt lasts: whether a worker that is killed has posted can be known only by
-// what Slack shows when the lease is over.
+// slackFaults are failures of Slack's Web API, mostly of posting. Recovery from the last ones is
+// slow. None hides a message for longer than the lease of an attempt: after that, what Slack
+// shows is the only way to know whether a killed worker has posted.
 var slackFaults = []sandbox.Fault{
 	{Method: "chat.postMessage", Status: 429, RetryAfter: "1"},
 	{Method: "chat.postMessage", Status: 429},
@@ -44,6 +43,7 @@ var slackFaults = []sandbox.Fault{
 	{Method: "chat.postMessage", AfterEffect: true, Delay: 12 * time.Second, Hide: time.Second},
 }
 
+// slowSlackFaults is the number of slow ones at the end of slackFaults.
 const slowSlackFaults = 2
 
 func slackFault(f sandbox.Fault) string {
@@ -70,8 +70,7 @@ func slackFault(f sandbox.Fault) string {
 	return b.String()
 }
 
-// modelFaults are the ways in which the model fails; what is no verdict is served only
-// where a verdict was asked for.
+// modelFaults are failures of the model. nonsense is only served for judgments.
 var modelFaults = []struct {
 	name  string
 	reply llmtest.Reply
@@ -88,8 +87,8 @@ var modelFaults = []struct {
 
 const nonsense = "no verdict"
 
-// model stands in for the model: it judges by the mark on the newest message of the
-// conversation in question, and writes answers no two of which are the same.
+// model is the fake model. It judges by the mark in the conversation's newest message. All its
+// answers are different.
 type model struct {
 	seed uint64
 
@@ -100,7 +99,7 @@ type model struct {
 	failed   map[string]int
 }
 
-// fail has the next calls fail.
+// fail makes the next calls fail.
 func (m *model) fail(how string, times int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +108,7 @@ func (m *model) fail(how string, times int) {
 	}
 }
 
-func (m *model) behave() {
+func (m *model) stopFailing() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next = nil
@@ -129,7 +128,7 @@ func (m *model) handle(c llmtest.Call) llmtest.Reply {
 	}
 }
 
-// take is how this call is to fail.
+// take returns the failure for this call, if one is due.
 func (m *model) take(c llmtest.Call) (llmtest.Reply, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +137,7 @@ func (m *model) take(c llmtest.Call) (llmtest.Reply, bool) {
 	}
 	how := m.next[0]
 	if how == nonsense {
-		// Twice in one judgment it would be silence, and rightly so.
+		// Twice in one judgment would rightly lead to silence.
 		if !c.Judgment() || strings.Contains(c.User, "could not be read") || c.At.Sub(m.nonsense) < 5*time.Second {
 			return llmtest.Reply{}, false
 		}
@@ -170,13 +169,13 @@ func (m *model) answer(c llmtest.Call) llmtest.Reply {
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, m.answers)
 	return llmtest.Reply{
-		// The number alone: the text must not look like a mark to the next prompt.
+		// Only the number: the text must not look like a mark in the next prompt.
 		Text:  fmt.Sprintf("answer %d, to message %d", m.answers, mark.n),
 		Delay: time.Duration(h.Sum64()%800) * time.Millisecond,
 	}
 }
 
-// mark is what a message's text carries so that the model knows what it is.
+// mark is the part of a message's text that tells the model the message's kind.
 type mark struct {
 	text  string
 	kind  kind
@@ -184,14 +183,14 @@ type mark struct {
 	delay int
 }
 
-// text is what somebody says.
+// text returns the message's text with its mark.
 func (a act) text(bot string) string {
 	switch a.kind {
 	case mention:
 		return fmt.Sprintf("<@%s> what about hey-%d?", bot, a.n)
 	case question:
 		return fmt.Sprintf("does anybody know about yes-%d-d%d?", a.n, a.delay)
-	case stranger: // without a mark: judgments are of what people say
+	case stranger: // without a mark, because only people's messages are judged
 		return fmt.Sprintf("build %d has passed", a.n)
 	default:
 		return fmt.Sprintf("just saying, no-%d", a.n)
@@ -200,8 +199,8 @@ func (a act) text(bot string) string {
 
 var marks = regexp.MustCompile(`\b(?:hey|yes|no)-(\d+)(?:-d(\d))?\b`)
 
-// newestMark is the mark of the newest message in the part of a prompt that is the
-// conversation in question.
+// newestMark returns the newest mark in the prompt's section of the conversation to judge or
+// answer.
 func newestMark(prompt string) mark {
 	for _, heading := range []string{"\n## To judge: ", "\n## Thread to judge: ", "\n## To answer: ", "\n## Thread to answer: "} {
 		if _, after, found := strings.Cut(prompt, heading); found {
@@ -210,7 +209,7 @@ func newestMark(prompt string) mark {
 		}
 	}
 	prompt, _, _ = strings.Cut(prompt, "\n---\n")
-	prompt, _, _ = strings.Cut(prompt, "\n### Thread: ") // of the threads that hang under a top level
+	prompt, _, _ = strings.Cut(prompt, "\n### Thread: ") // without a top level's threads
 	all := marks.FindAllStringSubmatch(prompt, -1)
 	if len(all) == 0 {
 		return mark{text: "nothing"}

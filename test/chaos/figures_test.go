@@ -13,7 +13,7 @@ import (
 	"myao/workflows"
 )
 
-// figures is what a run is told in.
+// figures are the results of a run.
 type figures struct {
 	plan   plan
 	world  *world
@@ -21,29 +21,28 @@ type figures struct {
 	killer *killer
 
 	mu    sync.Mutex
-	slack map[string]int // failures of the Web API that took place, by name
+	slack map[string]int // failures of the Web API that happened, by name
 
-	// notes are what only one test tells.
-	notes         map[string]any
+	notes         map[string]any // figures of one test only
 	load, settled time.Duration
 	caught        workflows.CatchUpOutput
 	record        record
 	found         []finding
 }
 
-// figures begins the figures of a plan in this world.
+// figures returns empty figures for a plan in this world.
 func (w *world) figures(p plan) *figures {
 	return &figures{plan: p, world: w, people: newPeople(w), killer: newKiller(w), slack: map[string]int{}, notes: map[string]any{}}
 }
 
-// settle waits for something that should come to an end; if it does not, that is found.
-func (f *figures) settle(after string, wait func() error) {
+// await waits for something that should end. If it does not, it adds a finding.
+func (f *figures) await(after string, wait func() error) {
 	if err := wait(); err != nil {
 		f.found = append(f.found, finding{unsettled, fmt.Sprintf("after %s: %v", after, err)})
 	}
 }
 
-// print tells the figures.
+// print logs the figures.
 func (f *figures) print(t *testing.T) {
 	t.Helper()
 	var b strings.Builder
@@ -59,17 +58,17 @@ func (f *figures) print(t *testing.T) {
 	heard := 0
 	for _, m := range f.record.said {
 		kinds[string(m.kind)]++
-		if !m.heard.IsZero() {
+		if !m.acknowledged.IsZero() {
 			heard++
 		}
 	}
 	row("seed", f.plan.seed)
-	row("people talked for", f.load.Round(time.Second))
-	row("came to rest in", f.settled.Round(time.Second))
+	row("people wrote for", f.load.Round(time.Second))
+	row("idle after", f.settled.Round(time.Second))
 	counts("messages", kinds)
 	row("  acknowledged", heard)
 	row("edits", f.people.did[edit])
-	row("edits that add a mention", f.people.did[call])
+	row("edits that add a mention", f.people.did[addMention])
 	row("deletions", f.people.did[remove])
 	deliveries, acknowledged := f.world.workspace.Deliveries(), 0
 	for _, d := range deliveries {
@@ -77,27 +76,27 @@ func (f *figures) print(t *testing.T) {
 			acknowledged++
 		}
 	}
-	row("events tried to be delivered", len(deliveries))
+	row("deliveries of events", len(deliveries))
 	row("  acknowledged", acknowledged)
 	row("  slowest acknowledgement", time.Duration(f.world.balancer.slowest.Load()).Round(time.Millisecond))
 	spoilt := map[string]int{}
-	for how, n := range f.people.upset {
+	for how, n := range f.people.disturbed {
 		spoilt[string(how)] = n
 	}
-	counts("deliveries spoilt", spoilt)
-	counts("blows", f.killer.struck)
+	counts("deliveries disturbed", spoilt)
+	counts("blows", f.killer.count)
 	fell := map[string]int{}
 	for _, p := range f.world.processes() {
-		fell[p.name] = p.fell
+		fell[p.name] = p.crashes
 	}
-	row("programs that ended by themselves", total(fell))
+	row("crashes of programs", total(fell))
 	f.mu.Lock()
 	counts("failures of Slack", f.slack)
 	f.mu.Unlock()
-	f.world.mind.mu.Lock()
-	counts("failures of the model", f.world.mind.failed)
-	f.world.mind.mu.Unlock()
-	row("plan behind the clock by at most", f.people.behind.Round(time.Millisecond))
+	f.world.model.mu.Lock()
+	counts("failures of the model", f.world.model.failed)
+	f.world.model.mu.Unlock()
+	row("plan late by at most", f.people.behind.Round(time.Millisecond))
 	row("caught up with", fmt.Sprintf("%d channels, %d messages taken, %d failed", f.caught.Channels, f.caught.Taken, f.caught.Failed))
 	row("decisions", len(f.record.decisions))
 	row("posts", len(f.record.posts))
@@ -127,15 +126,16 @@ func total(of map[string]int) int {
 	return n
 }
 
-// latency is how long mentions that were heard at once waited for their answer.
+// latency returns how long mentions waited for their answer, without deleted and unacknowledged
+// ones.
 func (f *figures) latency() (p50, p99 time.Duration, n int) {
 	var waits []time.Duration
 	for _, m := range f.record.said {
-		if !m.addresses() || !m.deleted.IsZero() || m.heard.IsZero() {
+		if !m.addresses() || !m.deleted.IsZero() || m.acknowledged.IsZero() {
 			continue
 		}
 		for _, p := range f.record.posts {
-			if at, trigger, _ := p.trigger(); at == m.home() && trigger >= m.ts && p.at.After(m.addressedAt()) {
+			if at, trigger, _ := p.trigger(); at == m.answerPlace() && trigger >= m.ts && p.at.After(m.addressedAt()) {
 				waits = append(waits, p.at.Sub(m.addressedAt()))
 				break
 			}

@@ -9,14 +9,14 @@ import (
 	"myao/internal/sandbox"
 )
 
-// gather makes the record of a run: what was said from the people, acknowledgements,
-// posts and their beginnings from Slack, the rest from the database.
+// gather makes the record of a run: messages from the people, acknowledgements and posts from
+// Slack, decisions and outbox from the database.
 func (w *world) gather(p *people) (record, error) {
 	var r record
 	for _, n := range p.order {
 		r.said = append(r.said, *p.said[n])
 	}
-	hear(r.said, w.workspace.Deliveries())
+	setAcknowledged(r.said, w.workspace.Deliveries())
 	r.posts = w.posts()
 	var err error
 	if r.decisions, err = w.decisions(); err != nil {
@@ -26,8 +26,8 @@ func (w *world) gather(p *people) (record, error) {
 	return r, err
 }
 
-// hear notes when events were acknowledged.
-func hear(messages []said, deliveries []sandbox.Delivery) {
+// setAcknowledged sets when the messages' events were first acknowledged.
+func setAcknowledged(messages []said, deliveries []sandbox.Delivery) {
 	type id struct{ channel, ts string }
 	at := map[id]*said{}
 	for i := range messages {
@@ -42,17 +42,17 @@ func hear(messages []said, deliveries []sandbox.Delivery) {
 		m := at[id{d.Channel, d.TS}]
 		switch {
 		case m == nil || d.Status != 200:
-		case gone(d.Event):
-			first(&m.deletionHeard, d)
+		case isDeletion(d.Event):
+			first(&m.deletionAcknowledged, d)
 		case d.EventTS == d.TS:
-			first(&m.heard, d)
+			first(&m.acknowledged, d)
 		case d.Mention && !m.edited.IsZero() && d.At.After(m.edited):
-			first(&m.editHeard, d)
+			first(&m.editAcknowledged, d)
 		}
 	}
 }
 
-// posts is the bot's messages that stand in Slack, and when Slack was called to post each.
+// posts returns the bot's messages in Slack, with the time of the call that posted each.
 func (w *world) posts() []post {
 	type made struct {
 		channel, ts string

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// killer strikes at processes as the plan says, and lets them come back.
+// killer kills and freezes processes as planned, and starts or thaws them again.
 type killer struct {
 	w  *world
 	mu sync.Mutex
-	// temporal and postgres are struck by one at a time.
+	// temporal and postgres serialize the blows to each.
 	temporal, postgres sync.Mutex
-	struck             map[string]int
+	count              map[string]int
 }
 
-func newKiller(w *world) *killer { return &killer{w: w, struck: map[string]int{}} }
+func newKiller(w *world) *killer { return &killer{w: w, count: map[string]int{}} }
 
-// run returns when the last victim is back.
+// run returns once the last victim is back.
 func (k *killer) run(ctx context.Context, began time.Time, blows []blow) {
 	var wg sync.WaitGroup
 	for _, b := range blows {
@@ -36,10 +36,10 @@ func (k *killer) strike(ctx context.Context, b blow) {
 		what = fmt.Sprintf("%s frozen", b.victim)
 	}
 	down := func() {
-		k.w.story.Printf("%s (%d) for %s", what, b.index, b.lasts)
+		k.w.log.Printf("%s (%d) for %s", what, b.index, b.lasts)
 		sleepUntil(ctx, time.Now().Add(b.lasts))
 	}
-	defer func() { k.w.story.Printf("%s (%d): it is back", what, b.index) }()
+	defer func() { k.w.log.Printf("%s (%d): it is back", what, b.index) }()
 	switch b.victim {
 	case temporal:
 		k.temporal.Lock()
@@ -55,7 +55,7 @@ func (k *killer) strike(ctx context.Context, b blow) {
 		k.w.postgres.Restart()
 	default:
 		p := k.w.starters
-		if b.victim == aWorker {
+		if b.victim == workerVictim {
 			p = k.w.workers
 		}
 		victim := p[b.index%len(p)]
@@ -72,12 +72,11 @@ func (k *killer) strike(ctx context.Context, b blow) {
 		}
 	}
 	k.mu.Lock()
-	k.struck[what]++
+	k.count[what]++
 	k.mu.Unlock()
 }
 
-// watch starts again what ends by itself, as whoever runs programs does, until the
-// context ends.
+// watch restarts crashed programs, as a supervisor does, until the context ends.
 func (w *world) watch(ctx context.Context) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
@@ -93,8 +92,8 @@ func (w *world) watch(ctx context.Context) {
 			}
 			select {
 			case <-p.Ended():
-				p.fell++
-				p.Kill() // which takes note that it is down
+				p.crashes++
+				p.Kill() // records that the program is down
 				p.Start()
 			default:
 			}

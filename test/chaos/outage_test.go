@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestTemporalDown has Temporal be down for long while people talk. The door goes on
-// acknowledging, in time; the starters say that they are not ready, and why; and when
-// it is back, what waited is relayed in order and every mention answered once.
+// TestTemporalDown takes Temporal down for long while people write. The door acknowledges every
+// event in time, and the starters say that they are not ready, and why. When Temporal is back,
+// the backlog is relayed in order and every mention is answered once.
 func TestTemporalDown(t *testing.T) {
-	long(t)
+	needLong(t)
 	const before, after = 5 * time.Second, 15 * time.Second
 	rate := 4.0
 	s := scale{
@@ -22,9 +22,9 @@ func TestTemporalDown(t *testing.T) {
 		channels: 30, direct: 8, people: 12, starters: 2, workers: 3,
 	}
 	plan := draw(s)
-	plan.pranks = nil
+	plan.failures = nil
 	for i := range plan.acts {
-		plan.acts[i].upset = delivered
+		plan.acts[i].disturbance = delivered
 	}
 	t.Logf("seed %d: Temporal is down for %s, %d messages", s.seed, *flagOutage, s.messages)
 	w := build(t, settings{
@@ -33,31 +33,31 @@ func TestTemporalDown(t *testing.T) {
 	})
 	f := w.figures(plan)
 	var down, back time.Time
-	f.live(func(ctx context.Context, began time.Time) {
+	f.runPlan(func(ctx context.Context, began time.Time) {
 		sleepUntil(ctx, began.Add(before))
 		down = time.Now()
 		w.temporal.Kill()
 		for sleepUntil(ctx, time.Now().Add(5*time.Second)) && time.Since(down) < *flagOutage {
-			for _, door := range w.doors {
-				if status, said := w.says(door); status != http.StatusServiceUnavailable || !strings.Contains(said, "temporal") {
+			for _, door := range w.starterAddresses {
+				if status, said := w.readyz(door); status != http.StatusServiceUnavailable || !strings.Contains(said, "temporal") {
 					t.Errorf("%s after Temporal went, /readyz of %s answers %d: %s", time.Since(down).Round(time.Second), door, status, said)
 				}
 			}
-			f.notes["most changes that waited"] = w.unrelayed()
+			f.notes["most changes that waited"] = w.unrelayedChanges()
 		}
 		w.temporal.Restart()
 		back = time.Now()
-		for w.unrelayed() > 20 && sleepUntil(ctx, time.Now().Add(100*time.Millisecond)) { // people still talk
+		for w.unrelayedChanges() > 20 && sleepUntil(ctx, time.Now().Add(100*time.Millisecond)) { // people still write
 		}
 		f.notes["backlog relayed in"] = time.Since(back).Round(100 * time.Millisecond)
 	})
-	f.reckon()
-	w.acknowledged(3 * time.Second)
-	w.inOrder(back)
+	f.finish()
+	w.checkAcknowledged(3 * time.Second)
+	w.checkRelayOrder(back)
 }
 
-// says is what a starter says of its readiness.
-func (w *world) says(door string) (int, string) {
+// readyz returns the status and the body of a program's /readyz.
+func (w *world) readyz(door string) (int, string) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+door+"/readyz", nil)
@@ -73,16 +73,17 @@ func (w *world) says(door string) (int, string) {
 	return resp.StatusCode, fmt.Sprintf("%s %v", said, err)
 }
 
-// unrelayed is how many changes wait in the database.
-func (w *world) unrelayed() (n int) {
+// unrelayedChanges counts the changes that wait to be relayed.
+func (w *world) unrelayedChanges() (n int) {
 	if err := w.db.QueryRowContext(w.t.Context(), "SELECT count(*) FROM changes WHERE relayed_us IS NULL").Scan(&n); err != nil {
 		w.t.Error(err)
 	}
 	return n
 }
 
-// acknowledged fails the test unless every event was acknowledged at its first try, in time.
-func (w *world) acknowledged(within time.Duration) {
+// checkAcknowledged fails the test unless every event was acknowledged in time, at the first
+// attempt.
+func (w *world) checkAcknowledged(within time.Duration) {
 	w.t.Helper()
 	for _, d := range w.workspace.Deliveries() {
 		if d.Status != http.StatusOK || d.Took > within {
@@ -91,9 +92,9 @@ func (w *world) acknowledged(within time.Duration) {
 	}
 }
 
-// inOrder fails the test unless, in every conversation, what had waited when Temporal
-// came back was relayed in order of ts.
-func (w *world) inOrder(back time.Time) {
+// checkRelayOrder fails the test unless the changes that waited when Temporal came back were
+// relayed in order of ts in each conversation.
+func (w *world) checkRelayOrder(back time.Time) {
 	w.t.Helper()
 	rows, err := w.db.QueryContext(w.t.Context(), `SELECT workflow_id, ts FROM (
 			SELECT workflow_id, ts, relayed_us, lag(relayed_us) OVER (PARTITION BY workflow_id ORDER BY sent_us, id) AS before
@@ -108,7 +109,7 @@ func (w *world) inOrder(back time.Time) {
 		if err := rows.Scan(&id, &ts); err != nil {
 			w.t.Fatal(err)
 		}
-		w.t.Errorf("%s of %s was relayed before what was said before it", ts, id)
+		w.t.Errorf("%s of %s was relayed before an earlier message", ts, id)
 	}
 	if err := rows.Err(); err != nil {
 		w.t.Fatal(err)

@@ -9,21 +9,20 @@ import (
 	"myao/internal/sandbox"
 )
 
-// people carries out what a plan has people do, at its times, whatever becomes of it:
-// nobody waits for an answer before saying the next thing.
+// people carries out the acts of a plan at their times, without waiting for answers.
 type people struct {
-	w     *world
-	acts  map[int]act // of what was said, by number
-	said  map[int]*said
-	order []int
-	upset map[upset]int
-	did   map[verb]int
-	// behind is by how much the plan was overtaken by the clock, at worst.
+	w         *world
+	acts      map[int]act // by number of the message
+	said      map[int]*said
+	order     []int
+	disturbed map[disturbance]int
+	did       map[verb]int
+	// behind is the longest delay of an act.
 	behind time.Duration
 }
 
 func newPeople(w *world) *people {
-	return &people{w: w, acts: map[int]act{}, said: map[int]*said{}, upset: map[upset]int{}, did: map[verb]int{}}
+	return &people{w: w, acts: map[int]act{}, said: map[int]*said{}, disturbed: map[disturbance]int{}, did: map[verb]int{}}
 }
 
 func (p *people) run(ctx context.Context, began time.Time, acts []act) {
@@ -47,21 +46,21 @@ func (p *people) do(a act) {
 	}
 	w, original := p.w.workspace, p.acts[a.n]
 	p.did[a.verb]++
-	p.w.story.Printf("%s %s %d in %s, event %s", a.verb, m.kind, a.n, m.here(), a.upset)
+	p.w.log.Printf("%s %s %d in %s, event %s", a.verb, m.kind, a.n, m.place(), a.disturbance)
 	text := original.text(w.Bot().UserID)
 	switch a.verb {
 	case edit:
-		p.disturb(a.upset, func(e sandbox.Event) bool { return e.Subtype == "message_changed" && e.TS == m.ts })
+		p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.Subtype == "message_changed" && e.TS == m.ts })
 		if !m.edited.IsZero() {
 			text = "<@" + w.Bot().UserID + "> " + text
 		}
 		w.Edit(m.channel, m.ts, text+" (in other words)")
-	case call:
-		p.disturb(a.upset, func(e sandbox.Event) bool { return e.EventTS != m.ts && e.TS == m.ts })
+	case addMention:
+		p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.EventTS != m.ts && e.TS == m.ts })
 		m.edited = time.Now()
 		w.Edit(m.channel, m.ts, "<@"+w.Bot().UserID+"> "+text)
 	case remove:
-		p.disturb(a.upset, func(e sandbox.Event) bool { return gone(e) && e.TS == m.ts })
+		p.disturb(a.disturbance, func(e sandbox.Event) bool { return isDeletion(e) && e.TS == m.ts })
 		m.deleted = time.Now()
 		w.Delete(m.channel, m.ts)
 	}
@@ -77,30 +76,30 @@ func (p *people) say(a act) {
 	}
 	text := a.text(w.Bot().UserID)
 	if m.direct && a.n%2 == 0 {
-		text = fmt.Sprintf("what about hey-%d?", a.n) // nobody need be named where only two talk
+		text = fmt.Sprintf("what about hey-%d?", a.n) // in a direct message every message addresses the bot
 	}
-	p.disturb(a.upset, func(e sandbox.Event) bool { return e.Text == text })
+	p.disturb(a.disturbance, func(e sandbox.Event) bool { return e.Text == text })
 	if a.kind == stranger {
 		m.ts = w.SayAsApp(m.channel, sandbox.App{BotID: "B0OTHER", Name: "ci", UserID: ""}, text, options...)
 	} else {
 		m.ts = w.Say(m.channel, p.w.users[a.user], text, options...)
 	}
 	p.did[say]++
-	p.w.story.Printf("say %s %d in %s as %s, event %s", m.kind, a.n, m.here(), m.ts, a.upset)
+	p.w.log.Printf("say %s %d in %s as %s, event %s", m.kind, a.n, m.place(), m.ts, a.disturbance)
 	p.acts[a.n], p.said[a.n] = a, m
 	p.order = append(p.order, a.n)
 }
 
-// disturb has something happen to the events that are chosen.
-func (p *people) disturb(how upset, which func(sandbox.Event) bool) {
+// disturb disturbs the delivery of the events that which matches.
+func (p *people) disturb(how disturbance, which func(sandbox.Event) bool) {
 	f := sandbox.EventFault{Match: which, Times: 2}
 	switch how {
 	case delivered:
 		return
 	case dropped:
 		f.Drop = true
-	case twinDropped:
-		// One or the other of the two events of a mention; where there is only one, none.
+	case oneDropped:
+		// One of the two events of a mention. Other messages have only one event; leave it alone.
 		f.Drop, f.Times = true, 1
 		f.Match = func(e sandbox.Event) bool { return which(e) && e.Mention }
 	case delayed:
@@ -110,16 +109,16 @@ func (p *people) disturb(how upset, which func(sandbox.Event) bool) {
 	case held:
 		f.Hold, f.Times = 1+len(p.order)%4, 1
 	}
-	p.upset[how]++
+	p.disturbed[how]++
 	p.w.workspace.Faults().AddEvent(f)
 }
 
-// gone reports whether an event tells of a deletion: a parent with replies becomes a tombstone.
-func gone(e sandbox.Event) bool {
+// isDeletion reports whether an event is a deletion. A parent with replies becomes a tombstone.
+func isDeletion(e sandbox.Event) bool {
 	return e.Subtype == "message_deleted" || e.Subtype == "message_changed" && e.Text == "This message was deleted."
 }
 
-// sleepUntil waits for a time and reports whether it came before the context's end.
+// sleepUntil waits until a time. It returns false if the context ends first.
 func sleepUntil(ctx context.Context, at time.Time) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

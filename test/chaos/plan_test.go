@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// plan is what will happen and when, all of it drawn from a seed: what people do, what
-// is killed and frozen, and how Slack and the model fail. That the world takes part
-// in its own time is what makes no two runs alike.
+// plan says what happens when: what people do, what is killed and frozen, and how Slack and the
+// model fail. It is drawn from a seed. Runs of one plan still differ in timing.
 type plan struct {
 	scale
-	acts   []act
-	blows  []blow
-	pranks []prank
+	acts     []act
+	blows    []blow
+	failures []failure
 }
 
-// scale is what a plan is drawn for.
+// scale is the size of a plan.
 type scale struct {
 	seed     uint64
 	messages int
@@ -27,55 +26,55 @@ type scale struct {
 	people   int
 	starters int
 	workers  int
-	// slow adds what takes long to get over.
+	// slow adds failures with slow recovery.
 	slow bool
 }
 
-// verb is what somebody does with a message.
+// verb is what a person does with a message.
 type verb string
 
 const (
-	say    verb = "say"
-	edit   verb = "edit"    // the words change, what it is stays
-	call   verb = "mention" // an edit adds a mention
-	remove verb = "delete"
+	say        verb = "say"
+	edit       verb = "edit"    // the words change, the kind stays
+	addMention verb = "mention" // an edit adds a mention
+	remove     verb = "delete"
 )
 
-// act is one thing that somebody does.
+// act is one thing that a person does.
 type act struct {
 	at   time.Duration
 	verb verb
 	n    int // the number of the message
 
-	// Of what is said:
+	// For new messages:
 	kind    kind
-	channel int // below scale.channels; above are direct messages
+	channel int // from scale.channels on, direct messages
 	user    int
 	thread  int // number of the parent; 0: at the top level
-	delay   int // seconds, of the verdict on a question
+	delay   int // of the verdict on a question, seconds
 
-	upset upset // what becomes of the event
+	disturbance disturbance // what becomes of the event
 }
 
-// upset is what goes wrong with the delivery of an event.
-type upset string
+// disturbance is what goes wrong with the delivery of an event.
+type disturbance string
 
 const (
-	delivered   upset = ""
-	dropped     upset = "dropped"
-	twinDropped upset = "twin dropped" // the message event of a mention or its app_mention
-	delayed     upset = "delayed"
-	again       upset = "doubled"
-	held        upset = "out of order"
+	delivered  disturbance = ""
+	dropped    disturbance = "dropped"
+	oneDropped disturbance = "twin dropped" // the message event of a mention or its app_mention
+	delayed    disturbance = "delayed"
+	again      disturbance = "doubled"
+	held       disturbance = "out of order"
 )
 
-var upsets = []upset{dropped, twinDropped, delayed, again, held}
+var disturbances = []disturbance{dropped, oneDropped, delayed, again, held}
 
-// blow is something done to a process.
+// blow is a kill or a freeze of a process.
 type blow struct {
 	at     time.Duration
 	victim victim
-	index  int // of several
+	index  int // which of several processes
 	freeze bool
 	lasts  time.Duration
 }
@@ -83,27 +82,27 @@ type blow struct {
 type victim string
 
 const (
-	aStarter victim = "starter"
-	aWorker  victim = "worker"
-	temporal victim = "temporal"
-	database victim = "postgres"
+	starterVictim victim = "starter"
+	workerVictim  victim = "worker"
+	temporal      victim = "temporal"
+	database      victim = "postgres"
 )
 
-// prank is a failure of Slack's Web API or of the model, by its number in the list
-// of them, for some calls.
-type prank struct {
+// failure makes some calls of Slack's Web API or of the model fail. which is an index into
+// slackFaults or modelFaults.
+type failure struct {
 	at    time.Duration
 	model bool
 	which int
 	times int
 }
 
-// draw makes the plan of a seed.
+// draw makes the plan of a scale and its seed.
 func draw(s scale) plan {
 	d := &drawing{plan: plan{scale: s}, Rand: rand.New(rand.NewPCG(s.seed, 0x6d79616f))}
-	d.people()
-	d.destruction()
-	d.mischief()
+	d.drawActs()
+	d.drawBlows()
+	d.drawFailures()
 	return d.plan
 }
 
@@ -114,31 +113,31 @@ type drawing struct {
 
 func (d *drawing) chance(percent int) bool { return d.IntN(100) < percent }
 
-// between is a time from a to b, in seconds.
+// between draws a time between a and b seconds.
 func (d *drawing) between(a, b float64) time.Duration {
 	return time.Duration((a + (b-a)*d.Float64()) * float64(time.Second))
 }
 
-// people talk at a steady rate, with bursts, and think better of some of it.
-func (d *drawing) people() {
-	var parents []act // that can be replied to
+// drawActs draws messages at a steady rate with bursts, and edits and deletions of some.
+func (d *drawing) drawActs() {
+	var parents []act // messages that can have replies
 	n := 0
 	for n < d.messages {
 		at := time.Duration(float64(n) / d.rate * float64(time.Second))
-		first := d.utterance(at, parents)
+		first := d.drawMessage(at, parents)
 		size := 1
 		if d.chance(4) {
 			size = min(3+d.IntN(6), d.messages-n)
 		}
 		for i := range size {
 			a := first
-			if i > 0 { // somebody goes on talking in the same place
+			if i > 0 { // the same person continues in the same place
 				a.kind, a.delay = d.kindOf(a), d.IntN(3)
 			}
 			n++
-			a.n, a.at, a.upset = n, at+time.Duration(i)*40*time.Millisecond, d.upset()
+			a.n, a.at, a.disturbance = n, at+time.Duration(i)*40*time.Millisecond, d.drawDisturbance()
 			d.acts = append(d.acts, a)
-			if !d.afterthought(a) && a.thread == 0 && a.channel < d.channels {
+			if !d.drawChange(a) && a.thread == 0 && a.channel < d.channels {
 				parents = append(parents, a)
 			}
 		}
@@ -146,10 +145,10 @@ func (d *drawing) people() {
 	slices.SortStableFunc(d.acts, func(a, b act) int { return int(a.at - b.at) })
 }
 
-// utterance is somebody's word in some place, not yet numbered.
-func (d *drawing) utterance(at time.Duration, parents []act) act {
+// drawMessage draws a message in some place, without a number.
+func (d *drawing) drawMessage(at time.Duration, parents []act) act {
 	a := act{verb: say, channel: d.IntN(d.channels), user: d.IntN(d.plan.people), delay: d.IntN(3)}
-	// A thread is mostly one that was begun lately.
+	// Most replies are in a recent thread.
 	var lately []act
 	for _, p := range parents[max(0, len(parents)-3*d.channels):] {
 		if p.at < at-time.Second {
@@ -183,23 +182,23 @@ func (d *drawing) kindOf(a act) kind {
 	return stranger
 }
 
-func (d *drawing) upset() upset {
+func (d *drawing) drawDisturbance() disturbance {
 	if p := d.IntN(100); p < 16 {
-		return upsets[p%len(upsets)]
+		return disturbances[p%len(disturbances)]
 	}
 	return delivered
 }
 
-// afterthought edits or deletes some of what was said, and reports whether it is gone.
-func (d *drawing) afterthought(a act) (gone bool) {
-	then := act{n: a.n, upset: d.upset()}
+// drawChange edits or deletes some messages, and reports whether it deletes this one.
+func (d *drawing) drawChange(a act) (gone bool) {
+	then := act{n: a.n, disturbance: d.drawDisturbance()}
 	switch p := d.IntN(100); {
 	case a.kind == stranger:
 		return false
 	case p < 8:
 		then.verb, then.at = edit, a.at+d.between(0.2, 5)
 	case p < 13 && (a.kind == question || a.kind == chatter):
-		then.verb, then.at = call, a.at+d.between(0.2, 5)
+		then.verb, then.at = addMention, a.at+d.between(0.2, 5)
 	case p < 24 && a.kind != chatter:
 		then.verb, then.at = remove, a.at+d.between(0.1, 5)
 	default:
@@ -209,7 +208,7 @@ func (d *drawing) afterthought(a act) (gone bool) {
 	return then.verb == remove
 }
 
-// length is how long people talk.
+// length is the time of the last act.
 func (p plan) length() time.Duration {
 	if len(p.acts) == 0 {
 		return 0
@@ -217,17 +216,17 @@ func (p plan) length() time.Duration {
 	return p.acts[len(p.acts)-1].at
 }
 
-// destruction spreads the kills evenly, and freezes somebody after every fourth.
-func (d *drawing) destruction() {
+// drawBlows spreads the kills evenly and adds one freeze for every four.
+func (d *drawing) drawBlows() {
 	var bag []victim
-	busy := map[blow]time.Duration{} // until when, by victim and index
+	busy := map[blow]time.Duration{} // until when a victim is down, by victim and index
 	begin, end := d.length()/12, d.length()*11/12
 	strike := func(at time.Duration, v victim, freeze bool) {
 		b := blow{victim: v}
 		switch v {
-		case aStarter:
+		case starterVictim:
 			b.index = d.IntN(d.starters)
-		case aWorker:
+		case workerVictim:
 			b.index = d.IntN(d.workers)
 		}
 		who := b
@@ -243,28 +242,28 @@ func (d *drawing) destruction() {
 	}
 	for i := range d.kills {
 		if len(bag) == 0 {
-			bag = []victim{aWorker, aWorker, aWorker, aStarter, aStarter, aStarter, temporal, database}
+			bag = []victim{workerVictim, workerVictim, workerVictim, starterVictim, starterVictim, starterVictim, temporal, database}
 			d.Shuffle(len(bag), func(i, j int) { bag[i], bag[j] = bag[j], bag[i] })
 		}
 		at := begin + (end-begin)*time.Duration(i)/time.Duration(d.kills) + d.between(0, 1)
 		strike(at, bag[0], false)
 		bag = bag[1:]
 		if i%4 == 2 {
-			strike(at+d.between(0, 2), []victim{aWorker, aStarter}[d.IntN(2)], true)
+			strike(at+d.between(0, 2), []victim{workerVictim, starterVictim}[d.IntN(2)], true)
 		}
 	}
 	slices.SortStableFunc(d.blows, func(a, b blow) int { return int(a.at - b.at) })
 }
 
-// mischief has Slack and the model fail about once a second each.
-func (d *drawing) mischief() {
+// drawFailures makes Slack and the model each fail about once a second.
+func (d *drawing) drawFailures() {
 	slack, model := len(slackFaults), len(modelFaults)
 	if !d.slow {
 		slack -= slowSlackFaults
 	}
 	for at := time.Duration(0); at < d.length(); at += d.between(0.5, 1.5) {
-		d.pranks = append(d.pranks,
-			prank{at: at, which: d.IntN(slack), times: 1 + d.IntN(2)},
-			prank{at: at + d.between(0, 0.5), model: true, which: d.IntN(model), times: 1 + d.IntN(3)})
+		d.failures = append(d.failures,
+			failure{at: at, which: d.IntN(slack), times: 1 + d.IntN(2)},
+			failure{at: at + d.between(0, 0.5), model: true, which: d.IntN(model), times: 1 + d.IntN(3)})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// record is what a run came to: what people said, what Slack holds of the bot, and
-// what the bot's database says of it.
+// record is the result of a run: people's messages, the bot's posts in Slack, and the bot's
+// decisions and outbox.
 type record struct {
 	said      []said
 	posts     []post
@@ -14,18 +14,17 @@ type record struct {
 	outbox    []part
 }
 
-// kind is what a message is to the bot.
+// kind is what a message means to the bot.
 type kind string
 
 const (
-	mention  kind = "mention"  // addresses the bot: <@BOT>, or anything in a direct message
+	mention  kind = "mention"  // addresses the bot by <@BOT> or in a direct message
 	question kind = "question" // addresses nobody; the model's verdict is yes
 	chatter  kind = "chatter"  // the model's verdict is no
-	stranger kind = "stranger" // by another bot
+	stranger kind = "stranger" // from another bot
 )
 
-// said is a message of somebody else's, and what became of it. Times are zero for
-// what has not happened.
+// said is a message of somebody other than the bot. Times are zero for what has not happened.
 type said struct {
 	n       int // its number in the plan
 	kind    kind
@@ -34,18 +33,18 @@ type said struct {
 	ts      string
 	direct  bool // in a direct message
 	at      time.Time
-	// heard is when an event of it was acknowledged.
-	heard time.Time
+	// acknowledged is when the first of its events was acknowledged.
+	acknowledged time.Time
 	// edited is when an edit made it a mention, editHeard when that was acknowledged.
-	edited, editHeard time.Time
+	edited, editAcknowledged time.Time
 	// deleted is when it was deleted, deletionHeard when that was acknowledged.
-	deleted, deletionHeard time.Time
+	deleted, deletionAcknowledged time.Time
 }
 
-// here is the conversation in which it was said.
-func (m said) here() place { return place{m.channel, m.thread} }
+// place is the conversation in which it was said.
+func (m said) place() place { return place{m.channel, m.thread} }
 
-// addresses reports whether it is, or became, a mention.
+// addresses reports whether it is or became a mention.
 func (m said) addresses() bool { return m.kind == mention || !m.edited.IsZero() }
 
 // addressedAt is when it became a mention.
@@ -56,22 +55,22 @@ func (m said) addressedAt() time.Time {
 	return m.at
 }
 
-// home is the conversation in which an answer to it belongs if it is addressed: one at
-// a channel's top level is answered in its thread.
-func (m said) home() place {
+// answerPlace is where a mention is answered. One at a channel's top level is answered in its
+// thread.
+func (m said) answerPlace() place {
 	if m.thread == "" && !m.direct {
 		return place{m.channel, m.ts}
 	}
-	return m.here()
+	return m.place()
 }
 
-// ambient reports whether a judgment is to be made of it: a person said it, and it
-// stands unaddressed.
+// ambient reports whether it needs a judgment: a person's message that does not address the bot
+// and was not deleted.
 func (m said) ambient() bool {
 	return (m.kind == question || m.kind == chatter) && !m.addresses() && m.deleted.IsZero()
 }
 
-// place is a conversation: a thread, or with thread empty the top level of a channel.
+// place is a conversation: a thread, or the top level of a channel if thread is empty.
 type place struct{ channel, thread string }
 
 func (p place) String() string {
@@ -87,18 +86,18 @@ func placeOf(workflowID string) place {
 	return place{parts[2], parts[3]}
 }
 
-// post is a message of the bot's own that stands in Slack.
+// post is a message of the bot in Slack.
 type post struct {
 	channel, thread, ts string
 	key                 string // of its metadata
 	text                string
 	at                  time.Time
-	// began is when Slack was called to post it.
+	// began is the time of the call that posted it.
 	began time.Time
 }
 
-// trigger is the ts of the message that it answers, and in which conversation, as its
-// key tells: team/channel/thread/trigger/revision/part.
+// trigger returns the conversation and the ts of the message that the post answers, from its key:
+// team/channel/thread/trigger/revision/part.
 func (p post) trigger() (place, string, bool) {
 	parts := strings.Split(p.key, "/")
 	if len(parts) != 6 {
@@ -111,7 +110,7 @@ func (p post) trigger() (place, string, bool) {
 type part struct {
 	key, reply, state, sentTS, text, decision string
 	place                                     place
-	// saw is when the newest message was sent that its author had read.
+	// saw is the time of the newest message in the reply's prompt.
 	saw time.Time
 }
 
@@ -128,5 +127,5 @@ type decision struct {
 	at      time.Time
 }
 
-// made reports whether it stands: it was neither called back nor is it still open.
-func (d decision) made() bool { return d.outcome == "silent" || d.outcome == "posted" }
+// isFinal reports whether it was carried out: it is neither withdrawn nor pending.
+func (d decision) isFinal() bool { return d.outcome == "silent" || d.outcome == "posted" }

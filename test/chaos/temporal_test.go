@@ -8,10 +8,10 @@ import (
 	"myao/internal/testserver"
 )
 
-// TestTemporalOnPostgres has a Temporal server on Postgres keep a workflow when it, and
-// then its database, is killed.
+// TestTemporalOnPostgres checks that a Temporal server on Postgres keeps a workflow when the
+// server or its database is killed.
 func TestTemporalOnPostgres(t *testing.T) {
-	long(t)
+	needLong(t)
 	postgres := testserver.StartPostgres(t)
 	server := testserver.StartTemporalOnPostgres(t, postgres, 4, nil)
 	address := server.Address

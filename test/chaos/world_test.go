@@ -26,11 +26,11 @@ const (
 	memoryModel = "test-memory"
 )
 
-// world is everything, running.
+// world is the running system with everything around it.
 type world struct {
 	t         *testing.T
 	workspace *sandbox.Workspace
-	mind      *model
+	model     *model
 	calls     *llmtest.Running
 	balancer  *balancer
 	temporal  *testserver.TemporalServer
@@ -38,22 +38,22 @@ type world struct {
 	client    client.Client
 	db        *sql.DB
 
-	doors    []string // where the starters listen, host:port
-	hatches  []string // where the workers tell how they are
-	starters []*process
-	workers  []*process
-	channels []string // the direct messages last
-	users    []string
-	story    *log.Logger
+	starterAddresses []string // where the starters listen, host:port
+	workerAddresses  []string // where the workers serve /readyz, host:port
+	starters         []*process
+	workers          []*process
+	channels         []string // the direct messages last
+	users            []string
+	log              *log.Logger
 }
 
-// process is a program of ours, and who may lay hands on it.
+// process is one of our programs. mu serializes kills and restarts.
 type process struct {
 	*testserver.Program
 	name string
 	mu   sync.Mutex
-	// fell is how often it has ended without being told to.
-	fell int
+	// crashes is how often it ended without being killed or stopped.
+	crashes int
 }
 
 // settings are what a world is built with.
@@ -67,22 +67,22 @@ type settings struct {
 	retryAfter               []time.Duration
 }
 
-// build starts everything, and returns when the bot knows its channels.
+// build starts everything and returns once the bot knows its channels.
 func build(t *testing.T, o settings) *world {
 	t.Helper()
-	bin, err := testserver.Programs() // without the race detector: what is at stake here is time
+	bin, err := testserver.Programs() // without the race detector, which would be too slow
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, mind: &model{seed: o.seed, failed: map[string]int{}}}
-	w.calls = llmtest.New(t, w.mind.handle)
+	w := &world{t: t, model: &model{seed: o.seed, failed: map[string]int{}}}
+	w.calls = llmtest.New(t, w.model.handle)
 	w.postgres = testserver.StartPostgres(t)
 	w.temporal = startTemporal(t, o.temporal)
 	for range o.starters {
-		w.doors = append(w.doors, testserver.FreeAddress(t))
+		w.starterAddresses = append(w.starterAddresses, testserver.FreeAddress(t))
 	}
 	var url string
-	w.balancer, url = balance(t, w.doors)
+	w.balancer, url = newBalancer(t, w.starterAddresses)
 	w.workspace = sandbox.New(sandbox.Config{
 		Team: team, BotToken: "xoxb-chaos", SigningSecret: "shh-signing", EventsURL: url + "/slack/events",
 		RetryAfter: o.retryAfter,
@@ -91,16 +91,16 @@ func build(t *testing.T, o settings) *world {
 	t.Cleanup(w.workspace.Close)
 	api := httptest.NewServer(w.workspace.Handler())
 	t.Cleanup(api.Close)
-	w.settle(o)
+	w.populate(o)
 
 	logs := t.ArtifactDir()
-	w.story = log.New(w.file(logs, "story"), "", log.LUTC|log.Ltime|log.Lmicroseconds)
-	for i, door := range w.doors {
+	w.log = log.New(w.file(logs, "story"), "", log.LUTC|log.Ltime|log.Lmicroseconds)
+	for i, door := range w.starterAddresses {
 		w.starters = append(w.starters, w.process(filepath.Join(bin, "starter"), i, logs, w.configure(o, api.URL, door)))
 	}
 	for i := range o.workers {
-		w.hatches = append(w.hatches, testserver.FreeAddress(t))
-		w.workers = append(w.workers, w.process(filepath.Join(bin, "worker"), i, logs, w.configure(o, api.URL, w.hatches[i])))
+		w.workerAddresses = append(w.workerAddresses, testserver.FreeAddress(t))
+		w.workers = append(w.workers, w.process(filepath.Join(bin, "worker"), i, logs, w.configure(o, api.URL, w.workerAddresses[i])))
 	}
 	for _, p := range w.processes() {
 		p.Start()
@@ -125,7 +125,7 @@ func startTemporal(t *testing.T, how string) *testserver.TemporalServer {
 	case "postgres":
 		return testserver.StartTemporalOnPostgres(t, testserver.StartPostgres(t), 4, map[string]any{
 			"matching.enableFairness": true,
-			// What one starter registers, all servers know at once: no conversation goes without.
+			// Search attributes that a starter registers are then known at once to all services.
 			"system.forceSearchAttributesCacheRefreshOnRead": true,
 		})
 	default:
@@ -134,8 +134,8 @@ func startTemporal(t *testing.T, how string) *testserver.TemporalServer {
 	}
 }
 
-// settle has people and channels come into the workspace.
-func (w *world) settle(o settings) {
+// populate adds people and channels to the workspace.
+func (w *world) populate(o settings) {
 	bot := w.workspace.Bot().UserID
 	for i := range o.people {
 		w.users = append(w.users, w.workspace.AddUser(fmt.Sprintf("person-%d", i)).ID)
@@ -204,13 +204,13 @@ func (w *world) processes() []*process {
 	return append(append([]*process(nil), w.starters...), w.workers...)
 }
 
-// ready waits until all starters are, and until what is done at start is done: what is
-// said before the bot knows its channels is not answered by catch-up.
+// ready waits until all starters are ready and the catch-up at start is done. Catch-up does not
+// answer messages from before the bot knows their channel.
 func (w *world) ready() {
 	w.t.Helper()
-	for _, door := range w.doors {
+	for _, door := range w.starterAddresses {
 		w.await("the starters to be ready", 2*time.Minute, func() bool {
-			status, _ := w.says(door)
+			status, _ := w.readyz(door)
 			return status == http.StatusOK
 		})
 	}
@@ -221,7 +221,7 @@ func (w *world) ready() {
 	})
 }
 
-// await fails the test unless done holds in time.
+// await waits until done returns true and fails the test after within.
 func (w *world) await(what string, within time.Duration, done func() bool) {
 	w.t.Helper()
 	if !w.waits(within, done) {
@@ -229,7 +229,7 @@ func (w *world) await(what string, within time.Duration, done func() bool) {
 	}
 }
 
-// waits reports whether done holds in time.
+// waits waits until done returns true. It returns false after within.
 func (w *world) waits(within time.Duration, done func() bool) bool {
 	ran := testserver.MeasureRunning()
 	tick := time.NewTicker(100 * time.Millisecond)

@@ -17,24 +17,24 @@ import (
 	"myao/workflows"
 )
 
-// unrest is what is still under way, by kind.
-type unrest struct {
+// unfinished is the work still under way.
+type unfinished struct {
 	changes, pending int // rows of the database
 	busy             []string
 	err              error
 }
 
-func (u unrest) none() bool {
+func (u unfinished) none() bool {
 	return u.err == nil && u.changes+u.pending+len(u.busy) == 0
 }
 
-func (u unrest) String() string {
+func (u unfinished) String() string {
 	return fmt.Sprintf("%d changes to be relayed, %d decisions pending, %d conversations busy %s, error %v",
 		u.changes, u.pending, len(u.busy), strings.Join(u.busy[:min(len(u.busy), 20)], " "), u.err)
 }
 
-// unrest looks once.
-func (w *world) unrest() (u unrest) {
+// unfinished returns the work under way at this moment.
+func (w *world) unfinished() (u unfinished) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	u.err = w.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM changes WHERE relayed_us IS NULL),
@@ -52,9 +52,9 @@ func (w *world) unrest() (u unrest) {
 	return u
 }
 
-// busy is those of conversations that do not stand idle, as they themselves know: the
-// attributes are written later, on a dev server with too little to do it with a quarter of
-// an hour later, and on one that was killed not always.
+// busy returns up to 20 of the conversations that are not idle. It queries the workflows, because
+// search attributes lag: by up to a quarter of an hour on an overloaded dev server, and after
+// a kill some are missing.
 func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 	var busy []string
 	for _, id := range ids {
@@ -66,7 +66,7 @@ func (w *world) busy(ctx context.Context, ids []string) ([]string, error) {
 		if d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && phase != string(conversation.Idle) && !w.idles(ctx, id) {
 			busy = append(busy, id)
 			if len(busy) == 20 {
-				return busy, nil // enough to know, and to tell
+				return busy, nil // enough for a report
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (w *world) idles(ctx context.Context, id string) bool {
 
 var phaseAttribute = temporalsdk.NewSearchAttributeKeyKeyword(conversation.AttributePhase)
 
-// list is the ids of workflows.
+// list returns the ids of workflows.
 func (w *world) list(ctx context.Context, query string) ([]string, error) {
 	var ids []string
 	for token := []byte(nil); ; {
@@ -99,35 +99,35 @@ func (w *world) list(ctx context.Context, query string) ([]string, error) {
 	}
 }
 
-// rest waits until nothing has been under way for three seconds: a search attribute
-// may lag behind. What does not come to rest is a finding.
-func (w *world) rest(within time.Duration) error {
-	if err := w.settled(within); err != nil {
+// awaitIdle waits until no work has been under way for three seconds, because search attributes
+// may lag. It returns an error after within.
+func (w *world) awaitIdle(within time.Duration) error {
+	if err := w.awaitDeliveries(within); err != nil {
 		return err
 	}
-	ran := testserver.MeasureRunning() // while the machine stands still nothing moves
+	ran := testserver.MeasureRunning() // nothing happens while the machine stalls
 	var since time.Duration
 	var told time.Time
-	var last unrest
+	var last unfinished
 	if !w.waits(within, func() bool {
-		if last = w.unrest(); !last.none() {
+		if last = w.unfinished(); !last.none() {
 			since = 0
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				w.story.Print("no rest yet: ", last)
+				w.log.Print("not idle yet: ", last)
 			}
 		} else if since == 0 {
 			since = ran()
 		}
 		return since > 0 && ran()-since >= 3*time.Second
 	}) {
-		return fmt.Errorf("no rest within %s: %s%s", within, last, w.about(last.busy))
+		return fmt.Errorf("not idle within %s: %s%s", within, last, w.describe(last.busy))
 	}
-	return w.idle()
+	return w.checkIdle()
 }
 
-// idle looks at all conversations, once.
-func (w *world) idle() error {
+// checkIdle returns an error unless all conversations are idle.
+func (w *world) checkIdle() error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	all, err := w.list(ctx, fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
@@ -136,13 +136,13 @@ func (w *world) idle() error {
 	}
 	busy, err := w.busy(ctx, all)
 	if err == nil && len(busy) > 0 {
-		err = fmt.Errorf("conversations are busy: %s%s", strings.Join(busy, " "), w.about(busy))
+		err = fmt.Errorf("conversations are busy: %s%s", strings.Join(busy, " "), w.describe(busy))
 	}
 	return err
 }
 
-// about tells of conversations that hang, a few of them: their state and their ledger.
-func (w *world) about(ids []string) string {
+// describe returns the state and the decisions of up to five conversations.
+func (w *world) describe(ids []string) string {
 	var b strings.Builder
 	for _, id := range ids[:min(len(ids), 5)] {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
@@ -166,18 +166,18 @@ func (w *world) about(ids []string) string {
 	return b.String()
 }
 
-// settled waits until Slack has delivered its events, or given them up.
-func (w *world) settled(within time.Duration) error {
+// awaitDeliveries waits until Slack has delivered its events or given them up.
+func (w *world) awaitDeliveries(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
 	if err := w.workspace.AwaitDeliveries(ctx); err != nil {
-		return fmt.Errorf("events still to be delivered after %s: %w", within, err)
+		return fmt.Errorf("undelivered events after %s: %w", within, err)
 	}
 	return nil
 }
 
-// catchUp has the history of all channels read once more: by the schedule, as in
-// production, or without its pauses between the channels.
+// catchUp reads the history of all channels again: by the schedule, as in production, or without
+// the pauses between channels.
 func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.CatchUpOutput, err error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
@@ -193,7 +193,7 @@ func (w *world) catchUp(scheduled bool, within time.Duration) (out workflows.Cat
 	if err != nil {
 		return out, err
 	}
-	// One may be under way that began before the last was said.
+	// A run may be under way that began before the last message.
 	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE}); err != nil {
 		return out, err
 	}

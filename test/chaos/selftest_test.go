@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// sound is the record of a small run in which every promise was kept: a mention and a
-// question at the top level of a channel, talk in a thread, and a direct message.
-func sound() record {
+// faultlessRecord returns the record of a small run that keeps every promise: a mention and a
+// question at the top level of a channel, messages in a thread, and a direct message.
+func faultlessRecord() record {
 	r := record{said: []said{
-		{n: 1, kind: mention, channel: "C1", ts: ts(1), at: when(1), heard: when(2)},
-		{n: 2, kind: question, channel: "C1", ts: ts(10), at: when(10), heard: when(11)},
-		{n: 3, kind: chatter, channel: "C2", ts: ts(1), at: when(1), heard: when(2)},
-		{n: 4, kind: mention, channel: "C2", thread: ts(1), ts: ts(20), at: when(20), heard: when(21)},
-		{n: 5, kind: mention, channel: "C2", thread: ts(1), ts: ts(21), at: when(21), heard: when(22)},
-		{n: 6, kind: mention, channel: "D1", ts: ts(5), direct: true, at: when(5), heard: when(6)},
-		{n: 7, kind: stranger, channel: "C2", ts: ts(30), at: when(30), heard: when(31)},
-		{n: 8, kind: mention, channel: "C3", ts: ts(1), at: when(1), heard: when(2), deleted: when(3), deletionHeard: when(4)},
+		{n: 1, kind: mention, channel: "C1", ts: ts(1), at: when(1), acknowledged: when(2)},
+		{n: 2, kind: question, channel: "C1", ts: ts(10), at: when(10), acknowledged: when(11)},
+		{n: 3, kind: chatter, channel: "C2", ts: ts(1), at: when(1), acknowledged: when(2)},
+		{n: 4, kind: mention, channel: "C2", thread: ts(1), ts: ts(20), at: when(20), acknowledged: when(21)},
+		{n: 5, kind: mention, channel: "C2", thread: ts(1), ts: ts(21), at: when(21), acknowledged: when(22)},
+		{n: 6, kind: mention, channel: "D1", ts: ts(5), direct: true, at: when(5), acknowledged: when(6)},
+		{n: 7, kind: stranger, channel: "C2", ts: ts(30), at: when(30), acknowledged: when(31)},
+		{n: 8, kind: mention, channel: "C3", ts: ts(1), at: when(1), acknowledged: when(2), deleted: when(3), deletionAcknowledged: when(4)},
 	}}
 	r.answer(place{"C1", ts(1)}, 1, "addressed", 5)
 	r.answer(place{"C1", ""}, 10, "judgment", 15)
@@ -29,7 +29,7 @@ func sound() record {
 	return r
 }
 
-// answer adds a reply to what was said at a second in a place, posted at another.
+// answer adds a reply in a place to the message of second trigger, posted at second posted.
 func (r *record) answer(at place, trigger int, source string, posted int) {
 	reply := strings.Join([]string{team, at.channel, at.thread, ts(trigger), ""}, "/")
 	key := reply + "/0"
@@ -44,16 +44,16 @@ func ts(second int) string { return fmt.Sprintf("1700000%03d.000000", second) }
 
 func when(second int) time.Time { return time.Unix(1_700_000_000+int64(second), 0) }
 
-// withdraw takes the n-th post out of Slack, the outbox and the ledger alike.
+// withdraw removes the n-th post from Slack, the outbox and the ledger.
 func (r *record) withdraw(n int) {
 	r.posts = slices.Delete(r.posts, n, n+1)
 	r.outbox = slices.Delete(r.outbox, n, n+1)
 	r.decisions = slices.Delete(r.decisions, n, n+1)
 }
 
-func TestCheckFindsNothingInASoundRun(t *testing.T) {
+func TestCheckFindsNothingInAFaultlessRecord(t *testing.T) {
 	t.Parallel()
-	for _, f := range check(sound()) {
+	for _, f := range check(faultlessRecord()) {
 		t.Error(f)
 	}
 }
@@ -67,9 +67,9 @@ func TestCheckFinds(t *testing.T) {
 	}{
 		"a mention without an answer":         {func(r *record) { r.withdraw(mentionInThread) }, lost},
 		"a direct message without an answer":  {func(r *record) { r.withdraw(direct) }, lost},
-		"a mention whose event never came":    {func(r *record) { r.withdraw(mentionInThread); r.said[0].heard = time.Time{} }, missed},
+		"a mention whose event never came":    {func(r *record) { r.withdraw(mentionInThread); r.said[0].acknowledged = time.Time{} }, missed},
 		"only the first of two was answered":  {func(r *record) { r.withdraw(both); r.answer(place{"C2", ts(1)}, 20, "addressed", 25) }, lost},
-		"answered before it became a mention": {func(r *record) { r.said[4].edited, r.said[4].editHeard = when(26), when(27) }, lost},
+		"answered before it became a mention": {func(r *record) { r.said[4].edited, r.said[4].editAcknowledged = when(26), when(27) }, lost},
 		"an edit that made a mention, never heard of": {func(r *record) {
 			r.said[1].edited = when(20)
 		}, missed},
@@ -91,11 +91,11 @@ func TestCheckFinds(t *testing.T) {
 			r.answer(place{"C2", ts(1)}, 23, "judgment", 41)
 			r.answer(place{"C2", ts(1)}, 24, "judgment", 42)
 		}, doubled},
-		"an answer to chatter":                   {func(r *record) { r.answer(place{"C2", ""}, 1, "judgment", 12) }, uncalled},
-		"an answer to a bot":                     {func(r *record) { r.answer(place{"C2", ""}, 30, "judgment", 32) }, uncalled},
-		"an answer to nothing":                   {func(r *record) { r.answer(place{"C1", ""}, 99, "judgment", 100) }, uncalled},
-		"an answer in the wrong place":           {func(r *record) { r.posts[mentionInThread].thread = "" }, uncalled},
-		"a question answered as a mention":       {func(r *record) { r.answer(place{"C1", ts(10)}, 10, "addressed", 30) }, uncalled},
+		"an answer to chatter":                   {func(r *record) { r.answer(place{"C2", ""}, 1, "judgment", 12) }, unasked},
+		"an answer to a bot":                     {func(r *record) { r.answer(place{"C2", ""}, 30, "judgment", 32) }, unasked},
+		"an answer to nothing":                   {func(r *record) { r.answer(place{"C1", ""}, 99, "judgment", 100) }, unasked},
+		"an answer in the wrong place":           {func(r *record) { r.posts[mentionInThread].thread = "" }, unasked},
+		"a question answered as a mention":       {func(r *record) { r.answer(place{"C1", ts(10)}, 10, "addressed", 30) }, unasked},
 		"an answer long after the deletion":      {func(r *record) { r.answer(place{"C3", ts(1)}, 1, "addressed", 7) }, late},
 		"a question without a verdict":           {func(r *record) { r.withdraw(question1) }, unjudged},
 		"chatter without a verdict":              {func(r *record) { r.decisions = r.decisions[:len(r.decisions)-1] }, unjudged},
@@ -107,19 +107,19 @@ func TestCheckFinds(t *testing.T) {
 			r.decisions = append(r.decisions, decision{place: place{"C1", ""}, trigger: ts(10), source: "rule", rule: "nothing_left", outcome: "silent"})
 		}, unjudged},
 		"chatter judged yes":              {func(r *record) { r.decisions[len(r.decisions)-1].yes = true }, unjudged},
-		"a post that the outbox lacks":    {func(r *record) { r.outbox = slices.Delete(r.outbox, both, both+1) }, disagree},
-		"an outbox row that Slack lacks":  {func(r *record) { r.outbox = append(r.outbox, part{state: "sent", sentTS: ts(50)}) }, disagree},
-		"an outbox row left sending":      {func(r *record) { r.outbox = append(r.outbox, part{state: "sending"}) }, disagree},
-		"an outbox row of another text":   {func(r *record) { r.outbox[both].text = "something else" }, disagree},
-		"a decision left pending":         {func(r *record) { r.decisions[both].outcome = "pending" }, disagree},
-		"a decision that failed":          {func(r *record) { r.decisions[both].outcome = "failed" }, disagree},
-		"a post that no decision carries": {func(r *record) { r.decisions[both].outcome = "withdrawn" }, disagree},
-		"a decision that Slack lacks":     {func(r *record) { r.decisions = append(r.decisions, decision{outcome: "posted", by: "x"}) }, disagree},
-		"a post without a key":            {func(r *record) { r.posts[both].key = "" }, disagree},
+		"a post that the outbox lacks":    {func(r *record) { r.outbox = slices.Delete(r.outbox, both, both+1) }, ledgerWrong},
+		"an outbox row that Slack lacks":  {func(r *record) { r.outbox = append(r.outbox, part{state: "sent", sentTS: ts(50)}) }, ledgerWrong},
+		"an outbox row left sending":      {func(r *record) { r.outbox = append(r.outbox, part{state: "sending"}) }, ledgerWrong},
+		"an outbox row of another text":   {func(r *record) { r.outbox[both].text = "something else" }, ledgerWrong},
+		"a decision left pending":         {func(r *record) { r.decisions[both].outcome = "pending" }, ledgerWrong},
+		"a decision that failed":          {func(r *record) { r.decisions[both].outcome = "failed" }, ledgerWrong},
+		"a post that no decision carries": {func(r *record) { r.decisions[both].outcome = "withdrawn" }, ledgerWrong},
+		"a decision that Slack lacks":     {func(r *record) { r.decisions = append(r.decisions, decision{outcome: "posted", by: "x"}) }, ledgerWrong},
+		"a post without a key":            {func(r *record) { r.posts[both].key = "" }, ledgerWrong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := sound()
+			r := faultlessRecord()
 			tt.spoil(&r)
 			found := check(r)
 			if !slices.ContainsFunc(found, func(f finding) bool { return f.fault == tt.want }) {
@@ -129,14 +129,14 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// again is another post like the n-th.
+// again returns a copy of the n-th post at another time.
 func (r *record) again(n, second int) post {
 	p := r.posts[n]
 	p.ts, p.at, p.began = ts(second), when(second), when(second)
 	return p
 }
 
-// What looks like a fault and is none.
+// What looks like a fault but is not.
 func TestCheckAllows(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*record){
@@ -146,37 +146,37 @@ func TestCheckAllows(t *testing.T) {
 			r.posts[len(r.posts)-1].thread = ""
 		},
 		"a deletion that nobody heard of": func(r *record) {
-			r.said[7].deletionHeard = time.Time{}
+			r.said[7].deletionAcknowledged = time.Time{}
 			r.answer(place{"C3", ts(1)}, 1, "addressed", 60)
 		},
 		"a question withdrawn by a mention": func(r *record) {
 			r.withdraw(1)
-			r.said = append(r.said, said{n: 9, kind: mention, channel: "C1", ts: ts(12), at: when(12), heard: when(12)})
+			r.said = append(r.said, said{n: 9, kind: mention, channel: "C1", ts: ts(12), at: when(12), acknowledged: when(12)})
 			r.answer(place{"C1", ts(12)}, 12, "addressed", 13)
 		},
 		"a question that was deleted": func(r *record) { r.withdraw(1); r.said[1].deleted = when(12) },
 		"a question answered, then made a mention and answered in its thread": func(r *record) {
-			r.said[1].edited, r.said[1].editHeard = when(20), when(21)
+			r.said[1].edited, r.said[1].editAcknowledged = when(20), when(21)
 			r.answer(place{"C1", ts(10)}, 10, "addressed", 25)
 		},
 		"chatter judged together with the question after it": func(r *record) {
-			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C1", ts: ts(9), at: when(9), heard: when(9)})
+			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C1", ts: ts(9), at: when(9), acknowledged: when(9)})
 		},
 		"chatter answered because of a question that was read with it": func(r *record) {
 			r.withdraw(1)
-			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C1", ts: ts(9), at: when(9), heard: when(9)})
+			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C1", ts: ts(9), at: when(9), acknowledged: when(9)})
 			r.answer(place{"C1", ""}, 9, "judgment", 15)
 			r.outbox[len(r.outbox)-1].saw = when(10)
 			r.decisions = append(r.decisions, decision{place: place{"C1", ""}, trigger: ts(10), source: "rule", rule: "spoke_last", outcome: "silent"})
 		},
 		"chatter in a thread that the author of an answer had read": func(r *record) {
-			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C2", thread: ts(1), ts: ts(23), at: when(23), heard: when(23)})
+			r.said = append(r.said, said{n: 9, kind: chatter, channel: "C2", thread: ts(1), ts: ts(23), at: when(23), acknowledged: when(23)})
 			r.outbox[2].saw = when(23)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := sound()
+			r := faultlessRecord()
 			change(&r)
 			for _, f := range check(r) {
 				t.Error(f)
@@ -239,7 +239,7 @@ func TestASeedFixesThePlan(t *testing.T) {
 			kills++
 		}
 	}
-	if said != 500 || kills != 20 || len(kinds) != 5 || len(verbs) != 4 || len(victims) != 4 || len(a.pranks) == 0 {
-		t.Errorf("%d messages, %d kills, %v, %v, %v, %d failures", said, kills, kinds, verbs, victims, len(a.pranks))
+	if said != 500 || kills != 20 || len(kinds) != 5 || len(verbs) != 4 || len(victims) != 4 || len(a.failures) == 0 {
+		t.Errorf("%d messages, %d kills, %v, %v, %v, %d failures", said, kills, kinds, verbs, victims, len(a.failures))
 	}
 }

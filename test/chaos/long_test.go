@@ -13,10 +13,10 @@ import (
 	"myao/internal/conversation"
 )
 
-// TestLongConversation has one thread grow to ten thousand messages without a pause.
-// Its workflow continues as new again and again and stays small, and nothing is lost.
+// TestLongConversation writes ten thousand messages in one thread without a pause. The workflow
+// repeatedly continues as new, its state stays small, and nothing is lost.
 func TestLongConversation(t *testing.T) {
-	long(t)
+	needLong(t)
 	const rate = 25
 	w := build(t, settings{
 		starters: 2, workers: 3, channels: 1, people: 8, minWait: 1, maxWait: 10, temporal: *flagTemporal,
@@ -36,7 +36,7 @@ func TestLongConversation(t *testing.T) {
 		p.acts = append(p.acts, a)
 	}
 	f := w.figures(p)
-	f.live()
+	f.runPlan()
 	root := f.people.said[1]
 	id := fmt.Sprintf("thread/%s/%s/%s", team, root.channel, root.ts)
 	runs, err := w.list(t.Context(), fmt.Sprintf("WorkflowId = %q", id))
@@ -47,7 +47,7 @@ func TestLongConversation(t *testing.T) {
 	if want := 1 + *flagMessages/5000; len(runs) < want {
 		t.Errorf("%d runs of the conversation, want %d at least", len(runs), want)
 	}
-	f.reckon()
+	f.finish()
 
 	value, err := w.client.QueryWorkflow(t.Context(), id, "", conversation.QueryName)
 	if err != nil {
@@ -63,10 +63,10 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
-// TestThousandIdleConversations opens a thousand conversations, lets all of them fall
-// idle, and then addresses the bot in each.
+// TestThousandIdleConversations opens a thousand conversations, waits until all are idle, and then
+// mentions the bot in each.
 func TestThousandIdleConversations(t *testing.T) {
-	long(t)
+	needLong(t)
 	const threads, rate, channels = 1000, 20, 40
 	w := build(t, settings{
 		starters: 2, workers: 3, channels: channels, people: 8, minWait: 2, maxWait: 10, temporal: *flagTemporal,
@@ -82,8 +82,8 @@ func TestThousandIdleConversations(t *testing.T) {
 			act{at: time.Duration(n) * time.Second / rate, verb: say, n: 2*threads + n, kind: mention, channel: n % channels, thread: n})
 	}
 	f := w.figures(opening)
-	f.live()
-	f.settle("a thousand conversations were opened", func() error { return w.rest(settleFor) })
+	f.runPlan()
+	f.await("a thousand conversations were opened", func() error { return w.awaitIdle(settleTimeout) })
 	idle, err := w.list(t.Context(), fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", conversation.WorkflowType))
 	if err != nil {
 		t.Fatal(err)
@@ -94,12 +94,12 @@ func TestThousandIdleConversations(t *testing.T) {
 	}
 	f.memory("idle")
 	f.plan = asking
-	f.live()
+	f.runPlan()
 	f.memory("asked")
-	f.reckon()
+	f.finish()
 }
 
-// memory notes how much memory the programs hold.
+// memory adds the programs' resident memory to the notes.
 func (f *figures) memory(when string) {
 	for _, p := range f.world.processes() {
 		said, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.PID())).Output()
