@@ -242,7 +242,7 @@ func newSecrets() secrets {
 
 func newWorkspace(p ports, s secrets, quiet int, mind http.Handler) *sandbox.Workspace {
 	w := sandbox.New(sandbox.Config{
-		BotToken: s.Token, AppToken: s.App, SigningSecret: s.Signing, EventsURL: "http://" + p.door + "/slack/events",
+		BotToken: s.Token, AppToken: s.App, SigningSecret: s.Signing, EventsURL: "http://" + p.door + manifest.EventsPath,
 		Scopes:     manifest.Names(manifest.Scopes(config.Default())),
 		TemporalUI: "http://" + p.ui, Namespace: namespace, Mind: mind, Logger: slog.New(slog.DiscardHandler),
 		RetryAfter: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second},

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"myao/internal/config"
-	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the golden files")
@@ -111,7 +111,7 @@ func slackTakes(t *testing.T, text []byte) {
 	bound("shortcut", s.Name, 1, 24)
 	bound("its description", s.Description, 1, 150)
 	bound("its id", s.CallbackID, 1, 255)
-	if s.Type != "message" || s.CallbackID != ingest.AnswerNow {
+	if s.Type != "message" || s.CallbackID != manifest.AnswerNow {
 		t.Errorf("shortcut %q of type %q: the door does not know it", s.CallbackID, s.Type)
 	}
 	bound("command", c.Command, 2, 32)

@@ -10,15 +10,16 @@ import (
 
 	"myao/internal/ingest"
 	"myao/internal/launch"
+	"myao/internal/manifest"
 	"myao/internal/web"
 )
 
 func (s *starter) routes() http.Handler {
 	mux := http.NewServeMux()
 	if s.socket == nil {
-		mux.Handle("POST /slack/events", s.open((*ingest.Door).Events))
-		mux.Handle("POST /slack/interactions", s.open((*ingest.Door).Interactions))
-		mux.Handle("POST /slack/commands", s.open((*ingest.Door).Commands))
+		mux.Handle("POST "+manifest.EventsPath, s.open((*ingest.Door).Events))
+		mux.Handle("POST "+manifest.InteractionsPath, s.open((*ingest.Door).Interactions))
+		mux.Handle("POST "+manifest.CommandsPath, s.open((*ingest.Door).Commands))
 	}
 	web.RegisterProbes(mux, s.metrics, s.DatabaseReady(&s.store), s.hasTemporal, launch.SlackReady(s.slack), s.hasSocket)
 	return mux

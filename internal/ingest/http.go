@@ -16,7 +16,7 @@ const bodyLimit = 1 << 20
 
 var errTooLarge = errors.New("the body is larger than 1 MiB")
 
-// Events serves POST /slack/events: the Events API over HTTP.
+// Events serves POST manifest.EventsPath: the Events API over HTTP.
 func (d *Door) Events() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		env, err := slack.ParseEnvelope(body)
@@ -36,7 +36,7 @@ func (d *Door) Events() http.Handler {
 	})
 }
 
-// Interactions serves POST /slack/interactions: buttons, shortcuts and dialogs.
+// Interactions serves POST manifest.InteractionsPath: shortcuts, buttons and views.
 func (d *Door) Interactions() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		i, err := slack.ParseInteraction(body)
@@ -50,7 +50,7 @@ func (d *Door) Interactions() http.Handler {
 	})
 }
 
-// Commands serves POST /slack/commands.
+// Commands serves POST manifest.CommandsPath: the slash command.
 func (d *Door) Commands() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		c, err := slack.ParseCommand(body)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"myao/internal/manifest"
 	"myao/internal/slack"
 )
 
@@ -34,7 +35,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, result := range []string{"posted", "edited", "deleted", "hushed", "ordered", "moved", "ignored", "foreign", "rate_limited", "unusable", "unreadable", "failed"} {
 		m.events.WithLabelValues(result)
 	}
-	for _, path := range []string{"/slack/events", "/slack/interactions", "/slack/commands"} {
+	for _, path := range []string{manifest.EventsPath, manifest.InteractionsPath, manifest.CommandsPath} {
 		for reason, status := range map[string]int{
 			"unsigned": http.StatusUnauthorized, "repeated": http.StatusUnauthorized, "stale": http.StatusUnauthorized, "forged": http.StatusUnauthorized,
 			"large": http.StatusRequestEntityTooLarge, "unreadable": http.StatusBadRequest,

@@ -7,13 +7,11 @@ import (
 	"myao/internal/chat"
 	"myao/internal/chatops"
 	"myao/internal/config"
+	"myao/internal/manifest"
 	"myao/internal/record"
 	"myao/internal/slack"
 	"myao/internal/words"
 )
-
-// AnswerNow is the callback_id of the message shortcut by which somebody has a message answered.
-const AnswerNow = "answer_now"
 
 // What is said to who used the shortcut.
 const (
@@ -30,7 +28,7 @@ const (
 
 // shortcut handles the use of a shortcut on a message.
 func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.Identity) error {
-	if s.Callback != AnswerNow {
+	if s.Callback != manifest.AnswerNow {
 		return fmt.Errorf("%w: no shortcut has the callback_id %q", slack.ErrIgnored, s.Callback)
 	}
 	text, result, err := d.answerNow(ctx, s, own)

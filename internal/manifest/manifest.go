@@ -10,8 +10,8 @@ import (
 	"myao/internal/config"
 )
 
-// callbackAnswerNow is what the message shortcut calls itself in its request.
-const callbackAnswerNow = "answer_now"
+// AnswerNow is the callback_id of the message shortcut that has the bot answer a message.
+const AnswerNow = "answer_now"
 
 // Paths at which Slack reaches the starter.
 const (
@@ -132,7 +132,7 @@ func New(c config.Config, base string) (Manifest, error) {
 			AppHome: AppHome{MessagesTabEnabled: true},
 			BotUser: BotUser{DisplayName: c.Persona.Name, AlwaysOnline: true},
 			Shortcuts: []Shortcut{{
-				Name: "Answer this now", Type: "message", CallbackID: callbackAnswerNow,
+				Name: "Answer this now", Type: "message", CallbackID: AnswerNow,
 				Description: "Has " + c.Persona.Name + " answer this message at once.",
 			}},
 			SlashCommands: []SlashCommand{{
