@@ -91,18 +91,6 @@ func (c ChannelMessages) Trim(thread string, limit int) ChannelMessages {
 	return c
 }
 
-// ThreadCount is the number of threads that have a reply here.
-func (c ChannelMessages) ThreadCount() int { return len(c.Threads) }
-
-// Count is the number of messages, each counted once.
-func (c ChannelMessages) Count() int {
-	n := len(c.TopLevel)
-	for _, thread := range c.Threads {
-		n += len(thread)
-	}
-	return n
-}
-
 // Persona is the bot's name and character.
 type Persona struct {
 	Name         string

@@ -57,8 +57,8 @@ func TestNewChannelMessages(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.what, tt.got, tt.want)
 		}
 	}
-	if c.Count() != len(channel) || c.ThreadCount() != 3 {
-		t.Errorf("%d messages in %d threads, want %d in 3", c.Count(), c.ThreadCount(), len(channel))
+	if len(c.All()) != len(channel) || len(c.Threads) != 3 {
+		t.Errorf("%d messages in %d threads, want %d in 3", len(c.All()), len(c.Threads), len(channel))
 	}
 }
 
@@ -107,11 +107,11 @@ func TestAllLeavesTheMessagesAlone(t *testing.T) {
 func TestNoMessages(t *testing.T) {
 	t.Parallel()
 	c := NewChannelMessages("C1", "", nil)
-	if c.Count() != 0 || c.ThreadCount() != 0 || len(c.All()) != 0 || len(c.Thread("1.000000")) != 0 {
+	if len(c.All()) != 0 || len(c.Threads) != 0 || len(c.Thread("1.000000")) != 0 {
 		t.Errorf("got %+v", c)
 	}
 	var zero ChannelMessages
-	if zero.Count() != 0 || len(zero.All()) != 0 || len(zero.Thread("1.000000")) != 0 {
+	if len(zero.All()) != 0 || len(zero.Thread("1.000000")) != 0 {
 		t.Error("the zero value is not empty")
 	}
 }

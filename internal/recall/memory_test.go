@@ -189,7 +189,7 @@ func TestMaterialIsOfTheChannelAlone(t *testing.T) {
 		if !slices.Equal(r.Context.Channels, own) || r.WorkspaceLongTerm+r.WorkspaceShortTerm != "" || r.ThreadMemories != nil || r.ChannelsUntold != 0 {
 			t.Errorf("%s: %+v", s, r.Context)
 		}
-		if r.Conversation.Omitted != 3 || r.TargetThread != s.Thread || r.Conversation.Count() != 2 || r.Names["U1"] != "alice" || r.Channels["C1"] != "general" {
+		if r.Conversation.Omitted != 3 || r.TargetThread != s.Thread || len(r.Conversation.All()) != 2 || r.Names["U1"] != "alice" || r.Channels["C1"] != "general" {
 			t.Errorf("%s: %+v", s, r)
 		}
 		if all := r.Conversation.All(); all[0].Name != "alice" || all[1].Name != "myao" || said[0].Name != "" {

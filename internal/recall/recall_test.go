@@ -314,7 +314,7 @@ func TestSawIsTheNewestOfTheConversation(t *testing.T) {
 			t.Errorf("thread %q: saw %v, want %v", thread, r.Saw, want)
 		}
 	}
-	if r := b.build("C7", ""); !r.Saw.IsZero() || r.Conversation.Count() != 0 {
+	if r := b.build("C7", ""); !r.Saw.IsZero() || len(r.Conversation.All()) != 0 {
 		t.Errorf("of an empty channel: %+v", r)
 	}
 }
