@@ -19,9 +19,9 @@ import (
 	"myao/internal/conversation"
 )
 
-// chores are what nobody waits for, on a real server. Remember fails once of a
-// thread, for good of another, and of a third it goes on until it is cancelled.
-func (s *server) chores() map[string]any {
+// backgroundActivities are the activities of background workflows. Remember fails once for the
+// thread "once", always for "never", and runs until it is cancelled for "endless".
+func (s *server) backgroundActivities() map[string]any {
 	return map[string]any{
 		"Survey": func(ctx context.Context, in activities.SurveyInput) (activities.SurveyOutput, error) {
 			out, what := s.of.survey(in)
@@ -58,7 +58,7 @@ func (s *server) chores() map[string]any {
 	}
 }
 
-// failure is how an attempt fails, if it does.
+// failure is the error of an attempt, or nil.
 func (w workspace) failure(ctx context.Context, what string) error {
 	if w.fails == nil {
 		return nil
@@ -75,7 +75,7 @@ func (s *server) begin(id string, flow any, in ...any) client.WorkflowRun {
 	return run
 }
 
-// returns waits for a run's result.
+// returns waits for a run's result and compares it.
 func returns[T comparable](s *server, run client.WorkflowRun, want T) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
@@ -149,13 +149,13 @@ func TestACancelledMemoryOnARealServer(t *testing.T) {
 	}
 	d, err := s.client.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED {
-		t.Errorf("the server has it as %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
+		t.Errorf("its status is %s, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
 	}
 	replay(t, s.histories(1))
 }
 
-// A replay that cannot fail would prove nothing.
-func TestReplayOfMemoryNoticesAnotherCourse(t *testing.T) {
+// A replay that cannot fail would show nothing.
+func TestReplayOfMemoryDetectsOtherCommands(t *testing.T) {
 	s := newServer(t)
 	s.of = workspace{threads: [][]chat.Scope{threads("C1", "1")}}
 	returns(s, s.begin("memory", Memory, MemoryInput{}), MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
@@ -166,6 +166,6 @@ func TestReplayOfMemoryNoticesAnotherCourse(t *testing.T) {
 		}
 	}
 	if replayed(h) == nil {
-		t.Error("a history with another activity was taken for the workflow's own")
+		t.Error("the replay accepts a history with another activity")
 	}
 }

@@ -26,15 +26,15 @@ import (
 	"myao/internal/conversation"
 )
 
-// workspace is what there is to remember, and to catch up with.
+// workspace is what there is to summarise and to catch up with.
 type workspace struct {
-	threads, channels [][]chat.Scope // what is new, in parts
+	threads, channels [][]chat.Scope // scopes with something new, in parts
 	members           []string       // the channels the bot is in
 	fails             func(what string, attempt int) error
 }
 
-// chore runs one workflow that nobody waits for with time skipped, and keeps a
-// record of what its activities are asked.
+// backgroundEnv runs one background workflow with time skipping, and records the calls of its
+// activities.
 type backgroundEnv struct {
 	*testsuite.TestWorkflowEnvironment
 	t  *testing.T
@@ -42,8 +42,8 @@ type backgroundEnv struct {
 
 	mu     sync.Mutex
 	record []line
-	open   map[string]int // activities under way, by type
-	most   map[string]int // the most of them at once
+	open   map[string]int // running activities, by type
+	most   map[string]int // their maximum
 	limits map[string]limits
 }
 
@@ -70,7 +70,7 @@ func newBackgroundEnv(t *testing.T, of workspace) *backgroundEnv {
 	})
 	c.register("Remember", func(ctx context.Context, in activities.RememberInput) (activities.RememberOutput, error) {
 		out := activities.RememberOutput{Calls: len(in.Scope.Terms()), Changed: true}
-		if in.Scope.Workspace() && of.channels == nil { // which no channel gives anything new
+		if in.Scope.Workspace() && of.channels == nil { // no channel has anything new
 			out = activities.RememberOutput{}
 		}
 		return during(ctx, c, "remember "+in.Scope.Team+" "+in.Scope.String()+asOf(in.At), out, time.Minute)
@@ -103,7 +103,7 @@ func (c *backgroundEnv) register(name string, do any) {
 	c.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 }
 
-// survey finds the part after a scope.
+// survey returns the part after a scope.
 func (w workspace) survey(in activities.SurveyInput) (out activities.SurveyOutput, what string) {
 	parts, what := w.channels, "survey channels"
 	if in.Threads {
@@ -123,7 +123,7 @@ func (w workspace) survey(in activities.SurveyInput) (out activities.SurveyOutpu
 	return out, what
 }
 
-// asOf tells a time that is not that of the run's beginning.
+// asOf describes a time other than the run's start.
 func asOf(at time.Time) string {
 	if at.Equal(noon) {
 		return ""
@@ -131,13 +131,13 @@ func asOf(at time.Time) string {
 	return " as of " + at.String()
 }
 
-// during writes down what an activity is asked, and ends it after a time.
+// during records a call of an activity, and ends it after a time.
 func during[T any](ctx context.Context, c *backgroundEnv, what string, out T, takes time.Duration) (T, error) {
 	info := activity.GetInfo(ctx)
 	kind := info.ActivityType.Name
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.Now().Sub(noon).Round(time.Second) // while an activity runs, the clock runs
+	at := c.Now().Sub(noon).Round(time.Second) // the clock runs while an activity does
 	c.record = append(c.record, line{at, what})
 	c.limits[kind] = limits{info.StartToCloseTimeout, info.ScheduleToCloseTimeout, info.HeartbeatTimeout, info.TaskQueue}
 	if c.of.fails != nil {
@@ -158,7 +158,7 @@ func during[T any](ctx context.Context, c *backgroundEnv, what string, out T, ta
 	return out, activity.ErrResultPending
 }
 
-// catchUp is how catching up with channels is told, and which of several cannot be read.
+// catchUp describes catching up with channels, and returns those of several that fail.
 func (w workspace) catchUp(channels []string) (what string, failed []string) {
 	if len(channels) == 1 {
 		return "catch up " + channels[0], nil
@@ -171,7 +171,7 @@ func (w workspace) catchUp(channels []string) (what string, failed []string) {
 	return "catch up together " + strings.Join(channels, " "), failed
 }
 
-// refuses fails for good what begins with one of some words.
+// refuses fails calls that begin with one of the given words, without a retry.
 func refuses(begins ...string) func(string, int) error {
 	return func(what string, _ int) error {
 		for _, b := range begins {
@@ -193,7 +193,7 @@ func (c *backgroundEnv) run(flow any, in ...any) error {
 	return c.GetWorkflowError()
 }
 
-// lines is the record in order: what began at one time, by name.
+// lines returns the record in order of time and name.
 func (c *backgroundEnv) lines() []string {
 	slices.SortFunc(c.record, func(a, b line) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what)) })
 	var lines []string
@@ -210,7 +210,7 @@ func (c *backgroundEnv) wants(want ...string) {
 	}
 }
 
-// returned compares what the workflow returned.
+// returned compares the workflow's result.
 func returned[T comparable](t *testing.T, c *backgroundEnv, want T) {
 	t.Helper()
 	var got T
@@ -219,23 +219,23 @@ func returned[T comparable](t *testing.T, c *backgroundEnv, want T) {
 	}
 }
 
-// goesOn is the input with which a run continues as new.
+// continuedInput is the input with which a run continues as new.
 func continuedInput[T any](t *testing.T, err error, as string) (in T) {
 	t.Helper()
-	var anew *workflow.ContinueAsNewError
-	if !errors.As(err, &anew) {
+	var next *workflow.ContinueAsNewError
+	if !errors.As(err, &next) {
 		t.Fatalf("ended with %v, want a run that continues as new", err)
 	}
-	if anew.WorkflowType.Name != as {
-		t.Errorf("continues as %s, want %s", anew.WorkflowType.Name, as)
+	if next.WorkflowType.Name != as {
+		t.Errorf("continues as %s, want %s", next.WorkflowType.Name, as)
 	}
-	if err := converter.GetDefaultDataConverter().FromPayloads(anew.Input, &in); err != nil {
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
 		t.Fatal(err)
 	}
 	return in
 }
 
-func TestEachComesToEveryItemOnce(t *testing.T) {
+func TestForEachVisitsEveryItemOnce(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 4, 11} {
 		c := newBackgroundEnv(t, workspace{})
@@ -255,12 +255,12 @@ func TestEachComesToEveryItemOnce(t *testing.T) {
 		})
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, items) || most != min(3, n) {
-			t.Errorf("of %v: %v, %d at once, %v", items, got, most, err)
+			t.Errorf("of %v: %v, at most %d at a time, %v", items, got, most, err)
 		}
 	}
 }
 
-func TestEachBeginsNothingWhenItIsCancelled(t *testing.T) {
+func TestForEachStartsNothingAfterCancellation(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{})
 	c.RegisterDelayedCallback(c.CancelWorkflow, 90*time.Second)

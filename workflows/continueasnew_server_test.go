@@ -19,11 +19,11 @@ import (
 	"myao/internal/testserver"
 )
 
-// Runs hand over every few messages, and signals and orders come just then, one by
-// one, in bursts, and without a pause: nothing is lost, and nothing done twice.
+// Runs continue as new every few messages, while signals and orders come one by one, in bursts
+// and without a pause. Nothing is lost, and nothing is done twice.
 func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 	t.Parallel()
-	// Sixty events are a handful of messages: 4,096 would take an hour.
+	// Sixty events are a handful of messages. The default of 4,096 would take an hour.
 	server := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=60")
 	s := newServerAt(t, server.Address)
 	// Work takes long enough for something to come meanwhile.
@@ -31,10 +31,10 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(20 * time.Millisecond)
 	}
-	t.Cleanup(s.work(worker.Options{}))
+	t.Cleanup(s.startWorkers(worker.Options{}))
 
 	const messages = 50
-	// Nothing closes: the state knows at the end what all runs together were told.
+	// Nothing closes, so the final state has the changes of all runs.
 	open := conversation.Policy{MaxWait: 1, MaxDelay: 10, IdleClose: 3600}
 	random := rand.New(rand.NewPCG(4, 4))
 	gaps := func(atMost int) (ms [messages]int) {
@@ -47,9 +47,9 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 		name string
 		chat.Conversation
 		kind  conversation.Kind
-		waits bool // for the answer to each message, before the next
+		waits bool // for the answer to each message before the next
 		gaps  [messages]int
-		// orders are an operator's, one after the other.
+		// orders is the number of an operator's orders, one after the other.
 		orders int
 	}{
 		{"one by one", chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(1)}, conversation.Addressed, true, gaps(60), 0},
@@ -102,10 +102,10 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 				}
 			}
 			if len(missing) > 0 || len(state.Seen) != messages {
-				t.Errorf("lost: %q, of %d that were heard", missing, len(state.Seen))
+				t.Errorf("lost: %q, of %d that were received", missing, len(state.Seen))
 			}
 			if len(state.Pending)+len(state.Answering)+len(state.Later) > 0 {
-				t.Errorf("still wanting something: %v, %v, %v", state.Pending, state.Answering, state.Later)
+				t.Errorf("pending %v, answering %v, later %v; want none", state.Pending, state.Answering, state.Later)
 			}
 			count := map[string]int{}
 			for _, line := range s.lines(c.Conversation) {
@@ -126,38 +126,38 @@ func TestNoSignalIsLostAroundContinueAsNew(t *testing.T) {
 				}
 			}
 			if count[conversation.UpdateUnmute] != c.orders {
-				t.Errorf("%d orders were carried out, want %d", count[conversation.UpdateUnmute], c.orders)
+				t.Errorf("%d orders were executed, want %d", count[conversation.UpdateUnmute], c.orders)
 			}
 		})
 	}
-	handed, bounced := map[string]int{}, 0
+	continued, bounced := map[string]int{}, 0
 	for _, h := range histories {
 		id := h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
 		for _, e := range h.Events {
 			switch {
 			case e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
-				handed[id]++
+				continued[id]++
 			case e.GetWorkflowTaskFailedEventAttributes().GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND:
 				bounced++
 			}
 		}
 	}
-	t.Logf("%d runs: %v handed over, %d times something came at that very moment", len(histories), handed, bounced)
+	t.Logf("%d runs: %v continued as new, %d times a signal came at that very moment", len(histories), continued, bounced)
 	all := 0
 	for _, c := range cases {
-		all += handed[c.ID()]
-		if handed[c.ID()] == 0 {
-			t.Errorf("%s: never handed over", c.name)
+		all += continued[c.ID()]
+		if continued[c.ID()] == 0 {
+			t.Errorf("%s: never continued as new", c.name)
 		}
 	}
 	if all < 12 {
-		t.Errorf("%d runs handed over: the race was hardly run", all)
+		t.Errorf("%d runs continued as new: too few to test the race", all)
 	}
-	// One that has just been handed to has nothing to replay.
+	// A run that has just started has nothing to replay.
 	replay(t, slices.DeleteFunc(histories, func(h *historypb.History) bool { return len(h.Events) < 3 }))
 }
 
-// lines is what a conversation's activities were asked.
+// lines returns the calls of a conversation's activities.
 func (s *server) lines(c chat.Conversation) (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *server) lines(c chat.Conversation) (lines []string) {
 	return lines
 }
 
-// state asks the conversation's newest run.
+// state queries the conversation's newest run.
 func (s *server) state(c chat.Conversation) (state conversation.State) {
 	s.t.Helper()
 	value, err := s.client.QueryWorkflow(s.t.Context(), c.ID(), "", conversation.QueryName)
@@ -177,7 +177,7 @@ func (s *server) state(c chat.Conversation) (state conversation.State) {
 		err = value.Get(&state)
 	}
 	if err != nil {
-		s.t.Error(fmt.Errorf("ask %s: %w", c.ID(), err))
+		s.t.Error(fmt.Errorf("query %s: %w", c.ID(), err))
 	}
 	return state
 }

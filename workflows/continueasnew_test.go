@@ -12,22 +12,22 @@ import (
 	"myao/internal/conversation"
 )
 
-// handsOver plays a scene whose run continues as new, and returns with what.
+// continuesAsNew plays a run that continues as new, and returns the next run's input.
 func (s *conversationEnv) continuesAsNew() conversation.Input {
 	s.t.Helper()
 	err := s.play()
 	in := continuedInput[conversation.Input](s.t, err, conversation.WorkflowType)
-	var anew *workflow.ContinueAsNewError
-	if errors.As(err, &anew) && anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+	var next *workflow.ContinueAsNewError
+	if errors.As(err, &next) && next.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
 		s.t.Error("the next run would be pinned to the version of this one")
 	}
 	if in.State == nil || in.Conversation != s.in.Conversation || in.Attributes != s.in.Attributes {
-		s.t.Fatalf("hands over %+v, state %+v", in, in.State)
+		s.t.Fatalf("the next input is %+v, state %+v", in, in.State)
 	}
 	return in
 }
 
-// takesOver is the scene of the run after one.
+// nextRun is the environment of the run that continues one.
 func (s *conversationEnv) nextRun(in conversation.Input) *conversationEnv {
 	again := newEnvAt(s.t, s.Now(), in)
 	again.script = s.script
@@ -42,7 +42,7 @@ func TestContinueAsNewKeepsTheState(t *testing.T) {
 	s.says(0, said(1), said(2))
 	in := s.continuesAsNew()
 	if in.State.Policy != policy || len(in.State.Seen) != 2 {
-		t.Errorf("hands over %+v: want the policy, and both changes to be known", in.State)
+		t.Errorf("the next state is %+v: want the policy, and both changes in Seen", in.State)
 	}
 	s.wants("0s closed") // in the very task of the signal
 
@@ -56,8 +56,8 @@ func TestContinueAsNewKeepsTheState(t *testing.T) {
 	)
 }
 
-// In a busy conversation each wake is a signal: none comes back with nothing.
-func TestARunHandsOverUnderASteadyStream(t *testing.T) {
+// In a busy conversation each wake is a signal, and no drain comes back empty.
+func TestContinueAsNewUnderASteadyStream(t *testing.T) {
 	s := newEnv(t, topLevel)
 	for n := range 100 {
 		s.says(time.Duration(n)*second, said(n+1))
@@ -66,18 +66,18 @@ func TestARunHandsOverUnderASteadyStream(t *testing.T) {
 	in := s.continuesAsNew()
 	s.wants("51s closed")
 	if n := len(in.State.Pending); n != 52 {
-		t.Errorf("%d messages are pending, want the 52 that were heard", n)
+		t.Errorf("%d messages are pending, want the 52 that were received", n)
 	}
 }
 
-// Work that is under way is waited for, and no other begun: else a run in which one
-// reply follows the other would never end.
-func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
+// A run that should continue as new waits for work in flight and starts none. Otherwise a run in
+// which one reply follows the other would never end.
+func TestARunThatShouldContinueAsNewStartsNoWork(t *testing.T) {
 	const busy = 10 * second
 	for name, c := range map[string]struct {
 		suggested time.Duration
-		hands     []string
-		takes     []string
+		first     []string
+		second    []string
 	}{
 		"a reply to be posted": {second,
 			[]string{"0s compose addressed 1.000000, /1", "10s closed"},
@@ -97,19 +97,19 @@ func TestARunThatIsToHandOverBeginsNoWork(t *testing.T) {
 				return result(conversation.Done).after(busy)
 			}
 			s.says(0, addressed(1))
-			s.says(2*second, addressed(2)) // each of these makes a workflow task
+			s.says(2*second, addressed(2)) // each of these starts a workflow task
 			s.says(3*second, addressed(2))
 			s.at(c.suggested, func() { s.SetContinueAsNewSuggested(true) })
 			in := s.continuesAsNew()
-			s.wants(c.hands...)
+			s.wants(c.first...)
 			again := s.nextRun(in)
 			again.run()
-			again.wants(c.takes...)
+			again.wants(c.second...)
 		})
 	}
 }
 
-func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
+func TestAJudgmentIsDeferredToTheNextRun(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.settle = func() ending[any] { return ending[any]{}.after(minute) }
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
@@ -119,7 +119,7 @@ func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
 	s.says(0, said(1))
 	s.at(5*minute+second, func() { s.SetTargetWorkerDeploymentVersionChanged(true) })
 	s.at(5*minute+2*second, func() { s.signal(quick, followUp) })
-	// What was decided is not taken back, or nobody would begin the work that was left.
+	// The decision to continue as new stands, or nobody would start the deferred work.
 	s.at(5*minute+3*second, func() { s.SetTargetWorkerDeploymentVersionChanged(false) })
 	in := s.continuesAsNew()
 	s.wants(
@@ -137,13 +137,13 @@ func TestAJudgmentIsLeftToTheNextRun(t *testing.T) {
 	)
 }
 
-// What a run has left is called back as what it has begun is, though nothing is under way.
-func TestAReplyThatIsLeftIsCalledBack(t *testing.T) {
+// A deferred reply is withdrawn like one in flight.
+func TestADeferredReplyIsWithdrawn(t *testing.T) {
 	s := newEnv(t, thread)
-	s.written = func() ending[any] { return ending[any]{}.after(minute) } // which keeps the run
+	s.script.order = func() ending[any] { return ending[any]{}.after(minute) } // keeps the run open
 	s.says(0, said(1))
 	s.at(30*second, func() { s.SetContinueAsNewSuggested(true) })
-	s.order(minute, conversation.UpdateAnswerNow, carol)
+	s.update(minute, conversation.UpdateAnswerNow, carol)
 	s.says(minute+10*second, addressed(2))
 	in := s.continuesAsNew()
 	s.wants(
@@ -161,8 +161,7 @@ func TestAReplyThatIsLeftIsCalledBack(t *testing.T) {
 	)
 }
 
-// A conversation moves to another version of the workers when it rests, and stays
-// where it is for as long as nothing wakes it.
+// A quiescent conversation moves to another version of the workers when something wakes it.
 func TestARunMovesToAnotherVersion(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.says(0, said(1))
@@ -180,21 +179,21 @@ func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 	c := newBackgroundEnv(t, workspace{})
 	c.SetTargetWorkerDeploymentVersionChanged(true)
 	if in := continuedInput[MemoryInput](t, c.run(Memory, MemoryInput{}), "Memory"); !in.Channels {
-		t.Errorf("goes on with %+v, want the channels", in)
+		t.Errorf("continues with %+v, want the channels", in)
 	}
-	var anew *workflow.ContinueAsNewError
-	if !errors.As(c.GetWorkflowError(), &anew) || anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
-		t.Errorf("ended with %+v", anew)
+	var next *workflow.ContinueAsNewError
+	if !errors.As(c.GetWorkflowError(), &next) || next.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+		t.Errorf("ended with %+v", next)
 	}
-	// The parts of a catch-up end soon enough.
+	// A catch-up continues as new after each part.
 	many := make([]string, channelsInPart+1)
 	for i := range many {
 		many[i] = ts(i)
 	}
 	c = newBackgroundEnv(t, workspace{members: many})
 	in := continuedInput[CatchUpInput](t, c.run(CatchUp, CatchUpInput{}), "CatchUp")
-	if !errors.As(c.GetWorkflowError(), &anew) || anew.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
-		t.Errorf("ended with %+v", anew)
+	if !errors.As(c.GetWorkflowError(), &next) || next.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
+		t.Errorf("ended with %+v", next)
 	}
 	if want := many[channelsInPart:]; !reflect.DeepEqual(in.Left, want) {
 		t.Errorf("leaves %q, want %q", in.Left, want)

@@ -29,8 +29,8 @@ func TestABurstGetsOneJudgmentAfterTheQuietTime(t *testing.T) {
 	)
 }
 
-// Each revision of a message has a decision and a reply of its own, by these names.
-func TestTheRevisionOfAMessageGoesWithIt(t *testing.T) {
+// Activities get the revision of a message: each has its own decision and reply.
+func TestActivitiesGetTheRevision(t *testing.T) {
 	s := newEnv(t, thread)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 	s.says(0, said(1))
@@ -54,7 +54,7 @@ func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
 	}
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
 		if in.Trigger == ts(15) {
-			return yes(600).after(2 * second) // past MaxWait the delay is nothing
+			return yes(600).after(2 * second) // past MaxWait there is no delay
 		}
 		return no()
 	}
@@ -68,7 +68,7 @@ func TestABusyChannelIsJudgedAtMaxWait(t *testing.T) {
 	)
 }
 
-func TestVerdictYesIsHeldBackForItsDelay(t *testing.T) {
+func TestAYesIsDelayed(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(90).after(3 * second) }
@@ -81,7 +81,7 @@ func TestVerdictYesIsHeldBackForItsDelay(t *testing.T) {
 	)
 }
 
-func TestVerdictYesWithoutDelayIsCarriedOutAtOnce(t *testing.T) {
+func TestAYesWithoutDelayIsExecutedAtOnce(t *testing.T) {
 	for _, delay := range []int{0, -1} {
 		t.Run("", func(t *testing.T) {
 			s := newEnv(t, topLevel)
@@ -117,7 +117,7 @@ func TestANewMessageDuringTheDelayStartsOver(t *testing.T) {
 	)
 }
 
-func TestANewMessageCallsAJudgmentBack(t *testing.T) {
+func TestANewMessageWithdrawsAJudgment(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.says(0, said(1))
 	s.says(5*minute+second, said(2))
@@ -133,7 +133,7 @@ func TestANewMessageCallsAJudgmentBack(t *testing.T) {
 	)
 }
 
-func TestAMentionIsAnsweredAtOnceAndCancelsWhatWaits(t *testing.T) {
+func TestAMentionIsAnsweredAtOnce(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
 		s := newEnv(t, thread)
 		s.says(0, said(1))
@@ -180,7 +180,7 @@ func TestMentionsWhileReplyingGetOneMoreReplyTogether(t *testing.T) {
 	s.says(3*second, addressed(2))
 	s.says(5*second, said(3))
 	s.says(11*second, addressed(4)) // being posted
-	s.says(23*second, said(5))      // the second post is under way: quiet time after it
+	s.says(23*second, said(5))      // during the second post: quiet time after it
 	s.run()
 	s.wants(
 		"0s compose addressed 1.000000, /1",
@@ -192,7 +192,7 @@ func TestMentionsWhileReplyingGetOneMoreReplyTogether(t *testing.T) {
 	)
 }
 
-func TestADeletionCancelsWhatWaits(t *testing.T) {
+func TestADeletionWithdraws(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.says(0, said(1))
@@ -226,7 +226,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 			"1h0m1s closed",
 		)
 	})
-	t.Run("before it was heard of here", func(t *testing.T) {
+	t.Run("before its signal", func(t *testing.T) {
 		s := newEnv(t, thread)
 		s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] { return result(conversation.Gone) }
 		s.says(0, addressed(1))
@@ -237,7 +237,7 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 			"1h0m0s closed",
 		)
 	})
-	t.Run("the post is not called back", func(t *testing.T) {
+	t.Run("the post is not withdrawn", func(t *testing.T) {
 		s := newEnv(t, thread)
 		s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 			return result(conversation.Done).after(10 * second)
@@ -253,8 +253,8 @@ func TestADeletionCancelsWhatWaits(t *testing.T) {
 	})
 }
 
-// The deletion of the newest message is stored, and the conversation has not heard of it.
-func TestOthersAreJudgedWhereTheNewestIsGone(t *testing.T) {
+// The newest message is deleted in the database, and the signal has not arrived yet.
+func TestOthersAreJudgedWhenTheNewestIsGone(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.judge = func(in activities.JudgeInput) ending[activities.JudgeOutput] {
 		if in.Trigger == ts(2) {
@@ -274,7 +274,7 @@ func TestOthersAreJudgedWhereTheNewestIsGone(t *testing.T) {
 }
 
 // Somebody has answered in a thread before the reply was composed.
-func TestAReplyThatIsOutdatedIsJudgedAgain(t *testing.T) {
+func TestAnOutdatedReplyIsJudgedAgain(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 	s.compose = func(in activities.ComposeInput) ending[activities.ReplyOutput] {
@@ -313,13 +313,13 @@ func TestAFailedJudgmentIsSilence(t *testing.T) {
 	s.wants(
 		"5m0s judge 1.000000, delay at most 600, /1",
 		`5m0s settle failed by "no verdict in it", /1`,
-		"15m0s judge 2.000000, delay at most 600, /2", // and the conversation goes on
+		"15m0s judge 2.000000, delay at most 600, /2", // the conversation goes on
 		"1h15m0s closed",
 	)
 }
 
-// What may pass is tried again, with pauses; the test environment gives up after ten tries.
-func TestAJudgmentIsTriedAgain(t *testing.T) {
+// A passing failure is retried with a backoff. The test environment stops after ten attempts.
+func TestAJudgmentIsRetried(t *testing.T) {
 	s := newEnv(t, topLevel)
 	tries := 0
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] {
@@ -385,11 +385,11 @@ func TestAMentionThatCannotBeAnsweredGetsANotice(t *testing.T) {
 	})
 }
 
-func TestAPostThatFailsIsWrittenDown(t *testing.T) {
+func TestAFailedPostIsRecorded(t *testing.T) {
 	s := newEnv(t, thread)
 	s.post = func(in activities.PostInput) ending[activities.ReplyOutput] {
 		if !in.Addressed {
-			t.Errorf("not told that somebody waits for it: %+v", in)
+			t.Errorf("Addressed is not set: %+v", in)
 		}
 		if in.Trigger == ts(1) {
 			return ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("not_in_channel", "Final", nil)}
@@ -409,10 +409,9 @@ func TestAPostThatFailsIsWrittenDown(t *testing.T) {
 	)
 }
 
-// A dead worker is noticed by its heartbeats; somebody who asked would rather
-// have a late answer than none. In the queue of those that ask a model nothing else
-// waits.
-func TestActivitiesHaveTheirLimits(t *testing.T) {
+// Heartbeats reveal a dead worker. An answer to somebody who asked is retried for longer. Model
+// calls have a queue of their own.
+func TestActivityOptions(t *testing.T) {
 	const main, model = conversation.TaskQueue, conversation.ModelTaskQueue
 	cannot := ending[activities.ReplyOutput]{err: temporal.NewNonRetryableApplicationError("blocked", "Final", nil)}
 	for name, c := range map[string]struct {
@@ -431,7 +430,7 @@ func TestActivitiesHaveTheirLimits(t *testing.T) {
 			"Post":    {10 * minute, 12 * time.Hour, 10 * second, main},
 			"Settle":  {10 * second, time.Hour, 10 * second, main},
 		}},
-		"addressed in vain": {conversation.Addressed, func(in activities.ComposeInput) ending[activities.ReplyOutput] {
+		"addressed, with a notice": {conversation.Addressed, func(in activities.ComposeInput) ending[activities.ReplyOutput] {
 			if in.Notice {
 				return result(conversation.Done)
 			}
@@ -458,9 +457,9 @@ func TestActivitiesHaveTheirLimits(t *testing.T) {
 	}
 }
 
-func TestARunThatHearsNothingOfConsequenceCompletesAtOnce(t *testing.T) {
+func TestARunWithoutAMessageCompletesAtOnce(t *testing.T) {
 	s := newEnv(t, topLevel)
-	s.says(0, deleted(1)) // of a message that nobody waits for
+	s.says(0, deleted(1)) // an unknown message
 	s.run()
 	s.wants("0s closed")
 	if len(s.timers) > 1 {
@@ -468,7 +467,7 @@ func TestARunThatHearsNothingOfConsequenceCompletesAtOnce(t *testing.T) {
 	}
 }
 
-func TestASignalThatComesWithTheClosingTimerIsNotLost(t *testing.T) {
+func TestASignalAtTheClosingTimerIsNotLost(t *testing.T) {
 	closing := 5*minute + time.Hour
 	for name, deliver := range map[string]func(*conversationEnv){
 		"in the same task, before": func(s *conversationEnv) {
@@ -536,7 +535,7 @@ func TestAnEarlierDeadlineReplacesTheTimer(t *testing.T) {
 	s.wants("1m5s judge 2.000000, delay at most 600, /1", "1h1m5s closed")
 }
 
-// Whoever writes the ledger keeps the run open, without a timer that spins.
+// A ledger record in flight keeps the run open, without a timer that spins.
 func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
@@ -562,14 +561,14 @@ func TestARunThatShouldCloseWaitsForTheLedgerWithoutTimers(t *testing.T) {
 	}
 }
 
-// A reply is tried to be posted within the workflow task in which it is due. What that does
-// not bring to its end, for whatever reason, goes on in a queue.
+// A reply is first posted by a local activity. If that does not post it, for whatever reason, an
+// activity on the queue continues.
 func TestPostedAtOnce(t *testing.T) {
 	limited := temporal.NewApplicationErrorWithOptions("slow down", "RateLimited", temporal.ApplicationErrorOptions{NextRetryDelay: 30 * second})
 	for name, c := range map[string]struct {
 		out  activities.ReplyOutput
 		err  error
-		want []string // after it was tried
+		want []string // after the local activity
 	}{
 		"posted":            {out: activities.ReplyOutput{Result: conversation.Done}},
 		"not its turn":      {want: []string{"0s post 1.000000, /1"}},
@@ -589,14 +588,14 @@ func TestPostedAtOnce(t *testing.T) {
 			s.run()
 			s.wants(slices.Concat([]string{"0s compose addressed 1.000000, /1", "0s post at once 1.000000, /1"}, c.want, []string{"1h0m0s closed"})...)
 			if tries != 1 {
-				t.Errorf("it was tried %d times at once, want once", tries)
+				t.Errorf("the local activity ran %d times, want once", tries)
 			}
 		})
 	}
 }
 
-// What is said while a reply is posted is attended to after it, whichever way it is posted.
-func TestSaidWhileItIsPostedAtOnce(t *testing.T) {
+// Messages during a post are handled after it, whichever way it is posted.
+func TestMessagesDuringAPostAtOnce(t *testing.T) {
 	s := newEnv(t, thread)
 	s.in.PostsAtOnce = true
 	s.atOnce = func(in activities.PostInput) (activities.ReplyOutput, error) {

@@ -28,10 +28,10 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// noon is when a scene begins.
+// noon is the start time of each test environment.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// ts is a message's; it says nothing about when the message comes.
+// ts is a message's ts. It does not determine when the message comes.
 func ts(n int) string { return fmt.Sprintf("%d.000000", n) }
 
 var (
@@ -48,8 +48,8 @@ func change(n int, kind conversation.Kind) conversation.Change {
 	return conversation.Change{TS: ts(n), Kind: kind}
 }
 
-// scene runs one conversation with time skipped, and keeps a record of what its
-// workflow has done: each line begins with the time since noon.
+// conversationEnv runs one conversation with time skipping, and records what its workflow does.
+// Each line begins with the time since noon.
 type conversationEnv struct {
 	*testsuite.TestWorkflowEnvironment
 	t  *testing.T
@@ -65,17 +65,17 @@ type conversationEnv struct {
 	open      int // timers
 }
 
-// script is what a conversation's activities answer, and after how long.
+// script holds what a conversation's activities return, and after how long.
 type script struct {
 	judge   func(activities.JudgeInput) ending[activities.JudgeOutput]
 	compose func(activities.ComposeInput) ending[activities.ReplyOutput]
 	post    func(activities.PostInput) ending[activities.ReplyOutput]
-	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // what is tried before it, where the run tries that
-	written func() ending[any]
+	atOnce  func(activities.PostInput) (activities.ReplyOutput, error) // the local activity before it, if the run has it
+	order   func() ending[any]
 	settle  func() ending[any]
 }
 
-// goodDay is when everything works and nothing that is judged is worth a reply.
+// allSucceed is a script in which all activities succeed, and all verdicts are no.
 func allSucceed() script {
 	return script{
 		judge:   func(activities.JudgeInput) ending[activities.JudgeOutput] { return no() },
@@ -84,13 +84,12 @@ func allSucceed() script {
 		atOnce: func(activities.PostInput) (activities.ReplyOutput, error) {
 			return activities.ReplyOutput{Result: conversation.Done}, nil
 		},
-		written: func() ending[any] { return ending[any]{} },
-		settle:  func() ending[any] { return ending[any]{} },
+		order:  func() ending[any] { return ending[any]{} },
+		settle: func() ending[any] { return ending[any]{} },
 	}
 }
 
-// ending is how an activity ends. One that takes time is withdrawn when it is
-// cancelled; its end is not heard then.
+// ending is how an activity ends. The end of a cancelled activity that takes time is ignored.
 type ending[T any] struct {
 	out   T
 	err   error
@@ -134,7 +133,7 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 	s.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
 		s.timers = append(s.timers, d)
-		// One that is replaced is taken away after this.
+		// A timer that is replaced is cancelled after this.
 		if s.open++; s.open > 2 {
 			s.t.Errorf("%d timers are open: %v", s.open, s.timers)
 		}
@@ -189,7 +188,7 @@ func buildEnv(t *testing.T, in conversation.Input) *conversationEnv {
 		if !strings.HasPrefix(in.ID, in.Kind) || in.At.After(s.Now()) || in.At.Add(2*minute).Before(s.Now()) {
 			s.t.Errorf("%s has the id %q, and was ordered at %s", in.Kind, in.ID, in.At)
 		}
-		_, err := play(ctx, s, s.written())
+		_, err := play(ctx, s, s.script.order())
 		return err
 	}, activity.RegisterOptions{Name: "Order"})
 	return s
@@ -211,35 +210,34 @@ func play[T any](ctx context.Context, s *conversationEnv, e ending[T]) (T, error
 	return e.out, activity.ErrResultPending
 }
 
-// limits are the timeouts of an activity, and the queue it waits in.
+// limits are the timeouts and the task queue of an activity.
 type limits struct {
-	attempt, whole, heartbeat time.Duration
+	attempt, total, heartbeat time.Duration
 	queue                     string
 }
 
 func (s *conversationEnv) note(format string, args ...any) {
-	at := s.Now().Sub(noon).Round(10 * time.Millisecond) // while an activity runs, the clock runs
+	at := s.Now().Sub(noon).Round(10 * time.Millisecond) // the clock runs while an activity does
 	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "default-test-run-id", "")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = append(s.record, at.String()+" "+line)
 }
 
-// about sees that all that is done about a decision is told alike whether somebody had
-// addressed the bot.
+// about checks that all activities of a decision agree whether it is addressed.
 func (s *conversationEnv) about(task activities.Task, addressed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before, known := s.addressed[task.Decision]; known && before != addressed {
-		s.t.Errorf("decision %s is addressed: %v, and was before: %v", task.Decision, addressed, before)
+		s.t.Errorf("decision %s is addressed: %v, before: %v", task.Decision, addressed, before)
 	}
 	s.addressed[task.Decision] = addressed
 }
 
-// at does something at a time after noon.
+// at calls do at a time after noon.
 func (s *conversationEnv) at(d time.Duration, do func()) { s.RegisterDelayedCallback(do, d) }
 
-// says delivers changes in one signal at a time after noon.
+// says sends changes in one signal at a time after noon.
 func (s *conversationEnv) says(at time.Duration, changes ...conversation.Change) {
 	s.at(at, func() { s.signal(policy, changes...) })
 }
@@ -248,8 +246,8 @@ func (s *conversationEnv) signal(p conversation.Policy, changes ...conversation.
 	s.SignalWorkflow(conversation.SignalName, conversation.Signal{Policy: p, Changes: changes})
 }
 
-// order sends an update at a time after noon, and keeps its end in the record.
-func (s *conversationEnv) order(at time.Duration, name string, o conversation.Order) {
+// update sends an update at a time after noon, and records its end.
+func (s *conversationEnv) update(at time.Duration, name string, o conversation.Order) {
 	s.at(at, func() {
 		s.UpdateWorkflow(name, fmt.Sprint(name, at), &testsuite.TestUpdateCallback{
 			OnAccept:   func() {},
@@ -259,7 +257,7 @@ func (s *conversationEnv) order(at time.Duration, name string, o conversation.Or
 	})
 }
 
-// until is for how long an order silences the conversation.
+// until describes how long an order silences the conversation.
 func (s *conversationEnv) until(in activities.OrderInput) string {
 	switch {
 	case in.Until.IsZero():
@@ -270,7 +268,7 @@ func (s *conversationEnv) until(in activities.OrderInput) string {
 	return ", for " + in.Until.Sub(in.At).String()
 }
 
-// refusal is what people are told of an order that is refused.
+// refusal is the message of a refused order.
 func (s *conversationEnv) refusal(err error) string {
 	var said *temporal.ApplicationError
 	if !errors.As(err, &said) || said.Type() != conversation.Refused {
@@ -280,7 +278,7 @@ func (s *conversationEnv) refusal(err error) string {
 	return said.Message()
 }
 
-// state asks the query, and the metadata that the Web UI shows.
+// state queries the state, and the metadata that the Web UI shows.
 func (s *conversationEnv) state() (state conversation.State, currentDetails string) {
 	s.t.Helper()
 	value, err := s.QueryWorkflow(conversation.QueryName)
@@ -301,7 +299,7 @@ func (s *conversationEnv) state() (state conversation.State, currentDetails stri
 	return state, metadata.GetCurrentDetails()
 }
 
-// run plays the scene to its end, which has to come without an error.
+// run plays the workflow to its end, which must be without an error.
 func (s *conversationEnv) run() {
 	s.t.Helper()
 	if err := s.play(); err != nil {
@@ -324,8 +322,8 @@ func (s *conversationEnv) play() error {
 	return s.GetWorkflowError()
 }
 
-// wants compares the record. What is started in one workflow task runs side by side: of
-// what nothing waits for it does not matter where at its time it stands.
+// wants compares the record. Activities that one workflow task starts run concurrently, so the
+// place of detached ones among those of the same time does not matter.
 func (s *conversationEnv) wants(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -335,7 +333,7 @@ func (s *conversationEnv) wants(want ...string) {
 	}
 }
 
-// inTurn is a record in which, at each time, the records that nothing waits for come last.
+// sortDetached sorts the detached activities to the end of each time.
 func sortDetached(record []string) []string {
 	var out, detached []string
 	at := ""
@@ -356,7 +354,7 @@ func sortDetached(record []string) []string {
 
 var errModel = errors.New("the model is out of order")
 
-// newSceneAt is a run that began with in at a time.
+// newEnvAt is a run that starts with in at a time.
 func newEnvAt(t *testing.T, start time.Time, in conversation.Input) *conversationEnv {
 	s := buildEnv(t, in)
 	s.SetStartTime(start)

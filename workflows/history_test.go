@@ -15,86 +15,86 @@ import (
 	"myao/internal/conversation"
 )
 
-// course tells a history in a few words an event, without ids and times, so that a
-// test can say what has to be in it.
+// summary describes each event of a history in a few words, without ids and times, so that
+// tests can compare it.
 func summary(t *testing.T, h *historypb.History) []string {
 	t.Helper()
-	c := &summariser{t: t, asked: map[int64]*historypb.ActivityTaskScheduledEventAttributes{}}
+	c := &summariser{t: t, scheduled: map[int64]*historypb.ActivityTaskScheduledEventAttributes{}}
 	for _, e := range h.Events {
-		if said := c.tell(e); said != "" {
-			c.story = append(c.story, said)
+		if line := c.describe(e); line != "" {
+			c.lines = append(c.lines, line)
 		}
 	}
-	return c.story
+	return c.lines
 }
 
 type summariser struct {
-	t     *testing.T
-	asked map[int64]*historypb.ActivityTaskScheduledEventAttributes // by event id
-	story []string
+	t         *testing.T
+	scheduled map[int64]*historypb.ActivityTaskScheduledEventAttributes // by event id
+	lines     []string
 }
 
-func (c *summariser) tell(e *historypb.HistoryEvent) string {
+func (c *summariser) describe(e *historypb.HistoryEvent) string {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 		return c.start(e.GetWorkflowExecutionStartedEventAttributes())
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
 		var s conversation.Signal
 		c.read(e.GetWorkflowExecutionSignaledEventAttributes().GetInput(), &s)
-		heard := "hears"
+		line := "signal"
 		for _, change := range s.Changes {
-			heard += " " + string(change.Kind)
+			line += " " + string(change.Kind)
 		}
-		return heard
+		return line
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
-		return "order " + e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName()
+		return "update " + e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName()
 	case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
-		return "shows its phase"
+		return "upserts its phase"
 	case enumspb.EVENT_TYPE_TIMER_STARTED:
-		return "sets a timer"
+		return "timer started"
 	case enumspb.EVENT_TYPE_TIMER_FIRED:
-		return "the timer fires"
+		return "timer fired"
 	case enumspb.EVENT_TYPE_TIMER_CANCELED:
-		return "takes the timer back"
+		return "timer cancelled"
 	case enumspb.EVENT_TYPE_MARKER_RECORDED:
-		return c.within(e.GetMarkerRecordedEventAttributes())
+		return c.localActivity(e.GetMarkerRecordedEventAttributes())
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-		return "a task fails: " + e.GetWorkflowTaskFailedEventAttributes().GetCause().String()
+		return "task failed: " + e.GetWorkflowTaskFailedEventAttributes().GetCause().String()
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
-		return "is called off"
+		return "cancel requested"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
-		return "completes"
+		return "completed"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
-		return "hands over"
+		return "continued as new"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
-		return "ends as canceled"
+		return "canceled"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
-		return "ends as failed"
+		return "failed"
 	}
-	return c.work(e)
+	return c.activityEvent(e)
 }
 
 func (c *summariser) start(a *historypb.WorkflowExecutionStartedEventAttributes) string {
 	if a.GetContinuedExecutionRunId() == "" {
-		return "starts"
+		return "started"
 	}
 	if a.GetWorkflowType().GetName() != conversation.WorkflowType || a.GetInput() == nil {
-		return "takes over"
+		return "continues"
 	}
 	var in conversation.Input
 	c.read(a.GetInput(), &in)
 	if in.State == nil { // it was reset
-		return "starts"
+		return "started"
 	}
-	return "takes over, " + string(in.State.Phase)
+	return "continues, " + string(in.State.Phase)
 }
 
-func (c *summariser) work(e *historypb.HistoryEvent) string {
+func (c *summariser) activityEvent(e *historypb.HistoryEvent) string {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		a := e.GetActivityTaskScheduledEventAttributes()
-		c.asked[e.GetEventId()] = a
-		return c.ask(a)
+		c.scheduled[e.GetEventId()] = a
+		return c.describeScheduled(a)
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 		if a := e.GetActivityTaskStartedEventAttributes(); a.GetAttempt() > 1 {
 			return c.name(a.GetScheduledEventId()) + ": attempt " + strconv.Itoa(int(a.GetAttempt()))
@@ -105,29 +105,29 @@ func (c *summariser) work(e *historypb.HistoryEvent) string {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		return c.name(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId()) + ": failed"
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
-		return "calls back " + c.name(e.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId())
+		return "cancels " + c.name(e.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId())
 	}
 	return ""
 }
 
-func (c *summariser) ask(a *historypb.ActivityTaskScheduledEventAttributes) string {
-	said := a.GetActivityType().GetName()
-	switch said {
+func (c *summariser) describeScheduled(a *historypb.ActivityTaskScheduledEventAttributes) string {
+	line := a.GetActivityType().GetName()
+	switch line {
 	case "Compose":
 		var in activities.ComposeInput
 		c.read(a.GetInput(), &in)
 		if in.Addressed {
-			said += " addressed"
+			line += " addressed"
 		}
 		if in.Notice {
-			said += " notice"
+			line += " notice"
 		}
 	case "Settle":
 		var in activities.SettleInput
 		c.read(a.GetInput(), &in)
-		said += " " + string(in.Outcome)
+		line += " " + string(in.Outcome)
 	}
-	return said
+	return line
 }
 
 func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) string {
@@ -151,8 +151,8 @@ func (c *summariser) outcome(a *historypb.ActivityTaskCompletedEventAttributes) 
 	return "done"
 }
 
-// within is how an activity ended that was carried out within a workflow task.
-func (c *summariser) within(a *historypb.MarkerRecordedEventAttributes) string {
+// localActivity describes the end of a local activity.
+func (c *summariser) localActivity(a *historypb.MarkerRecordedEventAttributes) string {
 	var marker struct{ ActivityType string }
 	c.read(a.GetDetails()["data"], &marker)
 	if a.GetFailure() != nil {
@@ -164,7 +164,7 @@ func (c *summariser) within(a *historypb.MarkerRecordedEventAttributes) string {
 }
 
 func (c *summariser) name(scheduled int64) string {
-	return c.asked[scheduled].GetActivityType().GetName()
+	return c.scheduled[scheduled].GetActivityType().GetName()
 }
 
 func (c *summariser) read(p *commonpb.Payloads, into any) {
@@ -173,17 +173,17 @@ func (c *summariser) read(p *commonpb.Payloads, into any) {
 	}
 }
 
-// holds reports whether the words are told in this order, others among them or not.
-func inOrder(story, words []string) bool {
-	for _, said := range story {
-		if len(words) > 0 && said == words[0] {
-			words = words[1:]
+// inOrder reports whether lines contains wanted in this order, possibly with others in between.
+func inOrder(lines, wanted []string) bool {
+	for _, line := range lines {
+		if len(wanted) > 0 && line == wanted[0] {
+			wanted = wanted[1:]
 		}
 	}
-	return len(words) == 0
+	return len(wanted) == 0
 }
 
-// openTimers is the most timers that were open at once.
+// openTimers returns the largest number of timers that were open at the same time.
 func openTimers(h *historypb.History) int {
 	open, most := 0, 0
 	for _, e := range h.Events {
@@ -198,15 +198,15 @@ func openTimers(h *historypb.History) int {
 	return most
 }
 
-func TestHolds(t *testing.T) {
+func TestInOrder(t *testing.T) {
 	t.Parallel()
-	story := strings.Fields("a b c b d")
-	for words, want := range map[string]bool{"": true, "a": true, "b b d": true, "a b c b d": true, "d a": false, "b b b": false, "e": false} {
-		if got := inOrder(story, strings.Fields(words)); got != want {
-			t.Errorf("%q: %v", words, got)
+	lines := strings.Fields("a b c b d")
+	for wanted, want := range map[string]bool{"": true, "a": true, "b b d": true, "a b c b d": true, "d a": false, "b b b": false, "e": false} {
+		if got := inOrder(lines, strings.Fields(wanted)); got != want {
+			t.Errorf("%q: %v", wanted, got)
 		}
 	}
-	if !slices.Equal(story, strings.Fields("a b c b d")) {
-		t.Error("the story was changed")
+	if !slices.Equal(lines, strings.Fields("a b c b d")) {
+		t.Error("lines was changed")
 	}
 }

@@ -29,7 +29,7 @@ func threads(channel string, ts ...string) (scopes []chat.Scope) {
 	return scopes
 }
 
-func TestMemoryGoesFromTheNarrowToTheBroad(t *testing.T) {
+func TestMemoryGoesFromNarrowToBroadScopes(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{
 		threads:  [][]chat.Scope{threads("C1", "1.0", "2.0", "3.0", "4.0", "5.0"), threads("C2", "6.0")},
@@ -53,7 +53,7 @@ func TestMemoryGoesFromTheNarrowToTheBroad(t *testing.T) {
 	returned(t, c, MemoryOutput{Threads: 6, Channels: 2, Workspace: true, Calls: 6 + 2*2 + 2})
 }
 
-func TestMemoryWithNothingNewLooksAtTheWorkspaceAlone(t *testing.T) {
+func TestMemoryWithNothingNewAsksForTheWorkspaceOnly(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{})
 	if err := c.run(Memory, MemoryInput{}); err != nil {
@@ -109,7 +109,7 @@ func TestAScopeThatFailsStopsNoOther(t *testing.T) {
 	}
 }
 
-func TestAScopeIsTriedAgain(t *testing.T) {
+func TestAScopeIsRetried(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{channels: [][]chat.Scope{channels("C1")}})
 	c.of.fails = func(what string, attempt int) error {
@@ -145,13 +145,13 @@ func TestMemoryFailsWithItsSurvey(t *testing.T) {
 	}
 }
 
-func TestMemoryThatIsCancelledEndsAsThat(t *testing.T) {
+func TestCancelledMemoryEndsAsCancelled(t *testing.T) {
 	t.Parallel()
 	of := workspace{
 		threads:  [][]chat.Scope{threads("C1", "1.0", "2.0", "3.0", "4.0", "5.0")},
 		channels: [][]chat.Scope{channels("C1")},
 	}
-	for at, want := range map[time.Duration]int{ // activities that have begun by then
+	for at, want := range map[time.Duration]int{ // activities that have started by then
 		500 * time.Millisecond:                1, // the survey of threads
 		30 * time.Second:                      5, // threads
 		2*time.Minute + 1500*time.Millisecond: 7, // the survey of channels
@@ -172,7 +172,7 @@ func TestMemoryThatIsCancelledEndsAsThat(t *testing.T) {
 	}
 }
 
-// Wherever a run is continued, all of it together does what one run does.
+// However often a run continues as new, its parts together do what one run does.
 func TestMemoryContinuesAsNewWhereItWas(t *testing.T) {
 	t.Parallel()
 	of := workspace{
@@ -196,7 +196,7 @@ func TestMemoryContinuesAsNewWhereItWas(t *testing.T) {
 		}
 		in, start = continuedInput[MemoryInput](t, err, "Memory"), c.Now()
 		if !in.At.Equal(noon) {
-			t.Fatalf("goes on as of %s, want %s", in.At, noon)
+			t.Fatalf("continues as of %s, want %s", in.At, noon)
 		}
 	}
 	want := []string{
@@ -220,7 +220,7 @@ func TestFanOutIsBounded(t *testing.T) {
 		many = append(many, threads("C1", ts(n+1))...)
 	}
 	c := newBackgroundEnv(t, workspace{threads: [][]chat.Scope{many}})
-	c.of.fails = func(what string, attempt int) error { // so that they do not go in step
+	c.of.fails = func(what string, attempt int) error { // so that they do not run in step
 		if attempt <= len(what)%3 {
 			return errModel
 		}
@@ -231,7 +231,7 @@ func TestFanOutIsBounded(t *testing.T) {
 	}
 	returned(t, c, MemoryOutput{Threads: 30, Calls: 30})
 	if c.most["Remember"] != memoryConcurrency || c.most["Survey"] != 1 {
-		t.Errorf("at once: %v, want %d", c.most, memoryConcurrency)
+		t.Errorf("at a time: %v, want %d", c.most, memoryConcurrency)
 	}
 	want := map[string]limits{
 		"Survey":   {minute, time.Hour, 10 * second, conversation.TaskQueue},
@@ -242,7 +242,7 @@ func TestFanOutIsBounded(t *testing.T) {
 	}
 }
 
-// What a schedule gives a run is written down for years.
+// Schedules keep the inputs of their runs for years.
 func TestInputsInJSON(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -259,6 +259,6 @@ func TestInputsInJSON(t *testing.T) {
 	}
 	var memory MemoryInput
 	if err := json.Unmarshal([]byte(`{}`), &memory); err != nil || !reflect.DeepEqual(memory, MemoryInput{}) {
-		t.Errorf("of nothing: %v", fmt.Sprint(memory, err))
+		t.Errorf("from {}: %v", fmt.Sprint(memory, err))
 	}
 }

@@ -16,28 +16,28 @@ import (
 	"myao/internal/conversation"
 )
 
-// path is a way that a workflow can go, and how to make it go that way.
+// path is a path through a workflow, and how to take it.
 type path struct {
 	name string
 	in   chat.Conversation  // thread, unless given
 	with conversation.Input // server.with
 	play func(*pathRunner)
-	// runs is what the history of each of its runs has to tell, in this order.
+	// runs is what the history of each run must contain, in this order.
 	runs [][]string
-	// never is what none of them may tell.
+	// never is what no history may contain.
 	never []string
-	// short: the server asks for a new run after a few events.
+	// short makes the server suggest a new run after a few events.
 	short bool
 }
 
-// player acts out a path on a real server.
+// pathRunner takes a path on a real server.
 type pathRunner struct {
 	*server
 	c    chat.Conversation
 	stop func() // ends the workers
 }
 
-// briskly is the default policy, for those who have no time.
+// fast is a policy with short waits.
 var fast = conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 60, IdleClose: 1}
 
 func (p *pathRunner) says(changes ...conversation.Change) { p.sends(fast, changes...) }
@@ -49,7 +49,7 @@ func (p *pathRunner) sends(by conversation.Policy, changes ...conversation.Chang
 	}
 }
 
-// sees waits until an activity has been asked for something.
+// sees waits until an activity has been called.
 func (p *pathRunner) sees(line string) {
 	p.t.Helper()
 	if err := p.awaitLine(p.c.ID() + " " + line); err != nil {
@@ -74,7 +74,7 @@ func (p *pathRunner) orders(name string, o conversation.Order) {
 	}
 }
 
-// judged has judgments end in one way, and one after the other if there are several.
+// judged sets the endings of judgments in order; the last one repeats.
 func (p *pathRunner) judged(ends ...ending[activities.JudgeOutput]) {
 	p.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] {
 		e := ends[0]
@@ -99,19 +99,19 @@ func (p *pathRunner) posted(ends ...ending[activities.ReplyOutput]) {
 	}
 }
 
-// restart ends the workers, and has others read what happened from the history.
+// restart stops the workers and starts others, which replay the history.
 func (p *pathRunner) restart(meanwhile func()) {
 	p.stop()
 	meanwhile()
 	worker.PurgeStickyWorkflowCache()
-	p.stop = p.work(worker.Options{})
+	p.stop = p.startWorkers(worker.Options{})
 }
 
 func edited(n int, revision string) conversation.Change {
 	return conversation.Change{TS: ts(n), Kind: conversation.Edited, Revision: revision}
 }
 
-// hushed is a message that carol wants no answer to.
+// hushed is a change by which carol wants no answer to a message.
 func hushed(n int) conversation.Change {
 	c := change(n, conversation.Hushed)
 	c.By = "carol"
@@ -121,28 +121,28 @@ func hushed(n int) conversation.Change {
 var (
 	done    = result(conversation.Done)
 	refusal = temporal.NewNonRetryableApplicationError("refused", "Final", nil)
-	// long is until it is called back, and while is time for something to come.
-	long, while = time.Minute, 400 * time.Millisecond
+	// untilCancelled outlasts the test; shortly is time for another event to come.
+	untilCancelled, shortly = time.Minute, 400 * time.Millisecond
 )
 
 func failed[T any](err error) ending[T] { return ending[T]{err: err} }
 
-// generation is that of the histories which have every path. Raise it when the
-// workflows are changed, and have `make histories` record them beside the old ones.
+// generation is the newest generation of histories, which has every path. Raise it when the
+// workflows change, and run `make histories` to record them next to the old ones.
 const generation = 1
 
 var paths = []path{
 	{name: "mention", play: func(p *pathRunner) { p.says(addressed(2)) },
-		runs:  [][]string{{"starts", "hears addressed", "Compose addressed", "Compose: done", "Post", "Post: done", "sets a timer", "the timer fires", "completes"}},
+		runs:  [][]string{{"started", "signal addressed", "Compose addressed", "Compose: done", "Post", "Post: done", "timer started", "timer fired", "completed"}},
 		never: []string{"Judge", "Settle failed"}},
 	{name: "judged-yes", in: topLevel, play: func(p *pathRunner) { p.says(said(2)) },
-		runs: [][]string{{"hears said", "sets a timer", "the timer fires", "Judge", "Judge: yes", "Compose", "Compose: done", "Post", "Post: done", "completes"}}},
+		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "Judge: yes", "Compose", "Compose: done", "Post", "Post: done", "completed"}}},
 	{name: "judged-no", in: topLevel,
 		play: func(p *pathRunner) { p.judged(no()); p.says(said(2)) },
-		runs: [][]string{{"hears said", "Judge", "Judge: no", "completes"}}, never: []string{"Compose", "Post"}},
-	{name: "held-back", in: topLevel,
+		runs: [][]string{{"signal said", "Judge", "Judge: no", "completed"}}, never: []string{"Compose", "Post"}},
+	{name: "delayed", in: topLevel,
 		play: func(p *pathRunner) { p.judged(yes(1)); p.says(said(2)) },
-		runs: [][]string{{"Judge: yes, later", "sets a timer", "the timer fires", "Compose", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge: yes, later", "timer started", "timer fired", "Compose", "Post: done", "completed"}}},
 	{name: "withdrawn-by-a-message", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60), no())
@@ -150,7 +150,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(said(3))
 		},
-		runs: [][]string{{"Judge: yes, later", "hears said", "Settle withdrawn", "Judge", "Judge: no", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "signal said", "Settle withdrawn", "Judge", "Judge: no", "completed"}}, never: []string{"Compose"}},
 	{name: "withdrawn-by-a-deletion", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -158,7 +158,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(deleted(2))
 		},
-		runs: [][]string{{"Judge: yes, later", "hears deleted", "Settle withdrawn", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "signal deleted", "Settle withdrawn", "completed"}}, never: []string{"Compose"}},
 	{name: "hushed", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -166,7 +166,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(hushed(2))
 		},
-		runs: [][]string{{"Judge: yes, later", "hears hushed", "Settle dropped", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "signal hushed", "Settle dropped", "completed"}}, never: []string{"Compose"}},
 	{name: "withdrawn-by-a-mention",
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -174,47 +174,47 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(addressed(3))
 		},
-		runs: [][]string{{"Judge: yes, later", "hears addressed", "Settle withdrawn", "Compose addressed", "Post: done", "completes"}}},
-	{name: "judgment-called-back", in: topLevel,
+		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "Compose addressed", "Post: done", "completed"}}},
+	{name: "judgment-cancelled", in: topLevel,
 		play: func(p *pathRunner) {
-			p.judged(yes(0).after(long), yes(0))
+			p.judged(yes(0).after(untilCancelled), yes(0))
 			p.says(said(2))
 			p.sees("judge " + ts(2))
 			p.says(said(3))
 		},
-		runs: [][]string{{"Judge", "hears said", "calls back Judge", "Settle withdrawn", "Judge", "Judge: yes", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge", "signal said", "cancels Judge", "Settle withdrawn", "Judge", "Judge: yes", "Post: done", "completed"}}},
 	{name: "judgment-failed", in: topLevel,
 		play: func(p *pathRunner) { p.judged(failed[activities.JudgeOutput](refusal)); p.says(said(2)) },
-		runs: [][]string{{"Judge", "Judge: failed", "Settle failed", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge", "Judge: failed", "Settle failed", "completed"}}, never: []string{"Compose"}},
 	{name: "notice",
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal), done); p.says(addressed(2)) },
-		runs: [][]string{{"Compose addressed", "Compose: failed", "Compose addressed notice", "Compose: done", "Post", "Post: done", "completes"}}},
+		runs: [][]string{{"Compose addressed", "Compose: failed", "Compose addressed notice", "Compose: done", "Post", "Post: done", "completed"}}},
 	{name: "notice-failed",
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose: failed", "Compose addressed notice", "Compose: failed", "Settle failed", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose: failed", "Compose addressed notice", "Compose: failed", "Settle failed", "completed"}}, never: []string{"Post"}},
 	{name: "judged-reply-failed", in: topLevel,
 		play: func(p *pathRunner) { p.composed(failed[activities.ReplyOutput](refusal)); p.says(said(2)) },
-		runs: [][]string{{"Judge: yes", "Compose", "Compose: failed", "Settle failed", "completes"}}, never: []string{"Compose notice", "Post"}},
+		runs: [][]string{{"Judge: yes", "Compose", "Compose: failed", "Settle failed", "completed"}}, never: []string{"Compose notice", "Post"}},
 	{name: "post-failed",
 		play: func(p *pathRunner) { p.posted(failed[activities.ReplyOutput](refusal)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose: done", "Post", "Post: failed", "Settle failed", "completes"}}},
+		runs: [][]string{{"Compose: done", "Post", "Post: failed", "Settle failed", "completed"}}},
 	{name: "silenced",
 		play: func(p *pathRunner) { p.composed(result(conversation.Silenced)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose addressed", "Compose: silenced", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "Compose: silenced", "completed"}}, never: []string{"Post"}},
 	{name: "gone-before-it-was-composed",
 		play: func(p *pathRunner) { p.composed(result(conversation.Gone)); p.says(addressed(2)) },
-		runs: [][]string{{"Compose: gone", "Settle withdrawn", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose: gone", "Settle withdrawn", "completed"}}, never: []string{"Post"}},
 	{name: "gone-before-it-was-posted",
 		play: func(p *pathRunner) { p.posted(result(conversation.Gone), done); p.says(addressed(2), addressed(3)) },
-		runs: [][]string{{"Post: gone", "Compose addressed", "Post: done", "completes"}}},
+		runs: [][]string{{"Post: gone", "Compose addressed", "Post: done", "completed"}}},
 	{name: "deleted-while-it-was-composed",
 		play: func(p *pathRunner) {
-			p.composed(done.after(long))
+			p.composed(done.after(untilCancelled))
 			p.says(addressed(2))
 			p.sees("compose " + ts(2))
 			p.says(deleted(2))
 		},
-		runs: [][]string{{"Compose addressed", "hears deleted", "calls back Compose", "Settle withdrawn", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "signal deleted", "cancels Compose", "Settle withdrawn", "completed"}}, never: []string{"Post"}},
 	{name: "edited", in: topLevel,
 		play: func(p *pathRunner) {
 			slowly := conversation.Policy{MinWait: 2, MaxWait: 60, IdleClose: 1}
@@ -222,14 +222,14 @@ var paths = []path{
 			pause(1000)
 			p.sends(slowly, edited(2, "3.000000"))
 		},
-		runs: [][]string{{"hears said", "sets a timer", "hears edited", "the timer fires", "sets a timer", "the timer fires", "Judge", "Post: done", "completes"}}},
+		runs: [][]string{{"signal said", "timer started", "signal edited", "timer fired", "timer started", "timer fired", "Judge", "Post: done", "completed"}}},
 	{name: "edited-into-a-mention",
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, IdleClose: 1}, said(2))
 			p.is(conversation.Waiting)
 			p.says(conversation.Change{TS: ts(2), Kind: conversation.Addressed, Revision: "3.000000"})
 		},
-		runs: [][]string{{"hears said", "hears addressed", "Compose addressed", "Post: done", "takes the timer back", "completes"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "signal addressed", "Compose addressed", "Post: done", "timer cancelled", "completed"}}, never: []string{"Judge"}},
 	{name: "burst", in: topLevel,
 		play: func(p *pathRunner) {
 			p.restart(func() {
@@ -238,35 +238,35 @@ var paths = []path{
 				}
 			})
 		},
-		runs: [][]string{{"hears said said", "hears said said", "hears said said", "sets a timer", "Judge", "Judge: yes", "Post: done", "completes"}}},
+		runs: [][]string{{"signal said said", "signal said said", "signal said said", "timer started", "Judge", "Judge: yes", "Post: done", "completed"}}},
 	{name: "mentions-while-answering",
 		play: func(p *pathRunner) {
-			p.composed(done.after(while), done)
+			p.composed(done.after(shortly), done)
 			p.says(addressed(2))
 			p.sees("compose " + ts(2))
 			p.says(said(3), addressed(4))
 		},
-		runs: [][]string{{"Compose addressed", "hears said addressed", "Compose: done", "Post: done", "Compose addressed", "Post: done", "completes"}}, never: []string{"Judge"}},
+		runs: [][]string{{"Compose addressed", "signal said addressed", "Compose: done", "Post: done", "Compose addressed", "Post: done", "completed"}}, never: []string{"Judge"}},
 	{name: "said-while-posting",
 		play: func(p *pathRunner) {
-			p.posted(done.after(while), done)
+			p.posted(done.after(shortly), done)
 			p.says(addressed(2))
 			p.sees("post " + ts(2))
 			p.says(said(3))
 		},
-		runs: [][]string{{"Post", "hears said", "Post: done", "sets a timer", "Judge", "Post: done", "completes"}}, never: []string{"calls back Post"}},
+		runs: [][]string{{"Post", "signal said", "Post: done", "timer started", "Judge", "Post: done", "completed"}}, never: []string{"cancels Post"}},
 	{name: "busy-channel", in: topLevel,
 		play: func(p *pathRunner) {
 			busy := conversation.Policy{MinWait: 1, MaxWait: 2, MaxDelay: 60, IdleClose: 1}
-			p.judged(yes(60).after(while), no())
+			p.judged(yes(60).after(shortly), no())
 			for n := 0; len(p.lines(p.c)) == 0; n++ {
 				p.sends(busy, said(2+n))
 				pause(300)
 			}
-			p.sends(busy, said(50)) // which does not call a judgment back that is late
+			p.sends(busy, said(50)) // does not withdraw a capped judgment
 		},
-		runs:  [][]string{{"hears said", "hears said", "hears said", "Judge", "hears said", "Judge: yes, later", "Compose", "Post: done", "Judge", "Judge: no", "completes"}},
-		never: []string{"calls back Judge"}},
+		runs:  [][]string{{"signal said", "signal said", "signal said", "Judge", "signal said", "Judge: yes, later", "Compose", "Post: done", "Judge", "Judge: no", "completed"}},
+		never: []string{"cancels Judge"}},
 	{name: "top-level-mention", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -274,44 +274,44 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.says(addressed(3))
 		},
-		runs: [][]string{{"Judge: yes, later", "hears addressed", "Settle withdrawn", "completes"}}, never: []string{"Compose addressed"}},
+		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "completed"}}, never: []string{"Compose addressed"}},
 	{name: "follow-up",
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, FollowUpWait: 1, IdleClose: 1},
 				conversation.Change{TS: ts(2), Kind: conversation.Said, FollowUp: true})
 		},
-		runs: [][]string{{"hears said", "sets a timer", "the timer fires", "Judge", "Post: done", "completes"}}},
+		runs: [][]string{{"signal said", "timer started", "timer fired", "Judge", "Post: done", "completed"}}},
 	{name: "answer-now-while-waiting", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, IdleClose: 1}, said(2))
 			p.is(conversation.Waiting)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"hears said", "order answer-now", "Compose", "Order: done", "Post: done", "completes"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "update answer-now", "Compose", "Order: done", "Post: done", "completed"}}, never: []string{"Judge"}},
 	{name: "answer-now-while-judging", in: topLevel,
 		play: func(p *pathRunner) {
-			p.judged(no().after(long))
+			p.judged(no().after(untilCancelled))
 			p.says(said(2))
 			p.sees("judge " + ts(2))
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge", "order answer-now", "calls back Judge", "Settle overruled", "Compose", "Order: done", "Post: done", "completes"}}},
-	{name: "answer-now-while-held-back", in: topLevel,
+		runs: [][]string{{"Judge", "update answer-now", "cancels Judge", "Settle overruled", "Compose", "Order: done", "Post: done", "completed"}}},
+	{name: "answer-now-while-delaying", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
 			p.says(said(2))
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateAnswerNow, carol)
 		},
-		runs: [][]string{{"Judge: yes, later", "order answer-now", "Compose", "Order: done", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge: yes, later", "update answer-now", "Compose", "Order: done", "Post: done", "completed"}}},
 	{name: "drop",
 		play: func(p *pathRunner) {
-			p.composed(done.after(long))
+			p.composed(done.after(untilCancelled))
 			p.says(addressed(2))
 			p.sees("compose " + ts(2))
 			p.orders(conversation.UpdateDrop, carol)
 		},
-		runs: [][]string{{"Compose addressed", "order drop", "calls back Compose", "Settle dropped", "Order", "completes"}}, never: []string{"Post"}},
+		runs: [][]string{{"Compose addressed", "update drop", "cancels Compose", "Settle dropped", "Order", "completed"}}, never: []string{"Post"}},
 	{name: "snooze", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(60))
@@ -319,7 +319,7 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.orders(conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: 60})
 		},
-		runs: [][]string{{"Judge: yes, later", "order snooze", "Order", "Order: done", "Settle dropped", "completes"}}, never: []string{"Compose"}},
+		runs: [][]string{{"Judge: yes, later", "update snooze", "Order", "Order: done", "Settle dropped", "completed"}}, never: []string{"Compose"}},
 	{name: "mute-and-unmute", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 10, MaxWait: 60, IdleClose: 1}, said(2))
@@ -328,20 +328,20 @@ var paths = []path{
 			p.says(said(3))
 			p.orders(conversation.UpdateUnmute, carol)
 		},
-		runs: [][]string{{"hears said", "order mute", "Order: done", "hears said", "order unmute", "Order: done", "Judge", "completes"}}},
+		runs: [][]string{{"signal said", "update mute", "Order: done", "signal said", "update unmute", "Order: done", "Judge", "completed"}}},
 	{name: "mute-in-a-run-of-its-own", in: topLevel,
 		play: func(p *pathRunner) { p.orders(conversation.UpdateMute, carol) },
-		runs: [][]string{{"starts", "order mute", "Order", "Order: done", "completes"}}, never: []string{"hears said"}},
+		runs: [][]string{{"started", "update mute", "Order", "Order: done", "completed"}}, never: []string{"signal said"}},
 	{name: "refused-in-a-run-of-its-own", in: topLevel,
 		play: func(p *pathRunner) {
 			if err := p.updateWithStart(p.c, conversation.UpdateAnswerNow, carol); err == nil {
-				p.t.Error("an answer to nothing was not refused")
+				p.t.Error("answer-now was not refused, though nothing was pending")
 			}
 		},
-		runs: [][]string{{"starts", "completes"}}, never: []string{"order answer-now", "Order"}},
+		runs: [][]string{{"started", "completed"}}, never: []string{"update answer-now", "Order"}},
 	{name: "nothing-of-consequence", in: topLevel,
 		play: func(p *pathRunner) { p.says(deleted(2)) },
-		runs: [][]string{{"starts", "hears deleted", "completes"}}, never: []string{"sets a timer"}},
+		runs: [][]string{{"started", "signal deleted", "completed"}}, never: []string{"timer started"}},
 	{name: "idle-close-and-again", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(no())
@@ -350,40 +350,40 @@ var paths = []path{
 			p.says(said(3))
 		},
 		runs: [][]string{
-			{"starts", "Judge: no", "sets a timer", "the timer fires", "completes"},
-			{"starts", "Judge: no", "sets a timer", "the timer fires", "completes"}}},
+			{"started", "Judge: no", "timer started", "timer fired", "completed"},
+			{"started", "Judge: no", "timer started", "timer fired", "completed"}}},
 	{name: "attempts", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(failed[activities.JudgeOutput](errModel), failed[activities.JudgeOutput](errModel), yes(0))
 			p.posted(failed[activities.ReplyOutput](errModel), done)
 			p.says(said(2))
 		},
-		runs: [][]string{{"Judge", "Judge: attempt 3", "Judge: yes", "Compose: done", "Post: attempt 2", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge", "Judge: attempt 3", "Judge: yes", "Compose: done", "Post: attempt 2", "Post: done", "completed"}}},
 	{name: "attributes", in: topLevel, with: conversation.Input{Attributes: true},
 		play: func(p *pathRunner) { p.says(said(2)) },
-		runs: [][]string{{"hears said", "sets a timer", "Judge", "shows its phase", "Post: done", "shows its phase", "completes"}}},
+		runs: [][]string{{"signal said", "timer started", "Judge", "upserts its phase", "Post: done", "upserts its phase", "completed"}}},
 	{name: "lasting-phases", in: topLevel, with: conversation.Input{Attributes: true, LastingPhases: true},
 		play: func(p *pathRunner) {
 			p.judged(yes(1))
 			p.says(said(2))
 		},
-		runs: [][]string{{"hears said", "sets a timer", "Judge: yes, later", "shows its phase", "sets a timer", "Compose", "Post: done", "shows its phase", "completes"}}},
+		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "upserts its phase", "timer started", "Compose", "Post: done", "upserts its phase", "completed"}}},
 	{name: "at-once", with: conversation.Input{PostsAtOnce: true},
 		play:  func(p *pathRunner) { p.says(addressed(2)) },
-		runs:  [][]string{{"hears addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "completes"}},
+		runs:  [][]string{{"signal addressed", "Compose addressed", "Compose: done", "PostAtOnce: done", "completed"}},
 		never: []string{"Post"}},
-	{name: "at-once-in-vain", with: conversation.Input{PostsAtOnce: true},
+	{name: "at-once-not-posted", with: conversation.Input{PostsAtOnce: true},
 		play: func(p *pathRunner) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, nil }
 			p.says(addressed(2))
 		},
-		runs: [][]string{{"Compose addressed", "PostAtOnce: ", "Post", "Post: done", "completes"}}},
+		runs: [][]string{{"Compose addressed", "PostAtOnce: ", "Post", "Post: done", "completed"}}},
 	{name: "at-once-failed", in: topLevel, with: conversation.Input{PostsAtOnce: true},
 		play: func(p *pathRunner) {
 			p.atOnce = func(activities.PostInput) (activities.ReplyOutput, error) { return activities.ReplyOutput{}, errModel }
 			p.says(said(2))
 		},
-		runs: [][]string{{"Judge: yes", "PostAtOnce: failed", "Post", "Post: done", "completes"}}},
+		runs: [][]string{{"Judge: yes", "PostAtOnce: failed", "Post", "Post: done", "completed"}}},
 	{name: "workers-restarted", in: topLevel,
 		play: func(p *pathRunner) {
 			p.judged(yes(3))
@@ -393,8 +393,8 @@ var paths = []path{
 			p.is(conversation.Delaying)
 			p.restart(func() {})
 		},
-		runs: [][]string{{"hears said", "sets a timer", "Judge: yes, later", "sets a timer", "Compose", "Post: done", "completes"}}},
-	{name: "called-off", in: topLevel,
+		runs: [][]string{{"signal said", "timer started", "Judge: yes, later", "timer started", "Compose", "Post: done", "completed"}}},
+	{name: "cancelled", in: topLevel,
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60}, said(2))
 			p.is(conversation.Waiting)
@@ -402,7 +402,7 @@ var paths = []path{
 				p.t.Fatal(err)
 			}
 		},
-		runs: [][]string{{"hears said", "is called off", "Order: done", "ends as canceled"}}, never: []string{"Judge"}},
+		runs: [][]string{{"signal said", "cancel requested", "Order: done", "canceled"}}, never: []string{"Judge"}},
 	{name: "reset",
 		play: func(p *pathRunner) {
 			p.says(addressed(2))
@@ -415,8 +415,8 @@ var paths = []path{
 			}
 		},
 		runs: [][]string{
-			{"starts", "hears addressed", "Compose addressed", "Post: done", "completes"},
-			{"starts", "hears addressed", "a task fails: ResetWorkflow", "Compose addressed", "Post: done", "completes"}}},
+			{"started", "signal addressed", "Compose addressed", "Post: done", "completed"},
+			{"started", "signal addressed", "task failed: ResetWorkflow", "Compose addressed", "Post: done", "completed"}}},
 	{name: "continued-while-waiting", in: topLevel, short: true,
 		play: func(p *pathRunner) {
 			for n := 0; !p.continued(); n++ {
@@ -425,8 +425,8 @@ var paths = []path{
 			}
 		},
 		runs: [][]string{
-			{"starts", "hears said", "hears said", "hands over"},
-			{"takes over, waiting", "Judge", "Post: done", "completes"}}},
+			{"started", "signal said", "signal said", "continued as new"},
+			{"continues, waiting", "Judge", "Post: done", "completed"}}},
 	{name: "continued-between-replies", short: true,
 		play: func(p *pathRunner) {
 			p.composed(done.after(100 * time.Millisecond))
@@ -436,8 +436,8 @@ var paths = []path{
 			}
 		},
 		runs: [][]string{
-			{"starts", "hears addressed", "Compose addressed", "Compose: done", "hands over"},
-			{"takes over, replying", "Post: done", "completes"}}},
+			{"started", "signal addressed", "Compose addressed", "Compose: done", "continued as new"},
+			{"continues, replying", "Post: done", "completed"}}},
 	{name: "memory",
 		play: func(p *pathRunner) {
 			p.of = workspace{
@@ -446,23 +446,23 @@ var paths = []path{
 			}
 			p.begin("memory", Memory, MemoryInput{})
 		},
-		runs: [][]string{{"Survey", "Remember", "Remember", "Remember: failed", "Survey", "Remember", "Survey", "Remember: done", "completes"}}},
+		runs: [][]string{{"Survey", "Remember", "Remember", "Remember: failed", "Survey", "Remember", "Survey", "Remember: done", "completed"}}},
 	{name: "memory-with-nothing-new",
 		play: func(p *pathRunner) { p.begin("memory", Memory, MemoryInput{}) },
-		runs: [][]string{{"Survey", "Survey: done", "Survey", "Survey: done", "Remember", "Remember: done", "completes"}}},
+		runs: [][]string{{"Survey", "Survey: done", "Survey", "Survey: done", "Remember", "Remember: done", "completed"}}},
 	{name: "memory-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("survey channels")}
 			p.begin("memory", Memory, MemoryInput{})
 		},
-		runs: [][]string{{"Survey: done", "Survey", "Survey: failed", "ends as failed"}}},
-	{name: "memory-called-off",
+		runs: [][]string{{"Survey: done", "Survey", "Survey: failed", "failed"}}},
+	{name: "memory-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{threads: [][]chat.Scope{threads("C1", "1", "endless", "3", "4", "5", "6")}}
 			run := p.begin("memory", Memory, MemoryInput{})
 			p.cancelAfter(run, "Remember: done")
 		},
-		runs: [][]string{{"Remember", "is called off", "calls back Remember", "ends as canceled"}}},
+		runs: [][]string{{"Remember", "cancel requested", "cancels Remember", "canceled"}}},
 	{name: "memory-continued", short: true,
 		play: func(p *pathRunner) {
 			p.of = workspace{
@@ -471,34 +471,34 @@ var paths = []path{
 			}
 			p.begin("memory", Memory, MemoryInput{})
 		},
-		runs: [][]string{{"starts", "Remember: done", "hands over"}, {"takes over", "Survey", "Remember: done", "completes"}}},
+		runs: [][]string{{"started", "Remember: done", "continued as new"}, {"continues", "Survey", "Remember: done", "completed"}}},
 	{name: "catch-up",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
 			p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
 		},
-		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completes"}},
+		runs:  [][]string{{"SyncChannels", "Channels", "CatchUp", "CatchUp", "CatchUp: done", "CatchUp: failed", "completed"}},
 		never: []string{"Judge"}},
-	{name: "catch-up-together",
+	{name: "catch-up-batch",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3", "C4"}, fails: refuses("catch up C3")}
 			p.begin("catch-up", CatchUp, CatchUpInput{PauseSeconds: 1})
 		},
-		runs:  [][]string{{"Channels", "CatchUp", "CatchUp: done", "CatchUp", "CatchUp: failed", "completes"}},
+		runs:  [][]string{{"Channels", "CatchUp", "CatchUp: done", "CatchUp", "CatchUp: failed", "completed"}},
 		never: []string{"SyncChannels"}},
 	{name: "catch-up-without-the-listing",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1"}, fails: refuses("sync")}
 			p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
 		},
-		runs: [][]string{{"SyncChannels: failed", "Channels", "CatchUp", "CatchUp: done", "completes"}}},
+		runs: [][]string{{"SyncChannels: failed", "Channels", "CatchUp", "CatchUp: done", "completed"}}},
 	{name: "catch-up-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("channels")}
 			p.begin("catch-up", CatchUp, CatchUpInput{})
 		},
-		runs: [][]string{{"Channels", "Channels: failed", "ends as failed"}}, never: []string{"SyncChannels"}},
-	{name: "catch-up-called-off",
+		runs: [][]string{{"Channels", "Channels: failed", "failed"}}, never: []string{"SyncChannels"}},
+	{name: "catch-up-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{members: []string{"C1", "C2", "C3"}, fails: func(what string, _ int) error {
 				if strings.HasPrefix(what, "catch up") {
@@ -509,7 +509,7 @@ var paths = []path{
 			run := p.begin("catch-up", CatchUp, CatchUpInput{Start: true})
 			p.cancelAfter(run, "CatchUp")
 		},
-		runs: [][]string{{"CatchUp", "CatchUp", "is called off", "calls back CatchUp", "ends as canceled"}}},
+		runs: [][]string{{"CatchUp", "CatchUp", "cancel requested", "cancels CatchUp", "canceled"}}},
 	{name: "catch-up-continued",
 		play: func(p *pathRunner) {
 			var many []string
@@ -519,56 +519,56 @@ var paths = []path{
 			p.of = workspace{members: many}
 			p.begin("catch-up", CatchUp, CatchUpInput{})
 		},
-		runs: [][]string{{"starts", "Channels", "CatchUp", "hands over"}, {"takes over", "CatchUp: done", "completes"}}},
+		runs: [][]string{{"started", "Channels", "CatchUp", "continued as new"}, {"continues", "CatchUp: done", "completed"}}},
 	{name: "channel-sync",
 		play: func(p *pathRunner) { p.begin("channel-sync", ChannelSync) },
-		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completes"}}},
+		runs: [][]string{{"SyncChannels", "SyncChannels: done", "completed"}}},
 	{name: "channel-sync-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("sync")}
 			p.begin("channel-sync", ChannelSync)
 		},
-		runs: [][]string{{"SyncChannels", "SyncChannels: failed", "ends as failed"}}},
-	{name: "channel-sync-called-off",
+		runs: [][]string{{"SyncChannels", "SyncChannels: failed", "failed"}}},
+	{name: "channel-sync-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: func(string, int) error { return errModel }}
 			run := p.begin("channel-sync", ChannelSync)
 			p.cancelAfter(run, "SyncChannels")
 		},
-		runs: [][]string{{"SyncChannels", "is called off", "calls back SyncChannels", "ends as canceled"}}},
+		runs: [][]string{{"SyncChannels", "cancel requested", "cancels SyncChannels", "canceled"}}},
 	{name: "retention",
 		play: func(p *pathRunner) { p.begin("retention", Retention) },
-		runs: [][]string{{"Prune", "Prune: done", "completes"}}},
+		runs: [][]string{{"Prune", "Prune: done", "completed"}}},
 	{name: "retention-failed",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: refuses("prune")}
 			p.begin("retention", Retention)
 		},
-		runs: [][]string{{"Prune", "Prune: failed", "ends as failed"}}},
-	{name: "retention-called-off",
+		runs: [][]string{{"Prune", "Prune: failed", "failed"}}},
+	{name: "retention-cancelled",
 		play: func(p *pathRunner) {
 			p.of = workspace{fails: func(string, int) error { return errModel }}
 			run := p.begin("retention", Retention)
 			p.cancelAfter(run, "Prune")
 		},
-		runs: [][]string{{"Prune", "is called off", "calls back Prune", "ends as canceled"}}},
+		runs: [][]string{{"Prune", "cancel requested", "cancels Prune", "canceled"}}},
 }
 
-// calledOff cancels a run once its history tells something.
-func (p *pathRunner) cancelAfter(run client.WorkflowRun, told string) {
+// cancelAfter cancels a run once its history has a line.
+func (p *pathRunner) cancelAfter(run client.WorkflowRun, line string) {
 	p.t.Helper()
-	p.await(told, func() bool { return slices.Contains(summary(p.t, p.history(run.GetID(), run.GetRunID())), told) })
+	p.await(line, func() bool { return slices.Contains(summary(p.t, p.history(run.GetID(), run.GetRunID())), line) })
 	if err := p.client.CancelWorkflow(p.t.Context(), run.GetID(), ""); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// handedOver reports whether the conversation is not in its first run any more.
+// continued reports whether the conversation has left its first run.
 func (p *pathRunner) continued() bool {
 	p.t.Helper()
 	d, err := p.client.DescribeWorkflowExecution(p.t.Context(), p.c.ID(), "")
 	if err != nil {
-		return false // it has not begun
+		return false // it has not started
 	}
 	info := d.GetWorkflowExecutionInfo()
 	return info.GetFirstRunId() != info.GetExecution().GetRunId()

@@ -27,7 +27,7 @@ import (
 
 var record = flag.Bool("record", false, "record the histories that testdata lacks, on a real server")
 
-// file is where the history of a path's run is kept; the first run is 0.
+// file is the file of a run's history; the first run is 0.
 func (p path) file(run int) string {
 	name := fmt.Sprintf("%d-%s", generation, p.name)
 	if len(p.runs) > 1 {
@@ -39,7 +39,7 @@ func (p path) file(run int) string {
 // TestRecord is what `make histories` runs.
 func TestRecord(t *testing.T) {
 	if !*record {
-		t.Skip("which writes to testdata, and is told to by -record")
+		t.Skip("it writes to testdata, and needs -record")
 	}
 	plain := testserver.Temporal(t)
 	short := testserver.StartTemporal(t, "", 0, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=50")
@@ -53,7 +53,7 @@ func TestRecord(t *testing.T) {
 		}
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			for run, h := range happen(t, p, address) {
+			for run, h := range take(t, p, address) {
 				anonymous(h.ProtoReflect())
 				if err := write(p.file(run), h); err != nil {
 					t.Error(err)
@@ -63,10 +63,10 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// happen plays a path, and returns the history of each run, the first one first.
-func happen(t *testing.T, p path, address string) []*historypb.History {
+// take takes a path and returns the history of each run, the first one first.
+func take(t *testing.T, p path, address string) []*historypb.History {
 	s := newServerAt(t, address)
-	s.patience = 3 * time.Minute // one path is long, and many go at once
+	s.timeout = 3 * time.Minute // some paths are long, and many run concurrently
 	pathRunner := &pathRunner{server: s, c: p.in}
 	if pathRunner.c.Channel == "" {
 		pathRunner.c = thread
@@ -76,18 +76,18 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 			t.Fatal(err)
 		}
 	}
-	pathRunner.stop = s.work(worker.Options{})
+	pathRunner.stop = s.startWorkers(worker.Options{})
 	defer func() { pathRunner.stop() }()
 	p.play(pathRunner)
 
 	var all []*historypb.History
-	s.await("all to end", func() bool {
+	s.await("all runs to end", func() bool {
 		all = s.histories(len(p.runs))
 		return !slices.ContainsFunc(all, func(h *historypb.History) bool { return !ended(h) })
 	})
 	slices.SortFunc(all, func(a, b *historypb.History) int {
 		last := func(h *historypb.History) int64 { return h.Events[len(h.Events)-1].GetEventTime().AsTime().UnixNano() }
-		return cmp.Compare(last(a), last(b)) // one that was reset begins as the other did
+		return cmp.Compare(last(a), last(b)) // a reset run starts at the same time as the original
 	})
 	if len(all) != len(p.runs) {
 		t.Fatalf("%d runs, want %d", len(all), len(p.runs))
@@ -101,16 +101,16 @@ func happen(t *testing.T, p path, address string) []*historypb.History {
 	return all
 }
 
-// check sees that a run's history tells what the path is named for.
+// check checks that a run's history shows what the path is named for.
 func (p path) check(t *testing.T, run int, h *historypb.History) {
 	t.Helper()
-	story := summary(t, h)
-	if !inOrder(story, p.runs[run]) {
-		t.Errorf("%s: told is\n\t%q\nwhich has to hold, in this order,\n\t%q", p.file(run), story, p.runs[run])
+	lines := summary(t, h)
+	if !inOrder(lines, p.runs[run]) {
+		t.Errorf("%s: got\n\t%q\nwant in this order\n\t%q", p.file(run), lines, p.runs[run])
 	}
 	for _, never := range p.never {
-		if slices.Contains(story, never) {
-			t.Errorf("%s: told is %q in\n\t%q", p.file(run), never, story)
+		if slices.Contains(lines, never) {
+			t.Errorf("%s: %q in\n\t%q", p.file(run), never, lines)
 		}
 	}
 }
@@ -125,10 +125,10 @@ func ended(h *historypb.History) bool {
 	return false
 }
 
-// anonymous takes out of a history what tells of the machine that it was made on.
+// anonymous removes from a history what identifies the machine that recorded it.
 func anonymous(m protoreflect.Message) {
 	if q, ok := m.Interface().(*taskqueuepb.TaskQueue); ok && q.GetKind() == enumspb.TASK_QUEUE_KIND_STICKY {
-		q.Name = "sticky" // after the host
+		q.Name = "sticky" // it is named after the host
 	}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
@@ -147,7 +147,7 @@ func anonymous(m protoreflect.Message) {
 	})
 }
 
-// write keeps a history in the form that `temporal workflow show --output json` has, too.
+// write stores a history in the format of `temporal workflow show --output json`.
 func write(file string, h proto.Message) error {
 	b, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
 	if err != nil {

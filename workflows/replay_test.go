@@ -19,7 +19,7 @@ import (
 	"myao/internal/conversation"
 )
 
-// recorded is every history that is kept, of whatever generation, by file.
+// recorded returns all histories of all generations, by file.
 func recorded(t *testing.T) map[string]*historypb.History {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json.gz"))
@@ -37,8 +37,7 @@ func recorded(t *testing.T) map[string]*historypb.History {
 	return all
 }
 
-// What runs elsewhere, begun by the workflows as they were when these were recorded,
-// goes on as it began.
+// Running workflows that earlier code started must continue with the present code.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	for file, h := range recorded(t) {
@@ -73,12 +72,12 @@ func TestEachHistoryHasItsPath(t *testing.T) {
 	}
 	for file := range recorded(t) {
 		if strings.HasPrefix(filepath.Base(file), strings.TrimSuffix(filepath.Base(path{}.file(0)), ".json.gz")) && !known[file] {
-			t.Errorf("%s: no path has that name", file)
+			t.Errorf("%s: no path has this name", file)
 		}
 	}
 }
 
-// Of an earlier generation too, a conversation has one timer at any time.
+// A conversation has at most one timer at any time, also in earlier generations.
 func TestNeverTwoTimers(t *testing.T) {
 	t.Parallel()
 	for file, h := range recorded(t) {
@@ -89,7 +88,7 @@ func TestNeverTwoTimers(t *testing.T) {
 	}
 }
 
-// Who looks at a run in the Web UI reads what each activity and each timer is for.
+// The Web UI shows what each activity and each timer is for.
 func TestEachActivityAndTimerHasASummary(t *testing.T) {
 	t.Parallel()
 	for file, h := range recorded(t) {
@@ -120,18 +119,18 @@ func TestHistoriesAreAnonymousAndSmall(t *testing.T) {
 		clean := proto.Clone(h).(*historypb.History)
 		anonymous(clean.ProtoReflect())
 		if !proto.Equal(clean, h) {
-			t.Errorf("%s tells of the machine that it was made on", file)
+			t.Errorf("%s identifies the machine that recorded it", file)
 		}
 		text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if found := regexp.MustCompile(`[0-9]+@[a-z]|/(home|root|work|tmp|Users)/`).Find(text); found != nil || len(host) > 5 && strings.Contains(string(text), host) {
-			t.Errorf("%s holds %q, or the name of this host", file, found)
+			t.Errorf("%s contains %q, or the name of this host", file, found)
 		}
 	}
 	if size > 300<<10 {
-		t.Errorf("%d bytes in all: too much to carry along", size)
+		t.Errorf("%d bytes in all: too large for the repository", size)
 	}
 }
 
@@ -205,9 +204,9 @@ func misconfigured(minWait *int) func(workflow.Context, conversation.Input) erro
 	}
 }
 
-// The timing of a conversation may be configured anew at any time because it travels
-// with the signals. What would come of another way to write it:
-func TestADurationThatIsNotToldBreaksReplay(t *testing.T) {
+// The timing of a conversation may change at any time, because signals carry it. A duration from
+// elsewhere breaks the replay.
+func TestADurationFromElsewhereBreaksReplay(t *testing.T) {
 	t.Parallel()
 	h := recorded(t)[path{name: "judged-yes", runs: make([][]string, 1)}.file(0)]
 	for configured, want := range map[int]bool{fast.MinWait: true, fast.MinWait + 4: false, 0: false} {
@@ -219,8 +218,7 @@ func TestADurationThatIsNotToldBreaksReplay(t *testing.T) {
 	}
 }
 
-// Nothing of the place where workers run is in what workflows do: neither its zone
-// nor its environment.
+// Workflows do not depend on the time zone or the environment of their workers.
 func TestRecordedHistoriesReplayElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, env := range [][]string{

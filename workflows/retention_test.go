@@ -29,7 +29,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-func TestRetentionIsTriedAgain(t *testing.T) {
+func TestRetentionIsRetried(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{fails: func(_ string, attempt int) error {
 		if attempt < 3 {

@@ -30,19 +30,19 @@ import (
 
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-// server is a namespace of the test's own on a real server, with workers whose
-// activities follow a script and record what they are asked.
+// server is a namespace on a real server, with workers whose activities follow a script and
+// record their calls.
 type server struct {
 	script
-	of        workspace // for what nobody waits for
+	of        workspace // for the background workflows
 	t         *testing.T
 	client    client.Client
 	namespace string
 	warnings  *warnings
-	// with is what runs are begun with, but for their conversation and its phase.
-	with     conversation.Input
-	probes   int           // conversations that ask which version they are begun with
-	patience time.Duration // with what is awaited
+	// with is the input of new runs, except for Conversation and Phase.
+	with    conversation.Input
+	probes  int           // conversations that find out which version new runs have
+	timeout time.Duration // of await
 
 	mu      sync.Mutex
 	record  []string // "thread/T1/C1/1.000000 post 2.000000"
@@ -50,12 +50,12 @@ type server struct {
 	infos   map[string]activity.Info // of the newest "post"
 }
 
-// newServer is on the server that all tests share, and has workers.
+// newServer uses the server that all tests share, and starts workers.
 func newServer(t *testing.T) *server {
 	t.Helper()
 	t.Parallel()
 	s := newServerAt(t, testserver.Temporal(t))
-	t.Cleanup(s.work(worker.Options{}))
+	t.Cleanup(s.startWorkers(worker.Options{}))
 	return s
 }
 
@@ -63,7 +63,7 @@ func newServerAt(t *testing.T, address string) *server {
 	t.Helper()
 	s := &server{
 		script: allSucceed(), t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")),
-		warnings: &warnings{}, patience: time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
+		warnings: &warnings{}, timeout: time.Minute, changed: make(chan struct{}), infos: map[string]activity.Info{},
 	}
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0) }
 	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
@@ -84,11 +84,11 @@ func newServerAt(t *testing.T, address string) *server {
 	}
 	t.Cleanup(func() {
 		s.client.Close()
-		for _, w := range s.warnings.of("unhandled signals") {
+		for _, w := range s.warnings.containing("unhandled signals") {
 			t.Error(w)
 		}
 	})
-	s.await("the namespace", func() bool { // each service of the server hears of it by itself
+	s.await("the namespace", func() bool { // each service of the server learns of it separately
 		_, err := s.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{})
 		_, of := s.client.DescribeWorkflowExecution(t.Context(), "none", "")
 		_, known := errors.AsType[*serviceerror.NotFound](of)
@@ -97,15 +97,15 @@ func newServerAt(t *testing.T, address string) *server {
 	return s
 }
 
-// work starts workers of both task queues, as one process has them.
-func (s *server) work(o worker.Options) (stop func()) {
+// startWorkers starts workers of both task queues, as one process has them.
+func (s *server) startWorkers(o worker.Options) (stop func()) {
 	s.t.Helper()
-	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // what is called back learns of it soon
+	o.MaxHeartbeatThrottleInterval = 100 * time.Millisecond // cancelled activities learn of it soon
 	o.DeadlockDetectionTimeout = time.Minute                // the machine may be busy
 	flows, model := worker.New(s.client, conversation.TaskQueue, o), worker.New(s.client, conversation.ModelTaskQueue, o)
 	register(flows)
-	for _, does := range []map[string]any{s.activities(), s.chores()} {
-		for name, do := range does {
+	for _, all := range []map[string]any{s.activities(), s.backgroundActivities()} {
+		for name, do := range all {
 			flows.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 			model.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 		}
@@ -146,13 +146,13 @@ func (s *server) activities() map[string]any {
 		},
 		"Order": func(ctx context.Context, in activities.OrderInput) error {
 			s.note(ctx, activities.Task{Conversation: in.Conversation}, in.Kind)
-			_, err := perform(ctx, s.written())
+			_, err := perform(ctx, s.script.order())
 			return err
 		},
 	}
 }
 
-// perform takes as long as the ending does, unless it is called back.
+// perform takes as long as the ending, unless it is cancelled.
 func perform[T any](ctx context.Context, e ending[T]) (T, error) {
 	if e.takes == 0 {
 		return e.out, e.err
@@ -170,7 +170,7 @@ func perform[T any](ctx context.Context, e ending[T]) (T, error) {
 	}
 }
 
-// warnings keeps what the SDK warns of.
+// warnings collects the SDK's warnings.
 type warnings struct {
 	mu    sync.Mutex
 	lines []string
@@ -190,8 +190,8 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 func (w *warnings) WithGroup(string) slog.Handler      { return w }
 
-// of is the warnings that tell of something.
-func (w *warnings) of(what string) []string {
+// containing returns the warnings that contain a text.
+func (w *warnings) containing(what string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var found []string
@@ -212,9 +212,9 @@ func (s *server) note(ctx context.Context, task activities.Task, what string) {
 	s.changed = make(chan struct{})
 }
 
-// awaitLine waits until an activity has been asked for something.
+// awaitLine waits until the record has a line.
 func (s *server) awaitLine(line string) error {
-	timeout := time.After(s.patience)
+	timeout := time.After(s.timeout)
 	for {
 		s.mu.Lock()
 		there, changed := slices.Contains(s.record, line), s.changed
@@ -234,9 +234,9 @@ func (s *server) await(what string, done func() bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(s.patience); !done(); <-tick.C {
+	for deadline := time.Now().Add(s.timeout); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain for %s", what)
+			s.t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (s *server) send(c chat.Conversation, p conversation.Policy, changes ...con
 	return err
 }
 
-// closed waits until no run of the conversation is open.
+// closed waits until no run of the conversation is running.
 func (s *server) closed(c chat.Conversation) {
 	s.t.Helper()
 	s.await(c.ID()+" to close", func() bool {
@@ -261,7 +261,7 @@ func (s *server) closed(c chat.Conversation) {
 	})
 }
 
-// histories are those of all runs, once visibility has caught up with n of them.
+// histories returns the histories of all runs, once visibility has at least so many.
 func (s *server) histories(least int) []*historypb.History {
 	s.t.Helper()
 	var runs []*workflowservice.ListWorkflowExecutionsResponse
@@ -334,7 +334,7 @@ func difference(got, want []string) []string {
 	return out
 }
 
-// register makes all workflows known, under the names that stand in histories.
+// register registers all workflows under the names in recorded histories.
 func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: conversation.WorkflowType})
 	r.RegisterWorkflow(Memory)
@@ -343,8 +343,7 @@ func register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflow(Retention)
 }
 
-// replayed has the workflow's code come to the same commands again, and returns
-// why it did not.
+// replayed replays a history with the present code and returns the replayer's error.
 func replayed(h *historypb.History) error {
 	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true}) // the machine may be busy
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"myao/internal/testserver"
 )
 
-// Runs close as soon as they are idle, and signals come just then: each addressed
-// message is answered once all the same.
+// Runs close as soon as they are idle, while signals arrive. Each addressed message is still
+// answered once.
 func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 	s := newServer(t)
 	const conversations, messages = 8, 25
@@ -49,8 +49,8 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				// The run is about to close: the next signal comes before, while or after it
-				// does; on a machine that is slow, after it only if that is waited for.
+				// The run is about to close. The next signal comes before, during or after that; on
+				// a slow machine it comes after it only if the test waits.
 				if n%4 == 3 {
 					s.closed(c)
 				}
@@ -68,7 +68,7 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 		t.Errorf("%d activities, want %d; the difference: %v", len(got), len(want), difference(got, want))
 	}
 	histories := s.histories(conversations + 1)
-	late := 0 // signals that came to a run that had served one
+	late := 0 // signals to a run that had served another
 	for _, h := range histories {
 		signals := 0
 		for _, e := range h.Events {
@@ -80,12 +80,12 @@ func TestNoSignalIsLostAroundTheClose(t *testing.T) {
 	}
 	t.Logf("%d runs, %d signals to a run about to close", len(histories), late)
 	if late == 0 || len(histories) < 2*conversations {
-		t.Errorf("%d runs, %d late signals: the race was not run", len(histories), late)
+		t.Errorf("%d runs, %d late signals: the race did not happen", len(histories), late)
 	}
 	replay(t, histories)
 }
 
-// A burst in the middle of everything, with repetitions: all is judged or answered.
+// A burst with repetitions is judged once.
 func TestSignalsSentTwiceCountOnce(t *testing.T) {
 	s := newServer(t)
 	p := conversation.Policy{MinWait: 1, MaxWait: 60, MaxDelay: 10, IdleClose: 1}
@@ -113,8 +113,8 @@ func TestSignalsSentTwiceCountOnce(t *testing.T) {
 	replay(t, histories)
 }
 
-// The run may be closed, or there may never have been one.
-func TestAnOrderIsCarriedOutInARunOfItsOwn(t *testing.T) {
+// An order starts a run if none is running.
+func TestAnOrderStartsARun(t *testing.T) {
 	s := newServer(t)
 	const orders = 5
 	for n := range orders {
@@ -124,7 +124,7 @@ func TestAnOrderIsCarriedOutInARunOfItsOwn(t *testing.T) {
 		s.closed(thread)
 	}
 	if err := s.updateWithStart(thread, conversation.UpdateDrop, carol); err == nil || !strings.Contains(err.Error(), "nothing waits here") {
-		t.Errorf("a drop of nothing: %v, want it refused", err)
+		t.Errorf("a drop with nothing pending: %v, want it refused", err)
 	}
 	s.closed(thread)
 	if want := slices.Repeat([]string{thread.ID() + " mute"}, orders); !slices.Equal(s.record, want) {
@@ -139,7 +139,7 @@ func TestAnOrderIsCarriedOutInARunOfItsOwn(t *testing.T) {
 	replay(t, histories)
 }
 
-// What people find conversations by, and what they see of one.
+// Search attributes and summaries let people find and recognise conversations.
 func TestSearchAttributesAndSummaries(t *testing.T) {
 	s := newServer(t)
 	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
@@ -177,8 +177,8 @@ func TestSearchAttributesAndSummaries(t *testing.T) {
 	replay(t, histories)
 }
 
-// Each change of the search attribute costs as much as an activity. What the run starts with costs nothing.
-func TestThePhaseIsShownWhereItLasts(t *testing.T) {
+// Each upsert of the search attribute costs as much as an activity. Its initial value costs nothing.
+func TestOnlyLastingPhasesAreUpserted(t *testing.T) {
 	s := newServer(t)
 	if known, err := temporal.RegisterAttributes(t.Context(), s.client, s.namespace, false); err != nil || !known {
 		t.Fatalf("search attributes registered: %v, %v", known, err)
@@ -230,7 +230,7 @@ func TestThePhaseIsShownWhereItLasts(t *testing.T) {
 	replay(t, s.histories(5))
 }
 
-// phasesShown is what the search attribute of the phase was, one after the other.
+// phasesShown returns the values of the phase's search attribute in order.
 func phasesShown(t *testing.T, h *historypb.History) (phases []string) {
 	t.Helper()
 	for _, e := range h.Events {
@@ -249,8 +249,8 @@ func phasesShown(t *testing.T, h *historypb.History) (phases []string) {
 	return phases
 }
 
-// A replay that cannot fail would prove nothing: a history of another course is refused.
-func TestReplayNoticesAnotherCourse(t *testing.T) {
+// A replay that cannot fail would show nothing: a history with other commands is refused.
+func TestReplayDetectsOtherCommands(t *testing.T) {
 	s := newServer(t)
 	if err := s.send(thread, conversation.Policy{MaxWait: 60}, addressed(7)); err != nil {
 		t.Fatal(err)
@@ -263,12 +263,12 @@ func TestReplayNoticesAnotherCourse(t *testing.T) {
 		}
 	}
 	if replayed(h) == nil {
-		t.Error("a history with another activity was taken for the workflow's own")
+		t.Error("the replay accepts a history with another activity")
 	}
 }
 
-// What an activity does not set of its priority it has from the workflow, field by
-// field: so the fairness key of the channel stays.
+// An activity inherits each unset field of its priority from the workflow, such as the fairness
+// key.
 func TestPrioritiesOnARealServer(t *testing.T) {
 	s := newServer(t)
 	const channel = "T1/C1"
@@ -290,8 +290,8 @@ func TestPrioritiesOnARealServer(t *testing.T) {
 		for what, info := range s.infos {
 			got[what] = info.Priority
 		}
-		// A post may be given to the worker at once, without a queue, and then says
-		// nothing of what it would have had there.
+		// A post may be dispatched eagerly, without a queue, and then lacks the inherited
+		// fields.
 		got["post"] = sdk.Priority{PriorityKey: got["post"].PriorityKey}
 		s.infos = map[string]activity.Info{}
 		return got
@@ -305,43 +305,42 @@ func TestPrioritiesOnARealServer(t *testing.T) {
 	}
 }
 
-// The policy that a message brings holds from then on, and a run whose policy has
-// changed reads its history as it was: here it is read from the start by other
-// workers, in the middle of a wait.
-func TestAPolicyThatChangesIsNoOtherCourse(t *testing.T) {
+// The policy of a signal applies from then on. Other workers replay such a run from its start,
+// in the middle of a wait.
+func TestAChangedPolicyReplays(t *testing.T) {
 	t.Parallel()
 	s := newServerAt(t, testserver.Temporal(t))
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(1) }
-	stop := s.work(worker.Options{})
+	stop := s.startWorkers(worker.Options{})
 	slow := conversation.Policy{MinWait: 5, MaxWait: 60, MaxDelay: 60, IdleClose: 3600}
 	if err := s.send(topLevel, slow, said(2)); err != nil {
 		t.Fatal(err)
 	}
 	s.await("a timer", func() bool {
-		return slices.Contains(summary(t, s.history(topLevel.ID(), "")), "sets a timer")
+		return slices.Contains(summary(t, s.history(topLevel.ID(), "")), "timer started")
 	})
 	stop()
 	if err := s.send(topLevel, conversation.Policy{MinWait: 1, Jitter: 0.5, MaxWait: 3, IdleClose: 1}, said(3)); err != nil {
 		t.Fatal(err)
 	}
 	worker.PurgeStickyWorkflowCache()
-	t.Cleanup(s.work(worker.Options{}))
+	t.Cleanup(s.startWorkers(worker.Options{}))
 	if err := s.awaitLine(topLevel.ID() + " post " + ts(3)); err != nil {
 		t.Fatal(err)
 	}
 	s.closed(topLevel)
-	story := summary(t, s.histories(1)[0])
+	lines := summary(t, s.histories(1)[0])
 	if want := []string{
-		"hears said", "sets a timer", "hears said", "takes the timer back", "sets a timer", "the timer fires",
-		"Judge: yes, later", "Compose", "Post: done", "completes",
-	}; !inOrder(story, want) {
-		t.Errorf("told is\n\t%q\nwhich has to hold\n\t%q", story, want)
+		"signal said", "timer started", "signal said", "timer cancelled", "timer started", "timer fired",
+		"Judge: yes, later", "Compose", "Post: done", "completed",
+	}; !inOrder(lines, want) {
+		t.Errorf("got\n\t%q\nwant in this order\n\t%q", lines, want)
 	}
 	replay(t, s.histories(1))
 }
 
-// Slack may take longer than a workflow task may: the task is kept alive, the reply is
-// posted once, and what is said meanwhile is heard.
+// Slack may take longer than a workflow task. The task is kept alive, the reply is posted once,
+// and new messages are received.
 func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 	s := newServer(t)
 	tries := make(chan struct{}, 10)
@@ -367,8 +366,8 @@ func TestAPostAtOnceMayTakeLongerThanATask(t *testing.T) {
 	s.closed(thread)
 	histories := s.histories(1)
 	replay(t, histories)
-	// A task is kept alive a second before its time is over: it is lost with a machine that
-	// stands still for that long, and what was done in it is done again.
+	// The heartbeat comes a second before the task's timeout. If the machine stalls for that
+	// long, the task is lost and its work is repeated.
 	if still := stood(); still > 500*time.Millisecond {
 		t.Logf("the machine stood still for %s", still)
 		return

@@ -11,7 +11,7 @@ import (
 	"myao/internal/telemetry"
 )
 
-// What was begun without traces goes on with them, and tells of nothing that it did before.
+// Histories without traces replay with tracing, and the replay creates no spans.
 func TestRecordedHistoriesReplayTraced(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()

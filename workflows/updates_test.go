@@ -15,7 +15,7 @@ func TestAnswerNow(t *testing.T) {
 	t.Run("while it waits for quiet", func(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.says(0, said(1))
-		s.order(minute, conversation.UpdateAnswerNow, carol)
+		s.update(minute, conversation.UpdateAnswerNow, carol)
 		s.run()
 		s.wants(
 			"1m0s answer-now done: <nil>",
@@ -25,11 +25,11 @@ func TestAnswerNow(t *testing.T) {
 			"1h1m0s closed",
 		)
 	})
-	t.Run("while it holds a reply back", func(t *testing.T) {
+	t.Run("while it delays a reply", func(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 		s.says(0, said(1))
-		s.order(6*minute, conversation.UpdateAnswerNow, carol)
+		s.update(6*minute, conversation.UpdateAnswerNow, carol)
 		s.run()
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
@@ -44,7 +44,7 @@ func TestAnswerNow(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return no().after(10 * second) }
 		s.says(0, said(1))
-		s.order(5*minute+second, conversation.UpdateAnswerNow, carol)
+		s.update(5*minute+second, conversation.UpdateAnswerNow, carol)
 		s.run()
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
@@ -62,7 +62,7 @@ func TestDrop(t *testing.T) {
 	t.Run("while it waits for quiet", func(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.says(0, said(1))
-		s.order(minute, conversation.UpdateDrop, carol)
+		s.update(minute, conversation.UpdateDrop, carol)
 		s.run()
 		s.wants("1m0s drop done: <nil>", "1m0s write down drop by carol", "1h1m0s closed")
 	})
@@ -70,7 +70,7 @@ func TestDrop(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(10 * second) }
 		s.says(0, said(1))
-		s.order(5*minute+second, conversation.UpdateDrop, carol)
+		s.update(5*minute+second, conversation.UpdateDrop, carol)
 		s.run()
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
@@ -80,11 +80,11 @@ func TestDrop(t *testing.T) {
 			"1h5m1s closed",
 		)
 	})
-	t.Run("while it holds a reply back", func(t *testing.T) {
+	t.Run("while it delays a reply", func(t *testing.T) {
 		s := newEnv(t, topLevel)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
 		s.says(0, said(1))
-		s.order(6*minute, conversation.UpdateDrop, carol)
+		s.update(6*minute, conversation.UpdateDrop, carol)
 		s.run()
 		s.wants(
 			"5m0s judge 1.000000, delay at most 600, /1",
@@ -100,7 +100,7 @@ func TestDrop(t *testing.T) {
 			return result(conversation.Done).after(10 * second)
 		}
 		s.says(0, addressed(1))
-		s.order(second, conversation.UpdateDrop, carol)
+		s.update(second, conversation.UpdateDrop, carol)
 		s.run()
 		s.wants(
 			"0s compose addressed 1.000000, /1",
@@ -112,23 +112,23 @@ func TestDrop(t *testing.T) {
 	})
 }
 
-func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
+func TestOrdersThatDoNotApplyAreRejected(t *testing.T) {
 	s := newEnv(t, thread)
 	s.post = func(activities.PostInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(minute)
 	}
-	s.says(0, addressed(1)) // it posts until 1m0s and is idle then
-	s.order(1*second, conversation.UpdateDrop, carol)
-	s.order(2*second, conversation.UpdateAnswerNow, carol)
-	s.order(2*minute, conversation.UpdateDrop, carol)
-	s.order(3*minute, conversation.UpdateAnswerNow, carol)
-	s.order(4*minute, conversation.UpdateMute, conversation.Order{})
-	s.order(5*minute, conversation.UpdateUnmute, conversation.Order{})
-	s.order(6*minute, conversation.UpdateSnooze, conversation.Order{Seconds: 5})
-	s.order(7*minute, conversation.UpdateSnooze, carol)
-	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: int(conversation.MaxSnooze/time.Second) + 1})
-	s.order(9*minute, conversation.UpdateDrop, conversation.Order{})
-	s.order(10*minute, conversation.UpdateAnswerNow, conversation.Order{})
+	s.says(0, addressed(1)) // it posts until 1m0s, and is then idle
+	s.update(1*second, conversation.UpdateDrop, carol)
+	s.update(2*second, conversation.UpdateAnswerNow, carol)
+	s.update(2*minute, conversation.UpdateDrop, carol)
+	s.update(3*minute, conversation.UpdateAnswerNow, carol)
+	s.update(4*minute, conversation.UpdateMute, conversation.Order{})
+	s.update(5*minute, conversation.UpdateUnmute, conversation.Order{})
+	s.update(6*minute, conversation.UpdateSnooze, conversation.Order{Seconds: 5})
+	s.update(7*minute, conversation.UpdateSnooze, carol)
+	s.update(8*minute, conversation.UpdateSnooze, conversation.Order{By: "carol", Seconds: int(conversation.MaxSnooze/time.Second) + 1})
+	s.update(9*minute, conversation.UpdateDrop, conversation.Order{})
+	s.update(10*minute, conversation.UpdateAnswerNow, conversation.Order{})
 	s.run()
 	s.wants(
 		"0s compose addressed 1.000000, /1",
@@ -148,16 +148,16 @@ func TestOrdersThatMakeNoSenseAreRejectedWithTheReason(t *testing.T) {
 	)
 }
 
-func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
+func TestMuteAndSnoozeDropWhatIsPending(t *testing.T) {
 	s := newEnv(t, topLevel)
 	s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(600) }
-	s.written = func() ending[any] { return ending[any]{}.after(2 * second) }
+	s.script.order = func() ending[any] { return ending[any]{}.after(2 * second) }
 	s.says(0, said(1))
-	s.order(6*minute, conversation.UpdateMute, carol)
+	s.update(6*minute, conversation.UpdateMute, carol)
 	s.says(7*minute, said(2))
-	s.order(8*minute, conversation.UpdateSnooze, conversation.Order{By: "dave", Seconds: 90})
+	s.update(8*minute, conversation.UpdateSnooze, conversation.Order{By: "dave", Seconds: 90})
 	s.says(9*minute, said(3))
-	s.order(10*minute, conversation.UpdateUnmute, carol)
+	s.update(10*minute, conversation.UpdateUnmute, carol)
 	s.run()
 	s.wants(
 		"5m0s judge 1.000000, delay at most 600, /1",
@@ -167,7 +167,7 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 		"8m0s write down snooze by dave, for 1m30s",
 		"8m2s snooze done: <nil>",
 		"10m0s write down unmute by carol",
-		"10m2s unmute done: <nil>", // which drops nothing
+		"10m2s unmute done: <nil>", // drops nothing
 		"14m0s judge 3.000000, delay at most 600, /2",
 		"24m0s compose 3.000000, /2",
 		"24m0s post 3.000000, /2",
@@ -175,8 +175,8 @@ func TestMuteAndSnoozeDropWhatWaits(t *testing.T) {
 	)
 }
 
-// What came while a reply was composed waits no less than what the reply is to.
-func TestAMuteDropsWhatCameLater(t *testing.T) {
+// A mute also drops the messages that came while a reply was composed.
+func TestAMuteDropsLaterMessages(t *testing.T) {
 	s := newEnv(t, thread)
 	s.compose = func(activities.ComposeInput) ending[activities.ReplyOutput] {
 		return result(conversation.Done).after(minute)
@@ -184,8 +184,8 @@ func TestAMuteDropsWhatCameLater(t *testing.T) {
 	s.says(0, addressed(1))
 	s.says(second, addressed(2))
 	s.says(2*second, said(3))
-	s.order(3*second, conversation.UpdateMute, carol)
-	s.order(4*second, conversation.UpdateUnmute, carol)
+	s.update(3*second, conversation.UpdateMute, carol)
+	s.update(4*second, conversation.UpdateUnmute, carol)
 	s.run()
 	s.wants(
 		"0s compose addressed 1.000000, /1",
@@ -199,36 +199,36 @@ func TestAMuteDropsWhatCameLater(t *testing.T) {
 	)
 }
 
-func TestASilenceThatCannotBeWrittenDownFailsAndDropsNothing(t *testing.T) {
+func TestASilenceThatCannotBeRecordedFailsAndDropsNothing(t *testing.T) {
 	for kind, o := range map[string]conversation.Order{
 		conversation.UpdateMute: carol, conversation.UpdateSnooze: {By: "carol", Seconds: 90}, conversation.UpdateUnmute: carol,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			s := newEnv(t, topLevel)
-			s.written = func() ending[any] { return ending[any]{err: errModel} }
+			s.script.order = func() ending[any] { return ending[any]{err: errModel} }
 			s.says(0, said(1))
-			s.order(minute, kind, o)
+			s.update(minute, kind, o)
 			s.run()
-			var told bool
+			var reported bool
 			for _, line := range s.record {
-				told = told || strings.Contains(line, kind+" done") && strings.Contains(line, errModel.Error())
+				reported = reported || strings.Contains(line, kind+" done") && strings.Contains(line, errModel.Error())
 			}
-			if !told {
-				t.Errorf("the operator was not told:\n%s", strings.Join(s.record, "\n"))
+			if !reported {
+				t.Errorf("the operator got no error:\n%s", strings.Join(s.record, "\n"))
 			}
 			if last := s.record[len(s.record)-2]; last != "5m0s judge 1.000000, delay at most 600, /1" {
-				t.Errorf("at last %q, want the judgment in its time", last)
+				t.Errorf("the last line is %q, want the judgment in time", last)
 			}
 		})
 	}
 }
 
-// The last one holds, however long the one before takes to be written down.
-func TestMutesAndUnmutesAreCarriedOutInTheirOrder(t *testing.T) {
+// The last order holds, however long the record of the one before takes.
+func TestMutesAndUnmutesKeepTheirOrder(t *testing.T) {
 	s := newEnv(t, topLevel)
-	s.written = func() ending[any] { return ending[any]{}.after(10 * second) }
-	s.order(0, conversation.UpdateMute, carol)
-	s.order(second, conversation.UpdateUnmute, conversation.Order{By: "dave"})
+	s.script.order = func() ending[any] { return ending[any]{}.after(10 * second) }
+	s.update(0, conversation.UpdateMute, carol)
+	s.update(second, conversation.UpdateUnmute, conversation.Order{By: "dave"})
 	s.run()
 	s.wants(
 		"0s write down mute by carol, for ever",
@@ -239,19 +239,19 @@ func TestMutesAndUnmutesAreCarriedOutInTheirOrder(t *testing.T) {
 	)
 }
 
-// What was ordered is done, and not undone because the record of it has to wait.
-func TestAnAnswerDoesNotWaitForTheRecordOfWhoOrderedIt(t *testing.T) {
+// An order is executed even if its record has to wait.
+func TestAnAnswerDoesNotWaitForTheRecordOfTheOrder(t *testing.T) {
 	s := newEnv(t, topLevel)
-	s.written = func() ending[any] { return ending[any]{}.after(2 * time.Hour) }
+	s.script.order = func() ending[any] { return ending[any]{}.after(2 * time.Hour) }
 	s.says(0, said(1))
-	s.order(minute, conversation.UpdateAnswerNow, carol)
+	s.update(minute, conversation.UpdateAnswerNow, carol)
 	s.run()
 	s.wants(
 		"1m0s answer-now done: <nil>",
 		"1m0s write down answer-now by carol",
 		"1m0s compose 1.000000, /1",
 		"1m0s post 1.000000, /1",
-		"2h1m0s closed", // the run stays until it is written down
+		"2h1m0s closed", // the run stays open until the order is recorded
 	)
 }
 
@@ -268,11 +268,11 @@ func TestAHushedMessageIsDropped(t *testing.T) {
 	)
 }
 
-// A run that an order has started ends when that is carried out, and not before.
-func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
+// A run that an order started ends once the order is executed, not before.
+func TestAnOrderKeepsTheRunOpen(t *testing.T) {
 	s := newEnv(t, topLevel)
-	s.written = func() ending[any] { return ending[any]{}.after(30 * second) }
-	s.order(0, conversation.UpdateMute, carol)
+	s.script.order = func() ending[any] { return ending[any]{}.after(30 * second) }
+	s.update(0, conversation.UpdateMute, carol)
 	s.run()
 	s.wants(
 		"0s write down mute by carol, for ever",
@@ -280,7 +280,7 @@ func TestAnOrderKeepsTheRunOpenUntilItIsCarriedOut(t *testing.T) {
 		"30s closed",
 	)
 	if n := len(s.timers); n > 3 {
-		t.Errorf("%d timers %v: it spins", n, s.timers[:3])
+		t.Errorf("%d timers %v: the run spins", n, s.timers[:3])
 	}
 }
 
@@ -324,8 +324,8 @@ func TestStateQueryAndDetails(t *testing.T) {
 	}
 }
 
-// What an operator cancels drops what waits, and ends when nothing is under way.
-func TestAConversationThatIsCancelled(t *testing.T) {
+// A cancelled run drops what is pending, and ends when nothing is in flight.
+func TestCancelledConversation(t *testing.T) {
 	cancelAt := func(s *conversationEnv, at time.Duration) { s.at(at, s.CancelWorkflow) }
 	t.Run("while it waits for quiet", func(t *testing.T) {
 		s := newEnv(t, topLevel)
@@ -348,7 +348,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 			"5m2s closed",
 		)
 	})
-	t.Run("while it leaves a post to the next run", func(t *testing.T) {
+	t.Run("while it defers a post to the next run", func(t *testing.T) {
 		s := newEnv(t, thread)
 		s.judge = func(activities.JudgeInput) ending[activities.JudgeOutput] { return yes(0).after(minute) }
 		s.settle = func() ending[any] { return ending[any]{}.after(minute) }
@@ -358,7 +358,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 		s.says(0, said(1))
 		s.says(5*minute+second, addressed(2))
 		s.at(5*minute+2*second, func() { s.SetContinueAsNewSuggested(true) })
-		s.says(5*minute+3*second, addressed(2)) // makes a workflow task
+		s.says(5*minute+3*second, addressed(2)) // starts a workflow task
 		cancelAt(s, 5*minute+30*second)
 		s.ends("canceled")
 		s.wants(
@@ -395,7 +395,7 @@ func TestAConversationThatIsCancelled(t *testing.T) {
 	})
 }
 
-// ends plays the scene to an end with an error.
+// ends plays the workflow to an end with an error.
 func (s *conversationEnv) ends(with string) {
 	s.t.Helper()
 	if err := s.play(); err == nil || !strings.Contains(err.Error(), with) {

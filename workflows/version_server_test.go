@@ -15,7 +15,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// versioned are the options of workers that have a version.
+// versioned returns the options of workers with a version.
 func versioned(build string) worker.Options {
 	return worker.Options{DeploymentOptions: worker.DeploymentOptions{
 		UseVersioning:             true,
@@ -24,13 +24,13 @@ func versioned(build string) worker.Options {
 	}}
 }
 
-// current makes a version the one that new runs begin with, and returns when they do.
-func (s *server) current(build string) {
+// setCurrent makes a version current, and returns when new runs start with it.
+func (s *server) setCurrent(build string) {
 	s.t.Helper()
 	s.await("version "+build+" to be current", func() bool {
 		_, err := s.client.WorkerDeploymentClient().GetHandle("myao").SetCurrentVersion(s.t.Context(),
 			client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-		return err == nil // the server has to hear of its workers first
+		return err == nil // the server must know its workers first
 	})
 	s.await("runs of version "+build, func() bool {
 		s.probes++
@@ -43,7 +43,7 @@ func (s *server) current(build string) {
 	})
 }
 
-// version is the build whose workers took the last step of a run.
+// version is the build that completed the last workflow task of a run.
 func version(h *historypb.History) (build string) {
 	for _, e := range h.Events {
 		if a := e.GetWorkflowTaskCompletedEventAttributes(); a != nil {
@@ -53,8 +53,7 @@ func version(h *historypb.History) (build string) {
 	return build
 }
 
-// moves reports whether the server tells pinned runs of a new version, which it does
-// from 1.31 on.
+// moves reports whether the server notifies pinned runs of a new version, as it does since 1.31.
 func (s *server) moves() bool {
 	s.t.Helper()
 	info, err := s.client.WorkflowService().GetClusterInfo(s.t.Context(), &workflowservice.GetClusterInfoRequest{})
@@ -68,16 +67,16 @@ func (s *server) moves() bool {
 	return major > 1 || minor >= 31
 }
 
-// Two versions of the workers run side by side. What has begun with the first one
-// stays with it until it hands over, and nothing is lost on the way.
+// Two versions of the workers run at the same time. Runs of the first version stay with it until
+// they continue as new, and nothing is lost.
 func TestVersionsOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	s := newServerAt(t, testserver.Temporal(t))
 	moves := s.moves()
-	// by is the version that goes on with what the first one had begun.
+	// by is the version that continues the runs of the first one.
 	by := map[bool]string{false: "1", true: "2"}[moves]
-	t.Cleanup(s.work(versioned("1")))
-	s.current("1")
+	t.Cleanup(s.startWorkers(versioned("1")))
+	s.setCurrent("1")
 
 	busy, brief := topLevel, chat.Conversation{Team: "T1", Channel: "C2"}
 	slow := conversation.Policy{MinWait: 60, MaxWait: 600, IdleClose: 3600}
@@ -98,15 +97,15 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 	s.await("the conversation to wait", func() bool { return version(s.history(busy.ID(), "")) == "1" })
 	s.await("the survey", func() bool { return version(s.history("memory", "")) == "1" })
 
-	t.Cleanup(s.work(versioned("2")))
-	s.current("2")
+	t.Cleanup(s.startWorkers(versioned("2")))
+	s.setCurrent("2")
 	close(release)
 	returns(s, memory, MemoryOutput{Threads: 1, Workspace: true, Calls: 2})
 	if got := version(s.history("memory", "")); got != by {
 		t.Errorf("memory ended with version %s, want %s", got, by)
 	}
 
-	// The next message wakes the conversation: what was pending is so still.
+	// The next message wakes the conversation; its pending messages are kept.
 	if err := s.send(busy, slow, said(3)); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +124,7 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 		t.Errorf("the busy conversation ended with version %s, want %s", got, by)
 	}
 
-	// Whatever closes begins anew with the new version.
+	// After a run closes, the next one has the new version.
 	s.closed(brief)
 	if err := s.send(brief, fast, said(3)); err != nil {
 		t.Fatal(err)
@@ -135,9 +134,9 @@ func TestVersionsOfTheWorkers(t *testing.T) {
 	}
 	s.closed(brief)
 	if got := version(s.history(brief.ID(), "")); got != "2" {
-		t.Errorf("a conversation that begins anew has version %s", got)
+		t.Errorf("the new run has version %s", got)
 	}
 	runs := map[bool]int{false: 4, true: 6}[moves] + s.probes
 	replay(t, s.histories(runs))
-	t.Logf("the server tells of versions: %v; %d runs", moves, runs)
+	t.Logf("the server notifies of versions: %v; %d runs", moves, runs)
 }
