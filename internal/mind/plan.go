@@ -186,7 +186,7 @@ func (m *Mind) messageQuestions(ctx context.Context, s chat.Scope, kind prompt.M
 	if len(said) == 0 {
 		return nil, nil
 	}
-	r, err := m.Recall.Material(ctx, s, said, omitted)
+	r, err := m.Recall.BuildForMemory(ctx, s, said, omitted)
 	if err != nil {
 		return nil, err
 	}

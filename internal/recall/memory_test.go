@@ -21,12 +21,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// It is what the store logs with: nothing but the context knows who asks.
+	// The store logs with it. Only the context tells which test a statement belongs to.
 	logger.Discard = statements{logger.Discard}
 	testserver.Main(m)
 }
 
-// statements counts the statements of a context that has a counter in it.
+// statements counts the statements of a context that holds a counter.
 type statements struct{ logger.Interface }
 
 type counterKey struct{}
@@ -37,27 +37,27 @@ func (s statements) Trace(ctx context.Context, _ time.Time, _ func() (string, in
 	}
 }
 
-// meet makes a channel known as Slack describes it.
-func (b *bundle) meet(c slack.Channel) {
+// saveChannel saves a channel as refreshed from Slack.
+func (b *bundle) saveChannel(c slack.Channel) {
 	b.Helper()
 	if err := b.Store.SaveChannel(b.Context(), "T1", store.Channel{ID: c.ID, Name: c.Name, Private: c.Private, Member: true, Refreshed: noon}); err != nil {
 		b.Fatal(err)
 	}
 }
 
-// remember makes memories of a scope; an empty text is none.
+// remember saves the memories of a scope. An empty text means none.
 func (b *bundle) remember(s chat.Scope, made time.Time, long, short string, sources ...string) {
 	b.Helper()
 	r := store.MemoryUpdate{Scope: s, Cursor: store.Cursor{Newest: made}, Read: made, Long: store.ClearMemory, Short: store.ClearMemory}
 	for _, m := range []struct {
 		chat.Term
-		text string
-		fate *store.MemoryAction
+		text   string
+		action *store.MemoryAction
 	}{{chat.LongTerm, long, &r.Long}, {chat.ShortTerm, short, &r.Short}} {
 		if m.text == "" {
 			continue
 		}
-		*m.fate = store.PromoteDraft
+		*m.action = store.PromoteDraft
 		if err := b.Store.SaveDraft(b.Context(), store.Memory{Scope: s, Term: m.Term, Text: m.text, Made: made, Sources: sources}, r.Cursor); err != nil {
 			b.Fatal(err)
 		}
@@ -70,20 +70,20 @@ func (b *bundle) remember(s chat.Scope, made time.Time, long, short string, sour
 func channel(id string) chat.Scope      { return chat.Scope{Team: "T1", Channel: id} }
 func threadOf(id, ts string) chat.Scope { return chat.Scope{Team: "T1", Channel: id, Thread: ts} }
 
-// remembered is a bundle with two public channels, a private one and a direct message, all
-// of which are remembered, and so is the workspace.
-func remembered(t *testing.T) *bundle {
+// setupMemories returns a bundle with two public channels, a private one and a direct message. They
+// and the workspace have memories.
+func setupMemories(t *testing.T) *bundle {
 	t.Helper()
-	return rememberedIn(t, sqliteURL(t))
+	return setupMemoriesIn(t, sqliteURL(t))
 }
 
-func rememberedIn(t *testing.T, url string) *bundle {
+func setupMemoriesIn(t *testing.T, url string) *bundle {
 	t.Helper()
 	b := setupIn(t, url)
 	b.ActiveChannel, b.ThreadMemory = 7*24*time.Hour, 7*24*time.Hour
 	b.directory.channels["C0"] = slack.Channel{ID: "C0", Name: "zoo", Member: true}
 	for _, c := range b.directory.channels {
-		b.meet(c)
+		b.saveChannel(c)
 		b.say(chat.Message{Channel: c.ID, TS: at(1), UserID: "U1", Text: "hello"})
 		b.remember(channel(c.ID), noon, "long of "+c.ID, "short of "+c.ID)
 		b.remember(threadOf(c.ID, at(1)), noon, "", "thread of "+c.ID)
@@ -92,25 +92,25 @@ func rememberedIn(t *testing.T, url string) *bundle {
 	return b
 }
 
-// eachDatabase runs a test of what is remembered on both databases.
+// eachDatabase runs a test with memories on both databases.
 func eachDatabase(t *testing.T, run func(t *testing.T, b *bundle)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		run(t, remembered(t))
+		run(t, setupMemories(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, rememberedIn(t, testserver.Postgres(t)))
+		run(t, setupMemoriesIn(t, testserver.Postgres(t)))
 	})
 }
 
-func TestWhatIsRememberedIsInTheContext(t *testing.T) {
-	eachDatabase(t, whatIsRememberedIsInTheContext)
+func TestMemoriesInTheContext(t *testing.T) {
+	eachDatabase(t, testMemoriesInTheContext)
 }
 
-func whatIsRememberedIsInTheContext(t *testing.T, b *bundle) {
+func testMemoriesInTheContext(t *testing.T, b *bundle) {
 	memory := func(id, name string) chat.ChannelMemory {
 		return chat.ChannelMemory{ChannelID: id, ChannelName: name, LongTerm: "long of " + id, ShortTerm: "short of " + id}
 	}
@@ -133,7 +133,7 @@ func whatIsRememberedIsInTheContext(t *testing.T, b *bundle) {
 			t.Errorf("in %s: threads %v, %d untold", here, r.ThreadMemories, r.ThreadsUntold)
 		}
 	}
-	// A thread is told of as its channel is.
+	// The context of a thread has the memories of its channel.
 	var log strings.Builder
 	b.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if r := b.build("G1", at(1)); len(r.Context.Channels) != 3 || r.ThreadMemories[at(1)] != "thread of G1" {
@@ -144,9 +144,9 @@ func whatIsRememberedIsInTheContext(t *testing.T, b *bundle) {
 	}
 }
 
-func TestWhatIsLongAgoIsLeftOut(t *testing.T) {
+func TestOldMemoriesAreLeftOut(t *testing.T) {
 	t.Parallel()
-	b := remembered(t)
+	b := setupMemories(t)
 	b.now = noon.Add(7*24*time.Hour + time.Minute)
 	b.say(chat.Message{Channel: "C0", TS: at(3600), UserID: "U1", Text: "hello"})
 	b.remember(threadOf("C1", at(2)), noon.Add(time.Hour), "", "later")
@@ -162,13 +162,13 @@ func TestWhatIsLongAgoIsLeftOut(t *testing.T) {
 	}
 }
 
-// The workspace's memory was made when a channel was public: it is not told any more
-// but where that channel is known.
-func TestMemoryOfWhatIsPrivateNowIsNotTold(t *testing.T) {
+// The workspace's memory was made when a channel was public. It is hidden once the channel is
+// private, except in that channel.
+func TestWorkspaceMemoryOfClosedChannelsIsHidden(t *testing.T) {
 	t.Parallel()
-	b := remembered(t)
+	b := setupMemories(t)
 	b.remember(chat.Scope{Team: "T1"}, noon, "long of all", "", store.Source("C1", 1), store.Source("C0", 3))
-	b.meet(slack.Channel{ID: "C0", Name: "zoo", Private: true})
+	b.saveChannel(slack.Channel{ID: "C0", Name: "zoo", Private: true})
 	for here, want := range map[string]string{"C1": "", "D1": "", "G1": "", "C0": "long of all"} {
 		if r := b.build(here, ""); r.WorkspaceLongTerm != want || r.WorkspaceShortTerm != "" {
 			t.Errorf("in %s: %q and %q", here, r.WorkspaceLongTerm, r.WorkspaceShortTerm)
@@ -176,12 +176,12 @@ func TestMemoryOfWhatIsPrivateNowIsNotTold(t *testing.T) {
 	}
 }
 
-func TestMaterialIsOfTheChannelAlone(t *testing.T) {
+func TestBuildForMemoryUsesTheChannelOnly(t *testing.T) {
 	t.Parallel()
-	b := remembered(t)
+	b := setupMemories(t)
 	said := []chat.Message{{Team: "T1", Channel: "G1", TS: at(1), UserID: "U1", Text: "see <#C1>"}, {Team: "T1", Channel: "G1", TS: at(2), Own: true, Text: "mine"}}
 	for _, s := range []chat.Scope{channel("G1"), threadOf("G1", at(1))} {
-		r, err := b.Material(t.Context(), s, said, 3)
+		r, err := b.BuildForMemory(t.Context(), s, said, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,13 +198,13 @@ func TestMaterialIsOfTheChannelAlone(t *testing.T) {
 	}
 }
 
-// Slack writes the names of channels into the text that everybody may read. That of one
-// which has been closed since is not shown.
-func TestNamesThatSlackWrote(t *testing.T) {
+// Slack writes the names of public channels into texts. The name of a channel that has become
+// private is not shown.
+func TestChannelNamesInTexts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, c := range b.directory.channels {
-		b.meet(c)
+		b.saveChannel(c)
 	}
 	const text = "<#C1|general> <#G1|secret> <#G1> <#C77|elsewhere> <#D1|>"
 	for here, want := range map[string]string{
@@ -216,7 +216,7 @@ func TestNamesThatSlackWrote(t *testing.T) {
 			t.Errorf("in %s: %s, want %s", here, got, want)
 		}
 	}
-	// Of G5 Slack was never asked: events have told that not everybody may read it.
+	// Slack was never asked for G5. An event said that it is private.
 	if err := b.Store.CloseChannel(t.Context(), "T1", "G5"); err != nil {
 		t.Fatal(err)
 	}
@@ -225,10 +225,10 @@ func TestNamesThatSlackWrote(t *testing.T) {
 		b.say(chat.Message{Channel: here, TS: at(2), UserID: "U1", Text: "<#G5|secret-merger> <#C77|elsewhere>"})
 		got := b.build(here, "").Target()
 		if got := got[len(got)-1].Text; got != want {
-			t.Errorf("in %s, of a channel that was never described: %s, want %s", here, got, want)
+			t.Errorf("in %s, of a channel that was never refreshed: %s, want %s", here, got, want)
 		}
 	}
-	// Nobody hides a name behind a heap of others.
+	// Many names cannot crowd out a private one.
 	var crowd strings.Builder
 	for n := range 2 * maxNames {
 		fmt.Fprintf(&crowd, "<#X%d>", n)
@@ -239,16 +239,16 @@ func TestNamesThatSlackWrote(t *testing.T) {
 	}
 }
 
-// A context takes the same statements, however much there is to know: two in Postgres,
-// and in SQLite one for each thing that there is to know.
-func TestStatementsDoNotGrow(t *testing.T) { eachDatabase(t, statementsDoNotGrow) }
+// A context takes the same number of statements, however many memories there are: two in Postgres,
+// and in SQLite one for each kind of thing.
+func TestStatementCountIsConstant(t *testing.T) { eachDatabase(t, testStatementCountIsConstant) }
 
-func statementsDoNotGrow(t *testing.T, b *bundle) {
+func testStatementCountIsConstant(t *testing.T, b *bundle) {
 	b.MessagesLimit = 20
 	fill := func(from, to int) {
 		for i := from; i < to; i++ {
 			id := fmt.Sprintf("C%d", 100+i)
-			b.meet(slack.Channel{ID: id, Name: "channel" + id, Private: i%3 == 0})
+			b.saveChannel(slack.Channel{ID: id, Name: "channel" + id, Private: i%3 == 0})
 			b.say(chat.Message{Channel: id, TS: at(i), UserID: "U1", Text: "hello"})
 			b.say(chat.Message{TS: at(i), UserID: "U1", Text: "hello <@U2> <#" + id + ">"})
 			b.say(chat.Message{TS: at(1000 + i), ThreadTS: at(i), UserID: "U2", Text: "hello"})
@@ -271,7 +271,7 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 	b.build("C1", "")
 	many := count()
 	if few != many || few == 0 || few > 8 {
-		t.Errorf("%d statements of a little, %d of much", few, many)
+		t.Errorf("%d statements for a few, %d for many", few, many)
 	}
 	r := b.build("C1", "")
 	told := len(slices.DeleteFunc(slices.Clone(r.Context.Channels), func(c chat.ChannelMemory) bool { return c.LongTerm == "" }))
@@ -283,7 +283,7 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 		t.Errorf("%d channels of %d are left out", r.ChannelsUnlisted, all)
 	}
 	if len(r.ThreadMemories) != maxThreadMemories || r.ThreadsUntold != 30+2*maxChannelMemories+1-maxThreadMemories {
-		t.Errorf("%d threads told, %d not", len(r.ThreadMemories), r.ThreadsUntold)
+		t.Errorf("%d threads in the context, %d not", len(r.ThreadMemories), r.ThreadsUntold)
 	}
 	fill(40+2*maxChannelMemories, 40+2*maxChannelMemories+3*maxChannelNames)
 	all += 2 * maxChannelNames // the others are private
@@ -291,32 +291,32 @@ func statementsDoNotGrow(t *testing.T, b *bundle) {
 		t.Errorf("%d channels are named and %d are not, of %d", len(r.Context.Channels), r.ChannelsUnlisted, all)
 	}
 	if !slices.ContainsFunc(r.Context.Channels, func(c chat.ChannelMemory) bool { return c.ChannelID == "C1" && c.LongTerm != "" }) {
-		t.Error("the channel itself is not told of")
+		t.Error("the channel itself is missing")
 	}
 }
 
-func TestMemoriesThatCannotBeReadAreAnError(t *testing.T) {
+func TestMemoryErrors(t *testing.T) {
 	t.Parallel()
-	b := remembered(t)
-	// Slack's silence is none.
+	b := setupMemories(t)
+	// A failure of Slack is no error.
 	b.now, b.directory.err = noon.Add(48*time.Hour), errors.New("away")
 	if r := b.build("C1", ""); len(r.Context.Channels) != 2 || r.Channels["C1"] != "general" {
-		t.Errorf("while Slack is away: %+v", r.Context.Channels)
+		t.Errorf("while Slack fails: %+v", r.Context.Channels)
 	}
-	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err != nil {
+	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err != nil {
 		t.Error(err)
 	}
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); err == nil {
-		t.Error("material without a database")
+	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); err == nil {
+		t.Error("a context without a database")
 	}
 	if _, _, err := b.Store.WorkspaceMemories(t.Context(), "T1", ""); err == nil {
 		t.Error("the workspace's memory without a database")
 	}
-	b.Users = &nobody{b.directory}
-	if _, err := b.Material(t.Context(), channel("C1"), nil, 0); !errors.Is(err, errNobody) {
-		t.Errorf("%v, want %v", err, errNobody)
+	b.Users = &noIdentity{b.directory}
+	if _, err := b.BuildForMemory(t.Context(), channel("C1"), nil, 0); !errors.Is(err, errNoIdentity) {
+		t.Errorf("%v, want %v", err, errNoIdentity)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"myao/internal/store"
 )
 
-// nameMaxAge is how long a name is believed before Slack is asked again.
+// nameMaxAge is how long a saved name is used before Slack is asked again.
 const nameMaxAge = 24 * time.Hour
 
-// maxNameRequests bounds how many names Slack is asked for in one build, and askFor for
-// how long: names are worth less than the answer that waits for them. nameAtMost
-// bounds how many are looked up at all: one message has room for thousands.
+// maxNameRequests and nameTimeout bound the requests to Slack for one context: the answer that waits
+// is worth more than names. maxNames bounds the names looked up at all, because one message
+// can hold thousands.
 const (
 	maxNameRequests = 20
 	nameTimeout     = 5 * time.Second
@@ -30,7 +30,7 @@ var (
 	mentionedChannel = regexp.MustCompile(`<#([A-Z0-9]+)(?:\|[^>]*)?>`)
 )
 
-// idSet gathers ids, each once and no more than nameAtMost.
+// idSet collects distinct ids, at most maxNames.
 type idSet struct {
 	list []string
 	seen map[string]bool
@@ -49,8 +49,8 @@ func (i *idSet) addAll(pattern *regexp.Regexp, text string) {
 	}
 }
 
-// usersIn is all who speak or are spoken of, but for the bot: those who speak come
-// first, so that nobody hides them behind a heap of mentions.
+// usersIn returns the authors and the mentioned users, without the bot. Authors come first, so that
+// many mentions cannot crowd them out.
 func usersIn(messages []chat.Message, own slack.Identity) idSet {
 	who := idSet{seen: map[string]bool{own.UserID: true}}
 	for _, m := range messages {
@@ -64,7 +64,7 @@ func usersIn(messages []chat.Message, own slack.Identity) idSet {
 	return who
 }
 
-// channelsIn is the conversation's channel and those that Slack itself names in the text.
+// channelsIn returns the conversation's channel and the channels linked in the texts.
 func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 	which := idSet{seen: map[string]bool{}}
 	which.add(c.Channel)
@@ -74,8 +74,8 @@ func channelsIn(messages []chat.Message, c chat.Conversation) idSet {
 	return which
 }
 
-// users is the display names of users. Slack is asked for those that are not known, or
-// were asked for a day ago.
+// users returns the display names of users by id. It asks Slack for those that are unknown or
+// older than nameMaxAge.
 func (b *Builder) users(ctx context.Context, team string, own slack.Identity, who idSet, known map[string]store.User) map[string]string {
 	names := map[string]string{own.UserID: b.Persona.Name}
 	ask, cancel := context.WithTimeout(ctx, nameTimeout)
@@ -86,12 +86,12 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 		if stale := b.Clock().Sub(user.Refreshed) > nameMaxAge; stale && asked < maxNameRequests && ask.Err() == nil {
 			asked++
 			if fresh, err := b.Users.User(ask, id); err != nil && !isUnknownUser(err) {
-				b.Logger.WarnContext(ctx, "name of user not learnt", "user", id, "error", err)
+				b.Logger.WarnContext(ctx, "user name not refreshed", "user", id, "error", err)
 			} else {
-				// Whom Slack does not know is not asked for again for a day.
+				// A user unknown to Slack is saved, too: Slack is not asked again for a day.
 				user = store.User{ID: id, Name: cmp.Or(fresh.Name, user.Name), Bot: fresh.IsBot, Refreshed: b.Clock()}
 				if err := b.Store.SaveUser(ctx, team, user); err != nil {
-					b.Logger.WarnContext(ctx, "name of user not kept", "user", id, "error", err)
+					b.Logger.WarnContext(ctx, "user name not saved", "user", id, "error", err)
 				}
 			}
 		}
@@ -102,17 +102,18 @@ func (b *Builder) users(ctx context.Context, team string, own slack.Identity, wh
 	return names
 }
 
-// isUnknownUser reports whether Slack says that there is no such user: anybody can write <@NOBODY>.
+// isUnknownUser reports whether Slack knows no such user. Anybody can write <@NOBODY>.
 func isUnknownUser(err error) bool {
 	e, ok := errors.AsType[*slack.Error](err)
 	return ok && slices.Contains([]string{"user_not_found", "users_not_found", "user_not_visible", "bot_not_found"}, e.Code)
 }
 
-// channels is the names of channels as far as they may be known in the conversation's own,
-// which alone is asked of Slack. label reports of which others the name may be shown that
-// Slack wrote into the text: a channel that the bot has never been in has no other. Slack
-// names none that not everybody may read, but it may have been closed since, and of some
-// that only events have told of it is known that they are private.
+// channels returns the names of channels, by id, that members of the conversation's channel may
+// know. Only the name of that channel itself is refreshed from Slack.
+//
+// label reports whether a name that Slack wrote into a text may be shown. For a channel that
+// the bot was never in, it is the only name. Slack writes the names of public channels
+// only, but a channel may have become private since, which only events may have told.
 func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet, known store.Names) (names map[string]string, label func(id string) bool) {
 	names = map[string]string{}
 	for _, id := range which.list {
@@ -129,7 +130,7 @@ func (b *Builder) channels(ctx context.Context, c chat.Conversation, which idSet
 	}
 }
 
-// withoutHiddenNames is a text without those names of channels that may not be shown.
+// withoutHiddenNames removes the channel names from a text that label forbids.
 func withoutHiddenNames(text string, label func(id string) bool) string {
 	return mentionedChannel.ReplaceAllStringFunc(text, func(mention string) string {
 		if id := mentionedChannel.FindStringSubmatch(mention)[1]; !label(id) {
@@ -139,10 +140,10 @@ func withoutHiddenNames(text string, label func(id string) bool) string {
 	})
 }
 
-// refresh asks Slack for what it says of a channel, if that is a day old, and returns the
-// name that it tells, if any.
-func (b *Builder) refresh(ctx context.Context, c chat.Conversation, described time.Time) (name string) {
-	if b.Clock().Sub(described) <= nameMaxAge {
+// refresh refreshes the channel from Slack if it is older than nameMaxAge. It returns the new name,
+// or an empty one if there is none.
+func (b *Builder) refresh(ctx context.Context, c chat.Conversation, refreshed time.Time) (name string) {
+	if b.Clock().Sub(refreshed) <= nameMaxAge {
 		return ""
 	}
 	fresh, _ := b.Directory.Refresh(ctx, c.Team, c.Channel, nameTimeout)

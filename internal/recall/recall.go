@@ -1,7 +1,6 @@
-// Package recall builds the context that judging, composing and remembering share:
-// what was said, by whom, with names instead of ids, and what is remembered. It
-// reads the database, and asks Slack for names that are unknown or a day old, and
-// for a thread that the bot is called into.
+// Package recall builds the context for judging, composing and remembering: the messages,
+// with names instead of ids, and the memories. It reads the database. It asks Slack for
+// names that are unknown or a day old, and for a thread in which the bot is addressed.
 package recall
 
 import (
@@ -26,11 +25,11 @@ type Users interface {
 
 // Directory knows channels.
 type Directory interface {
-	// Refresh has Slack describe a channel, for as long as within, and saves the answer.
+	// Refresh reads a channel from Slack and saves it. It gives up after within.
 	Refresh(ctx context.Context, team, channel string, within time.Duration) (store.Channel, error)
 }
 
-// Threads is who reads a thread, a page at a time.
+// Threads reads threads from Slack, a page at a time.
 type Threads interface {
 	Replies(ctx context.Context, channel, thread string, r slack.Range, own slack.Identity) (slack.Page, error)
 }
@@ -42,28 +41,28 @@ type Builder struct {
 	Directory Directory
 	Threads   Threads
 	Persona   chat.Persona
-	// MessagesLimit is how many of the channel's newest messages are read.
+	// MessagesLimit is how many of the channel's newest messages are in a context.
 	MessagesLimit int
-	// ThreadLimit is how many of a thread's newest replies are read from Slack, and
-	// shown, where the bot was addressed in it.
+	// ThreadLimit is how many of a thread's newest replies are read from Slack, and are in the
+	// context, if the bot is addressed in it.
 	ThreadLimit int
-	// ActiveChannel is within what time a channel must have spoken to be told of,
-	// ThreadMemory how old the summary of a thread may be.
+	// ActiveChannel is the maximum age of the newest message of other channels in a context,
+	// ThreadMemory that of thread summaries.
 	ActiveChannel, ThreadMemory time.Duration
 	Clock                       func() time.Time
 	Logger                      *slog.Logger
 }
 
 const (
-	// maxChannelMemories and threadTexts bound how many memories a context holds, the most
-	// recently active first: of a thousand channels they would be a million tokens, and
-	// their names alone, which channelNames bounds, as much as all else.
+	// These bound the memories and channel names in a context. The most recently active channels
+	// come first. The memories of a thousand channels have a million tokens, and their names
+	// alone have as many as the rest of the context.
 	maxChannelMemories = 20
 	maxThreadMemories  = 20
 	maxChannelNames    = 100
 )
 
-// Recollection is a context with the names that occur in its texts.
+// Recollection is a context and the names for the ids in its texts.
 type Recollection struct {
 	chat.Context
 	// Names maps user ids to display names, Channels channel ids to names.
@@ -71,15 +70,15 @@ type Recollection struct {
 	Channels map[string]string
 	// Bot is the bot's own user id.
 	Bot string
-	// Saw is the newest message in it of the conversation itself, since what was read
-	// elsewhere says nothing of a message that comes late here; the zero time for none.
+	// Saw is the time of the newest message of the conversation itself, or zero. Messages
+	// elsewhere do not count: one of this conversation may still come late.
 	Saw time.Time
 }
 
-// Build reads what there is to know for one conversation. Where the bot was
-// addressed in a thread, Slack is asked for the thread first, since the bot may
-// have been called into the middle of it. Names that cannot be had are ids;
-// messages and memories that cannot be read are an error.
+// Build builds the context of a conversation. If the bot is addressed in a thread, it first reads
+// the thread from Slack, because the bot may have been called into the middle of it. Ids
+// stand for names that Slack does not return. It returns an error if messages or memories
+// cannot be read.
 func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool) (Recollection, error) {
 	own, err := b.Users.Identity(ctx)
 	if err != nil {
@@ -91,28 +90,28 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 		limit = b.ThreadLimit + 1 // the parent is one of them
 		if read, err = b.readThread(ctx, c, own); err != nil {
 			failed = true
-			b.Logger.ErrorContext(ctx, "thread not read to its end from Slack; what the database has must do", "conversation", c.ID(), "error", err)
+			b.Logger.ErrorContext(ctx, "thread not fully read from Slack; using the database", "conversation", c.ID(), "error", err)
 		}
 	}
 	now := b.Clock()
-	held, err := b.Store.Context(ctx, store.ContextRequest{
+	stored, err := b.Store.Context(ctx, store.ContextRequest{
 		Conversation: c, Messages: limit, Around: b.MessagesLimit, Active: now.Add(-b.ActiveChannel), Channels: maxChannelMemories, Named: maxChannelNames,
 		Remembered: now.Add(-b.ThreadMemory), Threads: maxThreadMemories,
 	})
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context: %w", err)
 	}
-	channels := make([]chat.ChannelMemory, len(held.Channels))
-	for i, k := range held.Channels {
+	channels := make([]chat.ChannelMemory, len(stored.Channels))
+	for i, k := range stored.Channels {
 		channels[i] = k.ChannelMemory
 	}
-	r, err := b.assemble(ctx, c, own, held.Messages, channels)
+	r, err := b.assemble(ctx, c, own, stored.Messages, channels)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", c.ID(), err)
 	}
-	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = held.Omitted, held.Earlier, held.Since
-	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(held.Long), textOf(held.Short)
-	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = held.Unlisted, held.Untold, held.Threads, held.ThreadsUntold
+	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = stored.Omitted, stored.Earlier, stored.Since
+	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(stored.Long), textOf(stored.Short)
+	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold, stored.Threads, stored.ThreadsUntold
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))
@@ -127,7 +126,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	return r, nil
 }
 
-// logMemories logs how many memories stand in a context, unless there are none.
+// logMemories logs how many memories are in a context, unless there are none.
 func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.Context) {
 	workspace, channels, threads := 0, 0, len(r.ThreadMemories)
 	for _, text := range []string{r.WorkspaceLongTerm, r.WorkspaceShortTerm} {
@@ -145,11 +144,11 @@ func (b *Builder) logMemories(ctx context.Context, c chat.Conversation, r chat.C
 	}
 }
 
-// Material is the context for a memory of a channel or thread that is made of the
-// given messages: what is remembered of the channel itself, and nothing of what was
-// said elsewhere, which would go from memory to memory and could never be taken back.
-// omitted is how many earlier messages there are.
-func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection, error) {
+// BuildForMemory builds the context for a memory of a channel or thread from the given messages.
+// It contains the memories of the channel itself and nothing from elsewhere, which would
+// spread from memory to memory and could never be forgotten. omitted is the number of
+// earlier messages.
+func (b *Builder) BuildForMemory(ctx context.Context, s chat.Scope, messages []chat.Message, omitted int) (Recollection, error) {
 	own, err := b.Users.Identity(ctx)
 	if err != nil {
 		return Recollection{}, fmt.Errorf("build context of %s: %w", s, err)
@@ -167,7 +166,7 @@ func (b *Builder) Material(ctx context.Context, s chat.Scope, messages []chat.Me
 	return r, nil
 }
 
-// assemble puts a context together, and the names into it.
+// assemble makes a context from messages and memories, and resolves the names.
 func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.Identity, messages []chat.Message, channels []chat.ChannelMemory) (r Recollection, err error) {
 	r.Bot = own.UserID
 	who, which := usersIn(messages, own), channelsIn(messages, c)
@@ -205,7 +204,7 @@ func (b *Builder) assemble(ctx context.Context, c chat.Conversation, own slack.I
 	return r, nil
 }
 
-// textOf is a memory's text; empty where there is none.
+// textOf returns a memory's text, or an empty string for nil.
 func textOf(m *store.Memory) string {
 	if m == nil {
 		return ""

@@ -22,31 +22,31 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// directory is a Slack that counts what it is asked.
-type directory struct {
-	mu       sync.Mutex
-	users    map[string]string
-	channels map[string]slack.Channel
-	err      error
-	asked    map[string]int
-	unbound  bool // somebody asked without a limit of time
+// fakeSlack is a Slack that counts requests by id.
+type fakeSlack struct {
+	mu         sync.Mutex
+	users      map[string]string
+	channels   map[string]slack.Channel
+	err        error
+	asked      map[string]int
+	noDeadline bool // a request came without a deadline
 }
 
-func (d *directory) ask(ctx context.Context, id string) error {
+func (d *fakeSlack) ask(ctx context.Context, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked[id]++
 	if _, ok := ctx.Deadline(); !ok {
-		d.unbound = true
+		d.noDeadline = true
 	}
 	return d.err
 }
 
-func (d *directory) Identity(context.Context) (slack.Identity, error) {
+func (d *fakeSlack) Identity(context.Context) (slack.Identity, error) {
 	return slack.Identity{TeamID: "T1", UserID: "UBOT", BotID: "BBOT", Name: "slackname"}, nil
 }
 
-func (d *directory) User(ctx context.Context, id string) (slack.User, error) {
+func (d *fakeSlack) User(ctx context.Context, id string) (slack.User, error) {
 	if err := d.ask(ctx, id); err != nil {
 		return slack.User{}, err
 	}
@@ -57,15 +57,15 @@ func (d *directory) User(ctx context.Context, id string) (slack.User, error) {
 	return slack.User{ID: id, Name: name, IsBot: name == "robot"}, nil
 }
 
-func (d *directory) Channel(ctx context.Context, id string) (slack.Channel, error) {
+func (d *fakeSlack) Channel(ctx context.Context, id string) (slack.Channel, error) {
 	if err := d.ask(ctx, id); err != nil {
 		return slack.Channel{}, err
 	}
 	return d.channels[id], nil
 }
 
-// count is how often it was asked for an id since the last count.
-func (d *directory) count(id string) int {
+// count returns the requests for an id since the last count.
+func (d *fakeSlack) count(id string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer delete(d.asked, id)
@@ -75,7 +75,7 @@ func (d *directory) count(id string) int {
 type bundle struct {
 	*testing.T
 	*Builder
-	directory *directory
+	directory *fakeSlack
 	now       time.Time
 }
 
@@ -96,7 +96,7 @@ func setupIn(t *testing.T, url string) *bundle {
 	if _, err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b := &bundle{T: t, now: noon, directory: &directory{
+	b := &bundle{T: t, now: noon, directory: &fakeSlack{
 		users: map[string]string{"U1": "alice", "U2": "bob", "B2": "robot"},
 		channels: map[string]slack.Channel{
 			"C1": {ID: "C1", Name: "general", Member: true}, "G1": {ID: "G1", Name: "secret", Private: true, Member: true},
@@ -136,7 +136,7 @@ func (b *bundle) build(channel, thread string) Recollection {
 	return r
 }
 
-func TestNamesAreResolvedAndKeptForADay(t *testing.T) {
+func TestNamesAreSavedForADay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(
@@ -187,12 +187,12 @@ func TestNamesAreResolvedAndKeptForADay(t *testing.T) {
 	b.now = noon.Add(24*time.Hour + time.Second)
 	check("more than a day later", 1)
 	check("again", 0)
-	if b.directory.unbound {
-		t.Error("Slack may take for ever to tell a name")
+	if b.directory.noDeadline {
+		t.Error("Slack was asked for a name without a deadline")
 	}
 }
 
-func TestNewNamesComeAfterADay(t *testing.T) {
+func TestNewNamesAfterADay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(chat.Message{TS: at(1), UserID: "U1", Text: "hello"})
@@ -206,21 +206,21 @@ func TestNewNamesComeAfterADay(t *testing.T) {
 	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" || r.Target()[0].Name != "alicia" {
 		t.Errorf("a day later: %v, %v", r.Names, r.Channels)
 	}
-	// Nor is the name of somebody forgotten whom Slack no longer knows.
+	// A name stays when Slack no longer knows the user.
 	delete(b.directory.users, "U1")
 	b.now = noon.Add(49*time.Hour + time.Minute + time.Second)
 	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || b.directory.count("U1") == 0 {
 		t.Errorf("when she has left: %v", r.Names)
 	}
-	// When Slack does not tell, the old names are better than none.
+	// If Slack fails, the old names stay.
 	b.directory.err = errors.New("away")
 	b.now = noon.Add(100 * time.Hour)
 	if r := b.build("C1", ""); r.Names["U1"] != "alicia" || r.Channels["C1"] != "renamed" {
-		t.Errorf("while Slack is away: %v, %v", r.Names, r.Channels)
+		t.Errorf("while Slack fails: %v, %v", r.Names, r.Channels)
 	}
 }
 
-func TestFailingDirectoryLeavesIDs(t *testing.T) {
+func TestIDsWhereSlackFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.directory.err = errors.New("away")
@@ -232,16 +232,16 @@ func TestFailingDirectoryLeavesIDs(t *testing.T) {
 	if want := map[string]string{"UBOT": "myao"}; !maps.Equal(r.Names, want) || len(r.Channels) != 0 {
 		t.Errorf("names %v, channels %v", r.Names, r.Channels)
 	}
-	// A failure is not kept for a day.
+	// A failure is not saved for a day.
 	b.directory.err = nil
 	if r := b.build("C1", ""); r.Names["U1"] != "alice" || r.Names["U2"] != "bob" || r.Channels["C1"] != "general" {
 		t.Errorf("names %v, channels %v", r.Names, r.Channels)
 	}
 }
 
-// Somebody who mentions a crowd of strangers neither keeps the names of those who
-// speak from being learnt, nor has Slack asked again and again.
-func TestStrangersDoNotHideThoseWhoSpeak(t *testing.T) {
+// Many mentions of unknown users neither crowd out the names of authors nor make the bot ask
+// Slack again and again.
+func TestManyMentionsDoNotHideAuthors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var crowd strings.Builder
@@ -274,7 +274,7 @@ func TestStrangersDoNotHideThoseWhoSpeak(t *testing.T) {
 	}
 }
 
-func TestNamesOfPrivateChannelsStayThere(t *testing.T) {
+func TestPrivateChannelNamesStayThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(
@@ -299,7 +299,7 @@ func TestNamesOfPrivateChannelsStayThere(t *testing.T) {
 	}
 }
 
-func TestSawIsTheNewestOfTheConversation(t *testing.T) {
+func TestSaw(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.say(
@@ -319,7 +319,7 @@ func TestSawIsTheNewestOfTheConversation(t *testing.T) {
 	}
 }
 
-func TestLimitAndWhatIsLeftOut(t *testing.T) {
+func TestMessagesLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.MessagesLimit = 3
@@ -338,7 +338,7 @@ func TestLimitAndWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutAroundIsKnown(t *testing.T) {
+func TestEarlierMessagesAround(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.MessagesLimit = 3
@@ -355,13 +355,13 @@ func TestWhatIsLeftOutAroundIsKnown(t *testing.T) {
 	}
 }
 
-func TestWithoutIdentityOrDatabaseThereIsNoContext(t *testing.T) {
+func TestBuildErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	c := chat.Conversation{Team: "T1", Channel: "C1"}
-	b.Users = &nobody{b.directory}
-	if _, err := b.Build(t.Context(), c, false); !errors.Is(err, errNobody) {
-		t.Errorf("%v, want %v", err, errNobody)
+	b.Users = &noIdentity{b.directory}
+	if _, err := b.Build(t.Context(), c, false); !errors.Is(err, errNoIdentity) {
+		t.Errorf("%v, want %v", err, errNoIdentity)
 	}
 	b.Users = b.directory
 	if err := b.Store.Close(); err != nil {
@@ -372,10 +372,10 @@ func TestWithoutIdentityOrDatabaseThereIsNoContext(t *testing.T) {
 	}
 }
 
-var errNobody = errors.New("nobody")
+var errNoIdentity = errors.New("nobody")
 
-type nobody struct{ *directory }
+type noIdentity struct{ *fakeSlack }
 
-func (n *nobody) Identity(context.Context) (slack.Identity, error) {
-	return slack.Identity{}, errNobody
+func (n *noIdentity) Identity(context.Context) (slack.Identity, error) {
+	return slack.Identity{}, errNoIdentity
 }

@@ -14,39 +14,39 @@ import (
 )
 
 const (
-	// maxThreadPages bounds how far a thread is read from its beginning. Where it is longer,
-	// its end is looked for endTries times, endPages at each; endStride is how many times
-	// the time that the last such pages spoke of is passed over.
+	// maxThreadPages bounds how far a thread is read from its beginning. If it is longer, findEnd
+	// looks for its end maxEndTries times, pagesPerTry pages each. Each try moves ahead by
+	// endStride times the time span of the pages before.
 	maxThreadPages = 20
 	maxEndTries    = 8
 	pagesPerTry    = 3
 	endStride      = 8
-	// threadTimeout is how long all that may take: the answer waits for it. Half of it is
-	// left for the end, which matters most.
+	// threadTimeout bounds all of that, because the answer waits. Half of it is reserved for the
+	// end of the thread, which matters most.
 	threadTimeout = 8 * time.Second
-	// maxPageTries is how often a page is asked for, pagePause what lies between where
-	// Slack does not say.
+	// maxPageTries bounds the requests for one page. pagePause is between them if Slack does not
+	// name a time.
 	maxPageTries = 3
 	pagePause    = 500 * time.Millisecond
 )
 
 var errLongThread = errors.New("its end was not found")
 
-// threadReader is what Slack says of a thread.
+// threadReader reads a thread from Slack.
 type threadReader struct {
 	*Builder
 	conversation chat.Conversation
 	own          slack.Identity
 	parent       []chat.Message
 	replies      map[string]chat.Message // by ts
-	// latest is the ts of the newest reply as the parent tells it; empty where it does not.
+	// latest is the ts of the newest reply according to the parent, or empty.
 	latest string
-	// skipped is set where there are replies between those that were read.
+	// skipped is set if replies may be missing between those that were read.
 	skipped bool
 }
 
-// readThread stores the newest replies of a thread and its parent as Slack has them.
-// What was read before something failed is stored, too, and is in the result.
+// readThread reads a thread's parent and newest replies from Slack and saves them. After a failure it
+// saves and returns what it has read before.
 func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack.Identity) (*threadReader, error) {
 	r := &threadReader{Builder: b, conversation: c, own: own, replies: map[string]chat.Message{}}
 	err := r.read(ctx)
@@ -58,7 +58,7 @@ func (b *Builder) readThread(ctx context.Context, c chat.Conversation, own slack
 	return r, nil
 }
 
-// omitted is how many replies were read and are not shown, given those that are.
+// omitted counts the replies that were read and are not among the shown ones.
 func (r *threadReader) omitted(shown []chat.Message) int {
 	n := len(r.replies)
 	for _, m := range shown {
@@ -69,9 +69,9 @@ func (r *threadReader) omitted(shown []chat.Message) int {
 	return n
 }
 
-// read goes through the thread from its beginning, since Slack gives the oldest first
-// (docs.slack.dev/reference/methods/conversations.replies), as far as replies that are
-// left out are counted; and if that is not its end, looks for the end.
+// read reads the thread from its beginning, because Slack returns the oldest replies first
+// (docs.slack.dev/reference/methods/conversations.replies). It stops once more replies are
+// left out than are counted, and then looks for the end.
 func (r *threadReader) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, threadTimeout)
 	defer cancel()
@@ -86,15 +86,15 @@ func (r *threadReader) read(ctx context.Context) error {
 	return r.findEnd(ctx, seen)
 }
 
-// findEnd reads the last hour before the newest reply. Where that holds too few replies
-// or too many, it goes on from what has been seen last, a bit further than that reached
-// in time; and where that is too far, to the middle between what is too far and too near.
+// findEnd reads the last hour before the newest reply. If that has too many replies, it starts
+// later, by a multiple of the time span just read. If it has too few, it bisects between the
+// nearest start with too many and the farthest with too few.
 func (r *threadReader) findEnd(ctx context.Context, seen span) error {
 	newest, err := r.newest(ctx)
 	if err != nil {
 		return err
 	}
-	var few time.Duration // so long before the newest there are too few
+	var few time.Duration // this long before the newest, there are too few
 	many := newest.Sub(seen.to)
 	back := min(time.Hour, many/2)
 	for range maxEndTries {
@@ -117,7 +117,7 @@ func (r *threadReader) findEnd(ctx context.Context, seen span) error {
 	return errLongThread
 }
 
-// newest is when the newest reply was said, as far as that is known.
+// newest is the best known time of the newest reply.
 func (r *threadReader) newest(ctx context.Context) (time.Time, error) {
 	if r.latest != "" {
 		return chat.Time(r.latest), nil
@@ -134,7 +134,7 @@ func (r *threadReader) newest(ctx context.Context) (time.Time, error) {
 	return r.Clock(), nil
 }
 
-// countSince is how many of the replies were said at or after a time.
+// countSince counts the replies at or after a time.
 func (r *threadReader) countSince(from time.Time) (n int) {
 	for _, m := range r.replies {
 		if !m.Time().Before(from) {
@@ -144,11 +144,11 @@ func (r *threadReader) countSince(from time.Time) (n int) {
 	return n
 }
 
-// span is from the first to the last of some replies.
+// span is the time from the first to the last of some replies.
 type span struct{ from, to time.Time }
 
-// walk reads from a time on, at most so many pages and until enough is read. whole is
-// set if it came to the end.
+// walk reads pages from a time on, until there are enough replies, at most pages. whole is set if
+// it reached the end.
 func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enough func() bool) (seen span, whole bool, err error) {
 	var next slack.Range
 	if from.After(chat.Time(r.conversation.Thread)) {
@@ -161,7 +161,7 @@ func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enou
 			return seen, false, err
 		}
 		for _, m := range page.Messages {
-			if m.TS == r.conversation.Thread { // it may come on each page
+			if m.TS == r.conversation.Thread { // the parent may be on every page
 				r.parent = []chat.Message{m}
 				continue
 			}
@@ -181,8 +181,8 @@ func (r *threadReader) walk(ctx context.Context, from time.Time, pages int, enou
 	return seen, false, nil
 }
 
-// page asks for a page, and again where that may help and there is time to wait as
-// long as Slack wants.
+// page reads a page. It tries again after a transient failure if there is time for the pause that
+// Slack wants.
 func (r *threadReader) page(ctx context.Context, at slack.Range) (slack.Page, error) {
 	for try := 1; ; try++ {
 		page, err := r.Threads.Replies(ctx, r.conversation.Channel, r.conversation.Thread, at, r.own)

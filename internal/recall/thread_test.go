@@ -17,8 +17,8 @@ import (
 	"myao/internal/store"
 )
 
-// thread is a bundle whose threads are those of a workspace that nobody told it of.
-func thread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Workspace, channel string, say func(n int) (root string)) {
+// setupThread returns a bundle whose threads come from a workspace. Its database is empty.
+func setupThread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Workspace, channel string, say func(n int) (root string)) {
 	b = setup(t)
 	config.Team, config.BotToken = "T1", "xoxb-recall"
 	w = sandbox.New(config)
@@ -37,8 +37,8 @@ func thread(t *testing.T, config sandbox.Config) (b *bundle, w *sandbox.Workspac
 	}
 }
 
-// called is the conversation as it is told when the bot is called into a thread.
-func (b *bundle) called(channel, root string) chat.ChannelMessages {
+// buildAddressed returns the messages in the context if the bot is addressed in a thread.
+func (b *bundle) buildAddressed(channel, root string) chat.ChannelMessages {
 	b.Helper()
 	r, err := b.Build(b.Context(), chat.Conversation{Team: "T1", Channel: channel, Thread: root}, true)
 	if err != nil {
@@ -47,8 +47,8 @@ func (b *bundle) called(channel, root string) chat.ChannelMessages {
 	return r.Conversation
 }
 
-// said is the texts of all messages.
-func said(c chat.ChannelMessages) string {
+// textsOf joins the texts of all messages.
+func textsOf(c chat.ChannelMessages) string {
 	var texts []string
 	for _, m := range c.All() {
 		texts = append(texts, m.Text)
@@ -56,7 +56,7 @@ func said(c chat.ChannelMessages) string {
 	return strings.Join(texts, ", ")
 }
 
-func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
+func TestAddressedReadsNewestReplies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		replies, pageSize int
@@ -73,14 +73,14 @@ func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d replies, pages of %d", c.replies, c.pageSize), func(t *testing.T) {
 			t.Parallel()
-			b, _, channel, say := thread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
-			b.MessagesLimit = 1 // this thread has a limit of its own
+			b, _, channel, say := setupThread(t, sandbox.Config{PageSize: c.pageSize, RepeatRoot: c.repeat})
+			b.MessagesLimit = 1 // does not apply to this thread
 			root := say(c.replies)
-			told := b.called(channel, root)
-			if got := said(told); got != c.want || told.Omitted != c.omitted || told.Unread {
+			told := b.buildAddressed(channel, root)
+			if got := textsOf(told); got != c.want || told.Omitted != c.omitted || told.Unread {
 				t.Errorf("got %q, %d omitted, unread %t; want %q, %d and nothing unread", got, told.Omitted, told.Unread, c.want, c.omitted)
 			}
-			// It is stored as it was read: who is not addressed finds it in the database.
+			// The replies are saved: a context without Slack has them, too.
 			b.Threads, b.MessagesLimit = nil, 50
 			kept := b.build(channel, root)
 			if got, want := len(kept.Target()), len(told.All()); got != want {
@@ -90,11 +90,11 @@ func TestAddressedInAThreadReadsItsNewestReplies(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadFromSlackIsNotHandled(t *testing.T) {
+func TestHistoryIsNotHandled(t *testing.T) {
 	t.Parallel()
-	b, w, channel, say := thread(t, sandbox.Config{})
+	b, w, channel, say := setupThread(t, sandbox.Config{})
 	root := say(2)
-	b.called(channel, root)
+	b.buildAddressed(channel, root)
 	m := w.Messages(channel)[1]
 	known := store.Known{}
 	_, err := b.Store.Record(t.Context(), chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root}, func(k store.Known) store.Entry {
@@ -104,16 +104,16 @@ func TestWhatIsReadFromSlackIsNotHandled(t *testing.T) {
 	if err != nil || known.Message == nil || known.Handled {
 		t.Errorf("known as %+v, %v; want seen and not handled", known, err)
 	}
-	// What an event has brought stays: a deletion, and an edit.
+	// A deletion and an edit that came as events stay.
 	gone := chat.Message{Team: "T1", Channel: channel, TS: m.TS, ThreadTS: root, Deleted: true}
 	edited := chat.Message{Team: "T1", Channel: channel, TS: w.Messages(channel)[2].TS, ThreadTS: root, UserID: "U1", Text: "edited", Revision: chat.TS(noon.AddDate(9, 0, 0))}
 	b.say(gone, edited)
-	if got, want := said(b.called(channel, root)), "the root, edited"; got != want {
+	if got, want := textsOf(b.buildAddressed(channel, root)), "the root, edited"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestSlackThatFailsLeavesTheDatabase(t *testing.T) {
+func TestThreadFromDatabaseWhereSlackFails(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"503": {Status: 503}, "429": {Status: 429, RetryAfter: "30"}, "missing scope": {Error: "missing_scope"},
@@ -121,37 +121,37 @@ func TestSlackThatFailsLeavesTheDatabase(t *testing.T) {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, w, channel, say := thread(t, sandbox.Config{})
+			b, w, channel, say := setupThread(t, sandbox.Config{})
 			root := say(5)
 			b.say(chat.Message{Channel: channel, TS: root, UserID: "U1", Text: "the root"},
 				chat.Message{Channel: channel, TS: chat.TS(chat.Time(root).Add(time.Microsecond)), ThreadTS: root, UserID: "U1", Text: "heard"})
 			w.Faults().Add(fault)
-			c := b.called(channel, root)
-			if got, want := said(c), "the root, heard"; got != want || !c.Unread || c.Omitted != 0 {
+			c := b.buildAddressed(channel, root)
+			if got, want := textsOf(c), "the root, heard"; got != want || !c.Unread || c.Omitted != 0 {
 				t.Errorf("got %q, %d omitted, unread %t; want what the database has, and more that is unread", got, c.Omitted, c.Unread)
 			}
 		})
 	}
 }
 
-// What Slack has told before it fails is stored, and shown with what the database has.
-func TestWhatWasReadBeforeAFailureCounts(t *testing.T) {
+// Pages read before a failure are saved, and are in the context with what the database has.
+func TestPagesBeforeAFailureCount(t *testing.T) {
 	t.Parallel()
-	b, w, channel, say := thread(t, sandbox.Config{PageSize: 5})
+	b, w, channel, say := setupThread(t, sandbox.Config{PageSize: 5})
 	root := say(12)
 	last := w.Messages(channel)[12].TS
 	b.say(chat.Message{Channel: channel, TS: last, ThreadTS: root, UserID: "U1", Text: "heard"})
 	w.Faults().Add(sandbox.Fault{Method: "conversations.replies", Error: "missing_scope", Match: sandbox.LaterPage})
-	c := b.called(channel, root)
-	if got, want := said(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
+	c := b.buildAddressed(channel, root)
+	if got, want := textsOf(c), "the root, reply 2, reply 3, heard"; got != want || !c.Unread || c.Omitted != 2 {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 2 and unread", got, c.Omitted, c.Unread, want)
 	}
-	if len(c.Thread(root)) != 4 || len(b.build(channel, root).Target()) != 5 { // the database has one more than is shown
+	if len(c.Thread(root)) != 4 || len(b.build(channel, root).Target()) != 5 { // the database has one more than the context
 		t.Error("what was read is not stored")
 	}
 }
 
-func TestFailuresThatPassAreWaitedFor(t *testing.T) {
+func TestTransientFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"429": {Status: 429, RetryAfter: "0.05", Times: 2},
@@ -161,77 +161,77 @@ func TestFailuresThatPassAreWaitedFor(t *testing.T) {
 		fault.Method = "conversations.replies"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, w, channel, say := thread(t, sandbox.Config{PageSize: 4})
+			b, w, channel, say := setupThread(t, sandbox.Config{PageSize: 4})
 			root := say(6)
 			w.Faults().Add(fault)
-			c := b.called(channel, root)
-			if got, want := said(c), "the root, reply 3, reply 4, reply 5"; got != want || c.Unread || c.Omitted != 3 {
+			c := b.buildAddressed(channel, root)
+			if got, want := textsOf(c), "the root, reply 3, reply 4, reply 5"; got != want || c.Unread || c.Omitted != 3 {
 				t.Errorf("got %q, %d omitted, unread %t; want %q, 3 and nothing unread", got, c.Omitted, c.Unread, want)
 			}
 		})
 	}
 }
 
-// refusing refuses so often, in a bubble where time costs nothing.
-type refusing struct {
+// failingThreads fails a number of times.
+type failingThreads struct {
 	times, asked int
 	err          error
 }
 
-func (r *refusing) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
+func (r *failingThreads) Replies(context.Context, string, string, slack.Range, slack.Identity) (slack.Page, error) {
 	if r.asked++; r.asked <= r.times {
 		return slack.Page{}, r.err
 	}
 	return slack.Page{}, nil
 }
 
-func TestWaitingIsBounded(t *testing.T) {
+func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	limited := func(d time.Duration) error {
 		return &slack.Error{Method: "conversations.replies", Kind: slack.RateLimited, RetryAfter: d}
 	}
 	for name, tt := range map[string]struct {
-		refusing
+		failingThreads
 		asked  int
 		waited time.Duration
 		fails  bool
 	}{
-		"as long as Slack says":        {refusing{times: 2, err: limited(3 * time.Second)}, 3, 6 * time.Second, false},
-		"three tries":                  {refusing{times: 3, err: limited(time.Second)}, 3, 2 * time.Second, true},
-		"half a second":                {refusing{times: 1, err: limited(0)}, 2, pagePause, false},
-		"not beyond the end":           {refusing{times: 1, err: limited(threadTimeout)}, 1, 0, true},
-		"not beyond what is left":      {refusing{times: 2, err: limited(5 * time.Second)}, 2, 5 * time.Second, true},
-		"not for what does not pass":   {refusing{times: 1, err: &slack.Error{Kind: slack.Final}}, 1, 0, true},
-		"not for what is no refusal":   {refusing{times: 1, err: errors.New("broken")}, 1, 0, true},
-		"not where nothing is refused": {refusing{}, 1, 0, false},
+		"as long as Slack says":        {failingThreads{times: 2, err: limited(3 * time.Second)}, 3, 6 * time.Second, false},
+		"three tries":                  {failingThreads{times: 3, err: limited(time.Second)}, 3, 2 * time.Second, true},
+		"half a second":                {failingThreads{times: 1, err: limited(0)}, 2, pagePause, false},
+		"not beyond the end":           {failingThreads{times: 1, err: limited(threadTimeout)}, 1, 0, true},
+		"not beyond what is left":      {failingThreads{times: 2, err: limited(5 * time.Second)}, 2, 5 * time.Second, true},
+		"not for what does not pass":   {failingThreads{times: 1, err: &slack.Error{Kind: slack.Final}}, 1, 0, true},
+		"not for what is no refusal":   {failingThreads{times: 1, err: errors.New("broken")}, 1, 0, true},
+		"not where nothing is refused": {failingThreads{}, 1, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				r := &threadReader{Builder: &Builder{Threads: &tt.refusing, Clock: time.Now}}
+				r := &threadReader{Builder: &Builder{Threads: &tt.failingThreads, Clock: time.Now}}
 				err := r.read(t.Context())
-				if waited := time.Since(began); waited != tt.waited || tt.refusing.asked != tt.asked || (err != nil) != tt.fails {
-					t.Errorf("asked %d times in %v, %v; want %d in %v, failing %t", tt.refusing.asked, waited, err, tt.asked, tt.waited, tt.fails)
+				if waited := time.Since(began); waited != tt.waited || tt.failingThreads.asked != tt.asked || (err != nil) != tt.fails {
+					t.Errorf("asked %d times in %v, %v; want %d in %v, failing %t", tt.failingThreads.asked, waited, err, tt.asked, tt.waited, tt.fails)
 				}
 			})
 		})
 	}
 }
 
-// long is a thread of more pages than are read from its beginning, its replies said at
-// some times; it gives the parent on each answer.
-type long struct {
-	root   string
-	said   []time.Time // in order
-	page   int
-	untold bool // the parent does not tell of its newest reply
-	deaf   bool // asking for a part of it is in vain
-	pages  int
-	tick   func()
+// longThread is a thread with more pages than are read from its beginning. The parent is on every
+// page.
+type longThread struct {
+	root         string
+	said         []time.Time // in order
+	page         int
+	noLatest     bool // the parent does not name its newest reply
+	ignoresRange bool // the beginning of a range has no effect
+	pages        int
+	tick         func()
 }
 
-func (l *long) Replies(_ context.Context, _, _ string, r slack.Range, _ slack.Identity) (slack.Page, error) {
+func (l *longThread) Replies(_ context.Context, _, _ string, r slack.Range, _ slack.Identity) (slack.Page, error) {
 	l.pages++
 	if l.tick != nil {
 		l.tick()
@@ -240,12 +240,12 @@ func (l *long) Replies(_ context.Context, _, _ string, r slack.Range, _ slack.Id
 		return chat.Message{Team: "T1", Channel: "C1", TS: ts, ThreadTS: thread, UserID: "U1", Text: text}
 	}
 	p := slack.Page{Messages: []chat.Message{message(l.root, "", "the root")}, Threads: map[string]string{l.root: chat.TS(l.said[len(l.said)-1])}}
-	if l.untold {
+	if l.noLatest {
 		p.Threads = nil
 	}
 	first, _ := strconv.Atoi(r.Cursor)
 	for i, at := range l.said {
-		if i < first || !l.deaf && at.Before(chat.Time(r.Oldest)) {
+		if i < first || !l.ignoresRange && at.Before(chat.Time(r.Oldest)) {
 			continue
 		}
 		if len(p.Messages) > l.page {
@@ -257,30 +257,30 @@ func (l *long) Replies(_ context.Context, _, _ string, r slack.Range, _ slack.Id
 	return p, nil
 }
 
-func every(pause time.Duration, n int) (times []time.Time) {
+func timesEvery(pause time.Duration, n int) (times []time.Time) {
 	for i := range n {
 		times = append(times, noon.Add(time.Duration(i+1)*pause))
 	}
 	return times
 }
 
-func TestTheEndOfALongThreadIsFound(t *testing.T) {
+func TestFindEndOfLongThread(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	for name, tt := range map[string]struct {
-		long
-		heard   bool // the newest reply has come as an event
+		longThread
+		heard   bool // the newest reply came as an event
 		omitted int
 		unread  bool
 	}{
-		"a minute each":           {long{said: every(time.Minute, 5000), page: 200}, false, chat.CountAtMost, false},
-		"a second each":           {long{said: every(time.Second, 5000), page: 200}, false, chat.CountAtMost, false},
-		"in a burst":              {long{said: every(time.Microsecond, 5000), page: 200}, false, chat.CountAtMost, false},
-		"a day each":              {long{said: every(24*time.Hour, 2000), page: 200}, false, chat.CountAtMost, false},
-		"a burst, and a late one": {long{said: append(every(time.Second, 4000), noon.AddDate(0, 1, 0)), page: 200}, false, chat.CountAtMost, false},
-		"small pages":             {long{said: every(time.Minute, 2000), page: 10}, false, 200, true},
-		"the database tells":      {long{said: every(time.Minute, 5000), page: 200, untold: true}, true, chat.CountAtMost, false},
-		"nobody tells":            {long{said: every(time.Minute, 5000), page: 200, untold: true}, false, chat.CountAtMost, false},
+		"a minute each":           {longThread{said: timesEvery(time.Minute, 5000), page: 200}, false, chat.CountAtMost, false},
+		"a second each":           {longThread{said: timesEvery(time.Second, 5000), page: 200}, false, chat.CountAtMost, false},
+		"in a burst":              {longThread{said: timesEvery(time.Microsecond, 5000), page: 200}, false, chat.CountAtMost, false},
+		"a day each":              {longThread{said: timesEvery(24*time.Hour, 2000), page: 200}, false, chat.CountAtMost, false},
+		"a burst, and a late one": {longThread{said: append(timesEvery(time.Second, 4000), noon.AddDate(0, 1, 0)), page: 200}, false, chat.CountAtMost, false},
+		"small pages":             {longThread{said: timesEvery(time.Minute, 2000), page: 10}, false, 200, true},
+		"latest in the database":  {longThread{said: timesEvery(time.Minute, 5000), page: 200, noLatest: true}, true, chat.CountAtMost, false},
+		"latest unknown":          {longThread{said: timesEvery(time.Minute, 5000), page: 200, noLatest: true}, false, chat.CountAtMost, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,13 +292,13 @@ func TestTheEndOfALongThreadIsFound(t *testing.T) {
 				b.now = end.AddDate(1, 0, 0)
 				b.say(chat.Message{TS: chat.TS(end), ThreadTS: tt.root, UserID: "U1", Text: fmt.Sprintf("reply %d", len(tt.said)-1)})
 			}
-			b.Threads, b.ThreadLimit = &tt.long, limit
-			c := b.called("C1", tt.root)
+			b.Threads, b.ThreadLimit = &tt.longThread, limit
+			c := b.buildAddressed("C1", tt.root)
 			want := []string{"the root"}
 			for i := len(tt.said) - limit; i < len(tt.said); i++ {
 				want = append(want, fmt.Sprintf("reply %d", i))
 			}
-			if got, want := said(c), strings.Join(want, ", "); got != want {
+			if got, want := textsOf(c), strings.Join(want, ", "); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 			if c.Omitted < tt.omitted || c.Unread != tt.unread {
@@ -311,13 +311,13 @@ func TestTheEndOfALongThreadIsFound(t *testing.T) {
 	}
 }
 
-func TestWhereNoEndIsFoundThereIsMore(t *testing.T) {
+func TestEndNotFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := &long{root: at(0), said: every(time.Second, 5000), page: 10, deaf: true}
+	l := &longThread{root: at(0), said: timesEvery(time.Second, 5000), page: 10, ignoresRange: true}
 	b.Threads, b.ThreadLimit = l, 3
-	c := b.called("C1", l.root)
-	if got, want := said(c), "the root, reply 197, reply 198, reply 199"; got != want || c.Omitted != 197 || !c.Unread {
+	c := b.buildAddressed("C1", l.root)
+	if got, want := textsOf(c), "the root, reply 197, reply 198, reply 199"; got != want || c.Omitted != 197 || !c.Unread {
 		t.Errorf("got %q, %d omitted, unread %t; want %q, 197 and unread", got, c.Omitted, c.Unread, want)
 	}
 	if want := maxThreadPages + maxEndTries*pagesPerTry; l.pages != want {
@@ -325,24 +325,24 @@ func TestWhereNoEndIsFoundThereIsMore(t *testing.T) {
 	}
 }
 
-// A slow Slack is not read from the beginning until no time is left for the end.
-func TestTimeIsLeftForTheEnd(t *testing.T) {
+// A slow Slack leaves time for the end of the thread.
+func TestTimeLeftForTheEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := &long{root: at(0), said: every(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadTimeout / 4) }}
+	l := &longThread{root: at(0), said: timesEvery(time.Minute, 1000), page: 100, tick: func() { b.now = b.now.Add(threadTimeout / 4) }}
 	b.Threads, b.ThreadLimit = l, 2
-	c := b.called("C1", l.root)
-	if got, want := said(c), "the root, reply 998, reply 999"; got != want || c.Omitted < 198 || !c.Unread || l.pages != 3 {
+	c := b.buildAddressed("C1", l.root)
+	if got, want := textsOf(c), "the root, reply 998, reply 999"; got != want || c.Omitted < 198 || !c.Unread || l.pages != 3 {
 		t.Errorf("got %q, %d omitted, unread %t after %d pages; want %q, 198, unread, 3", got, c.Omitted, c.Unread, l.pages, want)
 	}
 }
 
-func TestTopLevelDoesNotAskSlack(t *testing.T) {
+func TestTopLevelReadsNothingFromSlack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Threads, b.ThreadLimit = nil, 20 // asking would panic
 	b.say(chat.Message{TS: at(0), UserID: "U1", Text: "hello"})
-	if c := b.called("C1", ""); said(c) != "hello" || c.Unread {
-		t.Errorf("got %q, unread %t", said(c), c.Unread)
+	if c := b.buildAddressed("C1", ""); textsOf(c) != "hello" || c.Unread {
+		t.Errorf("got %q, unread %t", textsOf(c), c.Unread)
 	}
 }
