@@ -10,24 +10,24 @@ import (
 	"myao/activities"
 )
 
-// CatchUpInput says what a run of CatchUp is to do.
+// CatchUpInput is the input of CatchUp.
 type CatchUpInput struct {
-	// Start is set when the door has just been opened: then the channels are listed
-	// first, and all of their threads are read.
+	// Start is set when the programs start: then the channels are listed first, and all of
+	// their threads are read.
 	Start bool `json:"start,omitempty"`
-	// PauseSeconds is left after each channel, so that a round which nobody waits for
-	// does not use up the calls that Slack allows.
+	// PauseSeconds is the pause after each channel. Nobody waits for a scheduled round, so it
+	// must not use up Slack's rate limit.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
-	// Left is the channels that an earlier part of the run has left; none: all.
+	// Left is the channels that an earlier part of the run left to do; empty: all channels.
 	Left []string `json:"left,omitempty"`
-	// Done is what earlier parts did.
+	// Done is what the earlier parts of the run did.
 	Done CatchUpOutput `json:"done"`
 }
 
-// CatchUpOutput counts channels, and messages.
+// CatchUpOutput counts channels and messages.
 type CatchUpOutput struct {
 	Channels int `json:"channels"`
-	// Failed is channels that could not be read: the next run tries them again.
+	// Failed counts the channels that could not be read; the next run tries them again.
 	Failed int `json:"failed,omitempty"`
 	Read   int `json:"read"`
 	New    int `json:"new,omitempty"`
@@ -35,85 +35,114 @@ type CatchUpOutput struct {
 }
 
 const (
-	// channelsAtOnce is how many channels are read side by side. Slack allows about
-	// fifty calls a minute (docs.slack.dev/apis/web-api/rate-limits, Tier 3), which
-	// replies need, too.
-	channelsAtOnce = 2
-	// channelsTogether is how many channels one activity of a round reads that nobody waits for:
-	// most have nothing new, and an activity for each would be most of what a small workspace costs.
-	channelsTogether = 20
-	// channelsInPart is how many channels one part of a run holds.
-	channelsInPart = 500
-	// aliveWithin is how long such an activity may be silent before it is given to another worker:
-	// a little longer than others, since each heartbeat costs as much as an activity.
-	aliveWithin = 15 * time.Second
-	// listFor is enough to list a hundred thousand channels, be it by 200 a call: Slack allows
-	// about fifty calls a minute, and the activity waits for the next ones.
-	listFor = 15 * time.Minute
+	// catchUpConcurrency is how many activities read channels at a time. Slack allows about
+	// fifty calls a minute (docs.slack.dev/apis/web-api/rate-limits, Tier 3), and replies need
+	// calls too.
+	catchUpConcurrency = 2
+	// channelsPerActivity is how many channels one activity of a scheduled round reads. Most
+	// channels have nothing new, and an activity for each would be most of the cost of a small
+	// workspace.
+	channelsPerActivity = 20
+	// channelsPerRun is how many channels are read before the workflow continues as new.
+	channelsPerRun = 500
+	// catchUpHeartbeat is the heartbeat timeout of an activity that reads several channels. It
+	// is a little longer than others, because each heartbeat costs as much as an activity.
+	catchUpHeartbeat = 15 * time.Second
+	// listTimeout is enough to list a hundred thousand channels, even by 200 a call. Slack
+	// allows about fifty calls a minute, and the activity waits for the next ones.
+	listTimeout = 15 * time.Minute
 )
 
-// CatchUp reads what was said while the door was closed, in the channels that were
-// active last first.
+// CatchUp reads what was said while the door was closed, the most recently active channels
+// first. A channel that fails stops no other.
 func CatchUp(ctx workflow.Context, in CatchUpInput) (CatchUpOutput, error) {
-	if len(in.Left) == 0 {
-		if in.Start {
-			if _, err := ChannelSync(ctx); err != nil {
-				workflow.GetLogger(ctx).Error("channels not listed; catching up with those that are known", "error", err)
-			}
-		}
-		var known activities.ChannelsOutput
-		if err := workflow.ExecuteActivity(background(ctx, time.Minute, "list channels"), do.Channels).Get(ctx, &known); err != nil {
-			return in.Done, err
-		}
-		in.Left = known.Channels
-	}
-	whole := in.Done.Channels + len(in.Left)
-	part := in.Left[:min(channelsInPart, len(in.Left))]
-	in.Left = in.Left[len(part):]
-	show := func() {
-		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d of %d channels read: %s, %d of them new, %d taken up; %d failed",
-			in.Done.Channels, whole, count(in.Done.Read, "message"), in.Done.New, in.Done.Taken, in.Done.Failed))
-	}
-	show()
-	catchUp := func(ctx workflow.Context, channels []string) (again []string) {
-		ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
-		if len(channels) > 1 {
-			ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
-			ctx = workflow.WithHeartbeatTimeout(ctx, aliveWithin)
-		}
-		var out activities.CatchUpOutput
-		next := activities.CatchUpInput{Channels: channels, Threads: in.Start, PauseSeconds: in.PauseSeconds}
-		err := workflow.ExecuteActivity(ctx, do.CatchUp, next).Get(ctx, &out)
-		in.Done.Channels += len(channels) - len(out.Failed)
-		in.Done.Read, in.Done.New, in.Done.Taken = in.Done.Read+out.Read, in.Done.New+out.New, in.Done.Taken+out.Taken
-		if err != nil {
-			workflow.GetLogger(ctx).Error("not caught up", "channels", channels, "error", err)
-			in.Done.Failed += len(channels)
-		}
-		show()
-		return out.Failed
-	}
-	together := channelsTogether
-	if in.Start {
-		together = 1
-	}
-	var again [][]string // each by itself
-	err := forEach(ctx, slices.Collect(slices.Chunk(part, together)), channelsAtOnce, func(ctx workflow.Context, channels []string) {
-		for _, failed := range catchUp(ctx, channels) {
-			again = append(again, []string{failed})
-		}
-	})
-	if err == nil {
-		err = forEach(ctx, again, channelsAtOnce, func(ctx workflow.Context, channels []string) { catchUp(ctx, channels) })
-	}
-	if err != nil || len(in.Left) == 0 {
-		return in.Done, err
-	}
-	return in.Done, continueAsNew(ctx, CatchUp, in)
+	c := &catchUp{ctx: ctx, in: in}
+	return c.run()
 }
 
-// ChannelSync takes in which channels the bot is in, and what they are called.
+type catchUp struct {
+	ctx   workflow.Context
+	in    CatchUpInput
+	total int // channels in all parts of the run
+}
+
+func (c *catchUp) run() (CatchUpOutput, error) {
+	if len(c.in.Left) == 0 {
+		if err := c.list(); err != nil {
+			return c.in.Done, err
+		}
+	}
+	c.total = c.in.Done.Channels + len(c.in.Left)
+	channels := c.in.Left[:min(channelsPerRun, len(c.in.Left))]
+	c.in.Left = c.in.Left[len(channels):]
+	c.showProgress()
+	if err := c.readAll(channels); err != nil || len(c.in.Left) == 0 {
+		return c.in.Done, err
+	}
+	return c.in.Done, continueAsNew(c.ctx, CatchUp, c.in)
+}
+
+// list finds the channels to read.
+func (c *catchUp) list() error {
+	if c.in.Start {
+		if _, err := ChannelSync(c.ctx); err != nil {
+			workflow.GetLogger(c.ctx).Error("channels not listed; catching up with those that are known", "error", err)
+		}
+	}
+	var known activities.ChannelsOutput
+	err := workflow.ExecuteActivity(background(c.ctx, time.Minute, "list channels"), do.Channels).Get(c.ctx, &known)
+	c.in.Left = known.Channels
+	return err
+}
+
+// readAll reads channels, and once more, each in an activity of its own, those that failed.
+func (c *catchUp) readAll(channels []string) error {
+	size := channelsPerActivity
+	if c.in.Start {
+		size = 1
+	}
+	var failed [][]string
+	err := forEach(c.ctx, slices.Collect(slices.Chunk(channels, size)), catchUpConcurrency, func(ctx workflow.Context, channels []string) {
+		for _, channel := range c.read(ctx, channels) {
+			failed = append(failed, []string{channel})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return forEach(c.ctx, failed, catchUpConcurrency, func(ctx workflow.Context, channels []string) { c.read(ctx, channels) })
+}
+
+// read reads channels in one activity, and returns those that it could not read.
+func (c *catchUp) read(ctx workflow.Context, channels []string) (failed []string) {
+	ctx = background(ctx, 10*time.Minute, "catch up with "+channels[0])
+	if len(channels) > 1 {
+		ctx = background(ctx, 30*time.Minute, "catch up with "+count(len(channels), "channel"))
+		ctx = workflow.WithHeartbeatTimeout(ctx, catchUpHeartbeat)
+	}
+	var out activities.CatchUpOutput
+	in := activities.CatchUpInput{Channels: channels, Threads: c.in.Start, PauseSeconds: c.in.PauseSeconds}
+	err := workflow.ExecuteActivity(ctx, do.CatchUp, in).Get(ctx, &out)
+	done := &c.in.Done
+	done.Channels += len(channels) - len(out.Failed)
+	done.Read, done.New, done.Taken = done.Read+out.Read, done.New+out.New, done.Taken+out.Taken
+	if err != nil {
+		workflow.GetLogger(ctx).Error("not caught up", "channels", channels, "error", err)
+		done.Failed += len(channels)
+	}
+	c.showProgress()
+	return out.Failed
+}
+
+// showProgress sets what Temporal's UI shows of the run.
+func (c *catchUp) showProgress() {
+	done := c.in.Done
+	workflow.SetCurrentDetails(c.ctx, fmt.Sprintf("%d of %d channels read: %s, %d of them new, %d taken up; %d failed",
+		done.Channels, c.total, count(done.Read, "message"), done.New, done.Taken, done.Failed))
+}
+
+// ChannelSync has Slack list the channels that the bot is in, and saves them.
 func ChannelSync(ctx workflow.Context) (out activities.SyncOutput, err error) {
-	err = workflow.ExecuteActivity(background(ctx, listFor, "list channels at Slack"), do.SyncChannels).Get(ctx, &out)
+	err = workflow.ExecuteActivity(background(ctx, listTimeout, "list channels at Slack"), do.SyncChannels).Get(ctx, &out)
 	return out, err
 }

@@ -36,7 +36,7 @@ func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
 func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 	t.Parallel()
 	var members []string
-	for n := range 5*channelsTogether/2 + 1 {
+	for n := range 5*channelsPerActivity/2 + 1 {
 		members = append(members, fmt.Sprintf("C%03d", n))
 	}
 	c := newBackgroundEnv(t, workspace{members: members})
@@ -45,11 +45,11 @@ func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 	}
 	want := []string{"0s channels"}
 	for i, at := range []string{"1s", "1s", "20m1s"} {
-		want = append(want, at+" catch up together "+strings.Join(members[i*channelsTogether:min((i+1)*channelsTogether, len(members))], " ")+", pausing 7 s")
+		want = append(want, at+" catch up together "+strings.Join(members[i*channelsPerActivity:min((i+1)*channelsPerActivity, len(members))], " ")+", pausing 7 s")
 	}
 	c.wants(want...)
-	if c.most["CatchUp"] != channelsAtOnce {
-		t.Errorf("%d at once, want %d", c.most["CatchUp"], channelsAtOnce)
+	if c.most["CatchUp"] != catchUpConcurrency {
+		t.Errorf("%d at once, want %d", c.most["CatchUp"], catchUpConcurrency)
 	}
 }
 
@@ -112,13 +112,13 @@ func TestCatchUpWithNothingToReadEnds(t *testing.T) {
 func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	var members []string
-	for n := range 2*channelsInPart + 1 {
+	for n := range 2*channelsPerRun + 1 {
 		members = append(members, fmt.Sprintf("C%04d", n))
 	}
 	of := workspace{members: members, fails: refuses("catch up C0000", "catch up C1000")}
 	var got []string
 	in := CatchUpInput{Start: true}
-	for left := len(members) - channelsInPart; ; left -= channelsInPart {
+	for left := len(members) - channelsPerRun; ; left -= channelsPerRun {
 		c := newBackgroundEnv(t, of)
 		err := c.run(CatchUp, in)
 		for _, l := range c.record {
@@ -192,8 +192,8 @@ func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
 	c.wants("0s sync", "1s channels", "2s catch up C1 and threads", "2s catch up C2 and threads", "2s catch up C3 and threads")
 	returned(t, c, CatchUpOutput{Channels: 3, Failed: 1, Read: 6, New: 4, Taken: 2})
 	want := limits{10 * minute, time.Hour, 10 * second, conversation.TaskQueue}
-	if c.limits["CatchUp"] != want || c.most["CatchUp"] != channelsAtOnce {
-		t.Errorf("limits %v, %d at once; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, channelsAtOnce)
+	if c.limits["CatchUp"] != want || c.most["CatchUp"] != catchUpConcurrency {
+		t.Errorf("limits %v, %d at once; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, catchUpConcurrency)
 	}
 }
 

@@ -186,7 +186,7 @@ func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 		t.Errorf("ended with %+v", next)
 	}
 	// A catch-up continues as new after each part.
-	many := make([]string, channelsInPart+1)
+	many := make([]string, channelsPerRun+1)
 	for i := range many {
 		many[i] = ts(i)
 	}
@@ -195,7 +195,7 @@ func TestMemoryAndCatchUpMoveToAnotherVersion(t *testing.T) {
 	if !errors.As(c.GetWorkflowError(), &next) || next.InitialVersioningBehavior != workflow.ContinueAsNewVersioningBehaviorAutoUpgrade {
 		t.Errorf("ended with %+v", next)
 	}
-	if want := many[channelsInPart:]; !reflect.DeepEqual(in.Left, want) {
+	if want := many[channelsPerRun:]; !reflect.DeepEqual(in.Left, want) {
 		t.Errorf("leaves %q, want %q", in.Left, want)
 	}
 }

@@ -513,7 +513,7 @@ var paths = []path{
 	{name: "catch-up-continued",
 		play: func(p *pathRunner) {
 			var many []string
-			for n := range channelsInPart + 1 {
+			for n := range channelsPerRun + 1 {
 				many = append(many, ts(n))
 			}
 			p.of = workspace{members: many}
