@@ -13,7 +13,7 @@ import (
 
 // MemoryInput is the input of Memory. The zero value means: everything, as of now.
 type MemoryInput struct {
-	// At is the time as of which memories are written, the same for all parts of a run.
+	// At is the cut-off time of the memories, the same for all parts of a run.
 	At time.Time `json:"at"`
 	// Channels is set once the threads are done. After is the scope to continue after.
 	Channels bool       `json:"channels,omitempty"`

@@ -13,9 +13,9 @@ import (
 )
 
 // DataConverter is the SDK's default with the codec around it. It differs in one point: a
-// payload without its key blocks the work until the key is back. The SDK alone would drop a
-// signal that it cannot decode, fail a workflow whose input it cannot decode, and give up an
-// activity after some attempts.
+// payload without its key blocks the work until the key is back. The SDK alone would drop
+// such a signal, fail a workflow with such an input, and give up such an activity after some
+// attempts.
 func (c *Codec) DataConverter() converter.DataConverter {
 	return dataConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)}
 }
@@ -87,7 +87,7 @@ func (d activityConverter) retryIfUnreadable(err error) error {
 }
 
 // retryAfter grows with the square of the attempt. The first retries soon find a worker that was
-// restarted with a new key, and the 45 attempts of a model call last for more than eight hours.
+// restarted with a new key. The 45 attempts of a model call last for more than eight hours.
 func retryAfter(attempt int32) time.Duration {
 	n := time.Duration(min(attempt, 60)) // at most an hour
 	return n * n * time.Second

@@ -74,8 +74,8 @@ type Facts struct {
 	MaxAge time.Duration
 	// SilencedUntil is the end of a mute or snooze; the zero time without one.
 	SilencedUntil time.Time
-	// Silenced is set where the channel was muted or snoozed while a judged reply was pending
-	// in one of its threads, even if that is over.
+	// Silenced is set where a judged reply was pending in a thread while the channel was muted
+	// or snoozed, even if that is over.
 	Silenced bool
 	// Quiet is set during the channel's quiet hours.
 	Quiet bool

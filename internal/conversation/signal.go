@@ -54,8 +54,8 @@ type Input struct {
 	// LastingPhases is set when the search attribute shows lasting phases only: during a
 	// judgment or a reply it keeps its value, to save the upserts.
 	LastingPhases bool `json:"lasting_phases,omitempty"`
-	// PostsAtOnce is set when a reply is first posted by a local activity, within the
-	// workflow task that scheduled it, and by an activity on a queue only if that fails.
+	// PostsAtOnce is set when a local activity tries to post a reply, within the workflow
+	// task that scheduled it. Only if that fails, an activity on a queue posts it.
 	PostsAtOnce bool `json:"posts_at_once,omitempty"`
 	// State is where the previous run left off, when this one continues it as new.
 	State *State `json:"state,omitempty"`

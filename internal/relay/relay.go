@@ -205,17 +205,17 @@ func (r *Relay) relayBatch(ctx context.Context, c chat.Conversation, holder stri
 	bounded, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
 	id := c.ID()
-	waiting, err := r.claim(ctx, id, holder)
-	if err != nil || len(waiting) == 0 {
+	changes, err := r.claim(ctx, id, holder)
+	if err != nil || len(changes) == 0 {
 		return false, false, err // whoever holds the lease sees new changes on release
 	}
 	failpoint.Here("relay: claimed")
-	err = r.send(bounded, c, waiting)
+	err = r.send(bounded, c, changes)
 	more, released := r.release(ctx, id, holder)
 	if released != nil {
 		r.warn(ctx, "conversation not released", released, "conversation", id)
 	}
-	return len(waiting) == batchSize, more, err
+	return len(changes) == batchSize, more, err
 }
 
 // claim leases a conversation. It is not cancelled when the relay stops: the database might
@@ -238,17 +238,17 @@ func (r *Relay) release(ctx context.Context, id, holder string) (more bool, err 
 }
 
 // send signals one batch, and marks its changes as relayed.
-func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) error {
+func (r *Relay) send(ctx context.Context, c chat.Conversation, changes []store.PendingChange) error {
 	signal := conversation.Signal{Policy: r.policy(ctx, c)}
-	ids := make([]int64, len(waiting))
+	ids := make([]int64, len(changes))
 	hash := sha256.New()
 	_, _ = hash.Write([]byte(c.ID()))
-	for i, w := range waiting {
+	for i, w := range changes {
 		ids[i] = w.ID
 		signal.Changes = append(signal.Changes, w.Change)
 		_, _ = hash.Write([]byte("\n" + w.Change.ID()))
 	}
-	traced, span := r.startSpan(ctx, c, waiting)
+	traced, span := r.startSpan(ctx, c, changes)
 	defer span.End()
 	if err := r.signal(traced, c, signal, fmt.Sprintf("%x", hash.Sum(nil)[:16])); err != nil {
 		r.metrics.failed.Inc()
@@ -266,12 +266,12 @@ func (r *Relay) send(ctx context.Context, c chat.Conversation, waiting []store.P
 }
 
 // startSpan starts the span of a signal.
-func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, waiting []store.PendingChange) (context.Context, trace.Span) {
+func (r *Relay) startSpan(ctx context.Context, c chat.Conversation, changes []store.PendingChange) (context.Context, trace.Span) {
 	if r.Tracer == nil {
 		return ctx, noop.Span{}
 	}
-	traces := make([]telemetry.MessageTrace, len(waiting))
-	for i, w := range waiting {
+	traces := make([]telemetry.MessageTrace, len(changes))
+	for i, w := range changes {
 		traces[i] = telemetry.MessageTrace{TS: w.TS, Traceparent: w.Trace}
 	}
 	return telemetry.StartSignalSpan(ctx, r.Tracer, c.ID(), traces)

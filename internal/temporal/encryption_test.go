@@ -28,18 +28,18 @@ const errands = "errands" // a task queue and a signal of these tests
 // Errand is a workflow. It receives its input and signals, passes the last one to an activity,
 // and returns all.
 func Errand(ctx workflow.Context, first string) ([]string, error) {
-	heard := []string{first}
-	for heard[len(heard)-1] != "go" {
+	received := []string{first}
+	for received[len(received)-1] != "go" {
 		var s string
 		workflow.GetSignalChannel(ctx, errands).Receive(ctx, &s)
-		heard = append(heard, s)
+		received = append(received, s)
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second})
 	var done string
 	if err := workflow.ExecuteActivity(ctx, CarryOut, "the order").Get(ctx, &done); err != nil {
 		return nil, err
 	}
-	return append(heard, done), nil
+	return append(received, done), nil
 }
 
 func CarryOut(_ context.Context, order string) (string, error) { return order + " is carried out", nil }

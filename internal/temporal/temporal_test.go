@@ -226,7 +226,7 @@ func TestSend(t *testing.T) {
 		}
 	})
 
-	t.Run("a conversation that was closed starts anew", func(t *testing.T) {
+	t.Run("a closed conversation starts a new run", func(t *testing.T) {
 		t.Parallel()
 		conv := chat.Conversation{Team: run + "CLOSED", Channel: "C1"}
 		send(t, conv, signal("1.1"), "first")
