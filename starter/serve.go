@@ -199,7 +199,7 @@ func (s *starter) policy(directory *channels.Directory) func(context.Context, ch
 		return conversation.Policy{
 			MinWait: whole(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: whole(settings.MaxWait),
 			MaxDelay: whole(settings.MaxDelay), FollowUpWait: whole(settings.FollowUpWait),
-			IdleClose: whole(s.Config.Response.IdleClose()),
+			IdleClose: whole(s.Config.Response.IdleClose()), KeepsUnanswered: true,
 		}
 	}
 }

@@ -151,10 +151,45 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 	}
 }
 
-// withdrawTopLevel withdraws what is pending at the top level of a channel: somebody there
-// has addressed the bot, and is answered in a thread. Messages after the mention get a new
-// quiet time. A post in flight is not withdrawn.
+// withdrawTopLevel handles a mention at the top level of a channel, which is answered in a thread
+// of its own. Work in flight is withdrawn, so that the bot does not speak twice at once. What
+// nobody has answered gets a new quiet time, and its judgment sees the mention and its thread. An
+// operator's order starts over, for the same reason. A post in flight is not withdrawn.
 func (s *State) withdrawTopLevel(in incoming, now time.Time) []Effect {
+	if !s.Policy.KeepsUnanswered {
+		return s.dropTopLevel(in, now)
+	}
+	came := merge(in.said, in.edited)
+	var effects []Effect
+	ordered := s.Ordered
+	if !s.Posting {
+		effects = s.withdraw(Withdrawn, newest(in.addressed).TS)
+	}
+	for _, it := range in.addressed { // an edit may have added the mention
+		s.Later, came = without(s.Later, it.TS), without(came, it.TS)
+		if !s.Posting { // whose trigger stays what its end is about
+			s.Pending = without(s.Pending, it.TS)
+		}
+	}
+	if s.Posting {
+		s.Later = merge(s.Later, came)
+		return nil
+	}
+	s.Pending = merge(s.Pending, came)
+	switch {
+	case len(s.Pending)+len(s.Later) == 0:
+		return append(effects, s.next(now)...)
+	case ordered && len(s.Pending) > 0:
+		return append(effects, s.composeOrdered(now))
+	default:
+		s.startQuietTime(now)
+		return effects
+	}
+}
+
+// dropTopLevel is what withdrawTopLevel did before Policy.KeepsUnanswered, for recorded histories:
+// messages before the mention are dropped, those after it get a new quiet time.
+func (s *State) dropTopLevel(in incoming, now time.Time) []Effect {
 	mention := newest(in.addressed).TS
 	s.Later = merge(after(s.Later, mention), after(in.said, mention))
 	if s.Posting {

@@ -285,45 +285,45 @@ func TestAtTheTopLevel(t *testing.T) {
 		{name: "an addressed message is not answered here", in: topLevel, steps: []step{
 			at(0, mention(0), "", "idle", ""),
 		}},
-		{name: "it withdraws a wait", in: topLevel, steps: []step{
+		{name: "a question that waits goes on waiting", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
-			at(10, mention(10), "", "idle", ""),
+			at(10, mention(10), "", "waiting until 310", "pending 0"),
 		}},
 		{name: "it withdraws a judgment", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
-			at(301, mention(301), "cancel; settle#1 withdrawn by 301", "idle", ""),
+			at(301, mention(301), "cancel; settle#1 withdrawn by 301", "waiting until 601", "pending 0"),
 		}},
 		{name: "it withdraws a delayed reply", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 60), "", "delaying until 361"),
-			at(302, mention(302), "settle#1 withdrawn by 302", "idle", ""),
+			at(302, mention(302), "settle#1 withdrawn by 302", "waiting until 602", "pending 0"),
 		}},
 		{name: "it withdraws a reply being composed", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
-			at(302, mention(302), "cancel; settle#1 withdrawn by 302", "idle", ""),
+			at(302, mention(302), "cancel; settle#1 withdrawn by 302", "waiting until 602", "pending 0"),
 		}},
-		{name: "it does not withdraw a post, and withdraws earlier messages kept for later", in: topLevel, steps: []step{
+		{name: "it does not withdraw a post, nor what is kept for later", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(300, Tick{}, "judge#1 0", "judging"),
 			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
 			at(302, composed(1, Done), "post#1 0", "replying"),
 			at(303, said(303), "", "replying", "pending 0, later 303"),
-			at(304, mention(304), "", "replying", "pending 0"),
-			at(305, said(305), "", "replying", "pending 0, later 305"),
-			at(306, posted(1, Done), "", "waiting until 606", "pending 305"),
+			at(304, mention(304), "", "replying", "pending 0, later 303"),
+			at(305, said(305), "", "replying", "pending 0, later 303 305"),
+			at(306, posted(1, Done), "", "waiting until 606", "pending 303 305"),
 		}},
-		{name: "messages after it get a new quiet time", in: topLevel, steps: []step{
+		{name: "messages that come with it wait, too", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
-			at(10, together(said(8), mention(9), said(10)), "", "waiting until 310", "pending 10"),
+			at(10, together(said(8), mention(9), said(10)), "", "waiting until 310", "pending 0 8 10"),
 		}},
 		{name: "arrived late: later messages that waited already get a new quiet time", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(20, said(20), "", "waiting until 320", "pending 0 20"),
-			at(30, mention(10), "", "waiting until 330", "pending 20"),
+			at(30, mention(10), "", "waiting until 330", "pending 0 20"),
 		}},
 		{name: "arrived late: a later message whose reply was delayed gets a new quiet time", in: topLevel, steps: []step{
 			at(20, said(20), "", "waiting until 320"),
@@ -334,6 +334,38 @@ func TestAtTheTopLevel(t *testing.T) {
 		{name: "an edit that adds a mention", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mentioning(0, "a"), "", "idle", ""),
+		}},
+		{name: "an edit that adds a mention to one of two", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1, said(1), "", "waiting until 301"),
+			at(301, Tick{}, "judge#1 1", "judging"),
+			at(302, mentioning(1, "a"), "cancel; settle#1 withdrawn by 1", "waiting until 602", "pending 0"),
+		}},
+		{name: "an edit that adds a mention to what is being posted", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, yes(1, 0), "compose#1 0 since 0", "replying"),
+			at(302, composed(1, Done), "post#1 0", "replying"),
+			at(303, mentioning(0, "a"), "", "replying", "pending 0"),
+			at(304, posted(1, Done), "", "idle", ""),
+		}},
+		{name: "an order goes on, and is composed anew", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(10, AnswerNow{By: "alice"}, "compose#1 0", "replying"),
+			at(11, mention(11), "cancel; settle#1 withdrawn by 11; compose#2 0", "replying", "pending 0"),
+		}},
+		{name: "past MaxWait it is judged again at once", in: topLevel, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(1800, Tick{}, "judge#1 0", "judging"),
+			at(1801, mention(1801), "cancel; settle#1 withdrawn by 1801", "waiting until 1800", "pending 0"),
+			at(1801, Tick{}, "judge#2 0", "judging"),
+			at(1802, said(1802), "", "judging", "pending 0, later 1802"),
+		}},
+		{name: "in an older history it drops what waits", in: topLevel, older: true, steps: []step{
+			at(0, said(0), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, together(said(300), mention(301), said(302)), "cancel; settle#1 withdrawn by 301", "waiting until 601", "pending 302"),
+			at(310, mention(310), "", "idle", ""),
 		}},
 		{name: "an addressed message does not wait here as well", in: topLevel, steps: []step{
 			at(0, together(mentioning(0, "a"), said(0)), "", "idle", ""),

@@ -106,7 +106,7 @@ func newest(items []Item) Item {
 func compareTS(it Item, ts string) int { return chat.CompareTS(it.TS, ts) }
 
 // Policy is the timing of a conversation. Each signal carries it, so that a changed
-// configuration applies from the next message on. All values except Jitter are seconds.
+// configuration applies from the next message on. Numbers except Jitter are seconds.
 type Policy struct {
 	MinWait      int     `json:"min_wait"`
 	Jitter       float64 `json:"jitter"` // 0 to 1: the quiet time is MinWait ± this fraction
@@ -114,6 +114,9 @@ type Policy struct {
 	MaxDelay     int     `json:"max_delay"`
 	FollowUpWait int     `json:"follow_up_wait"`
 	IdleClose    int     `json:"idle_close"`
+	// KeepsUnanswered is always set. Signals in older recorded histories lack it: there a mention
+	// at the top level drops the messages before it, however many people wait for an answer.
+	KeepsUnanswered bool `json:"keeps_unanswered,omitempty"`
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

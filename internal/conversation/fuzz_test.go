@@ -50,7 +50,7 @@ const messages = 12
 func FuzzState(f *testing.F) {
 	ambient := []byte{opSaid, 0, opDue, 0, opYes, 0}
 	add := func(kind byte, more ...byte) { f.Add(append([]byte{kind}, more...)) }
-	for kind := range byte(6) {
+	for kind := range byte(12) {
 		add(kind, append(ambient, opComposed, 0, opPosted, 0)...)
 		add(kind, append(ambient, opSaid, 1, opDue, 0, opYes, 2, opSaid, 2, opDrop, 0)...)
 		add(kind, append(ambient, opComposed, 0, opMention, 1, opSaid, 2, opEdited, 0, opPosted, 0, opComposed, 3, opComposed, 3)...)
@@ -123,11 +123,12 @@ type driver struct {
 
 func newDriver(t *testing.T, kind byte) *driver {
 	c := []chat.Conversation{inThread, topLevel, direct}[kind%3]
-	d := &driver{t: t, s: New(c), m: newModel(c != topLevel), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
+	d := &driver{t: t, s: New(c), m: newModel(c != topLevel, kind/6%2 == 1), now: start, open: map[int]bool{}, about: map[int]Item{}, yes: map[int]bool{}, settled: map[int]bool{}, deleted: set{}, hushed: set{}, gone: set{}, known: set{}}
 	d.s.Policy = Policy{MinWait: 300, Jitter: 0.3, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
 	if kind/3%2 == 1 { // MaxWait is reached at once, or nearly
 		d.s.Policy = Policy{MinWait: 20, Jitter: 1, MaxWait: 15, MaxDelay: 0, FollowUpWait: 30, IdleClose: 1}
 	}
+	d.s.Policy.KeepsUnanswered = d.m.keeps
 	return d
 }
 
@@ -558,8 +559,9 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 		c, ok := f.(Compose)
 		return ok && c.Addressed
 	})
-	done := false   // the decision has ended
-	elsewhere := "" // messages up to this one are withdrawn: it is answered in a thread
+	done := false     // the decision has ended
+	elsewhere := ""   // messages up to this one are withdrawn: it is answered in a thread
+	answered := set{} // each in a thread of its own
 	switch e := e.(type) {
 	case Changes:
 		for _, c := range e {
@@ -569,7 +571,10 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 			d.known.add(c.ID())
 			switch {
 			case c.Kind == Addressed && !d.s.Conversation.AnswersHere():
-				elsewhere = max(elsewhere, c.TS)
+				answered.add(c.TS)
+				if !d.m.keeps {
+					elsewhere = max(elsewhere, c.TS)
+				}
 			case c.Kind == Said, c.Kind == Addressed:
 				wanted[c.TS] = cause{addressed: c.Kind == Addressed || wanted[c.TS].addressed, later: true}
 			}
@@ -587,6 +592,7 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 		switch {
 		case kept, d.deleted[ts], d.gone[ts], d.hushed[ts]:
 		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
+		case answered[ts]:
 		case elsewhere != "" && ts <= elsewhere: // withdrawn
 		case done && !c.later:
 		default:

@@ -128,9 +128,9 @@ func TestRequested(t *testing.T) {
 			at(302, yes(1, 120), "", "delaying until 422"),
 			at(310, requested(0), "settle#1 withdrawn by 0; compose#2 0!", "replying", "answering 0!"),
 		}},
-		{name: "waiting at the top level: it is answered in a thread, later messages wait", in: topLevel, steps: []step{
+		{name: "waiting at the top level: it is answered in a thread, the others wait", in: topLevel, steps: []step{
 			at(0, together(said(0), said(1), said(2)), "", "waiting until 300"),
-			at(10, requested(1), "", "waiting until 310", "pending 2"),
+			at(10, requested(1), "", "waiting until 310", "pending 0 2"),
 		}},
 		{name: "delayed at the top level", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),

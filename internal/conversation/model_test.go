@@ -14,6 +14,7 @@ import (
 // the state machine with it.
 type model struct {
 	here  bool // addressed messages are answered in this conversation
+	keeps bool // Policy.KeepsUnanswered
 	stage string
 	// pending wait for a judgment; answering are the addressed messages being answered.
 	pending, answering set
@@ -65,9 +66,9 @@ const (
 	mDelaying, mComposing, mPosting = "delaying", "composing", "posting"
 )
 
-func newModel(here bool) *model {
+func newModel(here, keeps bool) *model {
 	return &model{
-		here: here, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
+		here: here, keeps: keeps, stage: mIdle, pending: set{}, answering: set{}, served: set{}, said: set{}, mentions: set{}, known: map[string]bool{}, hushed: set{},
 	}
 }
 
@@ -147,6 +148,28 @@ func (m *model) changes(changes Changes) {
 		return
 	}
 	switch busy := m.stage == mPosting || len(m.answering) > 0; {
+	case len(mentions) > 0 && !m.here && m.keeps:
+		said.add(edits.list()...)
+		for ts := range mentions {
+			delete(said, ts)
+			delete(m.said, ts)
+		}
+		if m.stage == mPosting {
+			m.said.add(said.list()...)
+			return
+		}
+		for ts := range mentions {
+			delete(m.pending, ts)
+		}
+		m.pending.add(said.list()...)
+		switch {
+		case len(m.pending)+len(m.said) == 0:
+			m.next()
+		case m.ordered && len(m.pending) > 0:
+			m.stage = mComposing
+		default:
+			m.quietTime()
+		}
 	case len(mentions) > 0 && !m.here:
 		last := mentions.newest()
 		m.said = m.said.after(last)

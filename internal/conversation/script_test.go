@@ -21,7 +21,7 @@ var (
 )
 
 // steady is the default configuration without its jitter.
-var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400}
+var steady = Policy{MinWait: 300, MaxWait: 1800, MaxDelay: 600, FollowUpWait: 5, IdleClose: 86400, KeepsUnanswered: true}
 
 func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 
@@ -45,6 +45,7 @@ type script struct {
 	name  string
 	in    chat.Conversation // inThread unless given
 	steps []step
+	older bool // without Policy.KeepsUnanswered
 }
 
 func play(t *testing.T, sc script) *State {
@@ -54,6 +55,7 @@ func play(t *testing.T, sc script) *State {
 	}
 	s := New(sc.in)
 	s.Policy = steady
+	s.Policy.KeepsUnanswered = !sc.older
 	for i, st := range sc.steps {
 		twin := throughJSON(t, s)
 		got := show(s.Apply(st.event, second(st.at)))
