@@ -105,7 +105,7 @@ type knowledge struct {
 // look reads what the database knows of a task. The channel's cost is read with the rest as
 // its settings under its id want it; only where those under its name, which is read with
 // the rest, want it otherwise is that one more question. Of the matter it takes what the task
-// does not tell: Oldest and Held.
+// does not tell: Pending, Oldest and Held.
 func (a *Activities) look(ctx context.Context, t Task, matter store.FactsRequest) (knowledge, error) {
 	k := knowledge{now: a.Clock()}
 	team, channel := t.Conversation.Team, t.Conversation.Channel
@@ -141,7 +141,7 @@ func (a *Activities) facts(ctx context.Context, k knowledge) (conversation.Facts
 	}
 	f := conversation.Facts{
 		Now: k.now, Mode: k.settings.Mode, BotID: own.UserID, MaxAge: k.settings.MaxMessageAge, Quiet: k.settings.InQuietHours(k.now),
-		SilencedUntil: k.SilencedUntil, Silenced: k.Silenced, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Saw: k.Saw,
+		SilencedUntil: k.SilencedUntil, Silenced: k.Silenced, OverBudget: k.settings.Exhausted(k.Calls, k.Tokens), Tail: k.Tail, Pending: k.Pending, Saw: k.Saw,
 	}
 	// It need not be in the tail: others, bots perhaps, may have said much since.
 	if k.Trigger != nil && !k.Trigger.Deleted {

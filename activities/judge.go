@@ -14,6 +14,9 @@ import (
 type JudgeInput struct {
 	Task
 	MaxDelay int `json:"max_delay"` // seconds
+	// Pending are the ts of all messages that are judged, in order of time. Activities scheduled by
+	// older workers lack it: then the trigger alone is judged.
+	Pending []string `json:"pending,omitempty"`
 }
 
 // JudgeOutput is a verdict and, where no model was asked, the rule that made it. Gone is set
@@ -38,7 +41,7 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 }
 
 func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
-	known, err := a.look(ctx, in.Task, store.FactsRequest{})
+	known, err := a.look(ctx, in.Task, store.FactsRequest{Pending: in.Pending})
 	if err != nil {
 		return JudgeOutput{}, err
 	}

@@ -279,7 +279,7 @@ func (r *conversationRun) task(epoch int, trigger conversation.Item) activities.
 
 // judge starts a judgment. A failed one is silence.
 func (r *conversationRun) judge(e conversation.Judge) {
-	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay}
+	in := activities.JudgeInput{Task: r.task(e.Epoch, e.Trigger), MaxDelay: r.state.Policy.MaxDelay, Pending: r.state.PendingTS()}
 	r.start(modelOptions("judge message "+e.Trigger.TS), do.Judge, in, func(f workflow.Future) conversation.Event {
 		var out activities.JudgeOutput
 		if err := f.Get(r.ctx, &out); err != nil {

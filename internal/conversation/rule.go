@@ -43,7 +43,7 @@ var reasons = map[Rule]string{
 	RuleSilenced:       "the conversation is muted or snoozed, or was while the reply waited",
 	RuleSpokeLast:      "the newest message is the bot's own",
 	RuleTooOld:         "the message is older than max_message_age_seconds",
-	RuleAddressesOther: "the message opens by addressing somebody else",
+	RuleAddressesOther: "every message that waits opens by addressing somebody else",
 	RuleBotBudget:      "only bots have spoken since the bot's last replies",
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
@@ -87,6 +87,9 @@ type Facts struct {
 	Tail []chat.Message
 	// Trigger is the message in question; the zero Message if it was deleted.
 	Trigger chat.Message
+	// Pending holds all messages that are judged, in order of time, the trigger among them. Empty:
+	// the trigger alone.
+	Pending []chat.Message
 	// Saw is the time of the newest message that the model had read when it wrote the bot's
 	// newest message; the zero time if unknown.
 	Saw time.Time
@@ -129,7 +132,6 @@ func (f Facts) JudgmentRule() Rule {
 		return RuleNothingLeft
 	}
 	newest := f.Tail[len(f.Tail)-1]
-	opening := chat.LeadingMention(f.Trigger.Text)
 	switch {
 	case f.Mode == ModeMention:
 		return RuleModeMention
@@ -137,12 +139,25 @@ func (f Facts) JudgmentRule() Rule {
 		return RuleSpokeLast
 	case f.MaxAge > 0 && f.Now.Sub(f.Trigger.Time()) > f.MaxAge:
 		return RuleTooOld
-	case opening != "" && opening != f.BotID:
+	case f.addressOthers():
 		return RuleAddressesOther
 	case f.repliesToBots() >= maxBotReplies:
 		return RuleBotBudget
 	}
 	return f.UnsolicitedRule()
+}
+
+// addressOthers reports whether every pending message opens by mentioning somebody else. A question
+// before one of these still wants a judgment.
+func (f Facts) addressOthers() bool {
+	pending := f.Pending
+	if len(pending) == 0 {
+		pending = []chat.Message{f.Trigger}
+	}
+	return !slices.ContainsFunc(pending, func(m chat.Message) bool {
+		opening := chat.LeadingMention(m.Text)
+		return opening == "" || opening == f.BotID
+	})
 }
 
 // readUntil is the time up to which the model had read when it wrote the bot's message: that

@@ -45,6 +45,8 @@ func TestRule(t *testing.T) {
 		{name: "too old", f: Facts{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""))}, want: RuleTooOld},
 		{name: "too old, though an app has spoken since", f: Facts{Mode: ModeJudge, MaxAge: 999 * time.Second, Tail: tail(person(0, ""), bot(900)), Trigger: person(0, "")}, want: RuleTooOld},
 		{name: "no limit of age", f: Facts{Mode: ModeJudge, Tail: tail(person(-1_000_000, ""))}},
+		{name: "a question, and then a word to somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "why is the VPN down?"), person(0, "<@U2> lunch?")}}},
+		{name: "two words to others", f: Facts{Mode: ModeJudge, Tail: tail(person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")), Pending: []chat.Message{person(-9, "<@U3> hi"), person(0, "<@U2> lunch?")}}, want: RuleAddressesOther},
 		{name: "addresses somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@U2> look"))}, want: RuleAddressesOther},
 		{name: "addresses the bot", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "<@UBOT> look"))}},
 		{name: "mentions somebody else", f: Facts{Mode: ModeJudge, Tail: tail(person(0, "ask <@U2>"))}},

@@ -90,6 +90,18 @@ func (s *State) NextTick() time.Time {
 	}
 }
 
+// pendingLimit is how many pending messages a judgment is told of: the newest.
+const pendingLimit = 256
+
+// PendingTS is the ts of the pending messages, in order of time.
+func (s *State) PendingTS() []string {
+	var all []string
+	for _, it := range s.Pending[max(0, len(s.Pending)-pendingLimit):] {
+		all = append(all, it.TS)
+	}
+	return all
+}
+
 // ShouldClose reports whether the conversation has been idle for IdleClose.
 func (s *State) ShouldClose(now time.Time) bool { return s.Phase == Idle && !now.Before(s.NextTick()) }
 

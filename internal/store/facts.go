@@ -13,6 +13,8 @@ import (
 type FactsRequest struct {
 	Conversation chat.Conversation
 	Trigger      string // ts
+	// Pending are the ts of all messages that are judged, the trigger among them; empty for a reply.
+	Pending []string
 	// Decision and Reply are the decision's key in the ledger and the reply's in the outbox.
 	Decision, Reply string
 	// Since is from when on the channel's cost is summed; zero if it is not needed.
@@ -48,6 +50,9 @@ type Facts struct {
 	Tail []chat.Message
 	// Trigger is the message's current state, perhaps deleted; nil if it is unknown.
 	Trigger *chat.Message
+	// Pending are the messages of FactsRequest.Pending that are not deleted, in order of time: the
+	// newest 256 of them.
+	Pending []chat.Message
 	// Saw is set if the newest message is the bot's: when the newest message that its author had
 	// read was sent. It is zero if the outbox does not know the message.
 	Saw time.Time
@@ -78,7 +83,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	}
 	var cost []Spending
 	var tail []authorRow
-	var trigger []messageRow
+	var wanted []messageRow
 	var saw []struct {
 		SawUS int64 `gorm:"column:saw_us" json:"saw_us"`
 	}
@@ -91,7 +96,7 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 		{"SELECT attempts, state, " + outdated + " AS outdated, decision FROM outbox WHERE reply = ? ORDER BY part", []any{m.Reply}, &parts},
 		silenceQuery([]chat.Conversation{c}, &silent),
 		tailQuery(c, &tail),
-		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts = ?", []any{c.Team, c.Channel, m.Trigger}, &trigger},
+		{"SELECT * FROM messages WHERE team_id = ? AND channel_id = ? AND ts IN ?", []any{c.Team, c.Channel, padded(m.Pending, m.Trigger)}, &wanted},
 		// The condition sent_ts <> '' matches the index, which has only sent parts.
 		{"SELECT saw_us FROM outbox WHERE team_id = ? AND channel_id = ? AND sent_ts <> '' AND sent_ts = COALESCE((SELECT m.ts" + fromConversation + " LIMIT 1), ?)",
 			[]any{c.Team, c.Channel, c.Team, c.Channel, c.Thread, c.Thread}, &saw},
@@ -132,10 +137,27 @@ func (s *Store) Facts(ctx context.Context, m FactsRequest) (Facts, error) {
 	if len(decisions) > 0 {
 		f.Decision = &decisions[0]
 	}
-	if len(trigger) > 0 {
-		f.Trigger = &messages(trigger)[0]
+	for _, w := range messages(wanted) {
+		if w.TS == m.Trigger {
+			f.Trigger = &w
+		}
+		if !w.Deleted && slices.Contains(m.Pending, w.TS) {
+			f.Pending = append(f.Pending, w)
+		}
 	}
+	slices.SortFunc(f.Pending, func(a, b chat.Message) int { return chat.CompareTS(a.TS, b.TS) })
 	return f, nil
+}
+
+// padded is the newest 255 of some ts and another one. The last is repeated up to 1, 4, 16, 64 or
+// 256 of them: each length is a statement of its own, which the database keeps prepared.
+func padded(ts []string, another string) []string {
+	out := append(slices.Clone(ts[max(0, len(ts)-255):]), another)
+	size := 1
+	for size < len(out) {
+		size *= 4
+	}
+	return append(out, slices.Repeat([]string{another}, size-len(out))...)
 }
 
 // fromConversation ends a query of a conversation's own messages m, the newest first; a thread's
