@@ -46,6 +46,46 @@ func TestBurstIsJudgedOnce(t *testing.T) {
 	})
 }
 
+// A question goes on waiting when somebody is spoken to after it, and when somebody else mentions
+// the bot, which is answered in a thread of its own.
+func TestNobodysQuestionIsForgotten(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(2), modelAnswers(func(c llmtest.Call) llmtest.Reply {
+			switch {
+			case !c.Judgment():
+				return llmtest.Text("It is in the wiki.")
+			case strings.Contains(c.System, "VPN"):
+				return llmtest.Yes("nobody answered", 0.9, 0)
+			default:
+				return llmtest.No("nobody asked")
+			}
+		}))
+		topLevel := func(channel string) (n int) {
+			for _, p := range s.postsIn(channel) {
+				if p.ThreadTS == "" {
+					n++
+				}
+			}
+			return n
+		}
+		s.workspace.Say(s.general, s.alice.ID, "does anybody know why the VPN is down?")
+		s.workspace.Say(s.general, s.alice.ID, "<@"+s.bob.ID+"> lunch?")
+		s.await("an answer after a word to bob", 30*time.Second, func() bool { return topLevel(s.general) == 1 })
+
+		other := s.workspace.AddChannel(sandbox.Public, "other", s.alice.ID, s.bob.ID, s.workspace.Bot().UserID)
+		s.runWorkflow("ChannelSync", nil, nil)
+		s.workspace.Say(other, s.alice.ID, "does anybody know why the VPN is down?")
+		asked := s.workspace.Say(other, s.bob.ID, s.mention("what is for lunch?"))
+		s.await("an answer beside that to bob", 30*time.Second, func() bool { return topLevel(other) == 1 && len(s.postsIn(other)) == 2 })
+		judged := s.judgments()
+		if last := judged[len(judged)-1].System; !strings.Contains(last, "what is for lunch?") || !strings.Contains(last, "Thread: "+asked) {
+			t.Errorf("the judgment does not see the mention and its thread:\n%s", last)
+		}
+	})
+}
+
 // A group direct message is like a private channel: mentions are answered in a thread, other
 // messages are judged, and its memory is used only there.
 func TestGroupDirectMessage(t *testing.T) {
