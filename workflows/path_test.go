@@ -275,6 +275,16 @@ var paths = []path{
 			p.says(addressed(3))
 		},
 		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "completed"}}, never: []string{"Compose addressed"}},
+	{name: "top-level-mention-beside-a-question", in: topLevel,
+		play: func(p *pathRunner) {
+			keeps := fast
+			keeps.KeepsUnanswered = true
+			p.judged(yes(60), no())
+			p.says(said(2))
+			p.is(conversation.Delaying)
+			p.sends(keeps, addressed(3))
+		},
+		runs: [][]string{{"Judge: yes, later", "signal addressed", "Settle withdrawn", "timer started", "timer fired", "Judge", "Judge: no", "completed"}}, never: []string{"Compose"}},
 	{name: "follow-up",
 		play: func(p *pathRunner) {
 			p.sends(conversation.Policy{MinWait: 60, MaxWait: 60, FollowUpWait: 1, IdleClose: 1},
