@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// benchChannel is n messages of a channel, the newest first as the database has them:
-// at the top level, and in ten threads.
+// benchChannel is n messages of a channel at the top level and in ten threads, newest first as in
+// the database.
 func benchChannel(n int) []Message {
 	const threads = 10
 	began := time.Unix(1_700_000_000, 100_000).UTC()

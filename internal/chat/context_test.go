@@ -19,7 +19,7 @@ func texts(messages []Message) []string {
 	return s
 }
 
-// channel is two threads and what stands around them.
+// channel is two threads and the messages around them.
 var channel = []Message{
 	message("1000.000000", "", "a"),
 	message("1010.000000", "1010.000000", "b, parent"), // Slack gives a parent its own ts once it has replies
@@ -67,7 +67,7 @@ func TestNewChannelMessagesInAnyOrder(t *testing.T) {
 	want := NewChannelMessages("C1", "general", channel)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		in := slices.Concat(channel, channel[:r.IntN(len(channel))]) // some of them twice
+		in := slices.Concat(channel, channel[:r.IntN(len(channel))]) // some messages twice
 		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 		before := slices.Clone(in)
 		if got := NewChannelMessages("C1", "general", in); !reflect.DeepEqual(got, want) {
@@ -79,7 +79,7 @@ func TestNewChannelMessagesInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestNewChannelMessagesTakesTheLastOfATS(t *testing.T) {
+func TestNewChannelMessagesKeepsTheLastPerTS(t *testing.T) {
 	t.Parallel()
 	c := NewChannelMessages("C1", "", []Message{message("1.000000", "", "old"), message("1.000000", "", "new")})
 	if got := texts(c.All()); !slices.Equal(got, []string{"new"}) {
@@ -87,7 +87,7 @@ func TestNewChannelMessagesTakesTheLastOfATS(t *testing.T) {
 	}
 }
 
-func TestAllLeavesTheMessagesAlone(t *testing.T) {
+func TestAllDoesNotModifyMessages(t *testing.T) {
 	t.Parallel()
 	c := NewChannelMessages("C1", "", channel)
 	all := c.All()

@@ -137,7 +137,7 @@ func TestUnmention(t *testing.T) {
 	}
 }
 
-func TestOpening(t *testing.T) {
+func TestLeadingMention(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"<@U1> could you look?":       "U1",

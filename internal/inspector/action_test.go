@@ -18,7 +18,7 @@ import (
 	"myao/internal/temporal"
 )
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	w.worker.wrong = errors.New("it is immortal")
@@ -75,11 +75,11 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAnOrder(t *testing.T) {
+func TestOrderResults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err    error
-		status int // 0: it is no fault of the visitor's, nor one that passes
+		status int // 0: neither the visitor's fault nor temporary
 		says   string
 	}{
 		{fmt.Errorf("drop: %w", &operator.Refused{Text: "nothing waits here"}), 409, "nothing waits here"},
@@ -98,7 +98,7 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 	}
 }
 
-func TestOrdersAreTheVisitors(t *testing.T) {
+func TestOrdersNameTheVisitor(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	w.says(top, 0, "1700000001.000100")
@@ -114,7 +114,7 @@ func TestOrdersAreTheVisitors(t *testing.T) {
 	}
 }
 
-// Who ends a thread's silence is told where its channel's goes on.
+// An unmute of a thread reports that its channel's mute continues.
 func TestUnmuteOfAThread(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
@@ -155,7 +155,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// What was said a moment ago is remembered, also while another run has passed it by.
+// A message sent just now is remembered, even if a running memory run has passed it already.
 func TestRemember(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)

@@ -11,8 +11,8 @@ import (
 	"myao/internal/store"
 )
 
-// remembers puts memories of a scope in force.
-func (w *world) remembers(s chat.Scope, text string, sources ...string) (ids map[chat.Term]int64) {
+// remembers saves current memories for a scope.
+func (w *fixture) remembers(s chat.Scope, text string, sources ...string) (ids map[chat.Term]int64) {
 	w.t.Helper()
 	ctx, db := w.t.Context(), w.operator.Store
 	cursor, err := db.CurrentCursor(ctx, s, time.Time{})
@@ -44,9 +44,9 @@ func (w *world) remembers(s chat.Scope, text string, sources ...string) (ids map
 	return ids
 }
 
-// Of what is remembered a page sees what the bot itself is told in the conversation: of a
-// private place nothing outside of it.
-func TestMemoriesStayWhereTheyBelong(t *testing.T) {
+// A page shows the memories that the bot itself gets in the conversation: outside a private
+// channel, nothing from it.
+func TestMemoriesRespectVisibility(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	places := []store.Channel{
@@ -95,7 +95,7 @@ func TestMemoriesStayWhereTheyBelong(t *testing.T) {
 	}
 	shows("C404", public...)
 
-	// A channel that is closed takes with it what was made of it.
+	// When a channel becomes private, what was made from it disappears.
 	places[1].Private, places[1].Refreshed = true, time.Now()
 	if err := w.operator.Store.SaveChannel(t.Context(), "T1", places[1]); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestMemoriesStayWhereTheyBelong(t *testing.T) {
 	shows("C2", append(own("C2"), public...)...)
 }
 
-func TestMemoriesComeInTheOrderOfThePrompts(t *testing.T) {
+func TestMemoriesAreInPromptOrder(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	if _, err := w.operator.Store.SyncChannels(t.Context(), "T1", []store.Channel{

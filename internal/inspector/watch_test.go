@@ -12,7 +12,7 @@ import (
 	"myao/internal/store"
 )
 
-func TestWhatIsSeenBeforeAllIsUp(t *testing.T) {
+func TestViewBeforeStart(t *testing.T) {
 	w := newWorld(t)
 	w.worker.pretend(Starting)
 	e := w.open("?channel=C1").next()
@@ -26,7 +26,7 @@ func TestWhatIsSeenBeforeAllIsUp(t *testing.T) {
 		}
 	}
 
-	// Without a conversation there is what concerns all of them.
+	// Without a conversation, a frame has only the sandbox's state.
 	p := w.open("")
 	if e := p.next(); len(e.raw) != 4 || e.Worker != Starting || e.Model != "up" || e.Faults == nil || time.Since(e.Now) > time.Minute {
 		t.Errorf("%s", e.raw)
@@ -51,7 +51,7 @@ func TestWhatIsSeenBeforeAllIsUp(t *testing.T) {
 	}
 }
 
-func TestAConversationIsFollowed(t *testing.T) {
+func TestConversationIsFollowed(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	p := w.open("?channel=C1&thread=" + thread.Thread)
@@ -69,7 +69,7 @@ func TestAConversationIsFollowed(t *testing.T) {
 	}
 	asked := e.Asked
 
-	// What is written into the ledger is told, though Temporal knows of nothing.
+	// A new row in the ledger appears, though Temporal has nothing new.
 	if err := w.operator.Store.Decide(t.Context(), store.Decision{
 		Key: "D1", WorkflowID: thread.ID(), TriggerTS: "1700000001.000100", Source: "rule", Rule: "muted", Reason: "hush", Outcome: "silent",
 	}); err != nil {
@@ -82,7 +82,7 @@ func TestAConversationIsFollowed(t *testing.T) {
 		t.Error("the worker was asked though nothing has changed")
 	}
 
-	// An operator's orders are seen as they are carried out.
+	// An operator's orders appear as they are carried out.
 	w.done("order", `{"channel":"C1","thread":"`+thread.Thread+`","user":"U1","order":"drop"}`)
 	e = p.await("the drop", func(e event) bool {
 		return e.phase() == conversation.Idle && e.Asked.After(asked) && slices.ContainsFunc(e.Story.Entries, func(entry ledger.Entry) bool {
@@ -102,7 +102,7 @@ func TestAConversationIsFollowed(t *testing.T) {
 	p.await("a short snooze", func(e event) bool { return !e.Silenced.IsZero() })
 	p.await("its end by itself", func(e event) bool { return e.Silenced.IsZero() })
 
-	// A mute of the channel is one of its threads, too.
+	// A mute of the channel includes its threads.
 	w.done("order", `{"channel":"C1","user":"U1","order":"mute"}`)
 	p.await("the mute", func(e event) bool { return time.Until(e.Silenced) > 24*time.Hour })
 
@@ -114,7 +114,7 @@ func TestAConversationIsFollowed(t *testing.T) {
 	}
 }
 
-func TestTheWorkerDiesAndComesBack(t *testing.T) {
+func TestWorkerRestart(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	p := w.open("?channel=C1")
@@ -127,7 +127,7 @@ func TestTheWorkerDiesAndComesBack(t *testing.T) {
 		!e.Asked.Equal(before.Asked) || !e.State.DueAt.Equal(before.State.DueAt) {
 		t.Errorf("what was known is not kept: %s", e.raw)
 	}
-	// Something happens of which only Temporal and the database hear, and nobody is asked.
+	// Something happens that only Temporal and the database see, and no worker is queried.
 	queried := w.calls.queried.Load()
 	w.keep(top, "1700000002.000100", "hello?")
 	w.says(top, 3600, "1700000002.000100")
@@ -136,7 +136,7 @@ func TestTheWorkerDiesAndComesBack(t *testing.T) {
 		t.Errorf("who has told that? %s", e.raw)
 	}
 
-	// Who comes now sees what there is to see without a worker, at once.
+	// A new page immediately shows what is known without a worker.
 	late := w.open("?channel=C1").next()
 	if late.State != nil || late.Phase != conversation.Waiting || !late.Open || late.URL != e.URL || len(late.Story.Entries) != 1 ||
 		late.Problem != "the worker is stopped; without it the state of the conversation is unknown" {
@@ -157,9 +157,8 @@ func TestTheWorkerDiesAndComesBack(t *testing.T) {
 	}
 }
 
-// A worker may be there and yet not answer. Nobody waits for it, and it is not asked
-// again and again.
-func TestAWorkerThatDoesNotAnswer(t *testing.T) {
+// A worker may run and not answer. Nobody waits for it, and it is not queried again and again.
+func TestUnresponsiveWorker(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	w.says(top, 3600, "1700000001.000100")
@@ -171,7 +170,7 @@ func TestAWorkerThatDoesNotAnswer(t *testing.T) {
 	w.calls.queried.Store(0)
 	p := w.open("?channel=C1")
 	p.await("a question", func(event) bool { return w.calls.querying.Load() > 0 })
-	// While the question is out there is time for many looks.
+	// There are many refreshes while the query is pending.
 	described := w.calls.described.Load()
 	w.await("looks", func() bool { return w.calls.described.Load() > described+8 })
 	w.keep(top, "1700000002.000100", "hello?")
@@ -188,7 +187,7 @@ func TestAWorkerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestAWorkerIsAskedOnlyWhereSomethingHasChanged(t *testing.T) {
+func TestWorkerIsQueriedOnlyAfterChanges(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	w.says(top, 3600, "1700000001.000100")
@@ -208,7 +207,7 @@ func TestAWorkerIsAskedOnlyWhereSomethingHasChanged(t *testing.T) {
 	}
 }
 
-func TestTemporalIsAway(t *testing.T) {
+func TestTemporalUnavailable(t *testing.T) {
 	w := newWorld(t)
 	w.operator.Client = w.dial("127.0.0.1:1")
 	w.Open(w.operator)
@@ -222,7 +221,7 @@ func TestTemporalIsAway(t *testing.T) {
 	}
 }
 
-func TestTheDatabaseIsAway(t *testing.T) {
+func TestDatabaseUnavailable(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	w.says(top, 3600, "1700000001.000100")
@@ -237,7 +236,7 @@ func TestTheDatabaseIsAway(t *testing.T) {
 	}
 }
 
-func TestAStreamEndsWithItsPage(t *testing.T) {
+func TestStreamEndsWithItsPage(t *testing.T) {
 	w := newWorld(t)
 	w.Open(w.operator)
 	for _, query := range []string{"", "?channel=C1"} {
@@ -255,7 +254,7 @@ func TestAStreamEndsWithItsPage(t *testing.T) {
 			t.Fatalf("the stream of %q goes on without its page", query)
 		}
 	}
-	// Also one that waits for a worker.
+	// The same for a stream that waits for a worker.
 	w.says(top, 3600, "1700000001.000100")
 	if err := w.worker.Kill(); err != nil {
 		t.Fatal(err)
@@ -266,7 +265,7 @@ func TestAStreamEndsWithItsPage(t *testing.T) {
 	p.close()
 	select {
 	case <-w.ended:
-	case <-time.After(5 * time.Second): // a question takes ten
+	case <-time.After(5 * time.Second): // a query may take ten
 		t.Fatal("the stream waits for the worker, and nobody for the stream")
 	}
 	w.await("the question to be taken back", func() bool { return w.calls.querying.Load() == 0 })

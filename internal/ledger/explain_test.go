@@ -21,17 +21,17 @@ func ts(n int) string { return chat.TS(second(n)) }
 
 var top = chat.Conversation{Team: "T1", Channel: "C1"}
 
-// heard is a message of a person at the second n, of which the bot has heard.
+// heard is a person's message at second n, with the event recorded.
 func heard(n int) store.StoredMessage {
 	return store.StoredMessage{Message: chat.Message{Team: "T1", Channel: "C1", TS: ts(n), UserID: "U1", Text: "secret"}, Handled: true, Stored: second(n)}
 }
 
-// in is a message in a thread.
+// in moves a message into a thread.
 func in(thread int, m store.StoredMessage) store.StoredMessage { m.ThreadTS = ts(thread); return m }
 
 func bots(m store.StoredMessage) store.StoredMessage { m.BotID = "B1"; return m }
 
-// read is a message that was read from Slack's history so many seconds later.
+// read is a message that was read from Slack's history so many seconds after it was sent.
 func read(m store.StoredMessage, later int) store.StoredMessage {
 	m.Handled, m.Stored = false, m.Time().Add(time.Duration(later)*time.Second)
 	return m
@@ -39,17 +39,17 @@ func read(m store.StoredMessage, later int) store.StoredMessage {
 
 func deleted(m store.StoredMessage) store.StoredMessage { m.Deleted = true; return m }
 
-// of is the conversation of a message.
+// of is a message's conversation.
 func of(m store.StoredMessage) string {
 	return chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}.ID()
 }
 
-// passed is a change that was recorded at the second at, and relayed at once.
+// passed is a change that was recorded at a second and relayed at once.
 func passed(m store.StoredMessage, kind conversation.Kind, at int) store.RecordedChange {
 	return store.RecordedChange{Change: conversation.Change{TS: m.TS, Kind: kind}, WorkflowID: of(m), Stored: second(at), Relayed: second(at)}
 }
 
-// decided is a decision about a message at the second at.
+// decided is a decision about a message at a second.
 func decided(key string, m store.StoredMessage, at int, outcome conversation.Outcome) store.Decision {
 	us := second(at).UnixMicro()
 	return store.Decision{Key: key, WorkflowID: of(m), TriggerTS: m.TS, Source: "rule", Rule: "too_old", Outcome: outcome, DecidedUS: us, SettledUS: &us}
@@ -57,7 +57,7 @@ func decided(key string, m store.StoredMessage, at int, outcome conversation.Out
 
 func droppedBy(d store.Decision, by string) store.Decision { d.OutcomeBy = by; return d }
 
-func TestFateOfAMessage(t *testing.T) {
+func TestExplain(t *testing.T) {
 	m := heard(10)
 	said := passed(m, conversation.Said, 10)
 	later, reply := heard(20), in(10, heard(20))
@@ -79,8 +79,8 @@ func TestFateOfAMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		m    store.StoredMessage
 		rows rows
-		keys []string // of the decisions about it
-		note string   // part of it
+		keys []string // of the decisions about the message
+		note string   // a part of the note
 	}{
 		"decided about": {m, rows{changes: []store.RecordedChange{said}, decisions: []store.Decision{decided("a", m, 15, "silent")}}, []string{"a"}, ""},
 		"decided about with a later one": {
@@ -179,8 +179,9 @@ func TestFateOfAMessage(t *testing.T) {
 	}
 }
 
-// A story holds every message once and every decision once, whatever the rows are, in order of time.
-func TestStoryIsInOrder(t *testing.T) {
+// Whatever the rows are, a timeline has every message once and every decision once, in order of
+// time.
+func TestTimelineIsInOrder(t *testing.T) {
 	m, later := heard(10), heard(20)
 	r := rows{
 		conversation: top, messages: []store.StoredMessage{m, later},
@@ -192,8 +193,8 @@ func TestStoryIsInOrder(t *testing.T) {
 	if got := outline(r.timeline()); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// Restricted to the first message: the second one's decision is about it, too, and
-	// what was ordered after that is not.
+	// Restricted to the first message: the second one's decision is also about it; orders after
+	// that decision are not.
 	r.options.MessageTS, r.messages = m.TS, r.messages[:1]
 	want = []string{"unmute", m.TS, "a", "b with " + m.TS}
 	if got := outline(r.timeline()); !slices.Equal(got, want) {

@@ -11,9 +11,9 @@ import (
 	"myao/internal/store/storetest"
 )
 
-// Of a thread is told what is so, however much went on at the channel's top level since
-// its parent, and however little of the thread is looked at.
-func TestTellOfAThreadInABusyChannel(t *testing.T) {
+// A thread's timeline is complete, however much happened at the channel's top level since its
+// parent, and however few of its messages are read.
+func TestReadThreadInABusyChannel(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
 	hear := func(m store.StoredMessage, changes ...conversation.Change) {
@@ -50,7 +50,7 @@ func TestTellOfAThreadInABusyChannel(t *testing.T) {
 	const waits = "nothing decided yet: waiting to be relayed to its conversation"
 	for name, test := range map[string]struct {
 		options Options
-		want    map[string]string // by the messages' ts, the notes
+		want    map[string]string // notes by the messages' ts
 	}{
 		"all":               {Options{}, map[string]string{parent.TS: "", mention.TS: waits, last.TS: waits}},
 		"its newest":        {Options{Limit: 1}, map[string]string{parent.TS: "", last.TS: waits}},

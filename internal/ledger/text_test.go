@@ -12,10 +12,10 @@ import (
 	"myao/internal/words"
 )
 
-// nasty is what people and models may write to have a terminal, or Slack, do something.
+// nasty is text that could control a terminal or Slack.
 const nasty = "\x1b[2J\u009b31m\u202e <!channel> <@U9> & \r\nnew line\x00\x7f"
 
-// full is a story in which everything happens.
+// full is a timeline with everything in it.
 func full(text bool) Timeline {
 	confidence, delay := 0.85, 120
 	m, edited, mute := heard(0), heard(40), heard(0)
@@ -141,7 +141,7 @@ func TestTextOfOutcomes(t *testing.T) {
 	}
 }
 
-func TestTextOfATinyStory(t *testing.T) {
+func TestTextOfEmptyTimeline(t *testing.T) {
 	thread := rows{conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: ts(0)}}
 	if got, want := write(t, thread.timeline(), time.UTC), "thread 1772366400.000000 of C1\ntimes in UTC\nno messages\n"; got != want {
 		t.Errorf("%q, want %q", got, want)

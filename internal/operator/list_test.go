@@ -21,7 +21,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-func testConversations(w *world) {
+func testConversations(w *fixture) {
 	t, ctx := w.t, w.t.Context()
 	elsewhere := chat.Conversation{Team: "T1", Channel: "C2"}
 	w.says(slow, 0, conversation.Judging)
@@ -35,7 +35,7 @@ func testConversations(w *world) {
 	if err := w.Store.ApplyOrder(ctx, store.Order{ID: "1", Scope: chat.Scope{Team: "T1", Channel: "C1"}, Kind: "snooze", By: "cli:carol", Until: until}); err != nil {
 		t.Fatal(err)
 	}
-	// ask asks again where the machine stood still: who answers may have seemed not to.
+	// A paused machine may make an answer too late, so ask again then.
 	ask := func(f Filter, within time.Duration) (all []Listed, err error) {
 		for still := time.Hour; still > time.Second; {
 			stood := testserver.MeasureStalls()
@@ -75,7 +75,7 @@ func testConversations(w *world) {
 		{"under way, or idle", Filter{Phases: []conversation.Phase{conversation.Judging, conversation.Replying, conversation.Idle}}, "judging C3, idle C2"},
 		{"those that wait for nothing are left out first", Filter{Limit: 2}, "delaying C1, waiting C1/1700000000.000100"},
 	} {
-		if got := told(list(test.filter)); got != test.want {
+		if got := summaries(list(test.filter)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
@@ -100,20 +100,20 @@ func testConversations(w *world) {
 			t.Errorf("without a worker: %+v", l)
 		}
 	}
-	// What the server knows of phases is what workers have told it. That no conversation is
-	// in a phase is for a worker to say.
+	// The server knows phases only from workers. Only a worker can tell that no conversation is in
+	// a phase.
 	all, err = ask(Filter{Channel: "C2", Phases: []conversation.Phase{conversation.Delaying}}, 2*time.Second)
-	if want := "unknown C2"; err != nil || told(all) != want {
-		t.Errorf("without a worker, in none that the server knows of: %s, %v; want %s", told(all), err, want)
+	if want := "unknown C2"; err != nil || summaries(all) != want {
+		t.Errorf("without a worker, in none that the server knows of: %s, %v; want %s", summaries(all), err, want)
 	}
 	all, err = ask(Filter{Team: "T2", Phases: []conversation.Phase{conversation.Judging}}, 2*time.Second)
 	if err != nil || len(all) > 0 {
-		t.Errorf("without a worker, where nothing runs: %s, %v", told(all), err)
+		t.Errorf("without a worker, where nothing runs: %s, %v", summaries(all), err)
 	}
 }
 
-// told is "phase channel/thread" of each.
-func told(all []Listed) string {
+// summaries is "phase channel/thread" of each.
+func summaries(all []Listed) string {
 	var out []string
 	for _, l := range all {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s/%s", l.Phase, l.Conversation.Channel, l.Conversation.Thread), "/"))

@@ -34,25 +34,25 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-// world is a namespace of the test's own, with workers that have judgments say yes, in
-// ten minutes, but for slow.
-type world struct {
+// fixture is a namespace of the test's own, with workers whose judgments say yes after ten minutes
+// (except for slow).
+type fixture struct {
 	t *testing.T
 	*Operator
 	namespace  string
 	attributes bool
 	database   string // the file
-	stop       func() // the workers
+	stop       func() // stops the workers
 
 	mu     sync.Mutex
-	orders []string // that were written down: "mute by cli:carol"
+	orders []string // recorded orders: "mute by cli:carol"
 }
 
-func newWorld(t *testing.T, attributes bool) *world {
+func newWorld(t *testing.T, attributes bool) *fixture {
 	t.Helper()
 	t.Parallel()
 	address := testserver.Temporal(t)
-	w := &world{t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), attributes: attributes}
+	w := &fixture{t: t, namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), attributes: attributes}
 	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func dial(t *testing.T, address, namespace string) client.Client {
 	return c
 }
 
-func (w *world) work() {
+func (w *fixture) work() {
 	w.t.Helper()
 	flows := worker.New(w.Client, conversation.TaskQueue, worker.Options{})
 	model := worker.New(w.Client, conversation.ModelTaskQueue, worker.Options{DisableWorkflowWorker: true})
@@ -141,13 +141,13 @@ func (w *world) work() {
 	w.t.Cleanup(w.stop)
 }
 
-// State is where a conversation stands, and whether it has a run that is open.
-func (w *world) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
+// State is a conversation's state, and whether a run is open.
+func (w *fixture) State(ctx context.Context, c chat.Conversation) (*conversation.State, bool, error) {
 	state, run, err := w.Show(ctx, c)
 	return state, run.Running, err
 }
 
-func (w *world) await(what string, done func() bool) {
+func (w *fixture) await(what string, done func() bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for !done() {
@@ -158,14 +158,14 @@ func (w *world) await(what string, done func() bool) {
 	}
 }
 
-func (w *world) written() []string {
+func (w *fixture) written() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.orders)
 }
 
-// says has a conversation hear of a message, and waits until it is in a phase.
-func (w *world) says(c chat.Conversation, minWait int, until conversation.Phase) {
+// says sends a message to a conversation and waits for a phase.
+func (w *fixture) says(c chat.Conversation, minWait int, until conversation.Phase) {
 	w.t.Helper()
 	sender := temporal.Sender{Client: w.Client, Attributes: w.Attributes, AttributesLost: func() {}}
 	s := conversation.Signal{
@@ -181,7 +181,7 @@ func (w *world) says(c chat.Conversation, minWait int, until conversation.Phase)
 	})
 }
 
-func (w *world) closed(c chat.Conversation) {
+func (w *fixture) closed(c chat.Conversation) {
 	w.t.Helper()
 	w.await("the run to end", func() bool {
 		_, running, err := w.State(w.t.Context(), c)
@@ -192,7 +192,7 @@ func (w *world) closed(c chat.Conversation) {
 var (
 	thread = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1700000000.000100"}
 	top    = chat.Conversation{Team: "T1", Channel: "C1"}
-	slow   = chat.Conversation{Team: "T1", Channel: "C3"} // whose judgment does not come to an end
+	slow   = chat.Conversation{Team: "T1", Channel: "C3"} // its judgment never ends
 	carol  = conversation.Order{By: "cli:carol"}
 )
 
@@ -212,7 +212,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %v", update, err)
 		}
 	}
-	// Nothing runs, and nothing is left open.
+	// Nothing runs, and no run is left open.
 	refused(conversation.UpdateAnswerNow, "nothing waits here: the conversation is idle")
 	w.closed(thread)
 	refused(conversation.UpdateSnooze, "snooze: seconds is 0; it must be from 1 to 31622400")
@@ -228,7 +228,7 @@ func TestOrder(t *testing.T) {
 	}
 	w.closed(thread)
 
-	// What is sent again is carried out once: a second drop would be refused.
+	// An order repeated under its id is carried out once: a second drop would be refused.
 	w.says(thread, 3600, conversation.Waiting)
 	obeyed(conversation.UpdateDrop, "again")
 	obeyed(conversation.UpdateDrop, "again")
@@ -237,7 +237,7 @@ func TestOrder(t *testing.T) {
 	w.await("the orders", func() bool { return slices.Equal(w.written(), want) })
 }
 
-// lossy is a client some of whose queries find nobody at first.
+// lossy is a client whose first queries find no worker.
 type lossy struct {
 	client.Client
 	lost []error
@@ -252,7 +252,7 @@ func (l *lossy) QueryWorkflow(ctx context.Context, id, run, query string, args .
 	return l.Client.QueryWorkflow(ctx, id, run, query, args...)
 }
 
-func TestQuestionThatGetsLostIsAskedAgain(t *testing.T) {
+func TestLostQueryIsRepeated(t *testing.T) {
 	w := newWorld(t, false)
 	w.says(thread, 3600, conversation.Waiting)
 	l := &lossy{w.Client, []error{serviceerror.NewFailedPrecondition("no poller seen"), serviceerror.NewDeadlineExceeded("too late")}}
@@ -266,7 +266,7 @@ func TestQuestionThatGetsLostIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestOrderThatNobodyHears(t *testing.T) {
+func TestOrderWithoutWorker(t *testing.T) {
 	w := newWorld(t, false)
 	w.stop()
 	if err := w.Order(within(t, time.Second), thread, conversation.UpdateMute, carol, ""); !errors.Is(err, ErrNoWorker) {

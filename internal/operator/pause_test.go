@@ -20,8 +20,8 @@ import (
 	"myao/internal/conversation"
 )
 
-// pausing is a client of a server that pauses runs, as Temporal 1.32 does where its
-// configuration allows it: so it answers.
+// pausing is a client of a server that pauses runs, as Temporal 1.32 does if configured. It answers
+// like that server.
 type pausing struct {
 	client.Client
 	at time.Time
@@ -40,7 +40,7 @@ func (p pausing) UpdateWithStartWorkflow(context.Context, client.UpdateWithStart
 	return nil, serviceerror.NewFailedPrecondition("Workflow is paused. Cannot update the workflow.")
 }
 
-// ListWorkflow has paused where it is asked for what runs.
+// ListWorkflow lists the paused runs instead of the running ones.
 func (p pausing) ListWorkflow(ctx context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	if !strings.Contains(r.Query, "ExecutionStatus = 'Paused'") {
 		return &workflowservice.ListWorkflowExecutionsResponse{}, nil
@@ -49,12 +49,12 @@ func (p pausing) ListWorkflow(ctx context.Context, r *workflowservice.ListWorkfl
 	return p.Client.ListWorkflow(ctx, r)
 }
 
-// QueryWorkflow is of a run that answers nobody.
+// QueryWorkflow fails, because a paused run answers no query.
 func (p pausing) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
 	return nil, errors.New("query rejected: Paused")
 }
 
-func TestAPausedRun(t *testing.T) {
+func TestPausedRun(t *testing.T) {
 	w := newWorld(t, false)
 	w.says(thread, 3600, conversation.Waiting)
 	real, at := w.Client, time.Unix(1772366400, 0).UTC()
@@ -73,7 +73,7 @@ func TestAPausedRun(t *testing.T) {
 	for _, phases := range [][]conversation.Phase{nil, {conversation.Waiting}, {conversation.Judging}} {
 		w.await("visibility", func() bool {
 			all, err := w.Conversations(t.Context(), Filter{Phases: phases})
-			return err == nil && told(all) == "paused C1/1700000000.000100"
+			return err == nil && summaries(all) == "paused C1/1700000000.000100"
 		})
 	}
 

@@ -9,8 +9,8 @@ import (
 	"myao/internal/conversation"
 )
 
-// Postgres flushes what must not be lost, and does not wait with what may be.
-func TestWhatIsNotFlushed(t *testing.T) {
+// Postgres flushes what must not be lost, and does not wait for what may be.
+func TestAsyncCommit(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		if db.sqlite != "" {
 			t.Skip("SQLite has one setting for all")

@@ -8,7 +8,7 @@ import (
 	"myao/internal/testserver"
 )
 
-func TestTogether(t *testing.T) {
+func TestRunBatch(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s database) {
 		type row struct {
 			Name  string   `json:"name"`
@@ -46,7 +46,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// What a column holds and its field cannot is an error, and no panic.
+// A value that does not fit its field is an error, not a panic.
 func TestUnpackNamesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	s := migrated(t, testserver.Postgres(t))

@@ -9,7 +9,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestTallies(t *testing.T) {
+func TestCallSummaries(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		scope := chat.Scope{Team: team, Channel: channel}
 		for _, c := range []Call{
@@ -32,7 +32,7 @@ func TestTallies(t *testing.T) {
 	})
 }
 
-func TestTakesCalls(t *testing.T) {
+func TestCheckCalls(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		if err := db.CheckCalls(t.Context()); err != nil {
 			t.Error(err)

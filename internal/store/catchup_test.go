@@ -38,7 +38,7 @@ func TestSyncChannels(t *testing.T) {
 			name   string
 			listed []Channel
 			synced SyncResult
-			want   map[string]Channel // of those that the step is about
+			want   map[string]Channel // the channels that the step is about
 		}{
 			{"the first listing", []Channel{
 				{ID: "C1", Name: "one"}, {ID: "C2", Name: "two", Private: true}, {ID: "C3", Name: "three"}, {ID: "C1", Name: "one"}, {ID: "D1", Private: true},
@@ -91,9 +91,8 @@ func TestSyncChannels(t *testing.T) {
 	})
 }
 
-// What a channel was caught up to survives that the bot leaves and comes back, and so
-// does the pace of posts.
-func TestSyncLeavesMarksAlone(t *testing.T) {
+// The catch-up marks and the pace of posts survive when the bot leaves a channel and comes back.
+func TestSyncKeepsMarks(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: channel, Name: "general"})
 		if _, err := db.post(t.Context(), channel, time.Minute); err != nil {
@@ -114,7 +113,7 @@ func TestSyncLeavesMarksAlone(t *testing.T) {
 	})
 }
 
-func TestSyncsAtOnce(t *testing.T) {
+func TestConcurrentSyncs(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		other.now = db.clock.now
@@ -124,7 +123,7 @@ func TestSyncsAtOnce(t *testing.T) {
 		}
 		backwards := slices.Clone(listed)
 		slices.Reverse(backwards)
-		noErrors(t, atOnce(8, func(i int) (err error) {
+		noErrors(t, concurrently(8, func(i int) (err error) {
 			switch i % 4 {
 			case 0:
 				_, err = db.SyncChannels(t.Context(), team, listed)
@@ -143,8 +142,8 @@ func TestSyncsAtOnce(t *testing.T) {
 	})
 }
 
-// many is channels of a listing, all of them called alike.
-func many(n int, name string) []Channel {
+// manyChannels is n channels of a listing, all with one name.
+func manyChannels(n int, name string) []Channel {
 	listed := make([]Channel, n)
 	for i := range listed {
 		listed[i] = Channel{ID: fmt.Sprintf("C%06d", i), Name: name}
@@ -152,11 +151,11 @@ func many(n int, name string) []Channel {
 	return listed
 }
 
-// More channels than a statement has room for in either database are listed, and left.
-func TestSyncOfMoreThanAStatementHolds(t *testing.T) {
+// More channels are listed, and left, than one statement has parameters for in either database.
+func TestSyncOfMoreChannelsThanOneStatementTakes(t *testing.T) {
 	db := migrated(t, sqliteURL(t))
 	const n = 33_000
-	if got := db.sync(t, many(n, "some")...); got != (SyncResult{Joined: n}) {
+	if got := db.sync(t, manyChannels(n, "some")...); got != (SyncResult{Joined: n}) {
 		t.Errorf("listed: %+v", got)
 	}
 	if got := db.sync(t); got != (SyncResult{Left: n}) {
@@ -164,16 +163,16 @@ func TestSyncOfMoreThanAStatementHolds(t *testing.T) {
 	}
 }
 
-// A listing that says what the one before said writes nothing for an hour, but of private
-// channels: what Slack said before it must not open them.
-func TestSyncWritesWhatIsNew(t *testing.T) {
+// A listing that repeats the one before writes nothing for an hour. Exception: private channels, so
+// that an older answer cannot open them.
+func TestSyncWritesOnlyChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		listed := []Channel{{ID: "C1", Name: "one"}, {ID: "C2", Name: "two", Archived: true}, {ID: "D1", Private: true}}
 		db.sync(t, listed...)
 		db.sync(t, listed[:2]...)
 		db.sync(t, listed...)
 		db.clock.advance(59 * time.Minute)
-		db.untouched(t, func(ctx context.Context) error {
+		db.expectNoChannelWrites(t, func(ctx context.Context) error {
 			_, err := db.SyncChannels(ctx, team, append(listed[1:], Channel{ID: "C1"}))
 			return err
 		})
@@ -193,8 +192,8 @@ func TestSyncWritesWhatIsNew(t *testing.T) {
 	})
 }
 
-// What an event says while a listing is taken in holds against the listing, which is older.
-func TestAnEventClosesAChannelDuringASync(t *testing.T) {
+// An event that arrives during a sync counts more than the listing, which is older.
+func TestEventClosesChannelDuringSync(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two", Private: true})
 		s := open(t, db.url)
@@ -224,16 +223,16 @@ func TestAnEventClosesAChannelDuringASync(t *testing.T) {
 	})
 }
 
-// A listing takes minutes where there are many channels. What Slack has said of a channel since
-// it was begun holds, and what Slack is asked after it counts again.
-func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
+// A listing takes minutes if there are many channels. What Slack has said since it began stays, and
+// what Slack answers later counts again.
+func TestListingOlderThanAnInvitation(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: "C1", Name: "one"}, Channel{ID: "C3", Name: "three"})
 		began := noon.Add(10 * time.Minute)
 		db.clock.advance(11 * time.Minute)
 		invited, renamed := began.Add(10*time.Second), began.Add(20*time.Second)
 		db.saveChannel(t, Channel{ID: "C2", Name: "two", Member: true, Refreshed: invited})
-		db.saveChannel(t, Channel{ID: "C3", Name: "iii", Refreshed: renamed}) // and left
+		db.saveChannel(t, Channel{ID: "C3", Name: "iii", Refreshed: renamed}) // and was left
 		if got := db.sync(t, Channel{ID: "C1", Name: "one", Refreshed: began}, Channel{ID: "C3", Name: "three", Refreshed: began}); got != (SyncResult{}) {
 			t.Errorf("taken in: %+v", got)
 		}
@@ -257,11 +256,11 @@ func TestAListingThatBeganBeforeTheBotWasInvited(t *testing.T) {
 	})
 }
 
-// Whoever writes a channel waits for those that are written together with it, and for no others.
-func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
+// A writer of a channel waits only for the chunk that the channel is in.
+func TestSyncLocksOneChunk(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))
 	const n = syncChunkSize + 1
-	db.sync(t, many(n, "some")...)
+	db.sync(t, manyChannels(n, "some")...)
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
 	if err := tx.Exec("SELECT 1 FROM channels WHERE channel_id = ? FOR UPDATE", fmt.Sprintf("C%06d", n-1)).Error; err != nil {
@@ -269,7 +268,7 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := db.SyncChannels(t.Context(), team, many(n, "others"))
+		_, err := db.SyncChannels(t.Context(), team, manyChannels(n, "others"))
 		done <- err
 	}()
 	for end := time.Now().Add(20 * time.Second); db.count(t, "channels", "name = 'others'") < syncChunkSize; time.Sleep(10 * time.Millisecond) {
@@ -288,25 +287,25 @@ func TestSyncHoldsFewChannelsAtOnce(t *testing.T) {
 	}
 }
 
-// touch has a message be recorded in a channel.
-func touch(t *testing.T, tx *gorm.DB, id string) {
+// recordIn records a message in a channel.
+func recordIn(t *testing.T, tx *gorm.DB, id string) {
 	t.Helper()
 	if err := saveChannelUpdates(tx, []channelUpdate{{TeamID: team, ChannelID: id, ActiveUS: micros(noon)}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// syncBeside takes in a listing by s while tx records messages, one in C1 before and one in
-// C2 when the listing waits for that. Neither may end the other.
-func (db database) syncBeside(t *testing.T, s *Store, tx *gorm.DB, listed ...Channel) {
+// syncDuringRecord syncs a listing with s while tx records two messages: one in C1 before, and one
+// in C2 while the listing waits for tx. Neither may fail.
+func (db database) syncDuringRecord(t *testing.T, s *Store, tx *gorm.DB, listed ...Channel) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.SyncChannels(t.Context(), team, listed)
 		done <- err
 	}()
-	db.awaitWaiting(t)
-	touch(t, tx, "C2")
+	db.awaitLockWait(t)
+	recordIn(t, tx, "C2")
 	if err := tx.Commit().Error; err != nil {
 		t.Fatal(err)
 	}
@@ -320,39 +319,39 @@ func (db database) syncBeside(t *testing.T, s *Store, tx *gorm.DB, listed ...Cha
 	}
 }
 
-// Messages of a channel that is new and of one that is known are recorded at once, while both are listed.
-func TestSyncAndMessagesDoNotWaitForEachOther(t *testing.T) {
+// Messages of a new and of a known channel are recorded while both channels are listed.
+func TestSyncAndMessagesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
 	db.sync(t, Channel{ID: "C2", Name: "known"})
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
-	touch(t, tx, "C1")
-	db.syncBeside(t, db.Store, tx, Channel{ID: "C1", Name: "new"}, Channel{ID: "C2", Name: "renamed"})
+	recordIn(t, tx, "C1")
+	db.syncDuringRecord(t, db.Store, tx, Channel{ID: "C1", Name: "new"}, Channel{ID: "C2", Name: "renamed"})
 }
 
-// The same where messages have just made the row of one of the new channels, and make that of another.
-func TestSyncAndMessagesOfNewChannelsDoNotWaitForEachOther(t *testing.T) {
+// The same, if messages have just inserted the row of one new channel and insert that of another.
+func TestSyncAndMessagesOfNewChannelsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
 	tx := db.db.WithContext(t.Context()).Begin()
 	defer tx.Rollback()
 	s := open(t, db.url)
 	s.now = db.clock.now
-	looked := sync.OnceFunc(func() { // neither was known
-		touch(t, db.db, "C2")
-		touch(t, tx, "C1")
+	looked := sync.OnceFunc(func() { // neither channel was known
+		recordIn(t, db.db, "C2")
+		recordIn(t, tx, "C1")
 	})
 	if err := s.db.Callback().Query().After("gorm:query").Register("meanwhile", func(*gorm.DB) { looked() }); err != nil {
 		t.Fatal(err)
 	}
-	db.syncBeside(t, s, tx, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"})
+	db.syncDuringRecord(t, s, tx, Channel{ID: "C1", Name: "one"}, Channel{ID: "C2", Name: "two"})
 }
 
-// That Slack was asked about a channel is written often, and no index is to be written with it.
-func TestNoIndexTellsWhenSlackWasAsked(t *testing.T) {
+// refreshed_us is written often, so no index may contain it.
+func TestNoIndexOnRefreshed(t *testing.T) {
 	db := migrated(t, testserver.Postgres(t))
-	db.sync(t, many(10, "some")...)
+	db.sync(t, manyChannels(10, "some")...)
 	err := db.db.Transaction(func(tx *gorm.DB) error {
 		var hot [2]int
 		count := func(into *int) error {
@@ -369,19 +368,19 @@ func TestNoIndexTellsWhenSlackWasAsked(t *testing.T) {
 	}
 }
 
-func TestUnwatched(t *testing.T) {
+func TestUnjoinedChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		if err := db.SaveChannel(t.Context(), "T2", Channel{ID: "C9", Refreshed: noon}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.post(t.Context(), "C8", time.Second); err != nil { // of which Slack was never asked
+		if _, err := db.post(t.Context(), "C8", time.Second); err != nil { // Slack was never asked about it
 			t.Fatal(err)
 		}
 		all := []Channel{{ID: "C1"}, {ID: "C2"}, {ID: "C3", Archived: true}, {ID: "C4", Private: true}, {ID: "C5"}, {ID: "D1", Private: true}}
 		db.sync(t, all...)
 		db.sync(t, Channel{ID: "C1"})
 		db.saveChannel(t, Channel{ID: "C2", Refreshed: noon.Add(2 * time.Minute)})
-		db.saveChannel(t, Channel{ID: "C6", Refreshed: noon.Add(time.Minute)}) // that it was never in
+		db.saveChannel(t, Channel{ID: "C6", Refreshed: noon.Add(time.Minute)}) // the bot was never in it
 		want := func(after time.Duration, limit int, want ...string) {
 			t.Helper()
 			if got, err := db.UnjoinedChannels(t.Context(), team, noon.Add(after), limit); err != nil || !slices.Equal(got, want) {
@@ -420,7 +419,7 @@ func TestMemberships(t *testing.T) {
 	})
 }
 
-func TestCaughtUpNeverMovesBack(t *testing.T) {
+func TestAdvanceCatchUpNeverMovesBack(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: channel}, Channel{ID: "C2"})
 		later := noon.Add(time.Minute)
@@ -495,7 +494,7 @@ func TestUnhandled(t *testing.T) {
 				t.Errorf("since %d, after %q, at most %d: %s, want %s", test.since, test.after, test.limit, got, test.want)
 			}
 		}
-		// An event, or a deletion, takes a message out; history that tells it again does not bring it back.
+		// An event or a deletion removes a message; reading history again does not bring it back.
 		gone := said(at(4), "")
 		gone.Deleted = true
 		db.store(t, said(at(3), at(1)), gone)

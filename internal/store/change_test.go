@@ -17,9 +17,9 @@ import (
 	"myao/internal/testserver"
 )
 
-func TestWaitingIsInOrderOfTSThenOfComing(t *testing.T) {
+func TestPendingChangesAreInOrderOfTSThenOfArrival(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread := said("5.000000", "") // a short ts: no order of strings
+		thread := said("5.000000", "") // a short ts, which does not sort as a string
 		add := func(ts string, kind conversation.Kind, revision string) {
 			m := said(ts, thread.TS)
 			m.Revision = revision
@@ -32,7 +32,7 @@ func TestWaitingIsInOrderOfTSThenOfComing(t *testing.T) {
 		add("9.000000", conversation.Deleted, "")
 		c := chat.Conversation{Team: team, Channel: channel, Thread: thread.TS}
 		var got []string
-		for _, w := range db.waiting(t, c) {
+		for _, w := range db.pending(t, c) {
 			got = append(got, w.Change.ID())
 		}
 		want := []string{"9.000000/edited/11.000000", "9.000000/said/", "9.000000/deleted/", "9.5/said/", "20.000000/said/"}
@@ -43,13 +43,13 @@ func TestWaitingIsInOrderOfTSThenOfComing(t *testing.T) {
 		if err != nil || len(first) != 2 || first[0].Change.ID() != want[0] {
 			t.Errorf("limit 2: %v, %v", first, err)
 		}
-		if other := db.waiting(t, chat.Conversation{Team: team, Channel: channel}); len(other) != 0 {
+		if other := db.pending(t, chat.Conversation{Team: team, Channel: channel}); len(other) != 0 {
 			t.Errorf("at the top level waits %v", other)
 		}
 	})
 }
 
-func TestRelayedChangesWaitNoMore(t *testing.T) {
+func TestRelayedChangesAreNotPending(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		change := conversation.Change{TS: m.TS, Kind: conversation.Said, FollowUp: true}
@@ -58,7 +58,7 @@ func TestRelayedChangesWaitNoMore(t *testing.T) {
 		})
 		next := said(at(2), "")
 		db.record(t, next, keep(next, conversation.Said))
-		w := db.waiting(t, of(m))
+		w := db.pending(t, of(m))
 		if len(w) != 2 || w[0].Change != change {
 			t.Fatalf("waiting: %+v", w)
 		}
@@ -67,14 +67,14 @@ func TestRelayedChangesWaitNoMore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if left := db.waiting(t, of(m)); len(left) != 1 || left[0] != w[1] {
+		if left := db.pending(t, of(m)); len(left) != 1 || left[0] != w[1] {
 			t.Errorf("left: %+v, want %+v", left, w[1])
 		}
 	})
 }
 
-// take takes what waits for a conversation, for 30 seconds, and returns the changes' ids.
-func (db database) take(t *testing.T, c chat.Conversation, relay string) (ids []int64) {
+// claim claims a conversation for 30 seconds, and returns the ids of its pending changes.
+func (db database) claim(t *testing.T, c chat.Conversation, relay string) (ids []int64) {
 	t.Helper()
 	taken, err := db.Claim(t.Context(), c.ID(), relay, db.clock.now().Add(30*time.Second), 100)
 	if err != nil {
@@ -93,7 +93,7 @@ func (db database) release(t *testing.T, c chat.Conversation, relay string, more
 	}
 }
 
-func TestTakeBringsWhatWaits(t *testing.T) {
+func TestClaimReturnsPendingChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(5), at(1))
 		later := conversation.Change{TS: m.TS, Kind: conversation.Edited, Revision: at(9), FollowUp: true, By: "slack:U1"}
@@ -104,7 +104,7 @@ func TestTakeBringsWhatWaits(t *testing.T) {
 			m := said(at(n), at(1))
 			db.record(t, m, keep(m, conversation.Said))
 		}
-		want := db.waiting(t, of(m))
+		want := db.pending(t, of(m))
 		if len(want) != 3 || want[2].Change != later || want[2].Trace != "00-1-2-01" {
 			t.Fatalf("waiting: %+v", want)
 		}
@@ -118,14 +118,14 @@ func TestTakeBringsWhatWaits(t *testing.T) {
 	})
 }
 
-func TestTakeIsExclusiveUntilItEnds(t *testing.T) {
+func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.record(t, m, keep(m, conversation.Said))
 		c := of(m)
 		take := func(relay string, want bool, why string) {
 			t.Helper()
-			if got := db.take(t, c, relay); (len(got) == 1) != want {
+			if got := db.claim(t, c, relay); (len(got) == 1) != want {
 				t.Errorf("%s: taken %v; want %v", why, got, want)
 			}
 		}
@@ -146,11 +146,11 @@ func TestTakeIsExclusiveUntilItEnds(t *testing.T) {
 	})
 }
 
-func TestNothingIsTakenWhereNothingWaits(t *testing.T) {
+func TestClaimOfNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.store(t, m)
-		if got := db.take(t, of(m), "a"); got != nil {
+		if got := db.claim(t, of(m), "a"); got != nil {
 			t.Errorf("taken %v without a change", got)
 		}
 		if n := db.count(t, "conversations", "TRUE"); n != 0 {
@@ -158,56 +158,55 @@ func TestNothingIsTakenWhereNothingWaits(t *testing.T) {
 		}
 		db.release(t, of(m), "a", false)
 		db.record(t, m, keep(m, conversation.Edited))
-		ids := db.take(t, of(m), "a")
+		ids := db.claim(t, of(m), "a")
 		if err := db.MarkRelayed(t.Context(), ids); len(ids) != 1 || err != nil {
 			t.Fatal(ids, err)
 		}
 		db.release(t, of(m), "a", false)
-		if got := db.take(t, of(m), "b"); got != nil {
+		if got := db.claim(t, of(m), "b"); got != nil {
 			t.Errorf("taken %v, which was relayed", got)
 		}
-		// And it is not b's now.
+		// Now b does not hold it.
 		db.record(t, m, keep(m, conversation.Deleted))
-		if got := db.take(t, of(m), "a"); len(got) != 1 {
+		if got := db.claim(t, of(m), "a"); len(got) != 1 {
 			t.Errorf("taken %v, want the deletion", got)
 		}
 	})
 }
 
-// Who brings something while a conversation is leased is turned away; the lease's end
-// tells of it.
-func TestReleaseTellsOfWhatHasCome(t *testing.T) {
+// A relay that finds the conversation leased gives up; Release reports its change.
+func TestReleaseReportsNewChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m, next := said(at(1), ""), said(at(2), "")
 		db.record(t, m, keep(m, conversation.Said))
-		ids := db.take(t, of(m), "a")
+		ids := db.claim(t, of(m), "a")
 		other := said(at(3), at(1))
 		for _, m := range []chat.Message{next, other} {
 			db.record(t, m, keep(m, conversation.Said))
 		}
-		if got := db.take(t, of(m), "b"); got != nil {
+		if got := db.claim(t, of(m), "b"); got != nil {
 			t.Errorf("taken %v from another relay", got)
 		}
 		if err := db.MarkRelayed(t.Context(), ids); err != nil {
 			t.Fatal(err)
 		}
 		db.release(t, of(m), "a", true)
-		if err := db.MarkRelayed(t.Context(), db.take(t, of(m), "b")); err != nil {
+		if err := db.MarkRelayed(t.Context(), db.claim(t, of(m), "b")); err != nil {
 			t.Fatal(err)
 		}
-		db.release(t, of(m), "b", false) // whatever waits elsewhere
+		db.release(t, of(m), "b", false) // whatever is pending elsewhere
 	})
 }
 
-func TestOfRacingRelaysOneTakes(t *testing.T) {
+func TestOneOfRacingRelaysClaims(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		other.now = db.clock.now
 		m := said(at(1), "")
 		db.record(t, m, keep(m, conversation.Said))
-		for round := range 10 { // the first makes the conversation's row
+		for round := range 10 { // the first one inserts the conversation's row
 			var won atomic.Int32
-			noErrors(t, atOnce(8, func(i int) error {
+			noErrors(t, concurrently(8, func(i int) error {
 				taken, err := []*Store{db.Store, other}[i%2].Claim(t.Context(), of(m).ID(), fmt.Sprint(round, i), db.clock.now().Add(time.Second), 5)
 				if len(taken) > 0 {
 					won.Add(1)
@@ -230,7 +229,7 @@ func TestBacklog(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return leftIn(left)
+			return workflowIDs(left)
 		}
 		size := func(count int, oldest time.Time) {
 			t.Helper()
@@ -243,7 +242,7 @@ func TestBacklog(t *testing.T) {
 		if got := backlog(10); len(got) != 0 {
 			t.Errorf("backlog of an empty database: %v", got)
 		}
-		// The one that has waited longest comes first, whatever the messages' own time.
+		// The longest wait comes first, whatever the messages' times.
 		late, early := said(at(9), at(8)), said(at(3), at(2))
 		for _, m := range []chat.Message{late, early, said(at(10), at(8))} {
 			db.record(t, m, keep(m, conversation.Said))
@@ -256,7 +255,7 @@ func TestBacklog(t *testing.T) {
 		if got := backlog(1); len(got) != 1 || got[0] != of(late).ID() {
 			t.Errorf("backlog %v, want the oldest", got)
 		}
-		if taken := db.take(t, of(late), "a"); len(taken) != 2 {
+		if taken := db.claim(t, of(late), "a"); len(taken) != 2 {
 			t.Fatalf("taken %v", taken)
 		}
 		if got := backlog(10); len(got) != 1 || got[0] != of(early).ID() {
@@ -267,7 +266,7 @@ func TestBacklog(t *testing.T) {
 			t.Errorf("backlog after the relay's death: %v", got)
 		}
 		for _, m := range []chat.Message{late, early} {
-			for _, w := range db.waiting(t, of(m)) {
+			for _, w := range db.pending(t, of(m)) {
 				if err := db.MarkRelayed(t.Context(), []int64{w.ID}); err != nil {
 					t.Fatal(err)
 				}
@@ -280,17 +279,17 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// leftIn is the workflow ids of what is left.
-func leftIn(left []BacklogItem) (ids []string) {
+// workflowIDs is the workflow ids of a backlog.
+func workflowIDs(left []BacklogItem) (ids []string) {
 	for _, l := range left {
 		ids = append(ids, l.WorkflowID)
 	}
 	return ids
 }
 
-// A storm in one channel does not fill the look at the backlog: the channels come in
-// turn, each in the order of its waiting, but for those who wait for an answer.
-func TestBacklogTakesChannelsInTurn(t *testing.T) {
+// A busy channel does not fill the backlog: channels alternate, each in the order of its waiting,
+// except that people who addressed the bot come first.
+func TestBacklogAlternatesChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		n := 0
 		add := func(channel, thread string, kind conversation.Kind) string {
@@ -304,7 +303,7 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 		for i := range 10 {
 			storm = append(storm, add("C1", at(100+i), conversation.Said))
 		}
-		storm = append(storm, add("C1", "", conversation.Said)) // its top level is of the same channel
+		storm = append(storm, add("C1", "", conversation.Said)) // the top level counts as the same channel
 		other, next := add("C10", at(200), conversation.Said), add("C10", at(201), conversation.Said)
 		third := add("C2", "", conversation.Said)
 		waiting := func(id string) []PendingChange {
@@ -313,12 +312,12 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return db.waiting(t, c)
+			return db.pending(t, c)
 		}
 		look := func(limit int, want ...string) {
 			t.Helper()
 			left, err := db.Backlog(t.Context(), limit)
-			if err != nil || !slices.Equal(leftIn(left), want) {
+			if err != nil || !slices.Equal(workflowIDs(left), want) {
 				t.Errorf("backlog %v, %v\nwant    %v", left, err, want)
 			}
 			for _, l := range left {
@@ -334,7 +333,7 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 		asked, again := add("C1", at(300), conversation.Addressed), add("C1", at(301), conversation.Addressed)
 		late := add("C3", at(400), conversation.Addressed)
 		look(8, asked, late, other, third, again, next, storm[0], storm[1])
-		add("C10", at(201), conversation.Addressed) // who talked before
+		add("C10", at(201), conversation.Addressed) // an earlier message
 		look(5, next, asked, late, third, again)
 		if err := db.MarkRelayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
 			t.Fatal(err)
@@ -343,8 +342,8 @@ func TestBacklogTakesChannelsInTurn(t *testing.T) {
 	})
 }
 
-// What a look at the backlog costs depends on how many conversations wait, and not on
-// how much waits for each.
+// The cost of Backlog depends on how many conversations have pending changes, not on how many
+// changes each has.
 func TestBacklogStepsFromConversationToConversation(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))

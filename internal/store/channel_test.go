@@ -33,7 +33,7 @@ func (db database) closeChannel(t *testing.T, id string) {
 	}
 }
 
-// in is a message of a channel.
+// in puts a message in a channel.
 func in(channel string, m chat.Message) chat.Message {
 	m.Channel = channel
 	return m
@@ -58,7 +58,7 @@ func TestChannels(t *testing.T) {
 				t.Errorf("turn in %v, %v; want %v", wait, err, want)
 			}
 		}
-		// A channel that is only posted to has no name that anybody told.
+		// A channel with posts only has no name.
 		turn(0)
 		if got, want := get(), map[string]Channel{channel: {ID: channel}}; !reflect.DeepEqual(got, want) {
 			t.Errorf("after a turn: %+v, want %+v", got, want)
@@ -80,7 +80,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-func TestSaveChannelLeavesWhatItIsNotTold(t *testing.T) {
+func TestSaveChannelKeepsTheRest(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.saveChannel(t, Channel{ID: channel, Name: "general", Refreshed: noon})
 		if err := db.AdvanceCatchUp(t.Context(), team, channel, at(1), at(2), noon); err != nil {
@@ -94,7 +94,7 @@ func TestSaveChannelLeavesWhatItIsNotTold(t *testing.T) {
 		if got := db.channel(t, channel); got != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		// Whoever does not say when Slack was asked has asked now.
+		// Without a time, Slack was asked just now.
 		db.saveChannel(t, Channel{ID: "C2"})
 		if got := db.channel(t, "C2"); got.Refreshed != noon || got.KnownSince != noon {
 			t.Errorf("got %+v", got)
@@ -102,9 +102,9 @@ func TestSaveChannelLeavesWhatItIsNotTold(t *testing.T) {
 	})
 }
 
-// Of two answers the later asked one counts, whichever comes first: but none opens a channel,
-// and what a wrong clock dates in the future is no later answer.
-func TestAnAnswerThatComesLate(t *testing.T) {
+// Of two answers the one asked for later counts, in whatever order they arrive. No answer opens a
+// channel. A time in the future comes from a wrong clock and does not count as later.
+func TestLateAnswer(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		db.clock.advance(5 * time.Minute)
@@ -138,7 +138,7 @@ func TestKnownSince(t *testing.T) {
 				gone := said(at(1), "")
 				gone.Deleted = true
 				db.store(t, gone, said(at(6), ""), said(at(5), ""), in("C2", said(at(3), "")))
-				// Posted to, and spoken in before Slack was asked; what is only read in its history says nothing.
+				// Posts, and messages from before Slack was asked; messages that were only read from history do not count.
 				if _, err := db.post(t.Context(), channel, time.Second); err != nil {
 					t.Fatal(err)
 				}
@@ -164,7 +164,7 @@ func TestKnownSince(t *testing.T) {
 	}
 }
 
-func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
+func TestDirectMessagesAreKnownAsLongAsAnyChannel(t *testing.T) {
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Hour) }
 	for name, save := range map[string]func(t *testing.T, db database, known []Channel, c Channel){
 		"SaveChannel":  func(t *testing.T, db database, _ []Channel, c Channel) { c.Member = true; db.saveChannel(t, c) },
@@ -181,7 +181,7 @@ func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
 				if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "C9", Refreshed: hour(-9)}}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.post(t.Context(), "D5", time.Second); err != nil { // of which Slack was never asked
+				if _, err := db.post(t.Context(), "D5", time.Second); err != nil { // Slack was never asked about it
 					t.Fatal(err)
 				}
 				save(t, db, nil, Channel{ID: "D1", Private: true, Refreshed: hour(1)})
@@ -196,7 +196,7 @@ func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
 				since("C3", hour(3))
 				save(t, db, known, Channel{ID: "D5", Private: true, Refreshed: hour(3)})
 				since("D5", hour(1))
-				// What came before the workspace was known still counts.
+				// Messages from before the workspace was known still count.
 				db.store(t, in("D3", said(at(5), "")))
 				save(t, db, known, Channel{ID: "D3", Private: true, Refreshed: hour(3)})
 				since("D3", chat.Time(at(5)))
@@ -207,8 +207,8 @@ func TestDirectMessagesAreKnownAsLongAsAnything(t *testing.T) {
 	}
 }
 
-// The first listing of all makes nothing known that was said before, and a channel that is
-// joined again at the same time does not hide how long the others were known.
+// The first listing of all makes nothing known that was said before. A channel that is joined again
+// in the same listing does not hide how long others were known.
 func TestDirectMessagesOfOneListing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "D1", Private: true})
@@ -224,12 +224,12 @@ func TestDirectMessagesOfOneListing(t *testing.T) {
 	})
 }
 
-// closing is an entry of an event by which Slack says that not everybody may read the channel.
+// closing decides on an event with which Slack says that the channel is private.
 func closing(m *chat.Message) func(Known) Entry {
 	return func(Known) Entry { return Entry{Message: m, Handled: m != nil, Private: true} }
 }
 
-func TestAnEventClosesItsChannel(t *testing.T) {
+func TestEventClosesItsChannel(t *testing.T) {
 	gone := said(at(2), "")
 	gone.Deleted = true
 	message := said(at(1), "")
@@ -266,13 +266,13 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 				for from, want := range map[string]bool{"": false, "C2": false, channel: true} {
 					seen("made private", from, want)
 				}
-				if got := db.look(t, workspace, time.Time{}).Count; got != 0 {
+				if got := db.cursor(t, workspace, time.Time{}).Count; got != 0 {
 					t.Errorf("the workspace is made of %d memories of it", got)
 				}
 				if other := db.count(t, "channels", "private"); other != 1 {
 					t.Errorf("%d channels are closed", other)
 				}
-				// No event opens it, nor what Slack said before; what it says now does.
+				// Neither an event nor an older answer opens it; a new answer does.
 				db.store(t, said(at(3), ""))
 				seen("an event that does not tell", "C2", false)
 				db.sync(t, Channel{ID: channel, Refreshed: noon.Add(59 * time.Second)}, Channel{ID: "C2"})
@@ -288,8 +288,8 @@ func TestAnEventClosesItsChannel(t *testing.T) {
 	}
 }
 
-// A channel that only events have told of is as closed as they say when a listing comes late.
-func TestAnEventClosesWhatIsNotListedYet(t *testing.T) {
+// A channel known only from events stays private when a listing arrives later.
+func TestEventClosesUnlistedChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.record(t, m, closing(&m))
@@ -305,13 +305,13 @@ func TestAnEventClosesWhatIsNotListedYet(t *testing.T) {
 	})
 }
 
-// Whoever writes a busy channel's row waits for all others that do: most messages only read it.
-func TestMostMessagesLeaveTheChannelAlone(t *testing.T) {
+// Writers of a busy channel's row wait for each other, so most messages only read it.
+func TestMostMessagesOnlyReadTheChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		first := said(at(0), "")
 		db.record(t, first, closing(&first))
 		db.sync(t, Channel{ID: channel, Private: true})
-		db.untouched(t, func(ctx context.Context) error {
+		db.expectNoChannelWrites(t, func(ctx context.Context) error {
 			for n, decide := range []func(chat.Message) func(Known) Entry{
 				func(m chat.Message) func(Known) Entry { return keep(m) },
 				func(m chat.Message) func(Known) Entry { return closing(&m) },
@@ -342,8 +342,8 @@ func TestMostMessagesLeaveTheChannelAlone(t *testing.T) {
 	})
 }
 
-// untouched demands that something neither writes the rows of channels nor waits for them.
-func (db database) untouched(t *testing.T, run func(context.Context) error) {
+// expectNoChannelWrites checks that run neither writes the rows of channels nor waits for them.
+func (db database) expectNoChannelWrites(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -13,9 +13,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// The suite runs on both databases: whatever a test here demands, Postgres and
-// SQLite have to do alike.
-
+// The suite runs on both databases: Postgres and SQLite must behave alike in every test here.
 func TestMain(m *testing.M) { testserver.Main(m) }
 
 const (
@@ -25,7 +23,7 @@ const (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// clock stands still until it is moved.
+// clock is a clock that stands still until it is advanced.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -43,7 +41,7 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// database is a migrated store of the test's own, with a clock in the test's hand.
+// database is a migrated store of the test's own, with a clock.
 type database struct {
 	*Store
 	clock *clock
@@ -67,7 +65,7 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "data", "myao.db")
 }
 
-// with is a URL of Postgres with one more option.
+// with is a Postgres URL with one more option.
 func with(url, option string) string {
 	if strings.Contains(url, "?") {
 		return url + "&" + option
@@ -86,7 +84,7 @@ func migrated(t *testing.T, url string) database {
 	return database{Store: s, clock: c, url: url}
 }
 
-// open opens a store as one more process would.
+// open opens a store like another process.
 func open(t *testing.T, url string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), url)
@@ -101,7 +99,7 @@ func open(t *testing.T, url string) *Store {
 	return s
 }
 
-// at is the ts of the second n after noon.
+// at is the ts of n seconds after noon.
 func at(n int) string { return chat.TS(noon.Add(time.Duration(n) * time.Second)) }
 
 func said(ts, thread string) chat.Message {
@@ -134,7 +132,7 @@ func (db database) record(t *testing.T, m chat.Message, decide func(Known) Entry
 	return targets
 }
 
-// store keeps messages without a change.
+// store records messages without changes.
 func (db database) store(t *testing.T, messages ...chat.Message) {
 	t.Helper()
 	for _, m := range messages {
@@ -142,7 +140,7 @@ func (db database) store(t *testing.T, messages ...chat.Message) {
 	}
 }
 
-// known is what is known of a message.
+// known is what Record passes to decide for a message.
 func (db database) known(t *testing.T, m chat.Message) Known {
 	t.Helper()
 	var got Known
@@ -150,7 +148,7 @@ func (db database) known(t *testing.T, m chat.Message) Known {
 	return got
 }
 
-func (db database) waiting(t *testing.T, c chat.Conversation) []PendingChange {
+func (db database) pending(t *testing.T, c chat.Conversation) []PendingChange {
 	t.Helper()
 	w, err := db.PendingChanges(t.Context(), c.ID(), 100)
 	if err != nil {
@@ -159,8 +157,8 @@ func (db database) waiting(t *testing.T, c chat.Conversation) []PendingChange {
 	return w
 }
 
-// atOnce runs n calls side by side, let go together, and returns their errors.
-func atOnce(n int, run func(i int) error) []error {
+// concurrently runs n calls that start together, and returns their errors.
+func concurrently(n int, run func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
 	var group sync.WaitGroup

@@ -13,8 +13,8 @@ import (
 	"myao/internal/testserver"
 )
 
-// passwords is a Postgres that asks for a password, hands it on, and lets nobody in.
-func passwords(t *testing.T) (address string, given <-chan string) {
+// passwordServer is a Postgres that asks for a password, hands it to the test and refuses it.
+func passwordServer(t *testing.T) (address string, given <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,11 +60,11 @@ func passwords(t *testing.T) (address string, given <-chan string) {
 	return l.Addr().String(), told
 }
 
-// A password in a file may be renewed while the program runs, as one that expires has to be:
-// each connection has the one that is there when it is made.
-func TestPasswordFileIsReadForEachConnection(t *testing.T) {
+// A password file may be renewed while the program runs, for example because the password expires.
+// Each connection uses the file as of then.
+func TestPasswordFileIsReadPerConnection(t *testing.T) {
 	t.Parallel()
-	address, given := passwords(t)
+	address, given := passwordServer(t)
 	file := filepath.Join(t.TempDir(), "pgpass")
 	write := func(password string) {
 		t.Helper()
@@ -89,11 +89,11 @@ func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 	}
 }
 
-func TestPoolIsAsLargeAsTheURLSays(t *testing.T) {
+func TestPoolSizeFromURL(t *testing.T) {
 	t.Parallel()
 	url := testserver.Postgres(t)
 	s := migrated(t, with(url, "pool_max_conns=4"))
-	noErrors(t, atOnce(40, func(n int) error { // each of them in a transaction
+	noErrors(t, concurrently(40, func(n int) error { // each of them in a transaction
 		if n%2 == 0 {
 			return s.SaveHistory(t.Context(), []chat.Message{said(at(n), "")})
 		}

@@ -10,8 +10,8 @@ import (
 	"myao/internal/chat"
 )
 
-// context is what is read of a conversation, at most so many messages of it and around it,
-// and all else.
+// context is a conversation's Context with at most limit messages of it and around it, and
+// everything else.
 func (db database) context(t *testing.T, c chat.Conversation, limit int) Context {
 	t.Helper()
 	read, err := db.Context(t.Context(), ContextRequest{Conversation: c, Messages: limit, Around: limit, Channels: 100, Threads: 100, Named: 100})
@@ -21,7 +21,7 @@ func (db database) context(t *testing.T, c chat.Conversation, limit int) Context
 	return read
 }
 
-func TestMessagesOfAContext(t *testing.T) {
+func TestContextMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		old, busy := said(at(1), ""), said(at(2), "")
 		deleted := said(at(50), "")
@@ -66,7 +66,8 @@ func TestMessagesOfAContext(t *testing.T) {
 	})
 }
 
-// What surrounds a conversation is not read to its beginning; where there is more is known.
+// The messages around a conversation are not read to their beginning; the context says where there
+// are more.
 func TestEarlierMessagesAroundAConversation(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		deleted := said(at(4), at(2))
@@ -164,8 +165,9 @@ func TestThreadMemories(t *testing.T) {
 	})
 }
 
-// A memory is as old as it says, though the clock of who made it is ahead of the one of who saved it.
-func TestThreadMemoriesOfAClockAhead(t *testing.T) {
+// A memory is as old as its own time says, even if the clock of the worker that made it is ahead of
+// the one that saved it.
+func TestThreadMemoriesFromAFastClock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Newest: noon, Count: 1}
 		if err := db.SaveDraft(t.Context(), Memory{Scope: aThread, Term: chat.ShortTerm, Text: "ahead", Made: noon.Add(time.Hour)}, c); err != nil {

@@ -11,7 +11,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestLook(t *testing.T) {
+func TestCurrentCursor(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		gone, edited := said(at(50), at(2)), said(at(4), at(2))
 		gone.Deleted, edited.Revision = true, at(9)
@@ -35,21 +35,21 @@ func TestLook(t *testing.T) {
 			{chat.Scope{Team: "T2", Channel: channel}, time.Time{}, Cursor{}},
 			{workspace, after(4), Cursor{}},
 		} {
-			if got := db.look(t, test.scope, test.since); got != test.want {
+			if got := db.cursor(t, test.scope, test.since); got != test.want {
 				t.Errorf("%s since %v:\ngot  %+v\nwant %+v", test.scope, test.since, got, test.want)
 			}
 		}
 	})
 }
 
-// The workspace changes with the memories in force of public channels that the bot is in.
-func TestLookOfTheWorkspace(t *testing.T) {
+// The workspace's cursor changes with the current memories of public channels that the bot is in.
+func TestCurrentCursorOfTheWorkspace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		public, private, left := chat.Scope{Team: team, Channel: "C1"}, chat.Scope{Team: team, Channel: "C2"}, chat.Scope{Team: team, Channel: "C3"}
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Private: true}, Channel{ID: "C3"})
 		look := func(what string, newest time.Time, count int) {
 			t.Helper()
-			if got, want := db.look(t, workspace, noon), (Cursor{Newest: newest, Count: count}); got != want {
+			if got, want := db.cursor(t, workspace, noon), (Cursor{Newest: newest, Count: count}); got != want {
 				t.Errorf("%s: %+v, want %+v", what, got, want)
 			}
 		}
@@ -73,22 +73,22 @@ func TestLookOfTheWorkspace(t *testing.T) {
 	})
 }
 
-// world is what a test knows was said, beside what the database says has changed.
-type world struct {
+// changeModel is what a test knows was said, to compare with what the database finds changed.
+type changeModel struct {
 	database
 	rand     *rand.Rand
 	messages []chat.Message
 	edits    int
-	// seen is what each scope looked like when it was remembered.
+	// seen is each scope's content when it was remembered.
 	seen map[chat.Scope]string
-	// since is the beginning of what a channel was remembered of.
+	// since is from when each channel was remembered.
 	since map[string]time.Time
 }
 
 const window = 24 * time.Hour
 
-// shows is what there is in a scope, in words.
-func (w *world) shows(s chat.Scope, since time.Time) string {
+// content is a scope's content as text.
+func (w *changeModel) content(s chat.Scope, since time.Time) string {
 	var b strings.Builder
 	for _, m := range w.messages {
 		mine := m.Channel == s.Channel && !m.Deleted
@@ -104,8 +104,8 @@ func (w *world) shows(s chat.Scope, since time.Time) string {
 	return b.String()
 }
 
-// changed is the scopes that a memory run has to look at anew.
-func (w *world) changed() (scopes []chat.Scope) {
+// changed is the scopes that a memory run must read again.
+func (w *changeModel) changed() (scopes []chat.Scope) {
 	start := w.clock.now().Add(-window)
 	threads := map[chat.Scope]bool{}
 	for s := range w.seen {
@@ -123,7 +123,7 @@ func (w *world) changed() (scopes []chat.Scope) {
 		}
 	}
 	for s, candidate := range threads {
-		if candidate && w.shows(s, time.Time{}) != w.seen[s] {
+		if candidate && w.content(s, time.Time{}) != w.seen[s] {
 			scopes = append(scopes, s)
 		}
 	}
@@ -133,7 +133,7 @@ func (w *world) changed() (scopes []chat.Scope) {
 		if !ok {
 			since = start
 		}
-		if w.shows(s, since) != w.seen[s] {
+		if w.content(s, since) != w.seen[s] {
 			scopes = append(scopes, s)
 		}
 	}
@@ -141,8 +141,8 @@ func (w *world) changed() (scopes []chat.Scope) {
 	return scopes
 }
 
-// survey is the same as the database tells it, a few at a time.
-func (w *world) survey(t *testing.T) (scopes []chat.Scope) {
+// changedInDatabase is the same according to the database, a few at a time.
+func (w *changeModel) changedInDatabase(t *testing.T) (scopes []chat.Scope) {
 	t.Helper()
 	now := w.clock.now()
 	for _, page := range []func(after chat.Scope, limit int) ([]chat.Scope, error){
@@ -170,8 +170,8 @@ func (w *world) survey(t *testing.T) (scopes []chat.Scope) {
 	return scopes
 }
 
-// step lets something happen, and tells what.
-func (w *world) step(t *testing.T, late bool) string {
+// step makes something happen and describes it.
+func (w *changeModel) step(t *testing.T, late bool) string {
 	t.Helper()
 	pick := func(wanted func(chat.Message) bool) *chat.Message {
 		var found []*chat.Message
@@ -239,21 +239,21 @@ func (w *world) step(t *testing.T, late bool) string {
 	return fmt.Sprint(what, " ", m.TS, " in ", of(m).ID())
 }
 
-// Whatever is said, edited and deleted, the scopes that look different are those in
-// which something is, and nothing looks different because time has passed.
-func TestCursorsTellWhatHasChanged(t *testing.T) {
+// After any messages, edits and deletions, exactly the scopes in which something happened look
+// different, and none does because time has passed.
+func TestCursorsDetectChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		seed := rand.Uint64()
-		w := &world{database: db, rand: rand.New(rand.NewPCG(seed, 1)), seen: map[chat.Scope]string{}, since: map[string]time.Time{}}
+		w := &changeModel{database: db, rand: rand.New(rand.NewPCG(seed, 1)), seen: map[chat.Scope]string{}, since: map[string]time.Time{}}
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Private: true})
 		var happened []string
 		for range 150 {
-			// What comes late may make up for what was deleted since: then all is remembered before and after.
+			// A late message may cancel out a deletion, so remember everything before and after.
 			want := w.changed()
 			late := len(want) == 0 && w.rand.IntN(2) == 0
 			happened = append(happened, w.step(t, late))
 			want = w.changed()
-			if got := w.survey(t); !slices.Equal(got, want) {
+			if got := w.changedInDatabase(t); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, after\n%s\nthe changed are %v, want %v", seed, strings.Join(happened, "\n"), got, want)
 			}
 			if !late && w.rand.IntN(3) > 0 {
@@ -265,17 +265,17 @@ func TestCursorsTellWhatHasChanged(t *testing.T) {
 				if s.Thread == "" {
 					w.since[s.Channel] = since
 				}
-				w.seen[s] = w.shows(s, since)
+				w.seen[s] = w.content(s, since)
 				happened = append(happened, "remembered "+s.String())
 			}
-			if got, want := w.survey(t), w.changed(); !slices.Equal(got, want) {
+			if got, want := w.changedInDatabase(t), w.changed(); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, after\n%s\nthe changed are %v, want %v", seed, strings.Join(happened, "\n"), got, want)
 			}
 		}
 	})
 }
 
-func TestChangedLeavesOut(t *testing.T) {
+func TestChangedSkipsChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Archived: true}, Channel{ID: "C3"}, Channel{ID: "C4"}, Channel{ID: "C5"})
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Archived: true}, Channel{ID: "C4"}, Channel{ID: "C5"})
@@ -300,9 +300,9 @@ func TestChangedLeavesOut(t *testing.T) {
 	})
 }
 
-// A thread that nobody writes in any more is looked at as long as it is recalled: a
-// reply that is deleted must not live on in its summary.
-func TestOldThreadsAreLookedAtWhileRecalled(t *testing.T) {
+// A quiet thread is checked as long as it is recalled, because a deleted reply must not survive in
+// its summary.
+func TestOldThreadsAreCheckedWhileRecalled(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.sync(t, Channel{ID: channel})
 		reply := said(at(2), at(1))
@@ -318,14 +318,14 @@ func TestOldThreadsAreLookedAtWhileRecalled(t *testing.T) {
 				t.Errorf("recalled since %v: %v, %v; want %d", recalled, got, err, want)
 			}
 		}
-		db.save(t, MemoryUpdate{Scope: aThread, Short: ClearMemory, Cursor: db.look(t, aThread, noon), Read: noon})
+		db.save(t, MemoryUpdate{Scope: aThread, Short: ClearMemory, Cursor: db.cursor(t, aThread, noon), Read: noon})
 		if got, err := db.ChangedThreads(t.Context(), team, noon, noon, chat.Scope{}, 10); err != nil || len(got) != 0 {
 			t.Errorf("once it is withdrawn: %v, %v", got, err)
 		}
 	})
 }
 
-func TestSaidSince(t *testing.T) {
+func TestChannelMemoryInput(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		gone := said(at(9), "")
 		gone.Deleted = true
@@ -357,9 +357,9 @@ func TestSaidSince(t *testing.T) {
 	})
 }
 
-// Stored is when somebody who reads what is new has to read a message again: when it
-// is said, edited, or read anew with another text, and not when its event follows.
-func TestStoredIsTheTimeOfNews(t *testing.T) {
+// Stored changes when a reader must read a message again: when it is sent, edited, or read from
+// Slack's history with another text. It does not change when its event follows.
+func TestStoredIsTheTimeOfTheLastChange(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		remember := func() {

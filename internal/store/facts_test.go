@@ -9,8 +9,7 @@ import (
 	"myao/internal/chat"
 )
 
-// facts is what is known of a message of a conversation, of which the ledger has the
-// decision run/1 and the outbox the reply r.
+// facts is the Facts of a message, with the decision run/1 and the reply r.
 func (db database) facts(t *testing.T, c chat.Conversation, ts string, since time.Time) Facts {
 	t.Helper()
 	f, err := db.Facts(t.Context(), FactsRequest{Conversation: c, Trigger: ts, Decision: "run/1", Reply: "r", Since: since})
@@ -65,7 +64,7 @@ func TestFacts(t *testing.T) {
 		if got := db.facts(t, top, root.TS, time.Time{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("where cost does not matter: got  %+v\nwant %+v", got, want)
 		}
-		// One part's attempt is enough to have begun.
+		// One part's attempt is enough for Begun.
 		if err := db.db.Model(&outboxRow{}).Where("part = 1").Update("attempts", 1).Error; err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +84,8 @@ func TestFacts(t *testing.T) {
 	})
 }
 
-// What people say in a thread under what a decision is about, after the model has read.
-func TestFactsOfWhatIsSaidAside(t *testing.T) {
+// Messages that people send in a thread under the decision's messages, after the judge has read.
+func TestFactsNewThreadReply(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		before, first, asked, after := said(at(10), ""), said(at(20), ""), said(at(30), ""), said(at(40), "")
 		db.store(t, before, first, asked, after, said(at(50), first.TS))
@@ -128,7 +127,7 @@ func TestFactsOfWhatIsSaidAside(t *testing.T) {
 			t.Errorf("%q was said aside, want %s", got, at(67))
 		}
 
-		// A decision of a version that did not keep when it had read.
+		// A decision from before the read_us column.
 		if err := db.db.Model(&Decision{}).Where("key = ?", d.Key).Update("read_us", 0).Error; err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +142,8 @@ func TestFactsOfWhatIsSaidAside(t *testing.T) {
 	})
 }
 
-// A conversation is silent by itself, and with the top level of its channel.
-func TestFactsOfSilence(t *testing.T) {
+// A conversation is silenced directly or with the top level of its channel.
+func TestFactsSilenced(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		thread, other := chat.Conversation(aThread), chat.Conversation{Team: team, Channel: channel, Thread: at(99)}
 		hour, century := noon.Add(time.Hour), noon.AddDate(100, 0, 0)
@@ -174,7 +173,7 @@ func TestFactsOfSilence(t *testing.T) {
 	})
 }
 
-func TestTailOfFacts(t *testing.T) {
+func TestFactsTail(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		parent, deleted := said(at(10), ""), said(at(14), at(10))
 		deleted.Deleted = true
@@ -187,7 +186,7 @@ func TestTailOfFacts(t *testing.T) {
 				t.Errorf("the tail of %s is %s, want %s", c.ID(), got, want)
 			}
 		}
-		// While people talk it is short. When bots talk, it has all that they say since.
+		// With people the tail is short. Among bots it has all their messages.
 		length := func(c chat.Conversation) int { return len(db.facts(t, c, at(1), noon).Tail) }
 		for n := range 40 {
 			db.store(t, said(at(100+n), parent.TS))
@@ -213,7 +212,7 @@ func TestTailOfFacts(t *testing.T) {
 	})
 }
 
-func TestSawOfTheNewestMessage(t *testing.T) {
+func TestFactsSaw(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		saw := func(c chat.Conversation, want time.Time) {
 			t.Helper()
@@ -226,10 +225,10 @@ func TestSawOfTheNewestMessage(t *testing.T) {
 		if err := db.MarkPosted(t.Context(), db.compose(t, parts("r", "text"))[0], own); err != nil {
 			t.Fatal(err)
 		}
-		db.store(t, in("C2", own)) // which is another message
+		db.store(t, in("C2", own)) // another message with the same ts
 		thread := chat.Conversation{Team: team, Channel: channel, Thread: own.TS}
 		saw(of(own), noon)
-		saw(thread, noon) // under it nobody has said anything yet
+		saw(thread, noon) // no replies yet
 		saw(chat.Conversation{Team: team, Channel: "C2"}, time.Time{})
 		saw(chat.Conversation{Team: team, Channel: channel, Thread: at(9)}, time.Time{})
 		db.store(t, said(at(6), own.TS))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What people said is for the bot's account alone, in SQLite's log too.
-func TestFilesAreReadableForTheirOwnerOnly(t *testing.T) {
+// Only the bot's account may read messages, including those in SQLite's log.
+func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "what a & name + 100%", "my ao?.db")
 	s, err := Open(t.Context(), "sqlite:"+path)

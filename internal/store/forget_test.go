@@ -14,10 +14,10 @@ import (
 	"myao/internal/chat"
 )
 
-// make makes a memory of a scope and puts it in force, as the memory run does.
+// make makes a memory of a scope current, as a memory run does.
 func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string, sources ...string) Memory {
 	t.Helper()
-	r := MemoryUpdate{Scope: s, Cursor: db.look(t, s, time.Time{}), Read: db.clock.now()}
+	r := MemoryUpdate{Scope: s, Cursor: db.cursor(t, s, time.Time{}), Read: db.clock.now()}
 	if err := db.SaveDraft(t.Context(), Memory{Scope: s, Term: term, Text: text, Origin: "model", Sources: sources, Made: db.clock.now()}, r.Cursor); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string,
 		r.Long, r.Short = PromoteDraft, KeepMemory
 	}
 	db.save(t, r)
-	standing := db.standing(t, s)
+	standing := db.current(t, s)
 	if term == chat.LongTerm {
 		return *standing.Long
 	}
@@ -45,8 +45,8 @@ func (db database) texts(t *testing.T, s chat.Scope, term chat.Term) (texts []st
 	return texts
 }
 
-// knows is the ts that a memory of the channel would be made of, in order.
-func (db database) knows(t *testing.T) (ts []string) {
+// memoryInput is the ts that a memory of the channel would be made from, in order.
+func (db database) memoryInput(t *testing.T) (ts []string) {
 	t.Helper()
 	said, omitted, err := db.ChannelMemoryInput(t.Context(), team, channel, time.Time{}, 100)
 	if err != nil || omitted != 0 {
@@ -61,9 +61,9 @@ func (db database) knows(t *testing.T) (ts []string) {
 
 const operator = "cli:ann"
 
-// A channel of which a thread, the channel itself and the workspace have memories, in
-// two versions each, an hour apart; another channel stands beside it.
-func (db database) remembering(t *testing.T) (thread, other chat.Scope) {
+// withMemories makes memories of a thread, its channel and the workspace, two versions each, an
+// hour apart. There is another channel as well.
+func (db database) withMemories(t *testing.T) (thread, other chat.Scope) {
 	t.Helper()
 	thread, other = chat.Scope{Team: team, Channel: channel, Thread: at(60)}, chat.Scope{Team: team, Channel: "C2"}
 	db.sync(t, Channel{ID: channel, Name: "one"}, Channel{ID: "C2", Name: "two"})
@@ -88,8 +88,8 @@ func (db database) remembering(t *testing.T) (thread, other chat.Scope) {
 
 func TestForgetAChannel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread, other := db.remembering(t)
-		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.look(t, theChannel, noon)); err != nil {
+		thread, other := db.withMemories(t)
+		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "half done"}, db.cursor(t, theChannel, noon)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.Forget(t.Context(), theChannel, operator, "o1")
@@ -104,12 +104,12 @@ func TestForgetAChannel(t *testing.T) {
 			t.Errorf("of %d nobody knows who had them forgotten", n)
 		}
 		for _, s := range []chat.Scope{theChannel, thread} {
-			if long, short := db.inForce(t, s); long != "" || short != "" {
+			if long, short := db.currentTexts(t, s); long != "" || short != "" {
 				t.Errorf("of %s there is in force %q, %q", s, long, short)
 			}
 		}
-		// The workspace's version from before the channel was among its sources holds nothing of it.
-		if long, short := db.inForce(t, workspace); long != "all 1" || short != "" {
+		// The workspace's version from before the channel was among its sources contains nothing of it.
+		if long, short := db.currentTexts(t, workspace); long != "all 1" || short != "" {
 			t.Errorf("of the workspace there is in force %q, %q", long, short)
 		}
 		if got, want := db.texts(t, workspace, chat.LongTerm), []string{"all 1", ""}; !slices.Equal(got, want) {
@@ -126,8 +126,8 @@ func TestForgetAChannel(t *testing.T) {
 		if want := []Order{{ID: "o1", Scope: theChannel, Kind: "forget", By: operator, At: db.clock.now()}}; err != nil || !reflect.DeepEqual(orders, want) {
 			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
 		}
-		// It is made anew of what is newer: nothing yet.
-		if got := db.knows(t); len(got) != 0 {
+		// It is made again from newer messages: none yet.
+		if got := db.memoryInput(t); len(got) != 0 {
 			t.Errorf("memory would be made of %v", got)
 		}
 		changed, err := db.ChangedChannels(t.Context(), team, noon, chat.Scope{}, 10)
@@ -137,28 +137,28 @@ func TestForgetAChannel(t *testing.T) {
 		db.clock.advance(time.Minute)
 		fresh := said(chat.TS(db.clock.now()), thread.Thread)
 		db.store(t, fresh)
-		if got, want := db.knows(t), []string{fresh.TS}; !slices.Equal(got, want) {
+		if got, want := db.memoryInput(t), []string{fresh.TS}; !slices.Equal(got, want) {
 			t.Errorf("memory would be made of %v, want %v", got, want)
 		}
 		if said, omitted, err := db.ThreadMemoryInput(t.Context(), thread, 10); err != nil || omitted != 0 || len(said) != 1 || said[0].TS != fresh.TS {
 			t.Errorf("the thread's: %v, %d, %v", said, omitted, err)
 		}
-		// Carried out once.
+		// A repeated order does nothing.
 		db.make(t, theChannel, chat.LongTerm, "long 3", fresh.TS)
 		if again, err := db.Forget(t.Context(), theChannel, operator, "o1"); err != nil || again.Versions != 0 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
-		if long, _ := db.inForce(t, theChannel); long != "long 3" {
+		if long, _ := db.currentTexts(t, theChannel); long != "long 3" {
 			t.Errorf("in force is %q", long)
 		}
-		if n := db.standing(t, theChannel).Long.Version; n != 3 {
+		if n := db.current(t, theChannel).Long.Version; n != 3 {
 			t.Errorf("the new version is %d, want 3", n)
 		}
 	})
 }
 
-// Whoever writes in the channel waits: for a channel of many threads no longer than for one of few.
-func TestForgettingAsksNoMoreOfManyThreads(t *testing.T) {
+// Writers in the channel wait meanwhile, and no longer for many threads than for few.
+func TestForgetCostsTheSameForManyThreads(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		asked := map[string]int{}
 		for id, n := range map[string]int{"C1": 2, "C2": 20} {
@@ -179,8 +179,8 @@ func TestForgettingAsksNoMoreOfManyThreads(t *testing.T) {
 	})
 }
 
-// What was made before a thread began holds nothing of it, and stays.
-func TestForgetAThreadOrMessages(t *testing.T) {
+// A memory made before a thread began contains nothing of it, and stays.
+func TestForgetThreadOrMessages(t *testing.T) {
 	for name, forget := range map[string]func(t *testing.T, db database, thread chat.Scope) (ForgetResult, error){
 		"thread": func(t *testing.T, db database, thread chat.Scope) (ForgetResult, error) {
 			return db.Forget(t.Context(), thread, operator, "o1")
@@ -191,7 +191,7 @@ func TestForgetAThreadOrMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, db database) {
-				old, other := db.remembering(t)
+				old, other := db.withMemories(t)
 				root := said(chat.TS(db.clock.now()), "")
 				reply := said(chat.TS(db.clock.now().Add(time.Second)), root.TS)
 				thread := chat.Scope{Team: team, Channel: channel, Thread: root.TS}
@@ -210,15 +210,15 @@ func TestForgetAThreadOrMessages(t *testing.T) {
 					t.Errorf("%+v, %v", got, err)
 				}
 				for s, want := range map[chat.Scope]string{thread: "/", theChannel: "long 2/", old: "/", other: "other 2/", workspace: "all 2/lately 2"} {
-					if long, short := db.inForce(t, s); long+"/"+short != want {
+					if long, short := db.currentTexts(t, s); long+"/"+short != want {
 						t.Errorf("of %s there is in force %q, want %q", s, long+"/"+short, want)
 					}
 				}
-				// What was said in between is news again, and the forgotten is not.
-				if got, want := db.knows(t), []string{at(0), at(60), at(61), between.TS}; !slices.Equal(got, want) {
+				// Messages from in between are new again, forgotten ones are not.
+				if got, want := db.memoryInput(t), []string{at(0), at(60), at(61), between.TS}; !slices.Equal(got, want) {
 					t.Errorf("memory would be made of %v, want %v", got, want)
 				}
-				standing := db.standing(t, theChannel)
+				standing := db.current(t, theChannel)
 				if !standing.Read.IsZero() || standing.Cursor.Since.After(root.Time()) {
 					t.Errorf("the channel stands as %+v", standing)
 				}
@@ -234,15 +234,16 @@ func TestForgetAThreadOrMessages(t *testing.T) {
 	}
 }
 
-// The workspace is made of what channels remember: that is not to bring back what was forgotten.
+// The workspace's memory is made from channels' memories, which must not bring back what was
+// forgotten.
 func TestForgetTheWorkspace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		_, other := db.remembering(t)
+		_, other := db.withMemories(t)
 		got, err := db.Forget(t.Context(), workspace, operator, "o1")
 		if want := (ForgetResult{Versions: 4, Scopes: []chat.Scope{workspace}}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		if long, short := db.inForce(t, theChannel); long != "long 2" || short != "short 2" {
+		if long, short := db.currentTexts(t, theChannel); long != "long 2" || short != "short 2" {
 			t.Errorf("the channel remembers %q, %q", long, short)
 		}
 		told := func(here string) (all []string) {
@@ -271,11 +272,11 @@ func TestForgetTheWorkspace(t *testing.T) {
 	})
 }
 
-// Whoever began to remember before somebody had something forgotten begins again,
-// wherever it was interrupted, and whatever scope it is of that may hold it.
-func TestMemoryUnderWayIsOverruled(t *testing.T) {
+// A memory run that began before an order to forget begins again, wherever it was interrupted, and
+// for every scope that may contain what was forgotten.
+func TestConcurrentMemoryIsOverruled(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread, other := db.remembering(t)
+		thread, other := db.withMemories(t)
 		unremembered := chat.Scope{Team: team, Channel: channel, Thread: at(0)}
 		orders := map[string]func(id string) error{
 			"forget the channel": func(id string) error { _, err := db.Forget(t.Context(), theChannel, operator, id); return err },
@@ -290,7 +291,7 @@ func TestMemoryUnderWayIsOverruled(t *testing.T) {
 			for _, s := range []chat.Scope{theChannel, thread, unremembered, workspace, other} {
 				for _, drafted := range []bool{false, true} {
 					n++
-					c := db.look(t, s, noon)
+					c := db.cursor(t, s, noon)
 					draft := func() error { return db.SaveDraft(t.Context(), Memory{Scope: s, Term: chat.ShortTerm, Text: "old"}, c) }
 					if drafted {
 						if err := draft(); err != nil {
@@ -313,7 +314,7 @@ func TestMemoryUnderWayIsOverruled(t *testing.T) {
 					if n := db.count(t, "memories", "text = 'old' AND channel_id <> 'C2'"); n != 0 {
 						t.Errorf("%s while %s is remembered: %d texts are kept", name, s, n)
 					}
-					if standing := db.standing(t, s); standing.Cursor.Ordered.Equal(c.Ordered) && s != other {
+					if standing := db.current(t, s); standing.Cursor.Ordered.Equal(c.Ordered) && s != other {
 						t.Errorf("%s: %s stands as if nothing had been ordered", name, s)
 					}
 				}
@@ -322,13 +323,13 @@ func TestMemoryUnderWayIsOverruled(t *testing.T) {
 	})
 }
 
-// However the two fall together, nothing is in force that was read before.
+// Whatever the interleaving, no current memory was made from messages read before.
 func TestForgetAndRememberAtOnce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		db.remembering(t)
-		db.Store.now = time.Now // the clock of the orders has to go on
+		db.withMemories(t)
+		db.Store.now = time.Now // the orders' clock must advance
 		scopes := []chat.Scope{theChannel, workspace}
-		for i := range 20 { // threads that are remembered for the first time, and once
+		for i := range 20 { // threads that are remembered once, for the first time
 			scopes = append(scopes, chat.Scope{Team: team, Channel: channel, Thread: at(100 + i)})
 		}
 		var group sync.WaitGroup
@@ -364,8 +365,8 @@ func TestForgetAndRememberAtOnce(t *testing.T) {
 		})
 		group.Wait()
 		for _, s := range scopes {
-			_, short := db.inForce(t, s)
-			if now := db.look(t, s, noon).Ordered.String(); short != "" && short != now {
+			_, short := db.currentTexts(t, s)
+			if now := db.cursor(t, s, noon).Ordered.String(); short != "" && short != now {
 				t.Errorf("%s remembers what was read as of the order of %s, after that of %s", s, short, now)
 			}
 		}

@@ -19,10 +19,10 @@ type committer struct {
 	release chan error
 
 	asking sync.Mutex
-	asked  []string // the keys of the groups that were to be committed
+	asked  []string // the keys of the groups that were passed to commit
 }
 
-// newCommitter is for a test within a synctest bubble.
+// newCommitter is for tests within a synctest bubble.
 func newCommitter() *committer {
 	c := &committer{release: make(chan error)}
 	c.concurrency = 2
@@ -44,8 +44,8 @@ func newCommitter() *committer {
 	return c
 }
 
-// bring has news committed and returns where its end is told.
-func (c *committer) bring(ctx context.Context, key string) <-chan error {
+// submit submits an event and returns a channel with its result.
+func (c *committer) submit(ctx context.Context, key string) <-chan error {
 	end := make(chan error, 1)
 	go func() { end <- c.do(&recording{ctx: ctx, key: key, done: make(chan struct{})}) }()
 	synctest.Wait()
@@ -62,13 +62,13 @@ func (c *committer) expect(t *testing.T, want ...string) {
 	}
 }
 
-func TestGroupsTakeWhatHasComeMeanwhile(t *testing.T) {
+func TestGroupsFormWhileOthersCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
 		var ends []<-chan error
 		for _, key := range strings.Fields("a b c d c e c") {
-			ends = append(ends, c.bring(t.Context(), key))
+			ends = append(ends, c.submit(t.Context(), key))
 		}
 		c.expect(t, "a", "b")
 		c.release <- nil
@@ -85,7 +85,7 @@ func TestGroupsTakeWhatHasComeMeanwhile(t *testing.T) {
 			}
 		}
 		c.workers.Wait()
-		end := c.bring(t.Context(), "f")
+		end := c.submit(t.Context(), "f")
 		c.expect(t, "a", "b", "c d e", "c", "c", "f")
 		c.release <- nil
 		if err := <-end; err != nil {
@@ -94,16 +94,16 @@ func TestGroupsTakeWhatHasComeMeanwhile(t *testing.T) {
 	})
 }
 
-func TestGroupGoesOnWithoutWhoHasGivenUp(t *testing.T) {
+func TestGroupContinuesWithoutCancelledCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
 		ctx, cancel := context.WithCancel(t.Context())
-		busy, other := c.bring(t.Context(), "busy"), c.bring(t.Context(), "other")
-		leaves, stays := c.bring(ctx, "leaves"), c.bring(t.Context(), "stays")
+		busy, other := c.submit(t.Context(), "busy"), c.submit(t.Context(), "other")
+		leaves, stays := c.submit(ctx, "leaves"), c.submit(t.Context(), "stays")
 		c.release <- nil
 		c.expect(t, "busy", "other", "leaves stays")
-		dropped := c.bring(ctx, "dropped")
+		dropped := c.submit(ctx, "dropped")
 		cancel()
 		for _, end := range []<-chan error{leaves, dropped} {
 			if err := <-end; !errors.Is(err, context.Canceled) {
@@ -121,16 +121,16 @@ func TestGroupGoesOnWithoutWhoHasGivenUp(t *testing.T) {
 	})
 }
 
-func TestGroupEndsWithTheLastWhoWaits(t *testing.T) {
+func TestGroupIsCancelledWithItsLastCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
 		bring := func(key string, wait time.Duration) <-chan error {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			t.Cleanup(cancel)
-			return c.bring(ctx, key)
+			return c.submit(ctx, key)
 		}
-		busy, other := c.bring(t.Context(), "busy"), c.bring(t.Context(), "other")
+		busy, other := c.submit(t.Context(), "busy"), c.submit(t.Context(), "other")
 		first, second := bring("first", time.Second), bring("second", 3*time.Second)
 		c.release <- nil
 		c.expect(t, "busy", "other", "first second")
@@ -143,10 +143,10 @@ func TestGroupEndsWithTheLastWhoWaits(t *testing.T) {
 				t.Errorf("%v after %v, want the context's error after %v", err, time.Since(began), test.want)
 			}
 		}
-		synctest.Wait() // none is tried again by itself, which would take as long once more
-		late := c.bring(t.Context(), "late")
+		synctest.Wait() // none is retried alone, which would take as long again
+		late := c.submit(t.Context(), "late")
 		c.expect(t, "busy", "other", "first second", "late")
-		time.Sleep(time.Hour) // one waits for ever
+		time.Sleep(time.Hour) // one that waits for ever
 		c.release <- nil
 		c.release <- nil
 		synctest.Wait()
@@ -165,18 +165,18 @@ func TestGroupEndsWithTheLastWhoWaits(t *testing.T) {
 	})
 }
 
-func TestGroupsHaveABound(t *testing.T) {
+func TestGroupQueueIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
 		ctx, cancel := context.WithCancel(t.Context())
-		c.bring(ctx, "a")
-		c.bring(ctx, "b")
+		c.submit(ctx, "a")
+		c.submit(ctx, "b")
 		for i := range groupQueue {
 			go func() { _ = c.do(&recording{ctx: ctx, key: fmt.Sprint(i), done: make(chan struct{})}) }()
 		}
 		synctest.Wait()
-		if err := <-c.bring(ctx, "one more"); !errors.Is(err, errQueueFull) {
+		if err := <-c.submit(ctx, "one more"); !errors.Is(err, errQueueFull) {
 			t.Errorf("one more than may wait: %v", err)
 		}
 		cancel()
@@ -185,13 +185,13 @@ func TestGroupsHaveABound(t *testing.T) {
 	})
 }
 
-func TestGroupsKeepADistance(t *testing.T) {
+func TestGroupInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
 		c.interval = 10 * time.Millisecond
 		var ends []<-chan error
-		bring := func(key string) { ends = append(ends, c.bring(t.Context(), key)) }
+		bring := func(key string) { ends = append(ends, c.submit(t.Context(), key)) }
 		bring("alone")
 		c.expect(t, "alone")
 		time.Sleep(9 * time.Millisecond)
@@ -207,7 +207,7 @@ func TestGroupsKeepADistance(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		c.expect(t, "alone", "a b")
 		gone, leave := context.WithCancel(t.Context())
-		left := c.bring(gone, "left")
+		left := c.submit(gone, "left")
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("who does not wait any more gets %v", err)
@@ -231,7 +231,7 @@ func TestGroupsKeepADistance(t *testing.T) {
 	})
 }
 
-func TestGroupsTakeSoMuchAtOnce(t *testing.T) {
+func TestGroupSize(t *testing.T) {
 	t.Parallel()
 	var g groups
 	for i := range groupSize + 1 {
@@ -253,11 +253,11 @@ func TestClosedGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCommitter()
-		taken := c.bring(t.Context(), "taken")
+		taken := c.submit(t.Context(), "taken")
 		closed := make(chan struct{})
 		go func() { c.close(); close(closed) }()
 		synctest.Wait()
-		if err := <-c.bring(t.Context(), "late"); !errors.Is(err, errClosed) {
+		if err := <-c.submit(t.Context(), "late"); !errors.Is(err, errClosed) {
 			t.Errorf("after the end: %v", err)
 		}
 		select {
@@ -273,8 +273,8 @@ func TestClosedGroups(t *testing.T) {
 	})
 }
 
-// What is refused fails alone, and the others are committed.
-func TestPoisonInAGroupFailsAlone(t *testing.T) {
+// A refused recording fails alone, and the others are committed.
+func TestRefusedRecordingFailsAlone(t *testing.T) {
 	t.Parallel()
 	poison := errors.New("poison")
 	for _, poisoned := range [][]int{{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}, nil} {

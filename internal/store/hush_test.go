@@ -10,8 +10,7 @@ import (
 	"myao/internal/conversation"
 )
 
-// hushable decides as the planner does: a message is passed on, and with it that somebody
-// has hushed it.
+// hushable decides like the planner: it relays a message, and that somebody has hushed it.
 func hushable(m chat.Message) func(Known) Entry {
 	return func(k Known) Entry {
 		if k.Handled {
@@ -25,7 +24,7 @@ func hushable(m chat.Message) func(Known) Entry {
 	}
 }
 
-// hushing decides as the door does at a reaction.
+// hushing decides like the door for a reaction.
 func hushing(m chat.Message, by string) func(Known) Entry {
 	return func(k Known) Entry {
 		entry := Entry{Order: Hush(m, by)}
@@ -38,7 +37,7 @@ func hushing(m chat.Message, by string) func(Known) Entry {
 
 func (db database) kinds(t *testing.T, m chat.Message) (kinds []conversation.Kind) {
 	t.Helper()
-	for _, w := range db.waiting(t, of(m)) {
+	for _, w := range db.pending(t, of(m)) {
 		if w.TS == m.TS {
 			kinds = append(kinds, w.Kind)
 		}
@@ -70,8 +69,8 @@ func TestHushBeforeItsMessage(t *testing.T) {
 	})
 }
 
-// Whichever of a message and its hush is first, and however close the other follows,
-// both are passed on, the hush last.
+// Whichever comes first, and however close the other follows, both a message and its hush are
+// relayed, the hush last.
 func TestHushAndMessageAtOnce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
@@ -96,7 +95,7 @@ func TestHushAndMessageAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnswered(t *testing.T) {
+func TestReplyProgress(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		check := func(ts string, begun, posted bool, when string) {
 			t.Helper()

@@ -12,8 +12,8 @@ import (
 	"myao/internal/chat"
 )
 
-// Of every channel there is a message, a memory of its own and one of a thread. Who
-// reads where finds out what is public, and what is its own.
+// Every channel has a message, a memory of its own and one of a thread. A reader may know public
+// channels and the reader's own.
 func TestVisibility(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		listing := []Channel{
@@ -28,18 +28,18 @@ func TestVisibility(t *testing.T) {
 			listing[i].Archived = strings.HasSuffix(c.ID, "ARCH")
 		}
 		db.sync(t, listing...)
-		// Slack was never asked about it, though the bot posts there: whatever the row says, it may be private.
+		// Slack was never asked about it, though the bot posts there, so it may be private.
 		if _, err := db.post(t.Context(), "CUNKNOWN", time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.db.Model(&channelRow{}).Where("channel_id = 'CUNKNOWN'").Updates(map[string]any{"name": "unknown", "member": true}).Error; err != nil {
 			t.Fatal(err)
 		}
-		// The same channel in another team is another one.
+		// The same id in another team is another channel.
 		if _, err := db.SyncChannels(t.Context(), "T2", []Channel{{ID: "CT2", Name: "elsewhere"}, {ID: "G1", Name: "public elsewhere"}}); err != nil {
 			t.Fatal(err)
 		}
-		db.closeChannel(t, "CEVENT") // of which events alone have told
+		db.closeChannel(t, "CEVENT") // known from events only
 		all := []string{"C1", "C2", "G1", "G2", "D1", "CLEFT", "GLEFT", "CARCH", "GARCH", "CUNKNOWN", "CNEW", "CT2", "CEVENT", "CEXT", "GEXT"}
 		for i, id := range all {
 			thread := chat.Scope{Team: team, Channel: id, Thread: at(i)}
@@ -115,13 +115,13 @@ func TestVisibility(t *testing.T) {
 				}
 			}
 		}
-		if got := db.look(t, workspace, time.Time{}).Count; got != 2*len(everywhere) {
+		if got := db.cursor(t, workspace, time.Time{}).Count; got != 2*len(everywhere) {
 			t.Errorf("the workspace is made of %d memories, want %d", got, 2*len(everywhere))
 		}
 	})
 }
 
-// That others read a channel is told by its events, and that they do no more by Slack alone.
+// An event can say that a channel is shared; only Slack itself can say that it no longer is.
 func TestExternalChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		is := func(when string, external bool) {
@@ -179,7 +179,7 @@ func TestKnowledge(t *testing.T) {
 		scope := func(id string) chat.Scope { return chat.Scope{Team: team, Channel: id} }
 		db.remember(t, noon, scope("C1"), scope("C4"), workspace)
 		db.draft(t, scope("C2"), chat.LongTerm, "draft", Cursor{})
-		c := db.look(t, scope("C3"), noon)
+		c := db.cursor(t, scope("C3"), noon)
 		db.draft(t, scope("C3"), chat.ShortTerm, "superseded", c)
 		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
 		db.clock.advance(time.Minute)
@@ -205,7 +205,7 @@ func TestKnowledge(t *testing.T) {
 			{"C4", after(0), 2, "C3:in force C2: C1: C4:short memory of channel C4", 1},
 			{"C4", after(9), 0, "C4:short memory of channel C4", 0},
 			{"C3", after(0), 0, "C3:in force C2: C1: C4:", 2},
-			{"C5", after(3), 1, "C3:in force C5:", 0}, // where nothing was ever said
+			{"C5", after(3), 1, "C3:in force C5:", 0}, // a channel without messages
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, test.active, 10, test.most)
 			var got []string
@@ -241,10 +241,10 @@ func TestKnowledge(t *testing.T) {
 		if err != nil || len(k.Channels) != 5 || k.Unlisted != 0 {
 			t.Fatalf("%+v, %v", k, err)
 		}
-		standing := db.standing(t, scope("C3"))
+		standing := db.current(t, scope("C3"))
 		want := ChannelKnowledge{
 			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "in force"},
-			ShortID:       standing.Short.ID, Active: after(3), // its newest is of the same minute
+			ShortID:       standing.Short.ID, Active: after(3), // its newest message is in the same minute
 		}
 		if k.Channels[0] != want {
 			t.Errorf("got %+v\nwant %+v", k.Channels[0], want)
@@ -252,7 +252,7 @@ func TestKnowledge(t *testing.T) {
 		if got, want := k.Channels[4], (ChannelKnowledge{ChannelMemory: chat.ChannelMemory{ChannelID: "C5", ChannelName: "five"}}); got != want {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
-		// Of what is left out nothing is told.
+		// Nothing comes from channels that are left out.
 		if got, want := k.Channels[2], (ChannelKnowledge{ChannelMemory: chat.ChannelMemory{ChannelID: "C1", ChannelName: "one"}, Active: after(1)}); got != want {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
@@ -262,9 +262,9 @@ func TestKnowledge(t *testing.T) {
 	})
 }
 
-// A channel is about as active as the newest message that was ever stored of it, in
-// whatever way that came: never more than that, and at most a minute less.
-func TestActiveIsAboutTheNewestMessage(t *testing.T) {
+// Active follows the newest message that was ever stored, by whatever path: never later, and at
+// most a minute earlier.
+func TestActiveFollowsTheNewestMessage(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		var before time.Time
 		active := func(what string, newest int) {
@@ -311,7 +311,7 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 		active("gone before it was known to be posted", 900)
 		db.store(t, gone(900), gone(800), gone(700), gone(600), gone(559), gone(500), gone(400))
 		active("all is gone", 900)
-		noErrors(t, atOnce(8, func(i int) error {
+		noErrors(t, concurrently(8, func(i int) error {
 			for n := range 20 {
 				m := said(at(2000+20*(19-n)+i), "")
 				if _, err := db.Record(t.Context(), m, keep(m)); err != nil {
@@ -324,9 +324,9 @@ func TestActiveIsAboutTheNewestMessage(t *testing.T) {
 	})
 }
 
-// What the workspace remembers of a channel is not told any more, but in that channel, once
-// that is private, in whatever way that was learnt.
-func TestWorkspaceIsNotToldOfWhatWasClosed(t *testing.T) {
+// What the workspace remembers of a channel is only visible in that channel once it is private,
+// however that became known.
+func TestWorkspaceMemoriesHideClosedChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		closed := map[string]func(id string){
 			"CLISTED": func(id string) {
@@ -358,7 +358,7 @@ func TestWorkspaceIsNotToldOfWhatWasClosed(t *testing.T) {
 			db.saveChannel(t, Channel{ID: id, Name: "public", Member: true, Refreshed: db.clock.now()})
 			db.make(t, workspace, chat.LongTerm, "long", "C1/7", id+"/8")
 			db.make(t, workspace, chat.ShortTerm, "short", "C1/9")
-			// A channel whose id begins alike is another one.
+			// A channel whose id has the same prefix is another one.
 			db.saveChannel(t, Channel{ID: id + "2", Name: "like it", Refreshed: db.clock.now()})
 			db.closeChannel(t, id+"2")
 			for _, here := range []string{"", "C1", "G1", id} {

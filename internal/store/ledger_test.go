@@ -46,9 +46,9 @@ func TestDecisionIsWrittenOnce(t *testing.T) {
 	})
 }
 
-// A judgment that was given up has a row without a verdict. Made again it gets one, but
-// does not wait for an end again: it has had one, until it is posted.
-func TestAJudgmentThatWasGivenUpIsMadeAgain(t *testing.T) {
+// An abandoned judgment has a row without a verdict. Made again, it gets one, but its outcome stays
+// unless it is posted.
+func TestAbandonedJudgmentIsMadeAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		sure := 0.8
 		for _, test := range []struct{ was, comes, want conversation.Outcome }{
@@ -103,7 +103,7 @@ func TestSettleOnlyWhatIsPending(t *testing.T) {
 	})
 }
 
-func TestSilence(t *testing.T) {
+func TestSilencedUntil(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		db.record(t, m, keep(m, "said"))
@@ -131,15 +131,15 @@ func TestSilence(t *testing.T) {
 			silence(c, century)
 			check(c, century)
 		}
-		// It leaves the relay's lease alone, and the relay leaves it alone.
+		// Orders and leases leave each other alone.
 		silence(of(m), noon.Add(time.Hour))
-		if taken := db.take(t, of(m), "a"); len(taken) != 1 {
+		if taken := db.claim(t, of(m), "a"); len(taken) != 1 {
 			t.Fatalf("taken %v", taken)
 		}
 		check(of(m), noon.Add(time.Hour))
 		silence(of(m), time.Time{})
 		check(of(m), time.Time{})
-		if taken := db.take(t, of(m), "b"); taken != nil {
+		if taken := db.claim(t, of(m), "b"); taken != nil {
 			t.Errorf("silencing ended the lease: %v", taken)
 		}
 		silence(of(m), noon.Add(time.Hour))

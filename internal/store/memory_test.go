@@ -16,7 +16,7 @@ var (
 	aThread    = chat.Scope{Team: team, Channel: channel, Thread: at(1)}
 )
 
-// text is the text of a scope's memory that the tests make.
+// text is a memory's text in the tests.
 func text(s chat.Scope, term chat.Term) string { return fmt.Sprintf("%s memory of %s", term, s) }
 
 func (db database) draft(t *testing.T, s chat.Scope, term chat.Term, text string, c Cursor) {
@@ -26,7 +26,7 @@ func (db database) draft(t *testing.T, s chat.Scope, term chat.Term, text string
 	}
 }
 
-func (db database) look(t *testing.T, s chat.Scope, since time.Time) Cursor {
+func (db database) cursor(t *testing.T, s chat.Scope, since time.Time) Cursor {
 	t.Helper()
 	c, err := db.CurrentCursor(t.Context(), s, since)
 	if err != nil {
@@ -35,7 +35,7 @@ func (db database) look(t *testing.T, s chat.Scope, since time.Time) Cursor {
 	return c
 }
 
-func (db database) standing(t *testing.T, s chat.Scope) CurrentMemory {
+func (db database) current(t *testing.T, s chat.Scope) CurrentMemory {
 	t.Helper()
 	standing, err := db.CurrentMemory(t.Context(), s)
 	if err != nil {
@@ -51,11 +51,11 @@ func (db database) save(t *testing.T, r MemoryUpdate) {
 	}
 }
 
-// remember makes the memories of scopes anew, as the memory run does.
+// remember makes the memories of scopes again, as a memory run does.
 func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope) {
 	t.Helper()
 	for _, s := range scopes {
-		r := MemoryUpdate{Scope: s, Cursor: db.look(t, s, since), Read: db.clock.now()}
+		r := MemoryUpdate{Scope: s, Cursor: db.cursor(t, s, since), Read: db.clock.now()}
 		for _, term := range s.Terms() {
 			db.draft(t, s, term, text(s, term), r.Cursor)
 			if term == chat.LongTerm {
@@ -68,10 +68,10 @@ func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope)
 	}
 }
 
-// inForce is the texts in force of a scope; "" for none.
-func (db database) inForce(t *testing.T, s chat.Scope) (long, short string) {
+// currentTexts is a scope's current texts; "" for none.
+func (db database) currentTexts(t *testing.T, s chat.Scope) (long, short string) {
 	t.Helper()
-	standing := db.standing(t, s)
+	standing := db.current(t, s)
 	if standing.Long != nil {
 		long = standing.Long.Text
 	}
@@ -81,10 +81,10 @@ func (db database) inForce(t *testing.T, s chat.Scope) (long, short string) {
 	return long, short
 }
 
-func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
+func TestMemoryKeepsItsOrigin(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for _, scope := range []chat.Scope{workspace, theChannel, aThread} {
-			if got := db.standing(t, scope); !reflect.DeepEqual(got, CurrentMemory{}) {
+			if got := db.current(t, scope); !reflect.DeepEqual(got, CurrentMemory{}) {
 				t.Errorf("of a %s never remembered: %+v", scope, got)
 			}
 			want := Memory{
@@ -100,8 +100,8 @@ func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("draft %+v, %v\nwant  %+v", got, err, want)
 			}
-			// A draft is not in force.
-			if got := db.standing(t, scope); got.Known {
+			// A draft is not current.
+			if got := db.current(t, scope); got.Known {
 				t.Errorf("with a draft: %+v", got)
 			}
 			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || len(got) != 0 {
@@ -109,7 +109,7 @@ func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 			}
 			db.save(t, MemoryUpdate{Scope: scope, Short: PromoteDraft, Cursor: c, Read: noon})
 			want.Version = 1
-			if got, want := db.standing(t, scope), (CurrentMemory{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
+			if got, want := db.current(t, scope), (CurrentMemory{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
 				t.Errorf("standing %+v\nwant     %+v", got, want)
 			}
 			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || !reflect.DeepEqual(got, []Memory{want}) {
@@ -119,7 +119,7 @@ func TestMemoryKeepsWhereItCameFrom(t *testing.T) {
 	})
 }
 
-func TestDraftsAreOfOneCursor(t *testing.T) {
+func TestDraftsBelongToOneCursor(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon.Add(time.Second), Revision: at(3), Count: 2}
 		db.draft(t, theChannel, chat.LongTerm, "one", c)
@@ -156,11 +156,11 @@ func TestDraftsAreOfOneCursor(t *testing.T) {
 		if got := db.count(t, "memories", "TRUE"); got != 1 {
 			t.Errorf("%d drafts, want 1", got)
 		}
-		// What was made of another cursor does not come into force.
+		// A draft from another cursor does not become current.
 		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Cursor: c, Read: noon}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%v, want ErrNotFound", err)
 		}
-		if got := db.standing(t, theChannel); got.Known {
+		if got := db.current(t, theChannel); got.Known {
 			t.Errorf("a failed save left %+v", got)
 		}
 	})
@@ -182,7 +182,7 @@ func TestSaveMemories(t *testing.T) {
 		for n, step := range []struct {
 			drafts      string // terms
 			long, short MemoryAction
-			wantLong    string // the step whose memory is in force, "" for none
+			wantLong    string // the step whose memory is current, "" for none
 			wantShort   string
 			fails       bool
 		}{
@@ -201,15 +201,15 @@ func TestSaveMemories(t *testing.T) {
 					db.draft(t, theChannel, term, fmt.Sprint(n), cursor(n))
 				}
 			}
-			before := db.standing(t, theChannel)
+			before := db.current(t, theChannel)
 			err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: step.long, Short: step.short, Cursor: cursor(n), Read: noon.Add(time.Duration(n))})
 			if (err != nil) != step.fails {
 				t.Errorf("step %d: %v", n, err)
 			}
-			if long, short := db.inForce(t, theChannel); long != step.wantLong || short != step.wantShort {
+			if long, short := db.currentTexts(t, theChannel); long != step.wantLong || short != step.wantShort {
 				t.Errorf("step %d: in force are %q and %q, want %q and %q", n, long, short, step.wantLong, step.wantShort)
 			}
-			after := db.standing(t, theChannel)
+			after := db.current(t, theChannel)
 			if step.fails && !reflect.DeepEqual(after, before) {
 				t.Errorf("step %d failed, and left\n%+v\nafter %+v", n, after, before)
 			}
@@ -233,7 +233,7 @@ func TestSaveMemories(t *testing.T) {
 	})
 }
 
-// Two workers have remembered the same: one saves, the other finds it done.
+// Two workers have made the same memories: one saves, the other finds it done.
 func TestSaveMemoriesTwice(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon, Count: 1}
@@ -251,9 +251,9 @@ func TestSaveMemoriesTwice(t *testing.T) {
 	})
 }
 
-// The second of two workers has made one memory again when it finds that all is done:
-// what is in force stays the newest version.
-func TestSaveMemoriesOfWhomAnotherOvertook(t *testing.T) {
+// The second of two workers has made one memory again when it finds everything done: the current
+// memory stays the newest version.
+func TestSaveMemoriesAfterAnotherWorker(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Since: noon, Newest: noon, Count: 1}
 		r := MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon}
@@ -261,11 +261,11 @@ func TestSaveMemoriesOfWhomAnotherOvertook(t *testing.T) {
 			db.draft(t, theChannel, term, "the first's", c)
 		}
 		db.save(t, r)
-		want := db.standing(t, theChannel)
+		want := db.current(t, theChannel)
 		for _, term := range theChannel.Terms() {
 			db.draft(t, theChannel, term, "the second's", c)
 			db.save(t, r)
-			if got := db.standing(t, theChannel); !reflect.DeepEqual(got, want) {
+			if got := db.current(t, theChannel); !reflect.DeepEqual(got, want) {
 				t.Errorf("with another %s draft: in force is %+v, want %+v", term, got, want)
 			}
 			if got := db.count(t, "memories", "version > 0"); got != 2 {
@@ -287,19 +287,19 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			c := Cursor{Since: noon, Newest: noon, Count: n}
 			db.draft(t, theChannel, chat.LongTerm, fmt.Sprint(n), c)
 			db.draft(t, theChannel, chat.ShortTerm, fmt.Sprint(n), c)
-			noErrors(t, atOnce(6, func(i int) error {
+			noErrors(t, concurrently(6, func(i int) error {
 				return stores[i%2].SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon})
 			}))
-			if long, short := db.inForce(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
+			if long, short := db.currentTexts(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
 				t.Errorf("round %d: in force are %q and %q", n, long, short)
 			}
 		}
 		if got := db.count(t, "memories", "version > 0"); got != 2*rounds {
 			t.Errorf("%d versions, want %d", got, 2*rounds)
 		}
-		// Each of two workers drafts and saves for itself. Whatever comes of it, what is
-		// in force is the newest version, and belongs to the cursor.
-		noErrors(t, atOnce(6, func(i int) error {
+		// Two workers each draft and save. In every case the current memory is the newest
+		// version and belongs to the cursor.
+		noErrors(t, concurrently(6, func(i int) error {
 			s := stores[i%2]
 			for n := range rounds {
 				c := Cursor{Since: noon, Newest: noon.Add(time.Duration(i+1) * time.Second), Count: n}
@@ -307,18 +307,18 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 					return err
 				}
 				err := s.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Short: PromoteDraft, Cursor: c, Read: noon})
-				if err != nil && !errors.Is(err, ErrNotFound) { // another one's draft has taken its place
+				if err != nil && !errors.Is(err, ErrNotFound) { // another worker's draft has replaced it
 					return err
 				}
 			}
 			return nil
 		}))
-		standing := db.standing(t, theChannel)
+		standing := db.current(t, theChannel)
 		versions, err := db.MemoryVersions(t.Context(), theChannel, chat.ShortTerm, 1)
 		if err != nil || !reflect.DeepEqual(*standing.Short, versions[0]) || standing.Short.Text != standing.Cursor.key() {
 			t.Errorf("in force is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
 		}
-		if long, _ := db.inForce(t, theChannel); long != fmt.Sprint(rounds-1) {
+		if long, _ := db.currentTexts(t, theChannel); long != fmt.Sprint(rounds-1) {
 			t.Errorf("the long memory has become %q", long)
 		}
 		if gaps := db.count(t, "memories", "version > 0 AND term = 'short'"); gaps != versions[0].Version {

@@ -36,7 +36,7 @@ func TestRecordKeepsAllOfAMessage(t *testing.T) {
 	})
 }
 
-func TestRecordTellsWhatIsKnown(t *testing.T) {
+func TestRecordPassesWhatIsKnown(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		if k := db.known(t, m); k.Message != nil || k.Handled || k.Addressed || k.Before != nil {
@@ -51,7 +51,7 @@ func TestRecordTellsWhatIsKnown(t *testing.T) {
 		if k := db.known(t, m); !k.Handled || k.Addressed {
 			t.Errorf("of a message heard is known %+v", k)
 		}
-		// Addressed at the top level is known by the thread it is answered in alone.
+		// That it addressed the bot at the top level is only known from its thread's change.
 		thread := chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
 		db.record(t, m, func(Known) Entry {
 			return Entry{Changes: []Change{{Conversation: thread, Change: conversation.Change{TS: m.TS, Kind: conversation.Addressed}}}}
@@ -72,7 +72,7 @@ func TestRecordTellsWhatIsKnown(t *testing.T) {
 	})
 }
 
-func TestRecordTellsWhatStoodBefore(t *testing.T) {
+func TestRecordPassesEarlierMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		parent := said(at(1), "")
 		deleted := said(at(4), parent.TS)
@@ -98,8 +98,8 @@ func TestRecordTellsWhatStoodBefore(t *testing.T) {
 	})
 }
 
-// Whom the bot answered last is known from what it posted, and not from who spoke before it.
-func TestRecordTellsWhomTheBotAnswered(t *testing.T) {
+// Whom the bot answered last follows from what it posted, not from who wrote before it.
+func TestRecordPassesWhomTheBotAnswered(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		by := func(user string, m chat.Message) chat.Message { m.UserID, m.Own = user, user == "UBOT"; return m }
 		app := said(at(8), at(1))
@@ -128,11 +128,11 @@ func TestRecordTellsWhomTheBotAnswered(t *testing.T) {
 			of   chat.Message
 			want string
 		}{
-			{said(at(2), at(1)), ""}, // the bot has not spoken
+			{said(at(2), at(1)), ""}, // no message of the bot
 			{said(at(5), at(1)), "U1"},
 			{said(at(7), at(1)), "U2"},
 			{said(at(10), at(1)), "B2"},
-			{said(at(12), at(1)), ""}, // the outbox does not know what it said last
+			{said(at(12), at(1)), ""}, // the outbox does not know the bot's last message
 			{said(at(21), at(20)), "U1"},
 			{said(at(21), ""), ""},
 			{elsewhere, ""},
@@ -152,8 +152,8 @@ func TestRecordAddsAChangeOnce(t *testing.T) {
 				t.Errorf("record %d: %d targets, want %d", i+1, len(targets), want)
 			}
 		}
-		// Relayed long ago is recorded, too.
-		w := db.waiting(t, of(m))
+		// A change relayed long ago still counts as recorded.
+		w := db.pending(t, of(m))
 		if err := db.MarkRelayed(t.Context(), []int64{w[0].ID}); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestRecordAddsAChangeOnce(t *testing.T) {
 	})
 }
 
-func TestRecordOfNothingLeavesAllAsItIs(t *testing.T) {
+func TestRecordOfNothingChangesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m := said(at(1), "")
 		if targets := db.record(t, m, func(Known) Entry { return Entry{} }); targets != nil {
@@ -179,15 +179,15 @@ func TestRecordOfNothingLeavesAllAsItIs(t *testing.T) {
 	})
 }
 
-// Two events of one message are committed at once: each is asked before anything is known,
-// and again when it is: whoever comes second then knows what the first has written.
-func TestRecordAsksAgainWhenOvertaken(t *testing.T) {
+// Two events of one message are committed at once. Each is decided before anything is known, and
+// again afterwards; the second one then knows what the first has written.
+func TestRecordDecidesAgainAfterAConflict(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for n := range 20 {
 			m := said(at(n), "")
 			var mu sync.Mutex
-			var first, second int // how often they were asked without and with the other one known
-			errs := atOnce(2, func(int) error {
+			var first, second int // how often each was decided without and with the other known
+			errs := concurrently(2, func(int) error {
 				_, err := db.Record(t.Context(), m, func(k Known) Entry {
 					mu.Lock()
 					defer mu.Unlock()
@@ -211,13 +211,13 @@ func TestRecordAsksAgainWhenOvertaken(t *testing.T) {
 		if got := db.count(t, "messages", "TRUE"); got != 20 {
 			t.Errorf("%d messages, want 20", got)
 		}
-		if got := len(db.waiting(t, chat.Conversation{Team: team, Channel: channel})); got != 20 {
+		if got := len(db.pending(t, chat.Conversation{Team: team, Channel: channel})); got != 20 {
 			t.Errorf("%d changes, want 20", got)
 		}
 	})
 }
 
-func TestTwinsGiveOneChangeForEachTarget(t *testing.T) {
+func TestTwinEventsMakeOneChangePerTarget(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		stores := []*Store{db.Store, other}
@@ -226,7 +226,7 @@ func TestTwinsGiveOneChangeForEachTarget(t *testing.T) {
 			top, thread := of(m), chat.Conversation{Team: team, Channel: channel, Thread: m.TS}
 			var mu sync.Mutex
 			var targets []Target
-			noErrors(t, atOnce(6, func(i int) error {
+			noErrors(t, concurrently(6, func(i int) error {
 				got, err := stores[i%2].Record(t.Context(), m, func(k Known) Entry {
 					if k.Handled {
 						return Entry{}
@@ -256,7 +256,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		const each = 40
 		other := open(t, db.url)
-		noErrors(t, atOnce(8, func(i int) error {
+		noErrors(t, concurrently(8, func(i int) error {
 			s := []*Store{db.Store, other}[i%2]
 			for n := range each {
 				m := said(at(i*each+n), "")
@@ -284,7 +284,7 @@ func TestFailedRecordLeavesNothing(t *testing.T) {
 		broken := keep(m, conversation.Said)(Known{})
 		broken.Message.Text = "a"
 		if db.sqlite == "" {
-			broken.Changes[0].TS = "\x00" // Postgres refuses it, after the message has been written
+			broken.Changes[0].TS = "\x00" // Postgres refuses it after the message was written
 		} else if err := db.db.Exec("DROP TABLE changes").Error; err != nil {
 			t.Fatal(err)
 		}

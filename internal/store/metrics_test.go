@@ -14,7 +14,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// What becomes of a decision is counted once, however often it is written down.
+// An outcome is counted once, however often it is written.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite:"+filepath.Join(t.TempDir(), "myao.db"))

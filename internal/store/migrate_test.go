@@ -42,8 +42,7 @@ func TestBothDatabasesHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
-// Four programs start at once on a database without tables: SQLite's file is not
-// even there yet.
+// Four programs start at once on a database without tables; SQLite's file does not even exist.
 func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -62,7 +61,7 @@ func migrateAtOnce(t *testing.T, url string, want []string) {
 	t.Helper()
 	stores := make([]*Store, 4)
 	applied := make([][]string, len(stores))
-	noErrors(t, atOnce(len(stores), func(i int) (err error) {
+	noErrors(t, concurrently(len(stores), func(i int) (err error) {
 		if stores[i], err = Open(t.Context(), url); err != nil {
 			return err
 		}
@@ -110,8 +109,8 @@ func TestMigrateGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// Who waits for another program, or has much to do, hears of it.
-func TestMigrateTellsOfItsProgress(t *testing.T) {
+// Waiting for another program, and many migrations, are reported.
+func TestMigrateWithProgress(t *testing.T) {
 	t.Parallel()
 	for dir, url := range map[string]string{"sqlite": sqliteURL(t), "postgres": testserver.Postgres(t)} {
 		t.Run(dir, func(t *testing.T) {
@@ -157,9 +156,9 @@ func TestMigrateTellsOfItsProgress(t *testing.T) {
 	}
 }
 
-// A pooler that pools transactions keeps a connection for who is in one, and for nobody
-// else; and a server that ends transactions in which nothing is done does not end this one.
-func TestLockOfMigrationsIsATransactions(t *testing.T) {
+// A pooler in transaction mode keeps a connection only for a transaction. A server that ends idle
+// transactions does not end this one.
+func TestMigrationLockBelongsToATransaction(t *testing.T) {
 	t.Parallel()
 	url := testserver.Postgres(t)
 	mine, err := open(t, with(url, "idle_in_transaction_session_timeout=20")).db.DB()
@@ -197,18 +196,18 @@ func TestLockOfMigrationsIsATransactions(t *testing.T) {
 	}
 }
 
-// A program that is killed while it migrates leaves no lock behind.
-func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
+// A program that is killed while it migrates leaves no lock.
+func TestMigrationLockEndsWithItsProcess(t *testing.T) {
 	if path := os.Getenv("MYAO_TEST_LOCK"); path != "" {
 		if _, err := lockSQLite(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = os.Stdout.WriteString("locked\n")
-		select {} // until it is killed
+		select {} // until the test kills it
 	}
 	t.Parallel()
 	s := open(t, sqliteURL(t))
-	holder := exec.Command(os.Args[0], "-test.run=^TestLockOfMigrationsEndsWithItsProcess$")
+	holder := exec.Command(os.Args[0], "-test.run=^TestMigrationLockEndsWithItsProcess$")
 	holder.Env = append(os.Environ(), "MYAO_TEST_LOCK="+s.sqlite)
 	out, err := holder.StdoutPipe()
 	if err != nil {
@@ -237,8 +236,8 @@ func TestLockOfMigrationsEndsWithItsProcess(t *testing.T) {
 	}
 }
 
-// What the program believes to be a table's columns are the table's columns.
-func TestModelsAreTheTables(t *testing.T) {
+// The models have exactly the tables' columns.
+func TestModelsMatchTheTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		tables := map[string]bool{"goose_db_version": true}
 		for _, model := range []any{&messageRow{}, &changeRow{}, &conversationRow{}, &outboxRow{}, &Decision{}, &userRow{}, &channelRow{}, &memoryRow{}, &scopeRow{}, &callRow{}, &orderRow{}, &forgottenRow{}} {
@@ -264,7 +263,7 @@ func TestModelsAreTheTables(t *testing.T) {
 				t.Errorf("%s has the columns\n%v, the model\n%v", s.Table, got, want)
 			}
 			slices.Sort(keys)
-			// gormlite does not tell the columns of a composite key.
+			// gormlite does not report the columns of a composite key.
 			if wantKeys := slices.Sorted(slices.Values(s.PrimaryFieldDBNames)); !slices.Equal(keys, wantKeys) && db.sqlite == "" {
 				t.Errorf("%s has the key %v, the model %v", s.Table, keys, wantKeys)
 			}
@@ -281,8 +280,8 @@ func TestModelsAreTheTables(t *testing.T) {
 	})
 }
 
-// A database of the first version keeps what is in it, there and back.
-func TestMemoryComesToADatabaseInUse(t *testing.T) {
+// A database of the first version keeps its contents, up and down.
+func TestMemoryMigrationKeepsData(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		pool, err := db.db.DB()
 		if err != nil {
@@ -348,9 +347,9 @@ func TestMemoryComesToADatabaseInUse(t *testing.T) {
 	})
 }
 
-func TestFileMayHaveAnyName(t *testing.T) {
+func TestSQLiteFileNames(t *testing.T) {
 	t.Parallel()
-	// Every name that a file can have is that file's name, on both sides of a restart.
+	// Every possible file name leads to that file, also after a restart.
 	for _, name := range []string{"plain.db", "a b.db", "100%.db", "%41.db", "what?.db", "what?mode=memory", "no#1.db", "a&b=c;d.db", "日本.db", "quote'\".db"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -382,15 +381,15 @@ func TestFileMayHaveAnyName(t *testing.T) {
 	}
 }
 
-// SQLite is set as two processes that share a file need it, on every connection.
-func TestSQLiteIsSet(t *testing.T) {
+// SQLite has the settings that two processes sharing a file need, on every connection.
+func TestSQLiteSettings(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, sqliteURL(t))
 	pool, err := db.db.DB()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // held, so that each is a connection of its own
+	for range 3 { // held, so that each is a separate connection
 		conn, err := pool.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -403,7 +402,7 @@ func TestSQLiteIsSet(t *testing.T) {
 			}
 		}
 	}
-	// A transaction has the write lock from its beginning.
+	// A transaction holds the write lock from its beginning.
 	err = db.db.Transaction(func(*gorm.DB) error {
 		other := open(t, db.url)
 		m := said(at(1), "")
@@ -418,11 +417,11 @@ func TestSQLiteIsSet(t *testing.T) {
 }
 
 func TestInstantsAreUTC(t *testing.T) {
-	// TZ is read once: the test binary is run again where it is something else.
+	// TZ is read once, so run the test binary again with another TZ.
 	if os.Getenv("MYAO_TEST_TZ") == "" {
 		t.Parallel()
 		for _, at := range []string{"Asia/Tokyo", "America/Los_Angeles"} {
-			again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilence|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestLook|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
+			again := exec.Command(os.Args[0], "-test.run=^(TestInstantsAreUTC|TestBacklog|TestSilencedUntil|TestDecisionIsWrittenOnce|TestUsers|TestMemoryKeeps.*|TestCurrentCursor|TestKnowledge|TestSyncChannels|TestAttemptHolds.*)$", "-test.v")
 			again.Env = append(os.Environ(), "MYAO_TEST_TZ=1", "TZ="+at)
 			out, err := again.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "zone is "+at) {
@@ -440,9 +439,9 @@ func TestInstantsAreUTC(t *testing.T) {
 	}
 }
 
-// The programs of a version work on beside those of the next one, whose migration has added
-// columns. Each statement is made twice before, so that connections have prepared it.
-func TestColumnsAreAddedUnderAProgram(t *testing.T) {
+// Programs of one version keep working next to those of the next, whose migration has added
+// columns. Each statement runs twice before, so that connections have prepared it.
+func TestColumnsAddedWhileInUse(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		made := calls(db.Store)
 		delete(made, "Migrate")

@@ -80,7 +80,7 @@ func TestMoveChannel(t *testing.T) {
 	})
 }
 
-// A channel that is to be muted is, whatever holds of it: also where neither id is known.
+// A channel that must be muted is muted in every case, even if neither id is known.
 func TestMoveChannelAndMute(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		ctx := t.Context()
@@ -90,7 +90,7 @@ func TestMoveChannelAndMute(t *testing.T) {
 			t.Errorf("%+v, %v", o, err)
 		}
 		results := make(chan error)
-		for range 4 { // Slack tells several starters
+		for range 4 { // Slack sends the event to several starters
 			go func() { results <- db.MoveChannel(ctx, Move{Team: team, From: "G1", To: "C2", Mute: century}) }()
 		}
 		for range 4 {
@@ -108,7 +108,7 @@ func TestMoveChannelAndMute(t *testing.T) {
 		if old, fresh := db.channel(t, "G1"), db.channel(t, "C2"); !old.Private || !fresh.Private {
 			t.Errorf("%+v, %+v", old, fresh)
 		}
-		if err := db.MoveChannel(ctx, Move{Team: team, From: "C2", To: "C3"}); err != nil { // a mute goes with the channel, however often that moves
+		if err := db.MoveChannel(ctx, Move{Team: team, From: "C2", To: "C3"}); err != nil { // a mute follows the channel through every move
 			t.Fatal(err)
 		}
 		if until, err := db.SilencedUntil(ctx, chat.Conversation{Team: team, Channel: "C3"}); err != nil || !until.Equal(century) {
@@ -117,9 +117,9 @@ func TestMoveChannelAndMute(t *testing.T) {
 	})
 }
 
-// Slack may tell of a later change of a channel's id before it tells of an earlier one, or of
-// both at once: what is silent is so under the newest id all the same.
-func TestMovesThatAreToldInAnyOrder(t *testing.T) {
+// Slack may report a later change of a channel's id before an earlier one, or both at once. The
+// silence ends up at the newest id in every case.
+func TestMovesInAnyOrder(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		ctx := t.Context()
 		century := noon.AddDate(100, 0, 0)
@@ -171,18 +171,18 @@ func TestMovesThatAreToldInAnyOrder(t *testing.T) {
 		}
 		silent("told again, after an unmute", "CD0", false)
 
-		noErrors(t, atOnce(27, func(i int) error {
+		noErrors(t, concurrently(27, func(i int) error {
 			return db.MoveChannel(ctx, [][]Move{first, second, third}[i%3][1+i/3])
 		}))
 		for i := 1; i < 10; i++ {
 			silent("at once", fmt.Sprintf("CD%d", i), true)
 		}
-		move(Move{Team: team, From: "CD9", To: "GA9"}) // which never is, and ends
+		move(Move{Team: team, From: "CD9", To: "GA9"}) // a cycle, which never happens, ends
 	})
 }
 
-// A channel that was silenced nowhere tells nobody that it was.
-func TestAMoveThatSilencesNothing(t *testing.T) {
+// Moving a channel without mutes gives no orders to be silent.
+func TestMoveWithoutSilence(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		if err := db.MoveChannel(t.Context(), Move{Team: team, From: "G1", To: "C2"}); err != nil {
 			t.Fatal(err)

@@ -124,7 +124,7 @@ func TestClosedDatabaseIsAnError(t *testing.T) {
 		}
 		for name, call := range calls(s) {
 			if (name == "BeginReply" || name == "CheckSchema") && db.sqlite != "" {
-				continue // which SQLite is not asked
+				continue // not used with SQLite
 			}
 			if err := within(t, 30*time.Second, name, call); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
@@ -168,7 +168,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 	errs := make(chan error, 64)
 	for name, call := range calls(db.Store) {
 		if name == "Migrate" {
-			continue // it would hold the others up when it gets through
+			continue // it would delay the others if it succeeds
 		}
 		group.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -203,7 +203,7 @@ func TestPostgresGoesAwayAndComesBack(t *testing.T) {
 
 func TestOpenGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never says a word
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +217,9 @@ func TestOpenGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// What Postgres's driver says of a URL that it does not take holds what it knows for no
-// part of a password.
-func TestOpenTellsNoPassword(t *testing.T) {
+// The driver's error for an invalid URL contains everything that it did not recognise as a
+// password.
+func TestOpenHidesPasswords(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://u:part1@part2@h:99999/x", "postgres://u:part1@h/x?password=part1&part2"} {
 		if _, err := Open(t.Context(), url); err == nil || strings.Contains(err.Error(), "part") {
@@ -228,13 +228,12 @@ func TestOpenTellsNoPassword(t *testing.T) {
 	}
 }
 
-// Contexts that end in the middle of whatever is under way leave no lock and no
-// half of an entry behind.
+// Contexts that end at any moment leave no lock and no half-written entry.
 func TestCancelledWritersLeaveNothingBehind(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		const n = 150
 		committed := make([]bool, n)
-		atOnce(8, func(w int) error {
+		concurrently(8, func(w int) error {
 			for i := w; i < n; i += 8 {
 				m := said(at(i), "")
 				ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// parts is a reply of the given texts.
+// parts is a reply with the given texts.
 func parts(reply string, texts ...string) []Part {
 	var out []Part
 	for i, text := range texts {
@@ -49,10 +49,10 @@ func (db database) parts(t *testing.T, reply string) []Part {
 	return got
 }
 
-// atOncePace has it be every part's turn.
-const atOncePace = 0
+// noPace has it be every part's turn.
+const noPace = 0
 
-// began reports whether an attempt has begun; that somebody else has the part is no error.
+// began reports whether an attempt has begun. ErrUnderWay is no error here.
 func began(wait time.Duration, err error) (bool, error) {
 	if errors.Is(err, ErrUnderWay) {
 		return false, nil
@@ -62,7 +62,7 @@ func began(wait time.Duration, err error) (bool, error) {
 
 func (db database) begin(t *testing.T, p Part, lease time.Duration, want bool, why string) {
 	t.Helper()
-	if got, err := began(db.BeginSend(t.Context(), p, atOncePace, lease)); err != nil || got != want {
+	if got, err := began(db.BeginSend(t.Context(), p, noPace, lease)); err != nil || got != want {
 		t.Errorf("%s: begun %v, %v; want %v", why, got, err, want)
 	}
 }
@@ -114,9 +114,9 @@ func TestComposeStopsOnceAnAttemptHasBegun(t *testing.T) {
 	})
 }
 
-// What may say what was deleted since is composed anew once nothing of it can be in Slack
-// any more, and the attempts at it are not forgotten.
-func TestWhatIsOutdatedIsComposedAnew(t *testing.T) {
+// A reply that may repeat a deleted message is composed again once none of it can be in Slack, and
+// its attempts are still counted.
+func TestOutdatedReplyIsComposedAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		matter := FactsRequest{Conversation: of(said(at(2), at(1))), Trigger: at(2), Decision: "run/2", Reply: "r"}
 		anew := func(when string, want error) {
@@ -185,7 +185,7 @@ func TestConcurrentComposeLeavesOneReplyWhole(t *testing.T) {
 			if n%2 == 1 {
 				db.compose(t, parts(reply, "before", "before"))
 			}
-			errs := atOnce(6, func(i int) error {
+			errs := concurrently(6, func(i int) error {
 				text := fmt.Sprint("by ", i)
 				return db.Compose(t.Context(), parts(reply, slices.Repeat([]string{text}, 1+i%3)...), Decision{Key: "run/1"})
 			})
@@ -215,16 +215,15 @@ func TestConcurrentComposeLeavesOneReplyWhole(t *testing.T) {
 	})
 }
 
-// An attempt that has begun is never undone by somebody who composes the same
-// reply at the same time: it would be posted twice.
-func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
+// Composing the same reply at the same time never undoes an attempt: it would be posted twice.
+func TestComposeNeverUndoesAnAttempt(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for n := range 30 {
 			reply := fmt.Sprint("r", n)
 			db.compose(t, parts(reply, "zero"))
 			var mu sync.Mutex
 			var begun []string
-			noErrors(t, atOnce(6, func(i int) error {
+			noErrors(t, concurrently(6, func(i int) error {
 				if i%2 == 0 {
 					if err := db.Compose(t.Context(), parts(reply, fmt.Sprint(i)), Decision{Key: "run/1"}); err != nil && !errors.Is(err, ErrUnderWay) {
 						return err
@@ -235,7 +234,7 @@ func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
 				if err != nil || len(p) == 0 {
 					return err
 				}
-				mine, err := began(db.BeginSend(t.Context(), p[0], atOncePace, time.Minute))
+				mine, err := began(db.BeginSend(t.Context(), p[0], noPace, time.Minute))
 				if mine {
 					mu.Lock()
 					defer mu.Unlock()
@@ -254,23 +253,23 @@ func TestComposeNeverTakesBackAnAttempt(t *testing.T) {
 	})
 }
 
-func TestOfRacingSendersOneBegins(t *testing.T) {
+func TestOneOfRacingSendersBegins(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		other.now = db.clock.now
 		for n := range 5 {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0]
 			var won atomic.Int32
-			noErrors(t, atOnce(10, func(i int) error {
+			noErrors(t, concurrently(10, func(i int) error {
 				sender := []*Store{db.Store, other}[i%2]
 				if i%3 == 0 {
-					begun, err := sender.BeginReply(t.Context(), p.Reply, atOncePace, time.Minute)
+					begun, err := sender.BeginReply(t.Context(), p.Reply, noPace, time.Minute)
 					if begun != nil {
 						won.Add(1)
 					}
 					return err
 				}
-				mine, err := began(sender.BeginSend(t.Context(), p, atOncePace, time.Minute))
+				mine, err := began(sender.BeginSend(t.Context(), p, noPace, time.Minute))
 				if mine {
 					won.Add(1)
 				}
@@ -317,9 +316,9 @@ func TestAttemptHoldsItsPartUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// A worker that has looked for the part in Slack, and not found it, must not post
-// it when another attempt of unknown end was made since.
-func TestAttemptOfUnknownEndIsNotOverlooked(t *testing.T) {
+// A worker that has looked for a part in Slack without finding it must not post it if another
+// attempt with an unknown result began since.
+func TestAttemptWithUnknownResultIsNoticed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.compose(t, parts("r", "text"))[0]
 		unknownEnd := func(p Part) Part {
@@ -365,7 +364,7 @@ func TestEndSendDoesNotOverwriteSent(t *testing.T) {
 	})
 }
 
-func TestExcuseStandsForWhatWasRefused(t *testing.T) {
+func TestReplaceWithNotice(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		excuse := func(when string, want bool) {
 			t.Helper()
@@ -400,7 +399,7 @@ func TestExcuseStandsForWhatWasRefused(t *testing.T) {
 	})
 }
 
-func TestPostedIsRememberedOnce(t *testing.T) {
+func TestMarkPostedOnce(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.compose(t, parts("r", "one", "two"))
 		posted := said(at(5), at(1))
@@ -413,7 +412,7 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 		if got, err := db.Message(t.Context(), team, channel, posted.TS); err != nil || !reflect.DeepEqual(got, posted) {
 			t.Errorf("remembered %+v, %v", got, err)
 		}
-		// Slack's own event, or an edit of it, came first and is not overwritten.
+		// Slack's own event, or an edit, arrived first and is not overwritten.
 		second := said(at(6), at(1))
 		second.Own = true
 		edited := second
@@ -436,8 +435,8 @@ func TestPostedIsRememberedOnce(t *testing.T) {
 	})
 }
 
-// What the bot has said and somebody deletes in Slack is gone here as well.
-func TestWhatIsDeletedLeavesTheOutbox(t *testing.T) {
+// A bot message that somebody deletes in Slack disappears here as well.
+func TestDeletedReplyLeavesTheOutbox(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := db.compose(t, parts("r", "one", "two"))
 		for i := range p {
@@ -468,8 +467,8 @@ func TestWhatIsDeletedLeavesTheOutbox(t *testing.T) {
 	})
 }
 
-// With the last part the ledger has what became of the reply, or neither is written down.
-func TestRepliedSettlesTheDecision(t *testing.T) {
+// The last part and the reply's outcome are written together, or neither is.
+func TestMarkRepliedSettlesTheDecision(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		p := parts("r", "one", "two")
 		d := Decision{Key: p[0].Decision, WorkflowID: "w", Source: "addressed", Reason: "asked", Outcome: "pending"}
@@ -509,9 +508,9 @@ func TestRepliedSettlesTheDecision(t *testing.T) {
 	})
 }
 
-// A reply takes one insert, however many parts it has, and a deletion only where there is
-// something to be replaced.
-func TestComposeWritesAReplyAtOnce(t *testing.T) {
+// A reply costs one insert, however many parts it has, and a deletion only if there is something to
+// replace.
+func TestComposeUsesOneInsert(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		var inserts, deletions int
 		count := func(n *int) func(tx *gorm.DB) {
@@ -539,10 +538,9 @@ func TestComposeWritesAReplyAtOnce(t *testing.T) {
 	})
 }
 
-// The same, at the one moment that matters: another worker composes the reply and
-// begins to post it after this one has looked and before it writes. SQLite's
-// transactions leave no such moment.
-func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
+// The same at the critical moment: another worker composes the reply and begins to post it between
+// this one's query and its write. SQLite's transactions leave no such moment.
+func TestComposeSeesConcurrentAttempt(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
 	other := open(t, db.url)
@@ -551,7 +549,7 @@ func TestComposeSeesAnAttemptThatBeginsMeanwhile(t *testing.T) {
 		if err := other.Compose(t.Context(), parts("r", "theirs", "theirs"), Decision{Key: "run/1"}); err != nil {
 			t.Error(err)
 		}
-		if mine, err := began(other.BeginSend(t.Context(), parts("r", "theirs")[0], atOncePace, time.Minute)); !mine || err != nil {
+		if mine, err := began(other.BeginSend(t.Context(), parts("r", "theirs")[0], noPace, time.Minute)); !mine || err != nil {
 			t.Error(mine, err)
 		}
 	})

@@ -18,10 +18,10 @@ import (
 	"myao/internal/testserver"
 )
 
-// The queries that every message asks walk along an index however much there is:
-// in a channel with many threads, and behind many changes that were relayed. So do
-// those of memory and catch-up, which may read what was said lately, but not all.
-func TestPlansWalkAlongAnIndex(t *testing.T) {
+// Queries for every message use an index, however much data there is: in a channel with many
+// threads, and behind many relayed changes. So do those of memory and catch-up, which may read
+// recent messages, but not all.
+func TestPlansUseIndexes(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) },
@@ -60,7 +60,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 			for _, test := range []struct {
 				name string
 				run  func(ctx context.Context, s *Store) error
-				// survey is set for what is asked once an hour, and looks at what was said lately.
+				// survey is set for hourly queries, which may read recent messages.
 				survey bool
 			}{
 				{name: "Context of the top level", run: reads(top)},
@@ -244,7 +244,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				}},
 			} {
 				scans, queries := db.scans(t, test.survey, test.run)
-				if queries == 0 && (db.sqlite == "" || test.name != "BeginReply") { // which SQLite knows nothing of
+				if queries == 0 && (db.sqlite == "" || test.name != "BeginReply") { // which SQLite does not use
 					t.Errorf("%s asked nothing", test.name)
 				}
 				for _, scan := range scans {
@@ -288,7 +288,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				}
 				return err
 			}) {
-				// SQLite lists all threads, and tells nothing of how often it does what.
+				// SQLite lists all threads, and its plans have no counts.
 				if plan := db.explain(t, st.sql, st.vars); regexp.MustCompile(`on messages m(_\d)? .*loops=\d{2}`).MatchString(plan) {
 					t.Errorf("a page of changed threads is looked for in all channels:\n%s", plan)
 				}
@@ -304,7 +304,7 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 				},
 			} {
 				for _, st := range db.statements(t, run) {
-					plan := regexp.MustCompile(`Bitmap Index Scan on .*`).ReplaceAllString(db.explain(t, st.sql, st.vars), "") // no row is read for it
+					plan := regexp.MustCompile(`Bitmap Index Scan on .*`).ReplaceAllString(db.explain(t, st.sql, st.vars), "") // it reads no row
 					read := regexp.MustCompile(`SCAN c(hannels)?\b|Removed by Filter: \d{4}|actual rows=(\d{5}|[2-9]\d{3})`)
 					if strings.Contains(st.sql, "channels") && read.MatchString(plan) || strings.Contains(st.sql, "listed") && !strings.Contains(plan, "channels_by_activity") {
 						t.Errorf("%s reads all channels:\n%s\n%s", name, st.sql, plan)
@@ -315,8 +315,8 @@ func TestPlansWalkAlongAnIndex(t *testing.T) {
 	}
 }
 
-// seed makes a busy channel: one message of fifty stands at its top level, the rest
-// in threads, half of them in one. All changes but a few are relayed.
+// seed makes a busy channel: one message of fifty is at the top level, the rest in threads, half of
+// them in one. All changes except a few are relayed.
 func (db database) seed(t *testing.T, n int) {
 	t.Helper()
 	if err := db.db.Transaction(func(tx *gorm.DB) error {
@@ -345,7 +345,7 @@ func (db database) seed(t *testing.T, n int) {
 				c.RelayedUS = nil
 			}
 			changes = append(changes, c)
-			if i%10 == 1 { // long before what is composed
+			if i%10 == 1 { // long before the replies were composed
 				c.Kind, c.RelayedUS = "deleted", &relayed
 				changes = append(changes, c)
 			}
@@ -369,8 +369,8 @@ func (db database) seed(t *testing.T, n int) {
 	}
 }
 
-// seedMemories makes memories of the busy channel, of its threads, the oldest first,
-// and of many channels that are silent; each has been made anew some times.
+// seedMemories makes memories of the busy channel, of its threads, the oldest first, and of many
+// quiet channels; each has several versions.
 func (db database) seedMemories(t *testing.T, n int) {
 	t.Helper()
 	scopes := []chat.Scope{workspace, theChannel}
@@ -425,7 +425,7 @@ func (db database) seedMemories(t *testing.T, n int) {
 	}
 }
 
-// seedOutbox makes replies that are posted.
+// seedOutbox makes posted replies.
 func (db database) seedOutbox(t *testing.T, n int) {
 	t.Helper()
 	rows := make([]outboxRow, n/2)
@@ -441,7 +441,7 @@ func (db database) seedOutbox(t *testing.T, n int) {
 	}
 }
 
-// seedUsers makes people.
+// seedUsers makes users.
 func (db database) seedUsers(t *testing.T, n int) {
 	t.Helper()
 	rows := make([]userRow, n)
@@ -466,8 +466,8 @@ func (db database) seedOrders(t *testing.T, n int) {
 	}
 }
 
-// seedLedger makes decisions, calls of models and orders, one a second, and in other
-// workspaces things that were forgotten.
+// seedLedger makes decisions, model calls and orders, one a second, and marks of what was forgotten
+// in other workspaces.
 func (db database) seedLedger(t *testing.T, n int) {
 	t.Helper()
 	var decisions []Decision
@@ -495,7 +495,7 @@ func (db database) seedLedger(t *testing.T, n int) {
 	}
 }
 
-// seedChannels makes so many channels that it does not pay to read them all.
+// seedChannels makes so many channels that reading all of them does not pay.
 func (db database) seedChannels(t *testing.T, n int) {
 	t.Helper()
 	rows := make([]channelRow, 5000)
@@ -522,7 +522,7 @@ type statement struct {
 	vars []any
 }
 
-// statements runs something and returns what it asked of the database, but for plain inserts.
+// statements is the statements that run sends, without plain inserts.
 func (db database) statements(t *testing.T, run func(context.Context, *Store) error) (statements []statement) {
 	t.Helper()
 	s := open(t, db.url)
@@ -549,8 +549,7 @@ func (db database) statements(t *testing.T, run func(context.Context, *Store) er
 	return statements
 }
 
-// scans runs something and returns the plans of those of its statements that read
-// much more than they return.
+// scans is the plans of the statements of run that read much more than they return.
 func (db database) scans(t *testing.T, survey bool, run func(context.Context, *Store) error) (scans []string, queries int) {
 	t.Helper()
 	statements := db.statements(t, run)
@@ -562,11 +561,11 @@ func (db database) scans(t *testing.T, survey bool, run func(context.Context, *S
 	return scans, len(statements)
 }
 
-// fewRead are the steps of Postgres's plans that read all channels, as they may.
+// fewRead matches steps of Postgres's plans that read all channels, which is allowed.
 var fewRead = regexp.MustCompile(`(?s)Seq Scan on channels.*?(->|$)`)
 
-// wasteful reports whether a plan reads much more than it returns. A survey may, but
-// not all messages.
+// wasteful reports whether a plan reads much more than it returns. A survey may, but not all
+// messages.
 func (db database) wasteful(sql, plan string, survey bool) bool {
 	sorts := strings.Contains(sql, "messages") && strings.Contains(sql, "LIMIT")
 	switch {
@@ -586,8 +585,8 @@ func (db database) wasteful(sql, plan string, survey bool) bool {
 		sorts && !survey && strings.Contains(plan, "TEMP B-TREE FOR ORDER BY")
 }
 
-// explain is how the database carries a statement out; its effect is undone. Postgres
-// tells the plan that it makes once and for all values, as a prepared statement of ours gets it (useGenericPlans).
+// explain is the plan of a statement, whose effect is undone. For Postgres it is the generic plan,
+// as our prepared statements get it (useGenericPlans).
 func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	t.Helper()
 	pool, err := db.db.DB()
@@ -619,7 +618,7 @@ func (db database) explain(t *testing.T, sql string, vars []any) (plan string) {
 	return plan
 }
 
-// literals is values as Postgres reads them, whatever their types.
+// literals is values as Postgres literals.
 func literals(vars []any) string {
 	all := make([]string, len(vars))
 	for i, v := range vars {
@@ -642,7 +641,7 @@ func literals(vars []any) string {
 	return strings.Join(all, ", ")
 }
 
-// lines is the last column of what a statement returns.
+// lines is the last column of a statement's result.
 func lines(t *testing.T, tx *sql.Tx, statement string, vars ...any) (all string) {
 	t.Helper()
 	rows, err := tx.QueryContext(t.Context(), statement, vars...)

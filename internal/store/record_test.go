@@ -16,28 +16,29 @@ import (
 	"myao/internal/testserver"
 )
 
-// piece is news as Record makes it.
-func piece(ctx context.Context, m chat.Message, decide func(Known) Entry) *recording {
+// newRecording is a recording as Record makes it.
+func newRecording(ctx context.Context, m chat.Message, decide func(Known) Entry) *recording {
 	return &recording{
 		ctx: ctx, message: m, key: rowKey(m.Team, m.Channel, m.TS), decide: decide, first: decide(Known{}), done: make(chan struct{}),
 	}
 }
 
-// pieces is news of n messages in ten channels, every second one in a thread, from the i-th on.
-func pieces(t *testing.T, i, n int) (group []*recording) {
+// newRecordings is recordings of n messages from the i-th on, in ten channels, every second one in
+// a thread.
+func newRecordings(t *testing.T, i, n int) (group []*recording) {
 	for range n {
 		m := said(at(i), "")
 		m.Channel = fmt.Sprint("C", i%10)
 		if i%2 == 1 {
 			m.ThreadTS = at(-1 - i%6)
 		}
-		group = append(group, piece(t.Context(), m, keep(m, conversation.Said)))
+		group = append(group, newRecording(t.Context(), m, keep(m, conversation.Said)))
 		i++
 	}
 	return group
 }
 
-// Four statements, of however many messages news comes at once, and whatever was said before.
+// Record needs four statements, whatever the number of messages and whatever was recorded before.
 func TestStatementsOfRecord(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.store(t, said(at(-1), ""))
@@ -65,37 +66,37 @@ func TestStatementsOfRecord(t *testing.T) {
 		next := said(at(202), at(-1))
 		count("a reply in a channel that is known to be active", 3, record(next, keep(next, conversation.Said)))
 		known := 2
-		if db.sqlite != "" { // which is asked one question after the other
+		if db.sqlite != "" { // SQLite runs the queries one after the other
 			known = 4
 		}
 		count("its twin", known, record(next, hushable(next)))
-		count("a lone message", 4, commit(pieces(t, 1000, 1)))
-		count("a hundred", 4, commit(pieces(t, 2000, 100)))
+		count("a lone message", 4, commit(newRecordings(t, 1000, 1)))
+		count("a hundred", 4, commit(newRecordings(t, 2000, 100)))
 		for range 3 {
-			for _, n := range pieces(t, 3000, 100) {
+			for _, n := range newRecordings(t, 3000, 100) {
 				n.message.Channel = channel
 				db.store(t, n.message)
 			}
 		}
-		count("a hundred among others", 4, commit(pieces(t, 4000, 100)))
-		count("a hundred that are known", known, commit(pieces(t, 4000, 100)))
+		count("a hundred among others", 4, commit(newRecordings(t, 4000, 100)))
+		count("a hundred that are known", known, commit(newRecordings(t, 4000, 100)))
 	})
 }
 
-func TestGroupIsRecorded(t *testing.T) {
+func TestRecordGroup(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		known := pieces(t, 0, 10)
+		known := newRecordings(t, 0, 10)
 		for _, n := range known[:5] { // read from Slack's history
 			db.record(t, n.message, func(Known) Entry { return Entry{Message: &n.message} })
 		}
 		for _, n := range known[5:] {
 			db.store(t, n.message)
 		}
-		hushed := piece(t.Context(), said(at(50), ""), hushable(said(at(50), "")))
+		hushed := newRecording(t.Context(), said(at(50), ""), hushable(said(at(50), "")))
 		db.record(t, hushed.message, hushing(hushed.message, "slack:U1"))
-		group := slices.Concat(pieces(t, 100, 20), known, []*recording{hushed})
+		group := slices.Concat(newRecordings(t, 100, 20), known, []*recording{hushed})
 		for _, n := range known {
-			n.decide = hushable(n.message) // nothing, of what was handled
+			n.decide = hushable(n.message) // changes nothing for a handled message
 		}
 		if err := db.commit(t.Context(), group); err != nil {
 			t.Fatal(err)
@@ -130,8 +131,9 @@ func TestGroupIsRecorded(t *testing.T) {
 	})
 }
 
-// What was said in the thread before is told to each of a group, and to none what stands in the group itself and is newer.
-func TestGroupKnowsWhatStoodBefore(t *testing.T) {
+// Each recording of a group gets the earlier messages of its thread, but not newer ones of the same
+// group.
+func TestGroupPassesEarlierMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		own := said(at(2), at(1))
 		own.Own, own.UserID = true, "UBOT"
@@ -140,7 +142,7 @@ func TestGroupKnowsWhatStoodBefore(t *testing.T) {
 		before := map[string]string{}
 		var group []*recording
 		for _, m := range []chat.Message{said(at(4), at(1)), said(at(3), at(1)), said(at(5), ""), said(at(6), at(5))} {
-			group = append(group, piece(t.Context(), m, func(k Known) Entry {
+			group = append(group, newRecording(t.Context(), m, func(k Known) Entry {
 				mu.Lock()
 				defer mu.Unlock()
 				before[seconds([]chat.Message{m})] = seconds(k.Before)
@@ -161,15 +163,15 @@ func TestGroupKnowsWhatStoodBefore(t *testing.T) {
 	})
 }
 
-// Hundreds at once, by two processes, of new messages and of the same ones: each is there
-// once, and each change was told of once.
-func TestCrowdLosesNothing(t *testing.T) {
+// Two processes record hundreds of new and of equal messages at once: each message exists once, and
+// each change was reported once.
+func TestManyConcurrentRecordsLoseNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		const messages, events = 150, 3
 		stores := []*Store{db.Store, open(t, db.url)}
 		var mu sync.Mutex
 		told := map[string]int{}
-		noErrors(t, atOnce(messages*events, func(i int) error {
+		noErrors(t, concurrently(messages*events, func(i int) error {
 			m := said(at(i/events), "")
 			m.Channel = fmt.Sprint("C", i/events%7)
 			top, thread := of(m), chat.Conversation{Team: team, Channel: m.Channel, Thread: m.TS}
@@ -203,8 +205,8 @@ func TestCrowdLosesNothing(t *testing.T) {
 	})
 }
 
-// What the database refuses fails, whoever is in the same group.
-func TestPoisonIsRefusedAlone(t *testing.T) {
+// A message that the database refuses fails, and nothing else in its group.
+func TestRefusedMessageFailsAlone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		poison := "a\x00b"
 		if db.sqlite != "" {
@@ -214,7 +216,7 @@ func TestPoisonIsRefusedAlone(t *testing.T) {
 			}
 		}
 		const n = 100
-		for i, err := range atOnce(n, func(i int) error {
+		for i, err := range concurrently(n, func(i int) error {
 			m := said(at(i), "")
 			if i%40 == 7 {
 				m.Text = poison
@@ -235,9 +237,8 @@ func TestPoisonIsRefusedAlone(t *testing.T) {
 	})
 }
 
-// A group and what is read from Slack's history at the same time take the same rows, and
-// neither waits for the other for ever.
-func TestGroupAndHistoryAtOnce(t *testing.T) {
+// A group and SaveHistory take the same rows at the same time without a deadlock.
+func TestGroupAndHistoryDoNotDeadlock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		for round := range 15 {
@@ -246,10 +247,10 @@ func TestGroupAndHistoryAtOnce(t *testing.T) {
 			for i := range 30 {
 				m := said(at(100*round+i), "")
 				read = append(read, m)
-				group = append(group, piece(t.Context(), m, keep(m, conversation.Said)))
+				group = append(group, newRecording(t.Context(), m, keep(m, conversation.Said)))
 			}
 			slices.Reverse(read)
-			noErrors(t, atOnce(3, func(i int) error {
+			noErrors(t, concurrently(3, func(i int) error {
 				switch i {
 				case 0:
 					return other.SaveHistory(t.Context(), read)
@@ -271,12 +272,12 @@ func TestGroupKeepsTheTraceOfEach(t *testing.T) {
 				TraceID: trace.TraceID{15: byte(i + 1)}, SpanID: trace.SpanID{7: 1}, TraceFlags: trace.FlagsSampled,
 			}))
 		}
-		noErrors(t, atOnce(n, func(i int) error {
+		noErrors(t, concurrently(n, func(i int) error {
 			m := said(at(i), "")
 			_, err := db.Record(traced(i), m, keep(m, conversation.Said))
 			return err
 		}))
-		for i, w := range db.waiting(t, chat.Conversation{Team: team, Channel: channel}) {
+		for i, w := range db.pending(t, chat.Conversation{Team: team, Channel: channel}) {
 			if want := fmt.Sprintf("00-%032x-%016x-01", i+1, 1); w.TS != at(i) || w.Trace != want {
 				t.Errorf("%s has trace %s, want %s", w.TS, w.Trace, want)
 			}
@@ -284,7 +285,7 @@ func TestGroupKeepsTheTraceOfEach(t *testing.T) {
 	})
 }
 
-// Who gives up is told at once, and the others of the group have their news committed.
+// A caller whose context ends returns at once, and the rest of its group is committed.
 func TestRecordGivesUpWithItsContext(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
@@ -293,7 +294,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx := other.db.Begin() // holds the place of the message's row, and in SQLite the file
+		tx := other.db.Begin() // occupies the message's row, and in SQLite the file
 		if err := errors.Join(tx.Error, tx.Create(&row).Error); err != nil {
 			t.Fatal(err)
 		}

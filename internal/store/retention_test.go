@@ -19,17 +19,18 @@ import (
 	"myao/internal/testserver"
 )
 
-// In these tests all is kept for forty days, and days are counted back from noon.
+// In these tests everything is kept for forty days, and days count back from noon.
 const keptDays = 40
 
+// day is n days before noon.
 func day(n int) time.Time { return noon.AddDate(0, 0, -n) }
 
-// dayUS is the microseconds of a day.
+// dayUS is day in microseconds.
 func dayUS(n int) int64 { return micros(day(n)) }
 
 var all = Cutoffs{Ledger: day(keptDays), Messages: day(keptDays), MemoryVersions: day(keptDays)}
 
-// prune prunes to the end, and returns how many rows of each table have gone.
+// prune prunes completely, and returns the number of deleted rows by table.
 func (db database) prune(t *testing.T, h Cutoffs) map[string]int {
 	t.Helper()
 	gone := map[string]int{}
@@ -54,7 +55,7 @@ func (db database) insert(t *testing.T, rows ...any) {
 	}
 }
 
-// left is what is left in a column, sorted.
+// left is the remaining values of a column, sorted.
 func (db database) left(t *testing.T, table, column string) (values []string) {
 	t.Helper()
 	if err := db.db.Table(table).Order(column).Pluck(column, &values).Error; err != nil {
@@ -64,9 +65,9 @@ func (db database) left(t *testing.T, table, column string) (values []string) {
 	return values
 }
 
-func TestWhatStaysInTheLedger(t *testing.T) {
+func TestPruneLedger(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		// What is named "gone" is to go. The changes are in the order of their coming.
+		// Rows named "gone" must be deleted. The changes are in the order of arrival.
 		relayed := func(days int) *int64 { us := dayUS(days); return &us }
 		for _, c := range []changeRow{
 			{WorkflowID: "gone", Kind: "said", StoredUS: dayUS(60), RelayedUS: relayed(60)},
@@ -93,7 +94,7 @@ func TestWhatStaysInTheLedger(t *testing.T) {
 		} {
 			decision := "pending"
 			if reply == "gone, given up" || reply == "gone, of unknown end" {
-				decision = "young" // and settled
+				decision = "young" // and was settled
 			}
 			for i, state := range states {
 				db.insert(t, &outboxRow{Key: fmt.Sprint(reply, "/", i), Reply: reply, Part: i, State: state, Decision: decision, StoredUS: dayUS(50) + int64(i)})
@@ -127,7 +128,7 @@ func TestWhatStaysInTheLedger(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptForEver(t *testing.T) {
+func TestPruneKeepsForEver(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		us := dayUS(4000)
 		db.insert(t, &changeRow{WorkflowID: "w", Kind: "addressed", SentUS: us, StoredUS: us, RelayedUS: &us}, &Decision{Key: "d", Outcome: "silent", DecidedUS: us},
@@ -137,7 +138,7 @@ func TestWhatIsKeptForEver(t *testing.T) {
 		if got := db.prune(t, Cutoffs{}); len(got) != 0 {
 			t.Errorf("for ever: gone are %v", got)
 		}
-		// That it addressed the bot is known as long as the message is.
+		// A change that addresses the bot is kept as long as its message.
 		want := map[string]int{"decisions": 1, "outbox": 1, "model_calls": 1, "orders": 1}
 		if got := db.prune(t, Cutoffs{Ledger: day(keptDays)}); !maps.Equal(got, want) {
 			t.Errorf("of the ledger, gone are %v, want %v", got, want)
@@ -152,10 +153,10 @@ func TestWhatIsKeptForEver(t *testing.T) {
 	})
 }
 
-func TestWhichMessagesStay(t *testing.T) {
+func TestPruneMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		// One line a channel: messages of so many days ago, and after a colon replies to them;
-		// what is left of them, in the order of time.
+		// One line per channel: messages of so many days ago, with their replies after a colon;
+		// then what is left, in order of time.
 		channels := map[string]struct {
 			said  string
 			setup func(channel string)
@@ -164,26 +165,26 @@ func TestWhichMessagesStay(t *testing.T) {
 			"by age":                        {said: "60 41 40 39 1", left: "40 39 1"},
 			"a thread as its newest reply":  {said: "60:59,50,39 58:57,41 56:55,40", left: "60 59 56 55 50 40 39"},
 			"deleted ones":                  {said: "-60 59:-39 58:57,-38 -1", left: "-39 -38 -1"},
-			"not taken in by memory":        {said: "80 79 60:59 45 42 39", setup: db.remembers(t, 50, 46), left: "45 42 39"},
-			"not taken in of a thread":      {said: "60:59,45 58", setup: db.remembers(t, 50, 46), left: "60 59 45"},
-			"not taken in for long":         {said: "85 81 79 60", setup: db.remembers(t, 90, 86), left: "79 60"},
-			"taken in, and quiet since":     {said: "45 44 43", setup: db.remembers(t, 45, 42), left: ""},
-			"forgotten, to be remade":       {said: "60 45", setup: db.remembers(t, 50, 0), left: "45"},
-			"a thread remembered lately":    {said: "60:59 58:57", setup: db.remembersThread(t, 60, 39), left: "60 59"},
-			"a thread remembered long ago":  {said: "60:59 58:57", setup: db.remembersThread(t, 60, 41), left: ""},
+			"not taken in by memory":        {said: "80 79 60:59 45 42 39", setup: db.saveChannelCursor(t, 50, 46), left: "45 42 39"},
+			"not taken in of a thread":      {said: "60:59,45 58", setup: db.saveChannelCursor(t, 50, 46), left: "60 59 45"},
+			"not taken in for long":         {said: "85 81 79 60", setup: db.saveChannelCursor(t, 90, 86), left: "79 60"},
+			"taken in, and quiet since":     {said: "45 44 43", setup: db.saveChannelCursor(t, 45, 42), left: ""},
+			"forgotten, to be remade":       {said: "60 45", setup: db.saveChannelCursor(t, 50, 0), left: "45"},
+			"a thread remembered lately":    {said: "60:59 58:57", setup: db.saveThreadCursor(t, 60, 39), left: "60 59"},
+			"a thread remembered long ago":  {said: "60:59 58:57", setup: db.saveThreadCursor(t, 60, 41), left: ""},
 			"seen, and not heard of":        {said: "60 39", setup: func(c string) { db.exec(t, "UPDATE messages SET handled = FALSE WHERE channel_id = ?", c) }, left: "39"},
 			"in a channel that was left":    {said: "60 39", setup: func(c string) { db.exec(t, "UPDATE channels SET member = FALSE WHERE channel_id = ?", c) }, left: "39"},
 			"of a conversation that is old": {said: "300:299,298 297", left: ""},
 		}
 		for name, c := range channels {
-			db.tells(t, name, c.said)
+			db.fill(t, name, c.said)
 			if c.setup != nil {
 				c.setup(name)
 			}
 		}
 		db.prune(t, all)
 		for name, c := range channels {
-			if got := db.told(t, name); got != c.left {
+			if got := db.remaining(t, name); got != c.left {
 				t.Errorf("%s: of %q is left %q, want %q", name, c.said, got, c.left)
 			}
 		}
@@ -193,14 +194,14 @@ func TestWhichMessagesStay(t *testing.T) {
 	})
 }
 
-// Temporal has been away for long: what waits for it is read again when it is back.
-func TestMessagesThatWaitStay(t *testing.T) {
+// After a long outage of Temporal, pending messages are still read.
+func TestPruneKeepsPendingMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		db.tells(t, "C1", "60 50")
-		db.tells(t, "C2", "59 51 50 49")
+		db.fill(t, "C1", "60 50")
+		db.fill(t, "C2", "59 51 50 49")
 		db.insert(t, &changeRow{WorkflowID: "channel/T1/C2", TS: chat.TS(day(51)), SentUS: dayUS(51), Kind: "said", StoredUS: dayUS(51)})
 		db.prune(t, all)
-		if c1, c2 := db.told(t, "C1"), db.told(t, "C2"); c1 != "50" || c2 != "51 50 49" {
+		if c1, c2 := db.remaining(t, "C1"), db.remaining(t, "C2"); c1 != "50" || c2 != "51 50 49" {
 			t.Errorf("left are %q and %q", c1, c2)
 		}
 	})
@@ -213,9 +214,9 @@ func (db database) exec(t *testing.T, sql string, args ...any) {
 	}
 }
 
-// tells fills a channel with messages of so many days ago, "60:59,-58 57": 60 is a parent
-// of 59 and of 58, which was deleted.
-func (db database) tells(t *testing.T, channel, said string) {
+// fill fills a channel with messages of so many days ago: in "60:59,-58 57", 60 is the parent of 59
+// and of 58, which was deleted.
+func (db database) fill(t *testing.T, channel, said string) {
 	t.Helper()
 	row := func(days, thread string) *messageRow {
 		var n, parent int
@@ -239,8 +240,8 @@ func (db database) tells(t *testing.T, channel, said string) {
 	}
 }
 
-// told is what is left of tells.
-func (db database) told(t *testing.T, channel string) string {
+// remaining is what is left, in the format of fill.
+func (db database) remaining(t *testing.T, channel string) string {
 	t.Helper()
 	var rows []messageRow
 	if err := db.db.Where("channel_id = ?", channel).Order("sent_us").Find(&rows).Error; err != nil {
@@ -257,9 +258,9 @@ func (db database) told(t *testing.T, channel string) string {
 	return strings.Join(left, " ")
 }
 
-// remembers has a channel remembered with a cursor from so many days ago on, that was read
-// so many days ago; 0: it was forgotten since.
-func (db database) remembers(t *testing.T, since, read int) func(channel string) {
+// saveChannelCursor saves a channel's cursor that begins so many days ago and was read so many days
+// ago; 0: it was forgotten since.
+func (db database) saveChannelCursor(t *testing.T, since, read int) func(channel string) {
 	return func(channel string) {
 		row := scopeRow{TeamID: team, ChannelID: channel, SinceUS: dayUS(since), ReadUS: dayUS(read)}
 		if read == 0 {
@@ -269,20 +270,20 @@ func (db database) remembers(t *testing.T, since, read int) func(channel string)
 	}
 }
 
-func (db database) remembersThread(t *testing.T, parent, updated int) func(channel string) {
+func (db database) saveThreadCursor(t *testing.T, parent, updated int) func(channel string) {
 	return func(channel string) {
 		db.insert(t, &scopeRow{TeamID: team, ChannelID: channel, ThreadTS: chat.TS(day(parent)), UpdatedUS: dayUS(updated)})
 	}
 }
 
-// The memory of a channel that is quiet for long loses what it was told lately, as it does
-// when people delete that, and keeps the rest. Nothing else looks changed.
-func TestWhatMemoryNoticesOfPruning(t *testing.T) {
+// The memory of a quiet channel loses pruned messages from its short-term part, as if people had
+// deleted them, and keeps the rest. Nothing else looks changed.
+func TestPruneAndMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		quiet, busy := chat.Scope{Team: team, Channel: "C1"}, chat.Scope{Team: team, Channel: "C2"}
 		old, live := chat.Scope{Team: team, Channel: "C2", Thread: chat.TS(day(60))}, chat.Scope{Team: team, Channel: "C2", Thread: chat.TS(day(50))}
-		db.tells(t, "C1", "60 59")
-		db.tells(t, "C2", "60:59 50:49,2 1")
+		db.fill(t, "C1", "60 59")
+		db.fill(t, "C2", "60:59 50:49,2 1")
 		db.clock.at = day(58)
 		db.remember(t, day(60), quiet, busy, old)
 		db.clock.at = day(1)
@@ -312,7 +313,7 @@ func TestWhatMemoryNoticesOfPruning(t *testing.T) {
 	})
 }
 
-func TestWhichVersionsOfMemoriesStay(t *testing.T) {
+func TestPruneMemoryVersions(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		id := func(scope chat.Scope, term chat.Term, version, days int, text string) *int64 {
 			row := memoryRow{
@@ -342,8 +343,8 @@ func TestWhichVersionsOfMemoriesStay(t *testing.T) {
 				t.Errorf("%q is there", text)
 			}
 		}
-		// What is in force can be read, and what comes next has the next number.
-		if long, _ := db.inForce(t, theChannel); long != "in force" {
+		// The current memory can be read, and the next version gets the next number.
+		if long, _ := db.currentTexts(t, theChannel); long != "in force" {
 			t.Errorf("in force is %q", long)
 		}
 		db.remember(t, noon, theChannel)
@@ -358,7 +359,7 @@ func TestWhichVersionsOfMemoriesStay(t *testing.T) {
 	})
 }
 
-func TestWhichConversationsStay(t *testing.T) {
+func TestPruneConversations(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		soon, ago := micros(noon.Add(time.Hour)), micros(noon.Add(-2*time.Hour))
 		for id, row := range map[string]conversationRow{
@@ -379,8 +380,8 @@ func TestWhichConversationsStay(t *testing.T) {
 	})
 }
 
-// A conversation whose row is gone is served as before, and its mute is what it was.
-func TestAPrunedConversationIsServed(t *testing.T) {
+// A conversation without a row is served as before, and its mute is unchanged.
+func TestPrunedConversationIsServed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m, muted := said(at(1), ""), said(at(2), at(1))
 		for _, c := range []chat.Message{m, muted} {
@@ -417,14 +418,14 @@ func TestAPrunedConversationIsServed(t *testing.T) {
 	})
 }
 
-// What comes again of a message whose changes are gone is nothing new.
-func TestAPrunedChangeDoesNotComeAgain(t *testing.T) {
+// A repeated event of a message whose changes were pruned is nothing new.
+func TestPrunedChangeIsNotRecordedAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.clock.at = day(60)
 		m := said(chat.TS(day(60)), "")
 		db.record(t, m, keep(m, conversation.Addressed, conversation.Said))
 		var ids []int64
-		for _, w := range db.waiting(t, of(m)) {
+		for _, w := range db.pending(t, of(m)) {
 			ids = append(ids, w.ID)
 		}
 		if err := db.MarkRelayed(t.Context(), ids); err != nil {
@@ -440,9 +441,9 @@ func TestAPrunedChangeDoesNotComeAgain(t *testing.T) {
 	})
 }
 
-// Whoever is stopped, at whichever step, begins again and finds what is left. No
-// statement takes more than a few rows.
-func TestPruningThatIsStopped(t *testing.T) {
+// Stopped at any step, Prune begins again and finds the rest. No statement takes more than a few
+// rows.
+func TestPruneContinuesAfterAStop(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		const n = 2*pruneChunk + 7
 		var changes []changeRow
@@ -455,12 +456,12 @@ func TestPruningThatIsStopped(t *testing.T) {
 			changes = append(changes, changeRow{WorkflowID: "w", TS: chat.TS(sent), SentUS: us, Kind: "said", StoredUS: us, RelayedUS: &us})
 			messages = append(messages, messageRow{TeamID: team, ChannelID: channel, TS: chat.TS(sent), SentUS: us, Handled: true, StoredUS: us})
 			decisions = append(decisions, Decision{Key: fmt.Sprint("d", i), Outcome: "silent", DecidedUS: us})
-			// Of two parts, of which the first has failed; some steps end between them.
+			// Replies of two parts whose first one failed; some steps end between the parts.
 			outbox = append(outbox, outboxRow{
 				Key: fmt.Sprint("o", i), Reply: fmt.Sprint("r", (i+1)/2), Part: (i + 1) % 2, State: []Delivery{Composed, Failed}[i%2], StoredUS: us,
 			})
 		}
-		outbox[0].State = Sent // which is alone
+		outbox[0].State = Sent // a reply of one part
 		db.insert(t, &channelRow{TeamID: team, ChannelID: channel})
 		for _, insert := range []*gorm.DB{
 			db.db.CreateInBatches(changes, 200), db.db.CreateInBatches(messages, 200), db.db.CreateInBatches(decisions, 200), db.db.CreateInBatches(outbox, 200),
@@ -474,7 +475,7 @@ func TestPruningThatIsStopped(t *testing.T) {
 		for _, most := range []int{1, 2, 3, 1000} { // steps
 			err := db.Prune(t.Context(), all, func(table string, rows int) error {
 				gone[table] += rows
-				if rows > pruneChunk+1 { // the other part of a reply goes along
+				if rows > pruneChunk+1 { // the other part of a reply is deleted as well
 					t.Errorf("%d rows of %s at once", rows, table)
 				}
 				if most--; most == 0 {
@@ -497,8 +498,9 @@ func TestPruningThatIsStopped(t *testing.T) {
 	})
 }
 
-// The door and the job write side by side, and two jobs do where the first was given up for dead.
-func TestPruningBesideTheDoor(t *testing.T) {
+// The door and the prune job write at the same time, and so do two jobs if the first was given up
+// for dead.
+func TestPruneWhileRecording(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.insert(t, &channelRow{TeamID: team, ChannelID: channel})
 		for i := range 300 {
@@ -507,9 +509,9 @@ func TestPruningBesideTheDoor(t *testing.T) {
 			db.insert(t, &messageRow{TeamID: team, ChannelID: channel, TS: chat.TS(sent), SentUS: us, Handled: true, StoredUS: us},
 				&changeRow{WorkflowID: "w", TS: chat.TS(sent), SentUS: us, Kind: "said", StoredUS: us, RelayedUS: &us})
 		}
-		// A reply comes to the oldest of all: the parent, if it is there yet, stays.
+		// The oldest message gets a reply: the parent stays, if it still exists.
 		parent := chat.TS(day(60))
-		noErrors(t, atOnce(4, func(i int) error {
+		noErrors(t, concurrently(4, func(i int) error {
 			if i < 2 {
 				return db.Prune(t.Context(), all, func(string, int) error { return nil })
 			}
@@ -533,7 +535,7 @@ func TestPruningBesideTheDoor(t *testing.T) {
 	})
 }
 
-func TestHeardSince(t *testing.T) {
+func TestChangeRecordedSince(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		m, c := said(at(1), ""), chat.Conversation{Team: team, Channel: channel}
 		db.clock.at = day(50)
@@ -556,13 +558,13 @@ func TestHeardSince(t *testing.T) {
 	})
 }
 
-// Most nights there is nothing to delete in most channels.
-func TestPruneAsksNothingOfAYoungChannel(t *testing.T) {
+// On most nights most channels have nothing to delete.
+func TestPruneSkipsYoungChannels(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		var asked []int
 		for _, days := range []string{"39 1", "39:38 2", "41"} {
 			for i := range 5 {
-				db.tells(t, fmt.Sprint("C", len(asked), i), days)
+				db.fill(t, fmt.Sprint("C", len(asked), i), days)
 			}
 			asked = append(asked, len(db.statements(t, func(ctx context.Context, s *Store) error {
 				return s.Prune(ctx, Cutoffs{Messages: day(keptDays)}, func(string, int) error { return nil })
@@ -574,11 +576,11 @@ func TestPruneAsksNothingOfAYoungChannel(t *testing.T) {
 	})
 }
 
-// readsAll is of plans that read all of a large table, or sort it.
+// readsAll matches plans that read or sort all of a large table.
 var readsAll = regexp.MustCompile(`(?:Seq Scan on|SCAN) (?:messages|changes|decisions|outbox|orders|model_calls|memories|memory_scopes|conversations)|Sort|TEMP B-TREE`)
 
-// However much there is, a step reads what it deletes and little more.
-func TestPruneWalksAlongAnIndex(t *testing.T) {
+// However much data there is, a step reads little more than it deletes.
+func TestPruneUsesIndexes(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return testserver.Postgres(t) },

@@ -12,8 +12,8 @@ import (
 
 func TestRollback(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread, _ := db.remembering(t)
-		c := db.look(t, theChannel, noon)
+		thread, _ := db.withMemories(t)
+		c := db.cursor(t, theChannel, noon)
 		old, err := db.MemoryVersion(t.Context(), theChannel, chat.LongTerm, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -24,7 +24,7 @@ func TestRollback(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 		}
-		if long, short := db.inForce(t, theChannel); long != "long 1" || short != "short 2" {
+		if long, short := db.currentTexts(t, theChannel); long != "long 1" || short != "short 2" {
 			t.Errorf("in force is %q, %q", long, short)
 		}
 		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "long 1"}; !slices.Equal(got, want) {
@@ -34,7 +34,7 @@ func TestRollback(t *testing.T) {
 		if want := []Order{{ID: "o1", Scope: theChannel, Kind: "rollback", By: operator, Subject: "long/1", At: db.clock.now()}}; err != nil || !reflect.DeepEqual(orders, want) {
 			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
 		}
-		// Who began to remember before that begins again; the thread's memory is another matter.
+		// A run that began before the order begins again; the thread's memory is not affected.
 		if err := db.SaveDraft(t.Context(), Memory{Scope: theChannel, Term: chat.LongTerm, Text: "x"}, c); !errors.Is(err, ErrOverruled) {
 			t.Errorf("a draft of before: %v", err)
 		}
@@ -61,8 +61,8 @@ func TestRollback(t *testing.T) {
 
 func TestCorrect(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread, _ := db.remembering(t)
-		c := db.look(t, theChannel, noon)
+		thread, _ := db.withMemories(t)
+		c := db.cursor(t, theChannel, noon)
 		old, err := db.MemoryVersion(t.Context(), theChannel, chat.LongTerm, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestCorrect(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) || len(got.Sources) != 3 {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 		}
-		if long, short := db.inForce(t, theChannel); long != "as it was" || short != "short 2" {
+		if long, short := db.currentTexts(t, theChannel); long != "as it was" || short != "short 2" {
 			t.Errorf("in force is %q, %q", long, short)
 		}
 		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "as it was"}; !slices.Equal(got, want) {
@@ -84,27 +84,27 @@ func TestCorrect(t *testing.T) {
 		if want := []Order{{ID: "o1", Scope: theChannel, Kind: "correct", By: operator, Subject: "long/2", At: db.clock.now()}}; err != nil || !reflect.DeepEqual(orders, want) {
 			t.Errorf("orders %+v, %v; want %+v", orders, err, want)
 		}
-		// Who began to remember before that begins again, on top of the text.
+		// A run that began before the order begins again, from the new text.
 		if err := db.SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Cursor: c, Read: noon}); !errors.Is(err, ErrOverruled) {
 			t.Errorf("a memory of before: %v", err)
 		}
 		db.clock.advance(time.Minute)
 		db.make(t, theChannel, chat.LongTerm, "long 4")
-		if long, _ := db.inForce(t, theChannel); long != "long 4" {
+		if long, _ := db.currentTexts(t, theChannel); long != "long 4" {
 			t.Errorf("then in force is %q", long)
 		}
 
 		if _, err := db.Correct(t.Context(), thread, chat.ShortTerm, " \n", operator, "o2"); !errors.Is(err, errEmpty) {
 			t.Errorf("an empty text: %v", err)
 		}
-		// What is forgotten goes from a text that was written of it, too.
+		// Forgetting also empties a text that an operator wrote.
 		if _, err := db.Correct(t.Context(), workspace, chat.LongTerm, "of all", operator, "o3"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Forget(t.Context(), theChannel, operator, "o4"); err != nil {
 			t.Fatal(err)
 		}
-		if long, _ := db.inForce(t, workspace); long == "of all" {
+		if long, _ := db.currentTexts(t, workspace); long == "of all" {
 			t.Error("what was forgotten is still told")
 		}
 		for _, scope := range []chat.Scope{theChannel, {Team: team, Channel: "C9"}} {
@@ -118,9 +118,9 @@ func TestCorrect(t *testing.T) {
 	})
 }
 
-func TestInForce(t *testing.T) {
+func TestMemoryOverviews(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
-		thread, other := db.remembering(t)
+		thread, other := db.withMemories(t)
 		tell := func(channel string, limit int) (scopes []chat.Scope, texts int) {
 			t.Helper()
 			listed, err := db.MemoryOverviews(t.Context(), team, channel, limit)

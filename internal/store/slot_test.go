@@ -19,15 +19,15 @@ import (
 	"myao/internal/testserver"
 )
 
-// turn comes to post a part and checks how long it is to wait; where it is not, an attempt begins.
-func (db database) turn(t *testing.T, p Part, want time.Duration, why string) {
+// checkSlot tries to begin a part and checks its wait; without one, an attempt begins.
+func (db database) checkSlot(t *testing.T, p Part, want time.Duration, why string) {
 	t.Helper()
 	if wait, err := db.BeginSend(t.Context(), p, time.Second, time.Minute); err != nil || wait != want {
 		t.Errorf("%s: wait %v, %v; want %v", why, wait, err, want)
 	}
 }
 
-// post begins to post something in a channel, if it is its turn.
+// post begins to post something in a channel, if its slot has come.
 func (db database) post(ctx context.Context, channel string, pace time.Duration) (wait time.Duration, err error) {
 	p := parts(rand.Text(), "text")
 	p[0].Channel = channel
@@ -37,7 +37,7 @@ func (db database) post(ctx context.Context, channel string, pace time.Duration)
 	return db.BeginSend(ctx, p[0], pace, time.Minute)
 }
 
-func TestTurnsLieAPaceApart(t *testing.T) {
+func TestSlotsAreAPaceApart(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		other := open(t, db.url)
 		other.now = db.clock.now
@@ -48,9 +48,9 @@ func TestTurnsLieAPaceApart(t *testing.T) {
 		}
 		var begun atomic.Int32
 		waits := make([]time.Duration, 2*n)
-		noErrors(t, atOnce(2*n, func(i int) (err error) { // two workers have the same part in hand
+		noErrors(t, concurrently(2*n, func(i int) (err error) { // two workers have the same part in hand
 			waits[i], err = []*Store{db.Store, other}[i%2].BeginSend(t.Context(), all[i/2], time.Second, time.Minute)
-			if errors.Is(err, ErrUnderWay) { // it was the first part's turn, and the other worker's attempt
+			if errors.Is(err, ErrUnderWay) { // the other worker had begun the first part
 				return nil
 			}
 			if err == nil && waits[i] == 0 {
@@ -73,7 +73,7 @@ func TestTurnsLieAPaceApart(t *testing.T) {
 	})
 }
 
-func TestATurnIsKeptUntilItIsUsedOrMissed(t *testing.T) {
+func TestSlotIsKeptUntilUsedOrMissed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		again := func(p Part) Part {
 			t.Helper()
@@ -84,60 +84,59 @@ func TestATurnIsKeptUntilItIsUsedOrMissed(t *testing.T) {
 		}
 		first, second := db.compose(t, parts("r1", "text"))[0], db.compose(t, parts("r2", "text"))[0]
 		third := db.compose(t, parts("r3", "text"))[0]
-		db.turn(t, first, 0, "the first")
-		db.turn(t, second, time.Second, "the second")
-		db.turn(t, second, time.Second, "the second again")
+		db.checkSlot(t, first, 0, "the first")
+		db.checkSlot(t, second, time.Second, "the second")
+		db.checkSlot(t, second, time.Second, "the second again")
 		db.clock.advance(time.Second + 999*time.Millisecond)
-		db.turn(t, second, 0, "the second, a little late")
+		db.checkSlot(t, second, 0, "the second, a little late")
 		second = again(second)
-		db.turn(t, second, time.Millisecond, "what has used its turn")
-		db.turn(t, third, 1001*time.Millisecond, "the third")
+		db.checkSlot(t, second, time.Millisecond, "what has used its turn")
+		db.checkSlot(t, third, 1001*time.Millisecond, "the third")
 		first = again(first)
-		db.turn(t, first, 2001*time.Millisecond, "the first, whose turn is over")
+		db.checkSlot(t, first, 2001*time.Millisecond, "the first, whose turn is over")
 		db.clock.advance(time.Hour)
-		db.turn(t, third, 0, "the third after an hour")
-		db.turn(t, first, time.Second, "the first after an hour: turns long past are not had all at once")
+		db.checkSlot(t, third, 0, "the third after an hour")
+		db.checkSlot(t, first, time.Second, "the first after an hour: turns long past are not had all at once")
 	})
 }
 
-// A clock that was ahead when somebody posted, and is put back, keeps nobody waiting for as long.
-func TestAClockThatIsPutBackDelaysNoTurn(t *testing.T) {
+// A clock that was ahead during a post and is set back does not delay other posts by as much.
+func TestClockSetBackDelaysNoSlot(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		first, second := db.compose(t, parts("r1", "text"))[0], db.compose(t, parts("r2", "text"))[0]
 		long := db.compose(t, parts("long", "one", "two"))
 		db.clock.advance(9 * time.Hour)
-		db.turn(t, first, 0, "by a clock that is ahead")
-		db.turn(t, second, time.Second, "the next, by the same clock")
+		db.checkSlot(t, first, 0, "by a clock that is ahead")
+		db.checkSlot(t, second, time.Second, "the next, by the same clock")
 		db.clock.advance(-9 * time.Hour)
-		db.turn(t, long[0], 0, "by the clock that is put back")
-		db.turn(t, second, 2*time.Second, "the one that had a turn nine hours ahead")
-		db.turn(t, long[1], time.Second, "the rest of what is under way")
+		db.checkSlot(t, long[0], 0, "by the clock that is put back")
+		db.checkSlot(t, second, 2*time.Second, "the one that had a turn nine hours ahead")
+		db.checkSlot(t, long[1], time.Second, "the rest of what is under way")
 
-		// A long line is no such clock.
+		// A long queue is no such clock.
 		for i := range 20 {
-			db.turn(t, db.compose(t, parts(fmt.Sprint("line ", i), make([]string, 60)...))[0], time.Duration(3+60*i)*time.Second, "in line")
+			db.checkSlot(t, db.compose(t, parts(fmt.Sprint("line ", i), make([]string, 60)...))[0], time.Duration(3+60*i)*time.Second, "in line")
 		}
 	})
 }
 
-// What others post does not come between the parts of a reply.
-func TestTheTurnsOfAReplyFollowEachOther(t *testing.T) {
+// Other posts do not come between the parts of a reply.
+func TestSlotsOfAReplyFollowEachOther(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		long, short := db.compose(t, parts("long", "one", "two", "three")), db.compose(t, parts("short", "text"))
-		db.turn(t, long[0], 0, "the first part")
-		db.turn(t, short[0], 3*time.Second, "another reply")
-		db.turn(t, long[2], 2*time.Second, "the third part")
-		db.turn(t, long[1], time.Second, "the second part, when the first is under way")
+		db.checkSlot(t, long[0], 0, "the first part")
+		db.checkSlot(t, short[0], 3*time.Second, "another reply")
+		db.checkSlot(t, long[2], 2*time.Second, "the third part")
+		db.checkSlot(t, long[1], time.Second, "the second part, when the first is under way")
 		db.clock.advance(2 * time.Second)
-		db.turn(t, long[1], 2*time.Second, "the second part, too late")
-		db.turn(t, long[2], 3*time.Second, "the third part stays behind it")
+		db.checkSlot(t, long[1], 2*time.Second, "the second part, too late")
+		db.checkSlot(t, long[2], 3*time.Second, "the third part stays behind it")
 	})
 }
 
-// As many workers as there are take the parts of a channel, in any order, come back
-// when they were told to, and post: a pace apart, each in its turn, and no turn is
-// wasted.
-func TestNoTurnIsWasted(t *testing.T) {
+// Any number of workers take a channel's parts in any order, return when they were told to, and
+// post: a pace apart, each in its slot, without an unused slot.
+func TestNoSlotIsWasted(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for seed := range uint64(3) {
 			random := mathrand.New(mathrand.NewPCG(seed, 1))
@@ -145,7 +144,7 @@ func TestNoTurnIsWasted(t *testing.T) {
 			type due struct {
 				part Part
 				at   time.Time
-				turn time.Time // what it was told last
+				turn time.Time // the slot of its last answer
 			}
 			var waiting []due
 			const n, pace, patient = 25, time.Second, 3 * time.Second
@@ -157,14 +156,14 @@ func TestNoTurnIsWasted(t *testing.T) {
 			var posted, turns []time.Time
 			for len(waiting) > 0 {
 				slices.SortStableFunc(waiting, func(a, b due) int { return a.at.Compare(b.at) })
-				// Two workers at the same instant: the other has an attempt that is thought dead.
+				// A second worker at the same time, with an attempt that was given up for dead.
 				next := waiting[0]
 				waiting = waiting[1:]
 				db.clock.advance(max(next.at.Sub(db.clock.now()), 0))
 				now := db.clock.now()
 				var begun atomic.Int32
 				waits := make([]time.Duration, 2)
-				noErrors(t, atOnce(2, func(i int) error {
+				noErrors(t, concurrently(2, func(i int) error {
 					wait, err := db.BeginSend(t.Context(), next.part, pace, time.Minute)
 					if err == nil && wait == 0 {
 						begun.Add(1)
@@ -185,7 +184,7 @@ func TestNoTurnIsWasted(t *testing.T) {
 					next.turn = now.Add(waits[0])
 				}
 				switch wait := waits[0]; {
-				case wait > patient: // as long as Temporal takes, it comes back before its turn or a little after it
+				case wait > patient: // Temporal's timers are inexact: it comes back a little before or after its slot
 					late := time.Duration(random.IntN(2900)) * time.Millisecond
 					next.at = now.Add(wait - 2*time.Second + late)
 					waiting = append(waiting, next)
@@ -215,13 +214,13 @@ func TestNoTurnIsWasted(t *testing.T) {
 	})
 }
 
-// Two workers bring the same reply on: while one writes down that its parts are posted,
-// others come to post them, and their own events come. Nobody holds what another waits for.
-func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
+// Two workers advance the same reply: while one records posted parts, others begin to post them and
+// their own events arrive, without a deadlock.
+func TestSlotsAndPostsDoNotDeadlock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for n := range 10 {
 			p := db.compose(t, parts(fmt.Sprint("r", n), "one", "two"))
-			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart: the channel's row is written
+			first, second := said(at(200*n), ""), said(at(200*n+100), "") // a minute apart, so that the channel's row is written
 			do := []func(context.Context) error{
 				func(ctx context.Context) error { return db.MarkPosted(ctx, p[0], first) },
 				func(ctx context.Context) error { _, err := db.MarkReplied(ctx, p[1], second); return err },
@@ -245,7 +244,7 @@ func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
 					return err
 				},
 			}
-			noErrors(t, atOnce(2*len(do), func(i int) error {
+			noErrors(t, concurrently(2*len(do), func(i int) error {
 				err := within(t, 20*time.Second, "the reply", do[i%len(do)])
 				if errors.Is(err, ErrUnderWay) {
 					return nil
@@ -256,14 +255,14 @@ func TestTurnsAndPostsDoNotLockEachOther(t *testing.T) {
 	})
 }
 
-// What is deleted is not answered; a reply that has begun is brought to its end.
-func TestADeletedMessageIsNotAnswered(t *testing.T) {
+// A deleted message is not answered; a reply that has begun is finished.
+func TestDeletedMessageIsNotAnswered(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		question := said(at(2), "")
-		for n, known := range []bool{false, true} { // whether there is a turn to be taken
+		for n, known := range []bool{false, true} { // whether the part waits for a slot
 			p, long := db.compose(t, parts(fmt.Sprint("r", n), "text"))[0], db.compose(t, parts(fmt.Sprint("long", n), "one", "two"))
 			if known {
-				db.turn(t, p, 0, "while it is there")
+				db.checkSlot(t, p, 0, "while it is there")
 				if err := db.EndSend(t.Context(), p, Composed, time.Time{}, "rate limited"); err != nil {
 					t.Fatal(err)
 				}
@@ -284,7 +283,7 @@ func TestADeletedMessageIsNotAnswered(t *testing.T) {
 					t.Errorf("turn known %v: the outbox has %+v", known, row)
 				}
 			}
-			db.turn(t, long[1], 0, "the second part, since no turn was used")
+			db.checkSlot(t, long[1], 0, "the second part, since no turn was used")
 			question.Deleted = false
 			db.store(t, question)
 			db.clock.advance(time.Hour)
@@ -292,7 +291,7 @@ func TestADeletedMessageIsNotAnswered(t *testing.T) {
 	})
 }
 
-// delete tells of a message and of its deletion.
+// delete records a message and its deletion.
 func (db database) delete(t *testing.T, m chat.Message) {
 	t.Helper()
 	db.record(t, m, keep(m, conversation.Said))
@@ -300,8 +299,8 @@ func (db database) delete(t *testing.T, m chat.Message) {
 	db.record(t, m, keep(m, conversation.Deleted))
 }
 
-// What was deleted in a conversation after a reply was composed there may be said in it.
-func TestADeletionOutdatesAReply(t *testing.T) {
+// A reply may repeat a message of its conversation that was deleted after it was composed.
+func TestDeletionOutdatesReply(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.delete(t, said(at(3), at(1)))
 		db.clock.advance(time.Second)
@@ -314,8 +313,8 @@ func TestADeletionOutdatesAReply(t *testing.T) {
 			for _, test := range []struct {
 				part *Part
 				want error
-			}{{&p[0], thread}, {&p[1], nil}, {&top[0], here}} { // a reply that has begun is brought to its end
-				_, err := db.BeginSend(t.Context(), *test.part, atOncePace, time.Minute)
+			}{{&p[0], thread}, {&p[1], nil}, {&top[0], here}} { // a reply that has begun is finished
+				_, err := db.BeginSend(t.Context(), *test.part, noPace, time.Minute)
 				if !errors.Is(err, test.want) {
 					t.Errorf("%s, part %s: %v, want %v", when, test.part.Key, err, test.want)
 				}
@@ -342,8 +341,9 @@ func TestADeletionOutdatesAReply(t *testing.T) {
 	})
 }
 
-// A thread's parent is said at the top level, whose change its deletion is, and read with the thread.
-func TestADeletionOfTheParentOutdatesAReply(t *testing.T) {
+// A thread's parent is at the top level, whose change its deletion is, but it is read with the
+// thread.
+func TestDeletionOfTheParentOutdatesReply(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		parent := said(at(1), "") // as the parts have it
 		db.record(t, parent, keep(parent, conversation.Said))
@@ -354,20 +354,20 @@ func TestADeletionOfTheParentOutdatesAReply(t *testing.T) {
 		db.delete(t, said(at(3), ""))
 		parent.Deleted, parent.Text = true, ""
 		db.record(t, parent, keep(parent, conversation.Deleted))
-		if _, err := db.BeginSend(t.Context(), p, atOncePace, time.Minute); !errors.Is(err, OutdatedError{at(1)}) {
+		if _, err := db.BeginSend(t.Context(), p, noPace, time.Minute); !errors.Is(err, OutdatedError{at(1)}) {
 			t.Errorf("%v, want it outdated by the thread's parent", err)
 		}
 		db.clock.advance(time.Second)
 		anew := parts("r", "without it")
 		p = db.compose(t, anew)[0]
-		if _, err := db.BeginSend(t.Context(), p, atOncePace, time.Minute); err != nil {
+		if _, err := db.BeginSend(t.Context(), p, noPace, time.Minute); err != nil {
 			t.Errorf("composed anew, %v", err)
 		}
 	})
 }
 
-// In a conversation that is silent no part is posted, with none of its channel or of its own.
-func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
+// No part is posted in a conversation that is silenced directly or with its channel.
+func TestNothingIsPostedWhileSilenced(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		own := chat.Conversation{Team: team, Channel: channel, Thread: at(1)} // as the parts have it
 		p := db.compose(t, parts("r", "one", "two"))
@@ -394,7 +394,7 @@ func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 				part *Part
 				want error
 			}{{&p[0], c.thread}, {&p[1], c.thread}, {&top, c.here}} {
-				_, err := db.BeginSend(t.Context(), *test.part, atOncePace, time.Minute)
+				_, err := db.BeginSend(t.Context(), *test.part, noPace, time.Minute)
 				if !errors.Is(err, test.want) {
 					t.Errorf("%s until %s, part %s: %v, want %v", c.silent.ID(), c.until, test.part.Key, err, test.want)
 				}
@@ -416,8 +416,8 @@ func TestWhereItIsSilentNothingIsPosted(t *testing.T) {
 	})
 }
 
-// A deletion that is committed while an attempt waits for its channel comes before it.
-func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
+// A deletion that is committed while an attempt waits for its channel counts.
+func TestDeletionWhileWaitingForTheChannel(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
 	question := said(at(2), "")
@@ -433,7 +433,7 @@ func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
 		_, err := db.BeginSend(t.Context(), p, time.Second, time.Minute)
 		begun <- err
 	}()
-	db.awaitWaiting(t)
+	db.awaitLockWait(t)
 	question.Deleted = true
 	db.store(t, question)
 	holder.Rollback()
@@ -442,12 +442,12 @@ func TestADeletionWhileTheChannelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// An attempt for which nothing has to be waited begins in one statement. Anything else
-// takes more, and that one does nothing, nor does it wait.
-func TestAnAttemptBeginsInOneStatement(t *testing.T) {
+// An attempt that need not wait begins in one statement. Otherwise that statement does nothing,
+// does not wait, and more statements follow.
+func TestAttemptBeginsInOneStatement(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
-	db.store(t, said(at(2), "")) // which makes the channel's row
+	db.store(t, said(at(2), "")) // inserts the channel's row
 	p, next, long := db.compose(t, parts("r", "text"))[0], db.compose(t, parts("next", "text"))[0], db.compose(t, parts("long", "one", "two"))[0]
 	asked := db.statements(t, func(ctx context.Context, s *Store) error {
 		_, err := s.BeginSend(ctx, p, time.Second, time.Minute)
@@ -474,7 +474,7 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 	}
 	refused(p, "what another worker sends")
 	refused(next, "when the channel's turn has not come")
-	db.turn(t, next, time.Second, "after another")
+	db.checkSlot(t, next, time.Second, "after another")
 	db.clock.advance(1500 * time.Millisecond)
 	refused(next, "what has a turn of its own")
 	db.clock.advance(time.Hour)
@@ -487,11 +487,11 @@ func TestAnAttemptBeginsInOneStatement(t *testing.T) {
 		refused(next, "when somebody holds "+table)
 		tx.Rollback()
 	}
-	db.turn(t, next, 0, "when nobody does")
+	db.checkSlot(t, next, 0, "when nobody does")
 }
 
-// A short reply that nobody has tried to send is read by the statement that begins it.
-func TestAReplyBeginsInOneStatement(t *testing.T) {
+// A short reply without an attempt is read by the statement that begins it.
+func TestReplyBeginsInOneStatement(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, testserver.Postgres(t))
 	db.store(t, said(at(2), ""))
@@ -539,7 +539,7 @@ func TestAReplyBeginsInOneStatement(t *testing.T) {
 	}
 }
 
-// row is a part as the outbox has it.
+// row is a part's row in the outbox.
 func (db database) row(t *testing.T, key string) outboxRow {
 	t.Helper()
 	var row outboxRow
@@ -549,8 +549,8 @@ func (db database) row(t *testing.T, key string) outboxRow {
 	return row
 }
 
-// awaitWaiting returns when somebody waits for what another transaction of Postgres holds.
-func (db database) awaitWaiting(t *testing.T) {
+// awaitLockWait waits until a transaction in Postgres waits for a lock of another.
+func (db database) awaitLockWait(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		var waits int64

@@ -17,7 +17,7 @@ func tsOf(kept []StoredMessage) (ts []string) {
 	return ts
 }
 
-func TestKept(t *testing.T) {
+func TestStoredMessages(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		db.store(t, said(at(3), ""), said(at(1), ""), said(at(2), at(1)), in("C2", said(at(4), "")))
 		gone := said(at(5), "")
@@ -54,13 +54,13 @@ func TestKept(t *testing.T) {
 	})
 }
 
-func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
+func TestChangesAndDecisions(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		a, b := said(at(1), ""), said(at(2), at(1))
 		db.record(t, b, keep(b, conversation.Said))
 		db.record(t, a, keep(a, conversation.Said, conversation.Edited))
 		db.clock.advance(time.Minute)
-		if err := db.MarkRelayed(t.Context(), []int64{db.waiting(t, of(b))[0].ID}); err != nil {
+		if err := db.MarkRelayed(t.Context(), []int64{db.pending(t, of(b))[0].ID}); err != nil {
 			t.Fatal(err)
 		}
 		ids := []string{of(a).ID(), of(b).ID()}
@@ -114,8 +114,8 @@ func TestPassedAndDecisionsOfSomeConversations(t *testing.T) {
 	})
 }
 
-// A clock that is behind Slack's has decisions taken before their messages were sent.
-func TestDecisionsByAClockThatIsBehind(t *testing.T) {
+// A clock behind Slack's makes decisions look older than their messages.
+func TestDecisionsFromASlowClock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		earlier, m := said(at(5), ""), said(at(10), "")
 		for i, of := range []chat.Message{earlier, m} {
@@ -133,7 +133,7 @@ func TestDecisionsByAClockThatIsBehind(t *testing.T) {
 	})
 }
 
-func TestPartsOfWhatWasAnswered(t *testing.T) {
+func TestPartsFor(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		for i, trigger := range []string{at(1), at(2)} {
 			made := parts([]string{"b", "a"}[i], "one", "two")

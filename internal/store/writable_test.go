@@ -16,7 +16,7 @@ func TestWritable(t *testing.T) {
 	})
 }
 
-// A lock of a moment is waited for, one that stays is told of in time for a probe.
+// A short lock is waited for; a lasting one is reported in time for a probe.
 func TestWritableWhileLocked(t *testing.T) {
 	t.Parallel()
 	db := migrated(t, sqliteURL(t))
@@ -33,11 +33,11 @@ func TestWritableWhileLocked(t *testing.T) {
 	if err := db.Writable(t.Context()); err != nil {
 		t.Errorf("locked for a moment: %v", err)
 	}
-	// Nothing of the lock that it had is left.
+	// Its own lock is gone.
 	_ = testserver.LockSQLite(t, db.sqlite)()
 }
 
-func TestWritableOfAStandby(t *testing.T) {
+func TestWritableOnStandby(t *testing.T) {
 	t.Parallel()
 	s := open(t, with(testserver.Postgres(t), "default_transaction_read_only=on"))
 	if err := s.Writable(t.Context()); err == nil || !strings.Contains(err.Error(), "read-only") {
@@ -45,9 +45,9 @@ func TestWritableOfAStandby(t *testing.T) {
 	}
 }
 
-// A connection that has come to be one to a standby, as in a failover, is left: the next
-// write has another, and so has the next look.
-func TestConnectionsToAStandbyAreLeft(t *testing.T) {
+// A connection that now leads to a standby, as after a failover, is dropped: the next write and the
+// next check use another.
+func TestConnectionsToStandbyAreDropped(t *testing.T) {
 	t.Parallel()
 	for what, write := range map[string]func(database) error{
 		"a statement": func(db database) error {

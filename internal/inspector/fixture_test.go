@@ -45,27 +45,27 @@ var (
 	thread = chat.Conversation{Team: "T1", Channel: "C1", Thread: "1700000000.000100"}
 )
 
-// world is a window over HTTP, with a namespace and a database of the test's own, and a
-// worker that has judgments say yes, in ten minutes.
-type world struct {
+// fixture is an inspector over HTTP, with a namespace and a database of the test's own, and a
+// worker whose judgments say yes after ten minutes.
+type fixture struct {
 	*Inspector
 	t         *testing.T
 	url       string
 	operator  *operator.Operator
 	namespace string
-	worker    *hands
-	model     *head
+	worker    *testWorker
+	model     *fakeModel
 	calls     *calls
-	ended     chan string // requests that are over, by path
+	ended     chan string // finished requests, by path
 
 	mu     sync.Mutex
 	faults []string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, namespace: strings.ToLower(t.Name()), calls: &calls{}, model: &head{}, ended: make(chan string, 100)}
+	w := &fixture{t: t, namespace: strings.ToLower(t.Name()), calls: &calls{}, model: &fakeModel{}, ended: make(chan string, 100)}
 	address := testserver.Temporal(t)
 	admin, err := client.NewNamespaceClient(client.Options{HostPort: address, Logger: quiet})
 	if err != nil {
@@ -87,7 +87,7 @@ func newWorld(t *testing.T) *world {
 	}
 	db := storetest.Open(t)
 	w.operator = &operator.Operator{Client: own, Store: db, Attributes: func() bool { return true }}
-	w.worker = &hands{w: w, client: own}
+	w.worker = &testWorker{w: w, client: own}
 	w.worker.Start()
 	t.Cleanup(func() { _ = w.worker.Kill() })
 	w.Inspector = &Inspector{
@@ -112,8 +112,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// dial counts what goes through it.
-func (w *world) dial(address string) client.Client {
+// dial connects to Temporal and counts the requests.
+func (w *fixture) dial(address string) client.Client {
 	w.t.Helper()
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: w.namespace, Logger: quiet,
@@ -126,7 +126,7 @@ func (w *world) dial(address string) client.Client {
 	return c
 }
 
-func (w *world) await(what string, done func() bool) {
+func (w *fixture) await(what string, done func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -135,7 +135,7 @@ func (w *world) await(what string, done func() bool) {
 	}
 }
 
-// calls counts what Temporal is asked.
+// calls counts the requests to Temporal.
 type calls struct {
 	described, queried, querying, atOnce atomic.Int64
 }
@@ -152,9 +152,9 @@ func (c *calls) count(ctx context.Context, method string, req, reply any, cc *gr
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// hands is a Worker of real ones of Temporal's.
-type hands struct {
-	w      *world
+// testWorker is a Worker that runs real Temporal workers.
+type testWorker struct {
+	w      *fixture
 	client client.Client
 
 	mu    sync.Mutex
@@ -163,19 +163,19 @@ type hands struct {
 	wrong error // what Kill returns
 }
 
-func (h *hands) State() WorkerState {
+func (h *testWorker) State() WorkerState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.state
 }
 
-func (h *hands) pretend(s WorkerState) {
+func (h *testWorker) pretend(s WorkerState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state = s
 }
 
-func (h *hands) Kill() error {
+func (h *testWorker) Kill() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stop != nil {
@@ -185,7 +185,7 @@ func (h *hands) Kill() error {
 	return h.wrong
 }
 
-func (h *hands) Start() {
+func (h *testWorker) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stop != nil {
@@ -217,19 +217,19 @@ func (h *hands) Start() {
 	h.stop, h.state = func() { flows.Stop(); model.Stop() }, Running
 }
 
-// remember stands for the memory run, which takes until it is told that it is over.
+// remember stands in for the memory run. It runs until it is told to end.
 func remember(ctx workflow.Context) error {
 	workflow.GetSignalChannel(ctx, "over").Receive(ctx, nil)
 	return nil
 }
 
-// head is a Model that has answered once.
-type head struct{ down atomic.Bool }
+// fakeModel is a Model that has answered once.
+type fakeModel struct{ down atomic.Bool }
 
-func (h *head) Down() bool        { return h.down.Load() }
-func (h *head) SetDown(down bool) { h.down.Store(down) }
+func (h *fakeModel) Down() bool        { return h.down.Load() }
+func (h *fakeModel) SetDown(down bool) { h.down.Store(down) }
 
-func (h *head) Exchanges(decision string) []tap.Exchange {
+func (h *fakeModel) Exchanges(decision string) []tap.Exchange {
 	if decision != "T1/C1//1/judgment" {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (h *head) Exchanges(decision string) []tap.Exchange {
 	}}
 }
 
-// event is what a page is told.
+// event is an event that a page receives.
 type event struct {
 	Now          time.Time           `json:"now"`
 	Worker       WorkerState         `json:"worker"`
@@ -266,14 +266,14 @@ func (e event) phase() conversation.Phase {
 	return e.State.Phase
 }
 
-// page is a stream that a page listens to.
+// page is a stream that a page reads.
 type page struct {
-	w      *world
+	w      *fixture
 	events chan event
 	close  func()
 }
 
-func (w *world) open(query string) *page {
+func (w *fixture) open(query string) *page {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.t.Cleanup(cancel)
@@ -311,7 +311,7 @@ func (w *world) open(query string) *page {
 	return p
 }
 
-// await is the next event of which something holds.
+// await is the next event for which a condition holds.
 func (p *page) await(what string, holds func(event) bool) event {
 	p.w.t.Helper()
 	var last event
@@ -337,8 +337,8 @@ func (p *page) next() event {
 	return p.await("an event", func(event) bool { return true })
 }
 
-// do makes one request, and returns its status and what it says.
-func (w *world) do(method, path, body string) (int, string) {
+// do makes one request, and returns its status and body.
+func (w *fixture) do(method, path, body string) (int, string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -357,16 +357,16 @@ func (w *world) do(method, path, body string) (int, string) {
 	return answer.StatusCode, strings.TrimSpace(string(said))
 }
 
-// done has something done.
-func (w *world) done(what, body string) {
+// done makes a request that must succeed.
+func (w *fixture) done(what, body string) {
 	w.t.Helper()
 	if status, said := w.do(http.MethodPost, "/sandbox/mind/"+what, body); status != http.StatusNoContent || said != "" {
 		w.t.Fatalf("%s %s: %d %s", what, body, status, said)
 	}
 }
 
-// says has a conversation hear of a message.
-func (w *world) says(c chat.Conversation, minWait int, ts string) {
+// says sends a message to a conversation.
+func (w *fixture) says(c chat.Conversation, minWait int, ts string) {
 	w.t.Helper()
 	sender := temporal.Sender{Client: w.operator.Client, Attributes: w.operator.Attributes, AttributesLost: func() {}}
 	s := conversation.Signal{
@@ -378,8 +378,8 @@ func (w *world) says(c chat.Conversation, minWait int, ts string) {
 	}
 }
 
-// keep has the database hear of one.
-func (w *world) keep(c chat.Conversation, ts, text string) {
+// keep stores a message in the database only.
+func (w *fixture) keep(c chat.Conversation, ts, text string) {
 	w.t.Helper()
 	m := chat.Message{Team: c.Team, Channel: c.Channel, ThreadTS: c.Thread, TS: ts, UserID: "U1", Text: text}
 	if _, err := w.operator.Store.Record(w.t.Context(), m, func(store.Known) store.Entry { return store.Entry{Message: &m, Handled: true} }); err != nil {
