@@ -264,15 +264,15 @@ func TestForEachStartsNothingAfterCancellation(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{})
 	c.RegisterDelayedCallback(c.CancelWorkflow, 90*time.Second)
-	begun, ended := 0, 0
+	started, ended := 0, 0
 	err := c.run(func(ctx workflow.Context) error {
 		return forEach(ctx, make([]int, 10), 2, func(ctx workflow.Context, _ int) {
-			begun++
+			started++
 			_ = workflow.Sleep(ctx, time.Minute)
 			ended++
 		})
 	})
-	if !temporal.IsCanceledError(err) || begun != 4 || ended != 4 {
-		t.Errorf("%d begun, %d ended, %v; want 4 of each, canceled", begun, ended, err)
+	if !temporal.IsCanceledError(err) || started != 4 || ended != 4 {
+		t.Errorf("%d started, %d ended, %v; want 4 of each, canceled", started, ended, err)
 	}
 }

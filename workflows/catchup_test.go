@@ -13,7 +13,7 @@ import (
 	"myao/internal/conversation"
 )
 
-func TestCatchUpTakesTheChannelsInOrder(t *testing.T) {
+func TestCatchUpKeepsTheOrderOfChannels(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{members: []string{"C9", "C1", "C5", "C2", "C7"}})
 	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
@@ -49,7 +49,7 @@ func TestCatchUpReadsSeveralChannelsInOneActivity(t *testing.T) {
 	}
 	c.wants(want...)
 	if c.most["CatchUp"] != catchUpConcurrency {
-		t.Errorf("%d at once, want %d", c.most["CatchUp"], catchUpConcurrency)
+		t.Errorf("at most %d at a time, want %d", c.most["CatchUp"], catchUpConcurrency)
 	}
 }
 
@@ -63,13 +63,13 @@ func TestCatchUpAtStartListsFirstAndReadsThreads(t *testing.T) {
 	returned(t, c, CatchUpOutput{Channels: 2, Read: 6, New: 4, Taken: 2})
 }
 
-func TestCatchUpGoesOnWithoutTheListing(t *testing.T) {
+func TestCatchUpContinuesWithoutTheListing(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{members: []string{"C1"}, fails: refuses("sync")})
 	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
 		t.Fatal(err)
 	}
-	c.wants("0s channels", "0s sync", "1s catch up C1 and threads") // both at once, for this clock
+	c.wants("0s channels", "0s sync", "1s catch up C1 and threads") // at the same time by this clock
 }
 
 func TestAChannelThatFailsStopsNoOther(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAChannelThatFailsStopsNoOther(t *testing.T) {
 	if err := c.run(CatchUp, CatchUpInput{}); err != nil {
 		t.Fatal(err)
 	}
-	c.wants("0s channels", "1s catch up together C1 C2 C3 C4", "4m1s catch up C1", "4m1s catch up C3") // once more by themselves
+	c.wants("0s channels", "1s catch up together C1 C2 C3 C4", "4m1s catch up C1", "4m1s catch up C3") // once more, one by one
 	returned(t, c, CatchUpOutput{Channels: 4, Failed: 2, Read: 6, New: 4, Taken: 2})
 	var metadata sdkpb.WorkflowMetadata
 	if value, err := c.QueryWorkflow("__temporal_workflow_metadata"); err != nil || value.Get(&metadata) != nil ||
@@ -95,7 +95,7 @@ func TestCatchUpWithNothingToReadEnds(t *testing.T) {
 	}{
 		"no channels":          {CatchUpInput{}, []string{"0s channels"}},
 		"no channels at start": {CatchUpInput{Start: true}, []string{"0s sync", "1s channels"}},
-		"an empty list":        {CatchUpInput{Left: []string{}}, []string{"0s channels"}}, // is as good as none
+		"an empty list":        {CatchUpInput{Left: []string{}}, []string{"0s channels"}}, // the same as none
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestCatchUpWithNothingToReadEnds(t *testing.T) {
 	}
 }
 
-func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
+func TestCatchUpContinuesAsNewWithTheRest(t *testing.T) {
 	t.Parallel()
 	var members []string
 	for n := range 2*channelsPerRun + 1 {
@@ -130,7 +130,7 @@ func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 		}
 		in = continuedInput[CatchUpInput](t, err, "CatchUp")
 		if !in.Start || len(in.Left) != left {
-			t.Fatalf("goes on with start %v and %d channels, want true and %d", in.Start, len(in.Left), left)
+			t.Fatalf("continues with start %v and %d channels, want true and %d", in.Start, len(in.Left), left)
 		}
 	}
 	want := []string{"sync", "channels"}
@@ -140,7 +140,7 @@ func TestCatchUpContinuesAsNewWithWhatIsLeft(t *testing.T) {
 	if d := difference(got, want); d != nil {
 		t.Errorf("not as wanted: %q", d)
 	}
-	// Two go side by side; never is one begun long before its turn.
+	// Two run concurrently, and none starts long before its turn.
 	at := map[string]int{}
 	for i, what := range got {
 		at[what] = i
@@ -160,9 +160,9 @@ func TestCatchUpFailsWhenTheChannelsCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
+func TestCancelledCatchUpEndsAsCancelled(t *testing.T) {
 	t.Parallel()
-	for at, want := range map[time.Duration]int{ // activities that have begun by then
+	for at, want := range map[time.Duration]int{ // activities that have started by then
 		500 * time.Millisecond:  1, // the listing
 		1500 * time.Millisecond: 2, // the channels
 		30 * time.Second:        4,
@@ -181,9 +181,8 @@ func TestCatchUpThatIsCancelledEndsAsThat(t *testing.T) {
 	}
 }
 
-// What starts a program waits for each channel by itself: it has its own tries, and two
-// go side by side.
-func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
+// At the start each channel has an activity of its own, with its own retries.
+func TestCatchUpAtStartReadsEachChannelAlone(t *testing.T) {
 	t.Parallel()
 	c := newBackgroundEnv(t, workspace{members: []string{"C1", "C2", "C3"}, fails: refuses("catch up C2")})
 	if err := c.run(CatchUp, CatchUpInput{Start: true}); err != nil {
@@ -193,7 +192,7 @@ func TestCatchUpAtStartReadsEachChannelByItself(t *testing.T) {
 	returned(t, c, CatchUpOutput{Channels: 3, Failed: 1, Read: 6, New: 4, Taken: 2})
 	want := limits{10 * minute, time.Hour, 10 * second, conversation.TaskQueue}
 	if c.limits["CatchUp"] != want || c.most["CatchUp"] != catchUpConcurrency {
-		t.Errorf("limits %v, %d at once; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, catchUpConcurrency)
+		t.Errorf("limits %v, at most %d at a time; want %v and %d", c.limits["CatchUp"], c.most["CatchUp"], want, catchUpConcurrency)
 	}
 }
 
