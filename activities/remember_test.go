@@ -165,7 +165,7 @@ func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
 			{chat.Scope{Team: "T1", Channel: b.general}, 2},
 			{chat.Scope{Team: "T1"}, 2},
 		} {
-			b.model.Forget()
+			b.model.Reset()
 			for _, want := range []RememberOutput{{Calls: c.calls, Changed: true}, {}} {
 				if got, err := attempt[RememberOutput](b.Remember, in(c.scope)); err != nil || got != want {
 					t.Errorf("%s: %+v, %v; want %+v", c.scope, got, err, want)

@@ -73,8 +73,8 @@ func tell(w io.Writer, findings []doctor.Finding) error {
 		if _, err := fmt.Fprintf(w, "%-4s  %-*s  %s\n", f.Status, wide, f.Check, f.Message); err != nil {
 			return err
 		}
-		if f.Mend != "" {
-			if _, err := fmt.Fprintf(w, "%*s→ %s\n", wide+8, "", f.Mend); err != nil {
+		if f.Fix != "" {
+			if _, err := fmt.Fprintf(w, "%*s→ %s\n", wide+8, "", f.Fix); err != nil {
 				return err
 			}
 		}

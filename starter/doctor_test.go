@@ -65,11 +65,11 @@ func (p patient) examine(args ...string) (map[string]doctor.Finding, int) {
 	found := map[string]doctor.Finding{}
 	for _, f := range list {
 		found[f.Check] = f
-		if strings.ContainsAny(f.Message+f.Mend, "\r\n") {
+		if strings.ContainsAny(f.Message+f.Fix, "\r\n") {
 			p.t.Errorf("%s: more than one line", f.Check)
 		}
 		for _, secret := range []string{"xoxb-1", "xoxb-2", "0123456789abcdef"} {
-			if strings.Contains(f.Message+f.Mend, secret) {
+			if strings.Contains(f.Message+f.Fix, secret) {
 				p.t.Errorf("%s: it tells a secret: %+v", f.Check, f)
 			}
 		}
@@ -80,7 +80,7 @@ func (p patient) examine(args ...string) (map[string]doctor.Finding, int) {
 // expect compares a finding with its status and a part of what it says.
 func (p patient) expect(found map[string]doctor.Finding, check string, status doctor.Status, says string) {
 	p.t.Helper()
-	if f := found[check]; f.Status != status || !strings.Contains(f.Message+" → "+f.Mend, says) {
+	if f := found[check]; f.Status != status || !strings.Contains(f.Message+" → "+f.Fix, says) {
 		p.t.Errorf("%s: %+v, want %s with %q", check, f, status, says)
 	}
 }
@@ -287,7 +287,7 @@ func TestDoctorOfNothing(t *testing.T) {
 				t.Errorf("status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
 			}
 			for name, f := range found {
-				if f.Status == doctor.Fail && f.Mend == "" {
+				if f.Status == doctor.Fail && f.Fix == "" {
 					t.Errorf("%s: it does not say how to mend it", name)
 				}
 			}
@@ -300,7 +300,7 @@ func TestDoctorForPeople(t *testing.T) {
 	var out bytes.Buffer
 	err := tell(&out, []doctor.Finding{
 		{Check: "configuration", Status: doctor.OK, Message: "valid"},
-		{Check: "temporal", Status: doctor.Fail, Message: "gone", Mend: "start it"},
+		{Check: "temporal", Status: doctor.Fail, Message: "gone", Fix: "start it"},
 		{Check: "memory", Status: doctor.Skip, Message: "not looked at: see temporal"},
 	})
 	if want := `ok    configuration  valid

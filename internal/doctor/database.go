@@ -31,18 +31,18 @@ func (e *examination) database(ctx context.Context) Finding {
 	}
 	db, err := store.Open(ctx, e.Config.Database.URL)
 	if err != nil {
-		mend := "start Postgres, and let database.url name it, with a user and a database that there are"
+		fix := "start Postgres, and let database.url name it, with a user and a database that there are"
 		refused := new(pgconn.PgError)
 		_ = errors.As(err, &refused)
 		switch { // by the codes of postgresql.org/docs/current/errcodes-appendix.html
 		case file:
-			mend = "let the account that runs this read and write the file; if it is no SQLite database, let database.url name another"
+			fix = "let the account that runs this read and write the file; if it is no SQLite database, let database.url name another"
 		case strings.HasPrefix(refused.Code, "28"): // not authorized
-			mend = "let database.url have a user that there is, and its password; pg_hba.conf has to let it in from here"
+			fix = "let database.url have a user that there is, and its password; pg_hba.conf has to let it in from here"
 		case refused.Code == "3D000": // no such database
-			mend = "create the database, as a user that may, or let database.url name a database that there is"
+			fix = "create the database, as a user that may, or let database.url name a database that there is"
 		}
-		return fail(mend, "%v", err)
+		return fail(fix, "%v", err)
 	}
 	e.db = db
 	return ok("%s answers", e.Config.Database.Redacted())
@@ -55,11 +55,11 @@ func (e *examination) writes(ctx context.Context) Finding {
 		return skip("there is no database yet")
 	}
 	if err := e.db.Writable(ctx); err != nil {
-		mend := "let database.url name a Postgres that takes writes: the primary, without default_transaction_read_only"
+		fix := "let database.url name a Postgres that takes writes: the primary, without default_transaction_read_only"
 		if _, file := e.Config.Database.SQLitePath(); file {
-			mend = "end what holds the file, such as a backup, or a shell in the middle of a transaction"
+			fix = "end what holds the file, such as a backup, or a shell in the middle of a transaction"
 		}
-		return fail(mend, "%v", err)
+		return fail(fix, "%v", err)
 	}
 	return ok("it takes them")
 }
@@ -76,7 +76,7 @@ func (e *examination) absent(path string) Finding {
 		case err == nil && !writable(dir):
 			return fail("let the account that runs the programs write there", "%s is not there yet, and cannot be made: %s cannot be written to", path, dir)
 		case err == nil:
-			return Finding{Status: Warn, Message: path + " is not there yet", Mend: "start the starter or the worker, which make it; relative paths are of where they are started"}
+			return Finding{Status: Warn, Message: path + " is not there yet", Fix: "start the starter or the worker, which make it; relative paths are of where they are started"}
 		case parent == dir:
 			return fail("let database.url name another place", "%v", err)
 		default:
@@ -96,7 +96,7 @@ func (e *examination) file(context.Context) Finding {
 	}
 	path, _ := e.Config.Database.SQLitePath()
 	dir := filepath.Dir(path)
-	if left, known := e.room(dir); known && left < leastRoom {
+	if left, known := e.freeSpace(dir); known && left < leastRoom {
 		return fail("make room there, or let database.url name a file on another disk, with the programs stopped and the file moved",
 			"the disk of %s has %d KiB left: once it is full nothing can be written", path, left>>10)
 	}
@@ -140,7 +140,7 @@ func (e *examination) migrations(ctx context.Context) Finding {
 	return ok("all %d", len(v.Applied))
 }
 
-// suit is how to mend that a database cannot have our tables.
+// suit is how to fix that a database cannot have our tables.
 func suit(err error) string {
 	switch {
 	case errors.Is(err, store.ErrEncoding):

@@ -48,12 +48,12 @@ func look(t *testing.T, url string, clock func() time.Time) []Finding {
 	t.Helper()
 	c := config.Default()
 	c.Database.URL = url
-	e := &examination{Doctor: Doctor{Config: c, Clock: clock}, room: room}
+	e := &examination{Doctor: Doctor{Config: c, Clock: clock}, freeSpace: freeSpace}
 	defer e.close()
-	return examine(t.Context(), []check{
-		{name: "database", look: e.database}, {name: "database file", needs: "database", look: e.file},
-		{name: "migrations", needs: "database", look: e.migrations}, {name: "backlog", needs: "migrations", look: e.backlog},
-		{name: "database writes", needs: "database", look: e.writes},
+	return runChecks(t.Context(), []check{
+		{name: "database", run: e.database}, {name: "database file", needs: "database", run: e.file},
+		{name: "migrations", needs: "database", run: e.migrations}, {name: "backlog", needs: "migrations", run: e.backlog},
+		{name: "database writes", needs: "database", run: e.writes},
 	})
 }
 
@@ -115,7 +115,7 @@ func TestDatabaseOnAFullDisk(t *testing.T) {
 	} {
 		c := config.Default()
 		c.Database.URL = "sqlite:" + path
-		e := &examination{Doctor: Doctor{Config: c}, db: s, room: func(string) (uint64, bool) { return tc.left, tc.known }}
+		e := &examination{Doctor: Doctor{Config: c}, db: s, freeSpace: func(string) (uint64, bool) { return tc.left, tc.known }}
 		expect(t, e.file(t.Context()), tc.want, tc.says)
 	}
 }
@@ -171,9 +171,9 @@ func TestPostgresThatDoesNotSuit(t *testing.T) {
 	guest, elsewhere, latin := *server, *server, *server
 	guest.User, elsewhere.RawQuery, latin.Path = url.User("guest"), "sslmode=disable&search_path=nowhere", "/latin"
 	for _, tc := range []struct {
-		url        url.URL
-		want       Status
-		says, mend string
+		url       url.URL
+		want      Status
+		says, fix string
 	}{
 		{*server, Warn, "there are no tables yet", "start the starter or the worker"},
 		{guest, Fail, "the role may not make tables: guest, in the schema public", "GRANT CREATE"},
@@ -182,7 +182,7 @@ func TestPostgresThatDoesNotSuit(t *testing.T) {
 	} {
 		f := look(t, tc.url.String(), time.Now)[2]
 		expect(t, f, tc.want, tc.says)
-		expect(t, f, tc.want, tc.mend)
+		expect(t, f, tc.want, tc.fix)
 		if tc.want != Fail {
 			continue
 		}

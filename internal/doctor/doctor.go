@@ -39,8 +39,8 @@ type Finding struct {
 	Status Status `json:"status"`
 	// Message is one line.
 	Message string `json:"message"`
-	// Mend is one line that says what to do; empty where nothing is to be done.
-	Mend string `json:"mend,omitempty"`
+	// Fix is one line that says what to do; empty where nothing is to be done.
+	Fix string `json:"mend,omitempty"`
 }
 
 // Schedule is one that the starter makes.
@@ -69,81 +69,81 @@ type Doctor struct {
 }
 
 const (
-	// lookFor is how long a check may take, and askFor how long a model may.
-	lookFor = 5 * time.Second
-	askFor  = 30 * time.Second
+	// checkTimeout is how long a check may take, and askFor how long a model may.
+	checkTimeout = 5 * time.Second
+	modelTimeout = 30 * time.Second
 )
 
 // check is one row of what is looked at.
 type check struct {
 	name string
 	// needs is the check above without whose success there is nothing to look at.
-	needs string
-	most  time.Duration
-	look  func(context.Context) Finding
+	needs   string
+	timeout time.Duration
+	run     func(context.Context) Finding
 }
 
 // examination is a Doctor at work, with what one check opens for those that need it.
 type examination struct {
 	Doctor
-	own      slack.Identity
-	grant    slack.Grant
-	reached  bool // something answers at the events address
-	temporal client.Client
-	db       *store.Store
-	room     func(dir string) (left uint64, known bool)
+	own       slack.Identity
+	grant     slack.Grant
+	reached   bool // something answers at the events address
+	temporal  client.Client
+	db        *store.Store
+	freeSpace func(dir string) (left uint64, known bool)
 }
 
 // Examine makes all checks side by side and returns what they found, in an order that does
 // not change from time to time.
 func (d Doctor) Examine(ctx context.Context) []Finding {
-	e := &examination{Doctor: d, room: room}
+	e := &examination{Doctor: d, freeSpace: freeSpace}
 	defer e.close()
-	return hide(examine(ctx, e.checks()), d.Config)
+	return redact(runChecks(ctx, e.checks()), d.Config)
 }
 
 // checks are those that this configuration calls for.
 func (e *examination) checks() []check {
 	checks := []check{
-		{name: "configuration", look: e.configuration},
-		{name: "slack token", look: e.token},
-		{name: "slack scopes", needs: "slack token", look: e.scopes},
-		{name: "slack clock", needs: "slack token", look: e.clock},
-		{name: "channels", needs: "slack token", look: e.channels},
+		{name: "configuration", run: e.configuration},
+		{name: "slack token", run: e.token},
+		{name: "slack scopes", needs: "slack token", run: e.scopes},
+		{name: "slack clock", needs: "slack token", run: e.clock},
+		{name: "channels", needs: "slack token", run: e.channels},
 	}
 	if e.Config.Slack.SocketMode() {
-		checks = append(checks, check{name: "socket mode", look: e.socket})
+		checks = append(checks, check{name: "socket mode", run: e.socket})
 	} else {
 		checks = append(checks,
-			check{name: "signing secret", look: e.secret},
-			check{name: "events address", look: e.events},
-			check{name: "door", needs: "events address", look: e.door})
+			check{name: "signing secret", run: e.secret},
+			check{name: "events address", run: e.events},
+			check{name: "door", needs: "events address", run: e.door})
 	}
 	checks = append(checks,
-		check{name: "temporal", look: e.server},
-		check{name: "namespace", needs: "temporal", look: e.namespace},
-		check{name: "search attributes", needs: "namespace", look: e.attributes},
-		check{name: "workers", needs: "namespace", look: e.workers},
-		check{name: "paused", needs: "namespace", look: e.paused},
-		check{name: "schedules", needs: "namespace", look: e.schedules},
-		check{name: "memory", needs: "schedules", look: e.lastRun(temporal.MemorySchedule)},
-		check{name: "catch-up", needs: "schedules", look: e.lastRun(temporal.CatchUpSchedule)},
-		check{name: "database", look: e.database},
-		check{name: "database writes", needs: "database", look: e.writes})
+		check{name: "temporal", run: e.server},
+		check{name: "namespace", needs: "temporal", run: e.namespace},
+		check{name: "search attributes", needs: "namespace", run: e.attributes},
+		check{name: "workers", needs: "namespace", run: e.workers},
+		check{name: "paused", needs: "namespace", run: e.paused},
+		check{name: "schedules", needs: "namespace", run: e.schedules},
+		check{name: "memory", needs: "schedules", run: e.lastRun(temporal.MemorySchedule)},
+		check{name: "catch-up", needs: "schedules", run: e.lastRun(temporal.CatchUpSchedule)},
+		check{name: "database", run: e.database},
+		check{name: "database writes", needs: "database", run: e.writes})
 	if _, ok := e.Config.Database.SQLitePath(); ok {
-		checks = append(checks, check{name: "database file", needs: "database", look: e.file})
+		checks = append(checks, check{name: "database file", needs: "database", run: e.file})
 	}
 	checks = append(checks,
-		check{name: "migrations", needs: "database", look: e.migrations},
-		check{name: "backlog", needs: "migrations", look: e.backlog},
-		check{name: "channel ids", needs: "migrations", look: e.ids})
+		check{name: "migrations", needs: "database", run: e.migrations},
+		check{name: "backlog", needs: "migrations", run: e.backlog},
+		check{name: "channel ids", needs: "migrations", run: e.ids})
 	checks = append(checks, e.models()...)
-	checks = append(checks, check{name: "templates", look: e.templates})
-	return append(checks, check{name: "encryption", look: e.encryption})
+	checks = append(checks, check{name: "templates", run: e.templates})
+	return append(checks, check{name: "encryption", run: e.encryption})
 }
 
-// examine runs checks side by side; one that needs another waits for it.
-func examine(ctx context.Context, checks []check) []Finding {
+// runChecks runs checks side by side; one that needs another waits for it.
+func runChecks(ctx context.Context, checks []check) []Finding {
 	findings := make([]Finding, len(checks))
 	done := map[string]chan struct{}{}
 	at := map[string]int{}
@@ -161,9 +161,9 @@ func examine(ctx context.Context, checks []check) []Finding {
 					return
 				}
 			}
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.most, lookFor))
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.timeout, checkTimeout))
 			defer cancel()
-			findings[i] = c.look(ctx)
+			findings[i] = c.run(ctx)
 			findings[i].Check = c.name
 		})
 	}

@@ -25,11 +25,11 @@ import (
 // expect compares a finding with a status and a part of what it says, mending included.
 func expect(t *testing.T, f Finding, status Status, says string) {
 	t.Helper()
-	if all := f.Message + " → " + f.Mend; f.Status != status || !strings.Contains(all, says) {
+	if all := f.Message + " → " + f.Fix; f.Status != status || !strings.Contains(all, says) {
 		t.Errorf("%s: %s, want %s with %q", f.Status, all, status, says)
 	}
-	if (f.Status == Warn || f.Status == Fail) && f.Mend == "" {
-		t.Errorf("%q: it does not say how to mend it", f.Message)
+	if (f.Status == Warn || f.Status == Fail) && f.Fix == "" {
+		t.Errorf("%q: it does not say how to fix it", f.Message)
 	}
 }
 
@@ -37,14 +37,14 @@ func TestExamine(t *testing.T) {
 	t.Parallel()
 	var order []string
 	rows := []check{
-		{name: "slow", look: func(context.Context) Finding { time.Sleep(10 * time.Millisecond); return warn("wait", "slow") }},
-		{name: "broken", look: func(context.Context) Finding { return fail("mend it", "broken") }},
-		{name: "on broken", needs: "broken", look: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
-		{name: "on that", needs: "on broken", look: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
-		{name: "on slow", needs: "slow", look: func(context.Context) Finding { return ok("there") }},
-		{name: "stuck", most: time.Millisecond, look: func(ctx context.Context) Finding { <-ctx.Done(); return fail("hurry", "%v", ctx.Err()) }},
+		{name: "slow", run: func(context.Context) Finding { time.Sleep(10 * time.Millisecond); return warn("wait", "slow") }},
+		{name: "broken", run: func(context.Context) Finding { return fail("fix it", "broken") }},
+		{name: "on broken", needs: "broken", run: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
+		{name: "on that", needs: "on broken", run: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
+		{name: "on slow", needs: "slow", run: func(context.Context) Finding { return ok("there") }},
+		{name: "stuck", timeout: time.Millisecond, run: func(ctx context.Context) Finding { <-ctx.Done(); return fail("hurry", "%v", ctx.Err()) }},
 	}
-	findings := examine(t.Context(), rows)
+	findings := runChecks(t.Context(), rows)
 	for _, f := range findings {
 		order = append(order, f.Check+" "+string(f.Status))
 	}
@@ -63,12 +63,12 @@ func TestNoSecretIsTold(t *testing.T) {
 	c.Encryption.Keys = map[string]config.Secret{"k": "base64key"}
 	c.Database.URL = "postgres://u:hunter2@db/myao"
 	c.Agents.Judgment.APIKey = "judges-key"
-	got := hide([]Finding{{Message: "a\nxoxb-secret-longer, xoxb-secret, signing,\x00 base64key judges-key", Mend: "hunter2\r\ntemporalkey"}}, c)
-	want := []Finding{{Message: "a (hidden), (hidden), (hidden),  (hidden) (hidden)", Mend: "(hidden) (hidden)"}}
+	got := redact([]Finding{{Message: "a\nxoxb-secret-longer, xoxb-secret, signing,\x00 base64key judges-key", Fix: "hunter2\r\ntemporalkey"}}, c)
+	want := []Finding{{Message: "a (hidden), (hidden), (hidden),  (hidden) (hidden)", Fix: "(hidden) (hidden)"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+q, want %+q", got, want)
 	}
-	if long := hide([]Finding{{Message: strings.Repeat("ä", 1000)}}, c)[0].Message; len([]rune(long)) != most+1 {
+	if long := redact([]Finding{{Message: strings.Repeat("ä", 1000)}}, c)[0].Message; len([]rune(long)) != maxMessage+1 {
 		t.Errorf("%d characters of a long one", len([]rune(long)))
 	}
 }
@@ -157,7 +157,7 @@ func TestSlackRefuses(t *testing.T) {
 	e.Slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"})
 	expect(t, e.token(t.Context()), Fail, "let this machine reach "+e.Config.Slack.APIURL)
 	e.Config.Slack.APIURL = "https://u:hunter%402@proxy/api/"
-	if found := hide([]Finding{e.token(t.Context())}, e.Config)[0]; strings.Contains(found.Mend, "hunter") || !strings.Contains(found.Mend, "@proxy/api/") {
+	if found := redact([]Finding{e.token(t.Context())}, e.Config)[0]; strings.Contains(found.Fix, "hunter") || !strings.Contains(found.Fix, "@proxy/api/") {
 		t.Errorf("it says %+v", found)
 	}
 }
@@ -192,7 +192,7 @@ func TestTemporalOfAnUnknownName(t *testing.T) {
 	e := &examination{Doctor: Doctor{Address: "nope.invalid:7233"}}
 	e.Dial = func() (client.Client, error) { return client.NewLazyClient(client.Options{HostPort: e.Address}) }
 	defer e.close()
-	ctx, cancel := context.WithTimeout(t.Context(), lookFor)
+	ctx, cancel := context.WithTimeout(t.Context(), checkTimeout)
 	defer cancel()
 	expect(t, e.server(ctx), Fail, "nope.invalid:7233: lookup nope.invalid")
 }

@@ -163,16 +163,16 @@ func (e *examination) post(ctx context.Context, address string, body []byte, hea
 
 // wrong is an answer that is not the one that Slack waits for.
 func (a answered) wrong(address string) Finding {
-	mend := "see that what stands before the starter hands on all of /slack/ to it"
+	fix := "see that what stands before the starter hands on all of /slack/ to it"
 	switch a.status {
 	case http.StatusUnauthorized:
-		mend = "give the starter there the same slack.signing_secret as here, and both machines the right time"
+		fix = "give the starter there the same slack.signing_secret as here, and both machines the right time"
 	case http.StatusServiceUnavailable:
-		mend = "see what /readyz of the starter there says"
+		fix = "see what /readyz of the starter there says"
 	case http.StatusNotFound:
-		mend += "; a starter in Socket Mode has no such address"
+		fix += "; a starter in Socket Mode has no such address"
 	case http.StatusOK:
-		mend = "something else answers there: " + mend
+		fix = "something else answers there: " + fix
 	}
-	return fail(mend, "%s answers %d, and not the challenge", address, a.status)
+	return fail(fix, "%s answers %d, and not the challenge", address, a.status)
 }

@@ -78,7 +78,7 @@ func TestDoor(t *testing.T) {
 			c := config.Default()
 			c.Slack.SigningSecret = "shh"
 			e := &examination{Doctor: Doctor{Config: c, URL: server.URL, Clock: time.Now, HTTP: server.Client().Transport}}
-			findings := examine(t.Context(), []check{{name: "events address", look: e.events}, {name: "door", needs: "events address", look: e.door}})
+			findings := runChecks(t.Context(), []check{{name: "events address", run: e.events}, {name: "door", needs: "events address", run: e.door}})
 			expect(t, findings[0], tc.events, tc.says)
 			expect(t, findings[1], tc.door2, tc.also)
 		})

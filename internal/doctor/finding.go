@@ -19,34 +19,34 @@ func skip(format string, args ...any) Finding {
 	return Finding{Status: Skip, Message: fmt.Sprintf(format, args...)}
 }
 
-func warn(mend, format string, args ...any) Finding {
-	return Finding{Status: Warn, Message: fmt.Sprintf(format, args...), Mend: mend}
+func warn(fix, format string, args ...any) Finding {
+	return Finding{Status: Warn, Message: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-func fail(mend, format string, args ...any) Finding {
-	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Mend: mend}
+func fail(fix, format string, args ...any) Finding {
+	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// most is how many characters of a message are kept.
-const most = 400
+// maxMessage is how many characters of a message are kept.
+const maxMessage = 400
 
-// hide takes what is secret out of findings, wherever it came from, and makes a line of
+// redact takes what is secret out of findings, wherever it came from, and makes a line of
 // each. Longer secrets go first: one may be part of another.
-func hide(findings []Finding, c config.Config) []Finding {
+func redact(findings []Finding, c config.Config) []Finding {
 	known := secrets(c)
 	for i, f := range findings {
-		findings[i].Message, findings[i].Mend = line(f.Message, known), line(f.Mend, known)
+		findings[i].Message, findings[i].Fix = redactedLine(f.Message, known), redactedLine(f.Fix, known)
 	}
 	return findings
 }
 
-func line(s string, secrets []string) string {
+func redactedLine(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, "(hidden)")
 	}
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
+	if r := []rune(s); len(r) > maxMessage {
+		s = string(r[:maxMessage]) + "…"
 	}
 	return s
 }

@@ -84,7 +84,7 @@ func (e *examination) models() []check {
 	var checks []check
 	names := map[string]bool{}
 	for _, u := range uses(e.Config) {
-		c := check{name: "model " + string(u.Provider), look: func(ctx context.Context) Finding { return e.model(ctx, u) }}
+		c := check{name: "model " + string(u.Provider), run: func(ctx context.Context) Finding { return e.model(ctx, u) }}
 		if u.Provider.Networked() {
 			c.name += " " + u.Model
 		}
@@ -93,7 +93,7 @@ func (e *examination) models() []check {
 		}
 		names[c.name] = true
 		if e.Ask {
-			c.most = askFor
+			c.timeout = modelTimeout
 		}
 		checks = append(checks, c)
 	}
@@ -113,15 +113,15 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	c.Agents.Response, c.Agents.Judgment, c.Agents.Memory = u.Agent, u.Agent, u.Agent
 	opened, closeModels, err := mind.OpenAgents(ctx, c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return fail("mend "+apiKey+" and "+address+" in the configuration", "for %s: %v", agents, err)
+		return fail("fix "+apiKey+" and "+address+" in the configuration", "for %s: %v", agents, err)
 	}
 	defer closeModels()
 	began := e.Clock()
 	judges := slices.Contains(u.agents, "judgment")
-	answer, err := opened.Response.Model.Generate(ctx, asked(u, judges))
+	answer, err := opened.Response.Model.Generate(ctx, probe(u, judges))
 	took := e.Clock().Sub(began).Round(time.Millisecond)
 	if err == nil && judges {
-		if _, unread := chat.ParseVerdict(answer.Text, mostDelay); unread != nil {
+		if _, unread := chat.ParseVerdict(answer.Text, maxDelay); unread != nil {
 			return warn("let agents.judgment have a model that answers in JSON when it is asked to",
 				"for %s: its verdict cannot be read: %s", agents, strings.ReplaceAll(unread.Error(), "\n", "; "))
 		}
@@ -140,35 +140,35 @@ func (e *examination) model(ctx context.Context, u use) Finding {
 	case errors.Is(err, llm.ErrRateLimited):
 		return warn("try again later, or raise the provider's limit", "for %s: %v", agents, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail("ask once more, where the server had to load the model first; else let this machine reach the provider", "for %s: no answer in %s", agents, askFor)
+		return fail("ask once more, where the server had to load the model first; else let this machine reach the provider", "for %s: no answer in %s", agents, modelTimeout)
 	}
 	return fail(e.address(u, "let this machine reach the provider, and look at its status page"), "for %s: %v", agents, err)
 }
 
-// mostDelay is the longest delay of the doctor's verdict, in seconds.
-const mostDelay = 600
+// maxDelay is the longest delay of the doctor's verdict, in seconds.
+const maxDelay = 600
 
-// asked is a small question in the form of what the model is wanted for: judgments, or texts.
-func asked(u use, judges bool) llm.Request {
+// probe is a small question in the form of what the model is wanted for: judgments, or texts.
+func probe(u use, judges bool) llm.Request {
 	r := llm.Request{
 		Purpose: llm.PurposeResponse, Model: u.Model, System: "You are tried out.", Prompt: "Answer with the single word: ready",
 		MaxOutputTokens: u.MaxOutputTokens, Temperature: u.Temperature,
 	}
 	if judges {
-		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(mostDelay)
+		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(maxDelay)
 		r.Prompt = `Answer with this JSON object: {"should_respond": false, "reason": "ready", "confidence": 1.0, "delay_seconds": null}`
 	}
 	return r
 }
 
-// address adds to a mend, where an address is configured, what that has to be.
-func (e *examination) address(u use, mend string) string {
+// address adds to a fix, where an address is configured, what that has to be.
+func (e *examination) address(u use, fix string) string {
 	provider, err := providers.Named(u.Provider)
 	if err != nil || u.access.BaseURL == "" {
-		return mend
+		return fix
 	}
 	_, key := u.AccessKeys(u.name)
-	return mend + "; and see that " + key + " is " + provider.AddressForm
+	return fix + "; and see that " + key + " is " + provider.AddressForm
 }
 
 // encryption hides something and reads it again, with every key.

@@ -38,7 +38,7 @@ func TestModels(t *testing.T) {
 	c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: config.Agent{Provider: config.ProviderDemo}}
 	find := func(ask bool) []Finding {
 		e := &examination{Doctor: Doctor{Config: c, Ask: ask, Clock: time.Now}}
-		return examine(t.Context(), e.models())
+		return runChecks(t.Context(), e.models())
 	}
 	findings := find(false)
 	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model demo" {
@@ -74,7 +74,7 @@ func TestAModelAtTwoServers(t *testing.T) {
 	c.Agents = config.Agents{Response: agent, Judgment: agent, Memory: agent}
 	c.Agents.Judgment.BaseURL = local.URL + "/v1"
 	e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
-	findings := examine(t.Context(), e.models())
+	findings := runChecks(t.Context(), e.models())
 	if len(findings) != 2 || findings[0].Check != "model openai m" || findings[1].Check != "model openai m of agents.judgment" {
 		t.Fatalf("%+v", findings)
 	}
@@ -110,7 +110,7 @@ func TestAModelThatJudges(t *testing.T) {
 			agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
 			c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: agent}
 			e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
-			most := askFor
+			most := modelTimeout
 			if tc.reply.Delay > 0 {
 				most = 200 * time.Millisecond
 			}
@@ -135,7 +135,7 @@ func TestTheDemoModelIsOne(t *testing.T) {
 	}
 	c.Channels = map[string]config.Channel{"general": {Model: "another"}}
 	e := &examination{Doctor: Doctor{Config: c}}
-	findings := examine(t.Context(), e.models())
+	findings := runChecks(t.Context(), e.models())
 	if len(findings) != 1 || findings[0].Check != "model demo" {
 		t.Fatalf("%+v", findings)
 	}

@@ -35,16 +35,16 @@ func (e *examination) token(ctx context.Context) Finding {
 
 // unslacked is a call of Slack's that failed; refused is what helps where Slack has said no.
 func (e *examination) unslacked(err error, refused string) Finding {
-	mend := refused
+	fix := refused
 	var failed *slack.Error
 	if errors.As(err, &failed) && failed.Kind != slack.Final {
 		address := "Slack"
 		if u, err := url.Parse(e.Config.Slack.APIURL); err == nil {
 			address = u.Redacted() // a proxy's password is written otherwise than it reads, and would not be found to be hidden
 		}
-		mend = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", address)
+		fix = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", address)
 	}
-	return fail(mend, "%v", err)
+	return fail(fix, "%v", err)
 }
 
 // scopes compares what the token may do with what it needs.
@@ -81,13 +81,13 @@ func (e *examination) clock(context.Context) Finding {
 	if e.grant.Date.IsZero() {
 		return skip("Slack does not tell the time")
 	}
-	const mend = "set this machine's clock by NTP"
+	const fix = "set this machine's clock by NTP"
 	skew := e.Clock().Sub(e.grant.Date).Round(time.Second)
 	switch {
 	case skew.Abs() > slack.MaxSkew:
-		return fail(mend, "%s off Slack's: its requests are refused", skew)
+		return fail(fix, "%s off Slack's: its requests are refused", skew)
 	case skew.Abs() > 2*time.Minute:
-		return warn(mend, "%s off Slack's: from %s on its requests are refused", skew, slack.MaxSkew)
+		return warn(fix, "%s off Slack's: from %s on its requests are refused", skew, slack.MaxSkew)
 	}
 	return ok("as Slack's, to within a few seconds")
 }
@@ -132,17 +132,17 @@ func (e *examination) channels(ctx context.Context) Finding {
 	if channels == 0 {
 		return warn(invite, "the bot is in no channel")
 	}
-	var wrong, mend []string
+	var wrong, fix []string
 	if len(unused) > 0 {
 		wrong = append(wrong, "the configuration has these by their ids, too, which win; what it says under the names is not used: "+strings.Join(unused, ", "))
-		mend = append(mend, "put all that is to hold in a channel under its id")
+		fix = append(fix, "put all that is to hold in a channel under its id")
 	}
 	if len(named) > 0 {
 		wrong = append(wrong, fmt.Sprintf("the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
-		mend = append(mend, invite+", or mend the name in the configuration")
+		fix = append(fix, invite+", or fix the name in the configuration")
 	}
 	if len(wrong) > 0 {
-		return warn(strings.Join(mend, "; "), "%s", strings.Join(wrong, "; "))
+		return warn(strings.Join(fix, "; "), "%s", strings.Join(wrong, "; "))
 	}
 	return ok("in %s%s and %s", more, count(channels, "channel"), count(direct, "direct message"))
 }

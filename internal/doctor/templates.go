@@ -14,7 +14,7 @@ func (e *examination) templates(context.Context) Finding {
 		return ok("the built-in ones")
 	}
 	if _, err := mind.Prompts(e.Config); err != nil {
-		return fail("mend the template; until then no program can be started", "%v", err)
+		return fail("fix the template; until then no program can be started", "%v", err)
 	}
 	return ok("those of %s render", dir)
 }

@@ -29,16 +29,16 @@ func (e *examination) cloud() bool {
 
 // server asks Temporal for its version.
 func (e *examination) server(ctx context.Context) Finding {
-	mend := "start the Temporal server, or let TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it"
+	fix := "start the Temporal server, or let TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it"
 	c, err := e.Dial()
 	if err != nil {
-		return fail(mend, "%v", err)
+		return fail(fix, "%v", err)
 	}
 	e.temporal = c
 	unknown := e.resolve(ctx)
 	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
-		return fail(mend, "%s: %v", e.Address, cmp.Or(unknown, err))
+		return fail(fix, "%s: %v", e.Address, cmp.Or(unknown, err))
 	}
 	return ok("%s, version %s", e.Address, info.GetServerVersion())
 }
@@ -64,11 +64,11 @@ func (e *examination) namespace(ctx context.Context) Finding {
 	)
 	switch {
 	case errors.As(err, &missing), errors.As(err, &nothing):
-		mend := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or let TEMPORAL_NAMESPACE name another", e.Namespace)
+		fix := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or let TEMPORAL_NAMESPACE name another", e.Namespace)
 		if e.cloud() {
-			mend = "make it in the Cloud's web page or with tcld namespace create; its name is NAME.ACCOUNT, in TEMPORAL_NAMESPACE"
+			fix = "make it in the Cloud's web page or with tcld namespace create; its name is NAME.ACCOUNT, in TEMPORAL_NAMESPACE"
 		}
-		return fail(mend, "%s is not there", e.Namespace)
+		return fail(fix, "%s is not there", e.Namespace)
 	case errors.As(err, &denied):
 		return fail("let TEMPORAL_API_KEY or the certificate be one that may use the namespace", "%s: %v", e.Namespace, err)
 	case err != nil:

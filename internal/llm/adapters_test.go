@@ -227,9 +227,9 @@ func TestUsageThatCannotBe(t *testing.T) {
 	}{
 		{"12", "0", llm.Usage{Input: 12}},
 		{"-1", "-1e30", llm.Usage{}},
-		{"1e30", "1e30", llm.Usage{Input: llm.MostTokens, Output: llm.MostTokens}},
-		{"9223372036854775807", "-9223372036854775808", llm.Usage{Input: llm.MostTokens}},
-		{"2147483648", "500000001", llm.Usage{Input: llm.MostTokens, Output: llm.MostTokens}},
+		{"1e30", "1e30", llm.Usage{Input: llm.MaxTokens, Output: llm.MaxTokens}},
+		{"9223372036854775807", "-9223372036854775808", llm.Usage{Input: llm.MaxTokens}},
+		{"2147483648", "500000001", llm.Usage{Input: llm.MaxTokens, Output: llm.MaxTokens}},
 		{"499999999", "1.5", llm.Usage{Input: 499999999, Output: 1}},
 		{"null", "null", llm.Usage{}},
 	}

@@ -19,8 +19,8 @@ type clientRequestIDKey struct{}
 // one of its own.
 func NewClientRequestID(matter string) string { return matter + "#" + rand.Text()[:8] }
 
-// MatterOf is the matter of an id that NewClientRequestID has made.
-func MatterOf(id string) string {
+// DecisionOf is the matter of an id that NewClientRequestID has made.
+func DecisionOf(id string) string {
 	matter, _, _ := strings.Cut(id, "#")
 	return matter
 }

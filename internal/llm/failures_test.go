@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 	}
 	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
 		for _, tt := range tests {
-			s.Forget()
+			s.Reset()
 			s.Handle(func(llmtest.Call) llmtest.Reply { return tt.reply })
 			ran := testserver.MeasureRunning()
 			_, err := m.Generate(t.Context(), request())
@@ -107,7 +107,7 @@ func TestUnreadableAnswers(t *testing.T) {
 			if _, err := m.Generate(t.Context(), request()); err != nil {
 				t.Fatal(err)
 			}
-			s.Forget()
+			s.Reset()
 			s.Handle(func(llmtest.Call) llmtest.Reply { return reply })
 			_, err := m.Generate(t.Context(), request())
 			if e := failure(t, err); e.Kind != llm.ErrUnavailable || !e.Retryable() {
@@ -159,7 +159,7 @@ func TestContextEnds(t *testing.T) {
 			t.Errorf("cancelled before: got %v, retryable %v", err, e.Retryable())
 		}
 
-		s.Forget()
+		s.Reset()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			defer cancel()

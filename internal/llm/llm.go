@@ -48,19 +48,19 @@ type Usage struct {
 	Thoughts int
 }
 
-// MostTokens is what a call is taken to have cost at the most, each way. Columns of 32
+// MaxTokens is what a call is taken to have cost at the most, each way. Columns of 32
 // bits hold four times as much, too: a judgment may be asked for twice, each time once more
 // with room for thoughts, and all of it is added up.
-const MostTokens = 500_000_000
+const MaxTokens = 500_000_000
 
-// Counted is what a provider says that a call has cost. It may say anything: less than
+// NewUsage is what a provider says that a call has cost. It may say anything: less than
 // nothing is nothing, and there are never more than MostTokens.
-func Counted(input, output, thoughts float64) Usage {
+func NewUsage(input, output, thoughts float64) Usage {
 	return Usage{Input: tokens(input), Output: tokens(output), Thoughts: tokens(thoughts)}
 }
 
-// Plus is the usage of two calls.
-func (u Usage) Plus(v Usage) Usage {
+// Add is the usage of two calls.
+func (u Usage) Add(v Usage) Usage {
 	return Usage{Input: u.Input + v.Input, Output: u.Output + v.Output, Thoughts: u.Thoughts + v.Thoughts}
 }
 
@@ -68,7 +68,7 @@ func tokens(n float64) int {
 	if !(n > 0) { // NaN, too
 		return 0
 	}
-	return int(min(n, MostTokens))
+	return int(min(n, MaxTokens))
 }
 
 // Response is a model's answer.

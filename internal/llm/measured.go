@@ -36,9 +36,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Expect has the counters of a model there before it is first asked: what has yet to go
+// Initialize has the counters of a model there before it is first asked: what has yet to go
 // wrong for the first time is zero, and not unknown.
-func (m *Metrics) Expect(purpose, provider, model string) {
+func (m *Metrics) Initialize(purpose, provider, model string) {
 	m.calls.WithLabelValues(purpose, provider, model)
 	m.tokens.WithLabelValues(purpose, provider, model, "input")
 	m.tokens.WithLabelValues(purpose, provider, model, "output")

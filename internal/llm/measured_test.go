@@ -86,7 +86,7 @@ func TestMeasured(t *testing.T) {
 func TestWhatIsExpectedIsZero(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	NewMetrics(registry).Expect(PurposeJudgment, "gemini", "test")
+	NewMetrics(registry).Initialize(PurposeJudgment, "gemini", "test")
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

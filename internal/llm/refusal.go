@@ -23,18 +23,18 @@ const (
 
 // refusal makes the typed error of an answer whose status is not a success.
 func (t *Transport) refusal(res *http.Response, body []byte, now time.Time) *Error {
-	e := t.sorted(res.StatusCode, readRefusal(body), res.Header, now)
+	e := t.classify(res.StatusCode, readRefusal(body), res.Header, now)
 	if e.Message == "" {
-		e.Message = t.clean(plain(res.Header, body))
+		e.Message = t.redact(plainText(res.Header, body))
 	}
 	return e
 }
 
-// refusalWithin is the error that a success brings instead of an answer, or in place of the
+// errorInSuccess is the error that a success brings instead of an answer, or in place of the
 // first choice; nil if it brings none. OpenRouter has said 200 before its provider fails
 // (openrouter.ai/docs/api/reference/errors-and-debugging), and LM Studio says it of a path that it
 // does not know. The error's own code, where it is one of HTTP, counts as the status.
-func (t *Transport) refusalWithin(res *http.Response, body []byte, now time.Time) *Error {
+func (t *Transport) errorInSuccess(res *http.Response, body []byte, now time.Time) *Error {
 	var outer struct {
 		Error      json.RawMessage
 		Candidates json.RawMessage
@@ -53,21 +53,21 @@ func (t *Transport) refusalWithin(res *http.Response, body []byte, now time.Time
 	if !named {
 		status = res.StatusCode
 	}
-	e := t.sorted(status, told, res.Header, now)
+	e := t.classify(status, told, res.Header, now)
 	if !named && e.Kind == ErrInvalid { // of a success, which says nothing about the error
 		e.Kind = ErrUnavailable
 	}
 	return e
 }
 
-// sorted is the typed error of what was told with a status.
-func (t *Transport) sorted(status int, told told, header http.Header, now time.Time) *Error {
-	e := &Error{Kind: kindOfStatus(status), Provider: t.Provider, Status: status, Message: t.clean(told.message)}
-	if code := t.clean(told.code); codePattern.MatchString(code) {
+// classify is the typed error of what was told with a status.
+func (t *Transport) classify(status int, told providerError, header http.Header, now time.Time) *Error {
+	e := &Error{Kind: kindOfStatus(status), Provider: t.Provider, Status: status, Message: t.redact(told.message)}
+	if code := t.redact(told.code); codePattern.MatchString(code) {
 		e.Code = code
 	}
 	e.TooLong = status == 413 || status == 429 && strings.HasPrefix(told.message, "Request too large") ||
-		(status == 400 || status == 422) && longPattern.MatchString(told.code+" "+told.message)
+		(status == 400 || status == 422) && tooLongPattern.MatchString(told.code+" "+told.message)
 	switch {
 	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
 		e.Kind = ErrAuth
@@ -82,7 +82,7 @@ func (t *Transport) sorted(status int, told told, header http.Header, now time.T
 		return e
 	case told.code == "json_validate_failed": // Groq's model wrote no JSON, which it may the next time
 		e.Kind = ErrEmpty
-	case slices.Contains(spentCodes, told.code), status == 429 && header.Get("Retry-After") == "" && spentPattern.MatchString(told.code+" "+told.message):
+	case slices.Contains(quotaCodes, told.code), status == 429 && header.Get("Retry-After") == "" && quotaPattern.MatchString(told.code+" "+told.message):
 		// Google tells of half a minute to wait with a quota of the day, too.
 		e.Kind = ErrQuota
 		return e
@@ -102,27 +102,27 @@ var (
 	// took all the tokens: "Could not finish the message because max_tokens or model output limit
 	// was reached", "max completion tokens reached before generating a valid document".
 	cutPattern = regexp.MustCompile(`^Could not finish the message because max_tokens|max completion tokens reached before`)
-	// longPattern is how OpenAI, llama.cpp, vLLM and Google say that a prompt, with what may be
+	// tooLongPattern is how OpenAI, llama.cpp, vLLM and Google say that a prompt, with what may be
 	// answered, is longer than the model's window.
-	longPattern = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context size|input token count .*exceeds`)
-	// spentCodes are what OpenAI calls an account without money. It says 429 to one, as it
+	tooLongPattern = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context size|input token count .*exceeds`)
+	// quotaCodes are what OpenAI calls an account without money. It says 429 to one, as it
 	// does to too many requests.
-	spentCodes = []string{
+	quotaCodes = []string{
 		"insufficient_quota", "credit_balance_exhausted", "billing_not_active", "billing_hard_limit_reached",
 		"project_spend_limit_exceeded", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
 	}
-	// spentPattern is how Google and OpenRouter tell in a 429 that the day's quota or the money
+	// quotaPattern is how Google and OpenRouter tell in a 429 that the day's quota or the money
 	// is used up: GenerateRequestsPerDayPerProjectPerModel-FreeTier, free-models-per-day, "Your
 	// prepayment credits are depleted". Groq's limits of a day fill up again by the minute, and
 	// come with a Retry-After.
-	spentPattern = regexp.MustCompile(`(?i)per[- ]?day|credits are depleted|spending cap`)
+	quotaPattern = regexp.MustCompile(`(?i)per[- ]?day|credits are depleted|spending cap`)
 )
 
 // codePattern is what passes for a provider's name of a failure, and not for its words.
 var codePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// told is what a provider said about a failure.
-type told struct {
+// providerError is what a provider said about a failure.
+type providerError struct {
 	message string
 	// code is its name, and status its number; empty and 0 where it has none.
 	code   string
@@ -138,7 +138,7 @@ type told struct {
 // OpenAI's object (Google's also in a list), Ollama's string, vLLM's bare
 // message and FastAPI's detail. An unknown shape yields nothing, and a part of another
 // form leaves the rest readable.
-func readRefusal(body []byte) told {
+func readRefusal(body []byte) providerError {
 	body = bytes.TrimSpace(body)
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -152,7 +152,7 @@ func readRefusal(body []byte) told {
 		Error, Detail json.RawMessage
 	}
 	if json.Unmarshal(body, &outer) != nil {
-		return told{}
+		return providerError{}
 	}
 	var inner struct {
 		bare
@@ -162,7 +162,7 @@ func readRefusal(body []byte) told {
 	if json.Unmarshal(outer.Error, &inner) != nil {
 		inner.bare = bare{Code: outer.Code, Type: outer.Type, Status: outer.Status}
 	}
-	t := told{
+	t := providerError{
 		message: firstString(inner.Message, outer.Error, outer.Message, outer.Detail),
 		code:    firstString(inner.Code, inner.Type, inner.Status),
 		attempt: firstString(inner.Attempt),
@@ -185,7 +185,7 @@ func readRefusal(body []byte) told {
 			t.code = d.Reason
 		}
 		for _, v := range d.Violations { // of a day and of a minute, in any order
-			if v.QuotaID != "" && !spentPattern.MatchString(t.code) {
+			if v.QuotaID != "" && !quotaPattern.MatchString(t.code) {
 				t.code = v.QuotaID
 			}
 		}
@@ -206,8 +206,8 @@ func firstString(raws ...json.RawMessage) string {
 	return ""
 }
 
-// plain is a body of plain text, as proxies send it; pages and unknown JSON say nothing in one line.
-func plain(h http.Header, body []byte) string {
+// plainText is a body of plain text, as proxies send it; pages and unknown JSON say nothing in one line.
+func plainText(h http.Header, body []byte) string {
 	if media, _, _ := mime.ParseMediaType(h.Get("Content-Type")); media == "text/plain" {
 		return string(body[:min(len(body), 4*messageLimit)])
 	}
@@ -218,11 +218,11 @@ func plain(h http.Header, body []byte) string {
 // retry-after-ms. A date counts from the server's own clock where it tells it.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return waitOf(ms / 1000)
+		return seconds(ms / 1000)
 	}
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return waitOf(s)
+		return seconds(s)
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -234,7 +234,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return clampWait(at.Sub(now))
 }
 
-func waitOf(seconds float64) time.Duration {
+func seconds(seconds float64) time.Duration {
 	if math.IsNaN(seconds) {
 		return 0
 	}
@@ -244,9 +244,9 @@ func waitOf(seconds float64) time.Duration {
 
 func clampWait(d time.Duration) time.Duration { return min(max(d, 0), retryAfterLimit) }
 
-// clean makes one bounded line of s without the transport's secrets: servers
+// redact makes one bounded line of s without the transport's secrets: servers
 // like to quote a wrong key back.
-func (t *Transport) clean(s string) string {
+func (t *Transport) redact(s string) string {
 	for _, secret := range t.secrets() {
 		s = strings.ReplaceAll(s, secret, "[key]")
 	}

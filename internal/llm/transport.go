@@ -81,7 +81,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, t.refusal(res, body, t.now())
 	}
 	if err == nil {
-		if e := t.refusalWithin(res, body, t.now()); e != nil {
+		if e := t.errorInSuccess(res, body, t.now()); e != nil {
 			return nil, e
 		}
 		body, err = t.accept(req.Context(), res.Header, body)
@@ -127,7 +127,7 @@ func (t *Transport) Failure(ctx context.Context, err error) *Error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	e.Message = t.clean(err.Error())
+	e.Message = t.redact(err.Error())
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, end) {
 			e.Err = end

@@ -41,7 +41,7 @@ func TestOneClientPerProvider(t *testing.T) {
 		agent           Agent
 		provider, model string
 	}{{agents.Response, "gemini", "large"}, {agents.Judgment, "openai", "small"}, {agents.Memory, "gemini", "keeper"}} {
-		server.Forget()
+		server.Reset()
 		if _, err := use.agent.ask(t.Context(), use.agent.request(llm.Request{Prompt: "hello"})); err != nil {
 			t.Error(err)
 		}

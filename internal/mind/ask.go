@@ -132,7 +132,7 @@ func (m *Mind) askWithTokens(ctx context.Context, q Question) (llm.Response, err
 	}
 	m.needsMoreTokens.Store(use, true)
 	whole, failure := m.askWithinWindow(ctx, more)
-	used := answer.Usage.Plus(whole.Usage)
+	used := answer.Usage.Add(whole.Usage)
 	if !begun || failure == nil || errors.Is(failure, llm.ErrCut) {
 		answer, err = whole, failure
 	}

@@ -125,7 +125,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 			id = want[i].Decision
 		}
 		got := c.Header.Get(llm.ClientRequestIDHeader)
-		if llm.MatterOf(got) != id || got != "" && ids[got] || (got == "") != (id == "") {
+		if llm.DecisionOf(got) != id || got != "" && ids[got] || (got == "") != (id == "") {
 			t.Errorf("call %d came with the id %q, want one of %q", i, got, id)
 		}
 		ids[got] = true
@@ -177,8 +177,8 @@ func TestMaxTokensCanBeSaved(t *testing.T) {
 		if err := b.Store.Decide(t.Context(), d); err != nil {
 			t.Error(err)
 		}
-		if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 4*llm.MostTokens {
-			t.Errorf("%d calls and %d tokens spent, %v; want 2 and %d", calls, tokens, err, 4*llm.MostTokens)
+		if calls, tokens, err := b.Store.Spent(t.Context(), "T1", "C1", b.now.Add(-time.Hour)); err != nil || calls != 2 || tokens != 4*llm.MaxTokens {
+			t.Errorf("%d calls and %d tokens spent, %v; want 2 and %d", calls, tokens, err, 4*llm.MaxTokens)
 		}
 	})
 }
@@ -336,7 +336,7 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, q := range []Question{r.Question, judged} {
-				b.model.Forget()
+				b.model.Reset()
 				lines.Reset()
 				_, err := b.Ask(t.Context(), q, Attempt{Decision: "run/1"})
 				if (err == nil) != c.fits || err != nil && !errors.Is(err, llm.ErrInvalid) {

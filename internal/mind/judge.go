@@ -58,7 +58,7 @@ func (m *Mind) Judge(ctx context.Context, j Judgment, a Attempt) (chat.Verdict, 
 			q = q.withMoreTokens()
 		}
 		answer, err := m.Ask(ctx, q, a)
-		answer.Usage = all.Usage.Plus(answer.Usage)
+		answer.Usage = all.Usage.Add(answer.Usage)
 		all = Answer{Response: answer.Response, Latency: m.Clock().Sub(began)}
 		cut = errors.Is(err, llm.ErrCut)
 		if err != nil && !cut {

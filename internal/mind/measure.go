@@ -13,7 +13,7 @@ func (m *Mind) Measure(r prometheus.Registerer) {
 	for purpose, a := range map[string]*Agent{
 		llm.PurposeResponse: &m.Agents.Response, llm.PurposeJudgment: &m.Agents.Judgment, llm.PurposeMemory: &m.Agents.Memory,
 	} {
-		metrics.Expect(purpose, string(a.Provider), a.Agent.Model)
+		metrics.Initialize(purpose, string(a.Provider), a.Agent.Model)
 		a.Model = llm.Measured(a.Model, string(a.Provider), metrics, m.Clock)
 	}
 }

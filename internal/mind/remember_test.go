@@ -239,7 +239,7 @@ func TestCrashIsNotPaidForTwice(t *testing.T) {
 		long, short := b.currentMemories(channel("C1"))
 		b.say("C1", 0, "second")
 		at := b.now.Add(time.Minute)
-		b.model.Forget()
+		b.model.Reset()
 		b.model.Handle(llmtest.Script(llmtest.Text("- the short one"), llmtest.Fail(503)))
 		made, err := b.Remember(t.Context(), channel("C1"), at, 1)
 		if err == nil || made.Calls != 2 {

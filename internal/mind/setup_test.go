@@ -235,7 +235,7 @@ var workspace = chat.Scope{Team: "T1"}
 // report as many.
 func (b *bundle) remember(s chat.Scope, after time.Duration) []llmtest.Call {
 	b.t.Helper()
-	b.model.Forget()
+	b.model.Reset()
 	made, err := b.Remember(b.t.Context(), s, b.now.Add(after), 1)
 	if err != nil {
 		b.t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // It returns the number of calls for each kind of memory.
 func (b *bundle) memoryRun(after time.Duration) map[string]int {
 	b.t.Helper()
-	b.model.Forget()
+	b.model.Reset()
 	at, calls := b.now.Add(after), 0
 	var mu sync.Mutex
 	remember := func(s chat.Scope) {

@@ -120,6 +120,6 @@ func (f *figures) runFailures(ctx context.Context, began time.Time) {
 // forgetCalls regularly drops the model's log of calls, which would grow without limit.
 func (w *world) forgetCalls(ctx context.Context) {
 	for sleepUntil(ctx, time.Now().Add(5*time.Second)) {
-		w.calls.Forget()
+		w.calls.Reset()
 	}
 }

@@ -65,7 +65,7 @@ func TestLimitsOfTokens(t *testing.T) {
 	t.Parallel()
 	m, s := setup(t, nil)
 	for asked, want := range map[int]int{0: defaultMaxTokens, 1: 1, 200_000: 200_000} {
-		s.Forget()
+		s.Reset()
 		r := request()
 		r.MaxOutputTokens = asked
 		if _, err := m.Generate(t.Context(), r); err != nil {
@@ -191,7 +191,7 @@ func TestAnswers(t *testing.T) {
 	m, s := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
 	for _, tt := range tests {
 		raw = tt.raw
-		s.Forget()
+		s.Reset()
 		res, err := m.Generate(t.Context(), request())
 		if tt.kind == nil && (err != nil || res.Text != tt.text) {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, res.Text, err, tt.text)

@@ -35,9 +35,9 @@ func (d dialect) maxTokens(r llm.Request) int {
 	return n
 }
 
-// without is the dialect to try next where a request was refused for its form; ok is
+// fallback is the dialect to try next where a request was refused for its form; ok is
 // false where it was refused for something else, or no other form is left.
-func (d dialect) without(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
+func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
 	if refused.Kind != llm.ErrInvalid || refused.Status != 400 && refused.Status != 422 {
 		return d, false
 	}

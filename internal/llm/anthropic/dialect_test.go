@@ -51,7 +51,7 @@ func TestDialects(t *testing.T) {
 			for _, c := range s.Calls() {
 				asked = append(asked, formOf(c))
 				id := c.Header.Get(llm.ClientRequestIDHeader)
-				if llm.MatterOf(id) != "run/1" || ids[id] && len(asked) < len(tt.asked) {
+				if llm.DecisionOf(id) != "run/1" || ids[id] && len(asked) < len(tt.asked) {
 					t.Errorf("request %d has the id %q", len(asked), id)
 				}
 				ids[id] = true
@@ -61,7 +61,7 @@ func TestDialects(t *testing.T) {
 			}
 			other := request()
 			other.Model, other.Schema = "another", llm.VerdictSchema(600)
-			s.Forget()
+			s.Reset()
 			if _, err := m.Generate(t.Context(), other); err != nil || !s.Calls()[0].Judgment() {
 				t.Errorf("another model is asked in this one's dialect, %v", err)
 			}

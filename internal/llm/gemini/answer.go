@@ -92,7 +92,7 @@ func (b body) answer() answer {
 		read:        true,
 		candidates:  len(b.Candidates),
 		blockReason: b.PromptFeedback.BlockReason.name(blockReasons),
-		usage:       llm.Counted(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount, u.ThoughtsTokenCount),
+		usage:       llm.NewUsage(u.PromptTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount, u.ThoughtsTokenCount),
 		model:       b.ModelVersion,
 	}
 	if len(b.Candidates) > 0 {

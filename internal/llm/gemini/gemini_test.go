@@ -155,7 +155,7 @@ func TestAnswers(t *testing.T) {
 	m, s := setup(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Raw: raw} })
 	for _, tt := range tests {
 		raw = tt.raw
-		s.Forget()
+		s.Reset()
 		res, err := m.Generate(t.Context(), request())
 		if tt.kind == nil && (err != nil || res.Text != tt.text) {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, res.Text, err, tt.text)

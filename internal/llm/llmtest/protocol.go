@@ -23,4 +23,4 @@ func (p Protocol) Read(body []byte) (Call, error) {
 }
 
 // Answer writes a reply, which is to have neither Delay nor Drop.
-func (p Protocol) Answer(w http.ResponseWriter, c Call, r Reply) { say(w, p.wire, c, r) }
+func (p Protocol) Answer(w http.ResponseWriter, c Call, r Reply) { writeReply(w, p.wire, c, r) }

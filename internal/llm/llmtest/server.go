@@ -57,8 +57,8 @@ func (s *Server) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Forget empties the record; counting starts again at 1.
-func (s *Server) Forget() {
+// Reset empties the record; counting starts again at 1.
+func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = nil
@@ -112,16 +112,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestLimit))
 	if err != nil {
-		write(w, http.StatusRequestEntityTooLarge, p.failure(Reply{Status: 413}))
+		writeJSON(w, http.StatusRequestEntityTooLarge, p.failure(Reply{Status: 413}))
 		return
 	}
 	call, err := p.read(r, body)
 	if err != nil {
-		write(w, http.StatusBadRequest, p.failure(Reply{Status: 400, Message: "llmtest: " + err.Error()}))
+		writeJSON(w, http.StatusBadRequest, p.failure(Reply{Status: 400, Message: "llmtest: " + err.Error()}))
 		return
 	}
 	if s.Key != "" && p.key(r.Header) != s.Key {
-		write(w, http.StatusUnauthorized, p.failure(Reply{Status: 401, Message: "llmtest: wrong API key"}))
+		writeJSON(w, http.StatusUnauthorized, p.failure(Reply{Status: 401, Message: "llmtest: wrong API key"}))
 		return
 	}
 	call.Path, call.Query, call.Header, call.Body = r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body
@@ -146,11 +146,11 @@ func answer(w http.ResponseWriter, r *http.Request, p protocol, c Call, reply Re
 	if reply.Drop {
 		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
 	}
-	say(w, p, c, reply)
+	writeReply(w, p, c, reply)
 }
 
-// say writes a reply of any kind but Drop.
-func say(w http.ResponseWriter, p protocol, c Call, reply Reply) {
+// writeReply writes a reply of any kind but Drop.
+func writeReply(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 	if reply.RetryAfter != "" {
 		w.Header().Set("Retry-After", reply.RetryAfter)
 	}
@@ -159,11 +159,11 @@ func say(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 		if reply.Message == "" {
 			reply.Message = http.StatusText(reply.Status)
 		}
-		write(w, reply.Status, p.failure(reply))
+		writeJSON(w, reply.Status, p.failure(reply))
 	case reply.Malformed:
-		write(w, http.StatusOK, json.RawMessage(`{"candidates":[{"choices":[`))
+		writeJSON(w, http.StatusOK, json.RawMessage(`{"candidates":[{"choices":[`))
 	case reply.Raw != "":
-		write(w, http.StatusOK, json.RawMessage(reply.Raw))
+		writeJSON(w, http.StatusOK, json.RawMessage(reply.Raw))
 	default:
 		if reply.InputTokens == 0 {
 			reply.InputTokens = (len(c.System) + len(c.User) + 3) / 4
@@ -171,12 +171,12 @@ func say(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 		if reply.OutputTokens == 0 {
 			reply.OutputTokens = (len(reply.Text) + 3) / 4
 		}
-		write(w, http.StatusOK, p.success(c, reply))
+		writeJSON(w, http.StatusOK, p.success(c, reply))
 	}
 }
 
-// write sends a value as JSON, raw JSON as it is, even where it is none.
-func write(w http.ResponseWriter, status int, v any) {
+// writeJSON sends a value as JSON, raw JSON as it is, even where it is none.
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, raw := v.(json.RawMessage)
 	if !raw {
 		var err error
@@ -198,10 +198,10 @@ type Running struct {
 }
 
 // Address is the address by which an adapter of the provider reaches a server at url.
-func Address(url, provider string) string { return url + paths[provider] }
+func Address(url, provider string) string { return url + basePaths[provider] }
 
-// paths are what an address has after the host, by the provider; most have nothing.
-var paths = map[string]string{"openai": "/v1"}
+// basePaths are what an address has after the host, by the provider; most have nothing.
+var basePaths = map[string]string{"openai": "/v1"}
 
 // Start serves until Close.
 func Start(handler Handler) *Running {

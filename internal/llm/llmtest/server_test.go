@@ -228,7 +228,7 @@ func TestAwaitAndConcurrency(t *testing.T) {
 	if _, err := s.Await(ctx, n+1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	s.Forget()
+	s.Reset()
 	if len(s.Calls()) != 0 {
 		t.Error("the calls were not forgotten")
 	}

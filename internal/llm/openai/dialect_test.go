@@ -76,7 +76,7 @@ func TestDialects(t *testing.T) {
 			for _, c := range s.Calls() {
 				asked = append(asked, formOf(t, c))
 				id := c.Header.Get(llm.ClientRequestIDHeader)
-				if llm.MatterOf(id) != "run/1" || ids[id] && len(asked) < len(tt.asked) {
+				if llm.DecisionOf(id) != "run/1" || ids[id] && len(asked) < len(tt.asked) {
 					t.Errorf("request %d has the id %q", len(asked), id)
 				}
 				ids[id] = true

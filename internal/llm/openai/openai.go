@@ -144,13 +144,13 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 			return outcome(r, res)
 		}
 		refused := m.transport.Failure(ctx, err)
-		next, ok := d.without(refused, r)
+		next, ok := d.fallback(refused, r)
 		if !ok {
 			return llm.Response{}, refused
 		}
 		d = next
 		if r.ClientRequestID != "" {
-			r.ClientRequestID = llm.NewClientRequestID(llm.MatterOf(r.ClientRequestID))
+			r.ClientRequestID = llm.NewClientRequestID(llm.DecisionOf(r.ClientRequestID))
 		}
 	}
 }

@@ -14,11 +14,11 @@ import (
 // says eos, watsonx eos_token, Mistral model_length where the window is full, and what
 // translates from Anthropic or Google may leave their words as they are.
 var (
-	finished = []string{"stop", "", "eos", "eos_token", "end_turn", "stop_sequence"}
-	cut      = []string{"length", "max_tokens", "model_length"}
+	finishedReasons = []string{"stop", "", "eos", "eos_token", "end_turn", "stop_sequence"}
+	cutReasons      = []string{"length", "max_tokens", "model_length"}
 )
 
-func isOf(words []string, finish string) bool {
+func isOneOf(words []string, finish string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, finish) })
 }
 
@@ -27,7 +27,7 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
 		// Completion tokens include what a reasoning model thought.
-		Usage: llm.Counted(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
+		Usage: llm.NewUsage(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
 	}
 	if res.Model == "" {
 		res.Model = r.Model
@@ -40,9 +40,9 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrEmpty, "no choices", "")
 	}
 	said := c.Choices[0].Message
-	text := words(said)
+	text := text(said)
 	if r.Schema != nil && strings.TrimSpace(text) == "" {
-		text = verdict(said)
+		text = verdictInThoughts(said)
 	}
 	finish := c.Choices[0].FinishReason
 	switch {
@@ -50,9 +50,9 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
 	case said.Refusal != "": // its words quote the prompt at times, so they stay out of the error
 		return failed(llm.ErrBlocked, "the model refused", "")
-	case isOf(cut, finish):
+	case isOneOf(cutReasons, finish):
 		return failed(llm.ErrCut, "", text)
-	case !isOf(finished, finish):
+	case !isOneOf(finishedReasons, finish):
 		// "abort", "tool_calls" and what else servers invent: not a finished answer.
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", finish), "")
 	case strings.TrimSpace(text) == "":

@@ -14,8 +14,8 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
-// byModel answers by a model of this process.
-func byModel(model llm.Model) backend {
+// modelBackend answers by a model of this process.
+func modelBackend(model llm.Model) backend {
 	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
 		refuse := func(status int, message string) {
 			note("", message)
@@ -43,8 +43,8 @@ func byModel(model llm.Model) backend {
 	}
 }
 
-// upTo finds the greatest allowed value, which a schema tells in its description only.
-var upTo = regexp.MustCompile(`from 0 to (\d+)`)
+// maximumPattern finds the greatest allowed value, which a schema tells in its description only.
+var maximumPattern = regexp.MustCompile(`from 0 to (\d+)`)
 
 // readSchema is the reverse of llm.Schema's JSONSchema. The properties' order is not
 // kept; the name, which stands elsewhere in a request, is left empty.
@@ -79,7 +79,7 @@ func readSchema(raw json.RawMessage) (*llm.Schema, error) {
 				p.Enum = append(p.Enum, *v)
 			}
 		}
-		if m := upTo.FindStringSubmatch(p.Description); m != nil && p.Type == llm.Integer {
+		if m := maximumPattern.FindStringSubmatch(p.Description); m != nil && p.Type == llm.Integer {
 			if most, err := strconv.Atoi(m[1]); err == nil {
 				p.Maximum = &most
 			}

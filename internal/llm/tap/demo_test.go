@@ -156,7 +156,7 @@ func TestADemoModelThatIsDownAndUpAgain(t *testing.T) {
 // A model that fails is an error of the provider's form, which can be tried again.
 func TestAModelOfThisProcessThatFails(t *testing.T) {
 	t.Parallel()
-	tap := open(byModel(broken{}))
+	tap := newTap(modelBackend(broken{}))
 	fails(t, adapter(t, "openai", serve(t, tap)), request("x"), llm.ErrUnavailable, http.StatusServiceUnavailable, "out of rules")
 	if x := one(t, tap, "x"); !strings.Contains(x.Error, "out of rules") {
 		t.Errorf("kept %+v", x)

@@ -42,8 +42,8 @@ func secrets(r *http.Request) []string {
 	return all
 }
 
-// without is the exchange without these secrets: servers like to quote a key back.
-func (x Exchange) without(secrets []string) Exchange {
+// redacted is the exchange without these secrets: servers like to quote a key back.
+func (x Exchange) redacted(secrets []string) Exchange {
 	for _, secret := range secrets {
 		if len(secret) < secretLength {
 			continue
@@ -58,47 +58,47 @@ func (x Exchange) without(secrets []string) Exchange {
 // What is kept is bounded by number, and by the bytes of all texts together, which are
 // more than a question and an answer can have (requestLimit, llm.BodyLimit).
 const (
-	keptExchanges = 500
-	keptBytes     = 32 << 20
+	maxExchanges = 500
+	maxBytes     = 32 << 20
 )
 
-// record is the newest exchanges.
-type record struct {
-	mu    sync.Mutex
-	kept  []kept // oldest first
-	bytes int
+// history is the newest exchanges.
+type history struct {
+	mu      sync.Mutex
+	entries []entry // oldest first
+	bytes   int
 }
 
-type kept struct {
-	matter string
+type entry struct {
+	decision string
 	Exchange
 }
 
-func (k kept) bytes() int {
-	return len(k.matter) + len(k.Model) + len(k.System) + len(k.Prompt) + len(k.Answer) + len(k.Error)
+func (k entry) bytes() int {
+	return len(k.decision) + len(k.Model) + len(k.System) + len(k.Prompt) + len(k.Answer) + len(k.Error)
 }
 
-// keep adds an exchange, and drops the oldest that there is no room for any more.
-func (r *record) keep(matter string, x Exchange) {
+// add adds an exchange, and drops the oldest that there is no room for any more.
+func (r *history) add(matter string, x Exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept = append(r.kept, kept{matter, x})
-	r.bytes += r.kept[len(r.kept)-1].bytes()
+	r.entries = append(r.entries, entry{matter, x})
+	r.bytes += r.entries[len(r.entries)-1].bytes()
 	drop := 0
-	for len(r.kept)-drop > keptExchanges || r.bytes > keptBytes {
-		r.bytes -= r.kept[drop].bytes()
+	for len(r.entries)-drop > maxExchanges || r.bytes > maxBytes {
+		r.bytes -= r.entries[drop].bytes()
 		drop++
 	}
-	r.kept = slices.Delete(r.kept, 0, drop)
+	r.entries = slices.Delete(r.entries, 0, drop)
 }
 
 // of is what is kept of a matter, oldest first.
-func (r *record) of(matter string) []Exchange {
+func (r *history) of(matter string) []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found := []Exchange{}
-	for _, k := range r.kept {
-		if k.matter == matter {
+	for _, k := range r.entries {
+		if k.decision == matter {
 			found = append(found, k.Exchange)
 		}
 	}

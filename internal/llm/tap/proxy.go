@@ -15,8 +15,8 @@ import (
 	"myao/internal/llm/providers"
 )
 
-// byProvider passes calls on to a provider, and its answers back as they are.
-func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
+// providerBackend passes calls on to a provider, and its answers back as they are.
+func providerBackend(upstream *url.URL, transport http.RoundTripper) backend {
 	answers := newReader()
 	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
 		proxy := httputil.ReverseProxy{
@@ -34,7 +34,7 @@ func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
 					password, _ := user.Password()
 					p.Out.SetBasicAuth(user.Username(), password)
 				}
-				carry(p.Out, body)
+				setBody(p.Out, body)
 			},
 			ModifyResponse: func(res *http.Response) error {
 				body, err := read(res)
@@ -57,8 +57,8 @@ func byProvider(upstream *url.URL, transport http.RoundTripper) backend {
 	}
 }
 
-// carry gives the request a body, again and again if its connection turns out to be dead.
-func carry(out *http.Request, body []byte) {
+// setBody gives the request a body, again and again if its connection turns out to be dead.
+func setBody(out *http.Request, body []byte) {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out.Body, _ = out.GetBody()
 	out.ContentLength = int64(len(body))

@@ -53,7 +53,7 @@ func TestQuestionsPassThrough(t *testing.T) {
 					t.Errorf("%s by the tap: %q, without: %q", name, with.Header[name], without.Header[name])
 				}
 			}
-			b.provider.Forget()
+			b.provider.Reset()
 		}
 		all := b.Exchanges("run/1/7.000000")
 		if len(all) != 2 {
@@ -270,7 +270,7 @@ func TestWhatServersOfOpenAIsProtocolDifferIn(t *testing.T) {
 		}
 		var sent *http.Request
 		var body []byte
-		tap := open(byProvider(upstream, roundTrip(func(r *http.Request) (*http.Response, error) {
+		tap := newTap(providerBackend(upstream, roundTrip(func(r *http.Request) (*http.Response, error) {
 			sent = r
 			var err error
 			if body, err = io.ReadAll(r.Body); err != nil {

@@ -110,9 +110,9 @@ func fails(t *testing.T, bot llm.Model, r llm.Request, kind error, status int, s
 // noKey fails where the key has come into what the tap keeps.
 func noKey(t *testing.T, tap *Tap) {
 	t.Helper()
-	tap.record.mu.Lock()
-	defer tap.record.mu.Unlock()
-	if text := fmt.Sprintf("%+v", tap.record.kept); strings.Contains(text, key) || strings.Contains(text, key[3:]) {
+	tap.history.mu.Lock()
+	defer tap.history.mu.Unlock()
+	if text := fmt.Sprintf("%+v", tap.history.entries); strings.Contains(text, key) || strings.Contains(text, key[3:]) {
 		t.Errorf("the key is kept: %s", text)
 	}
 }

@@ -24,11 +24,11 @@ const requestLimit = 16 << 20
 // Tap is the http.Handler that the bot's adapter is pointed at: OpenAI's base URL and
 // Gemini's endpoint are its address, without a path. It is safe for concurrent use.
 type Tap struct {
-	model  backend
-	now    func() time.Time
-	memory map[string]bool // user turns that ask for one
-	record record
-	down   atomic.Bool
+	model   backend
+	now     func() time.Time
+	memory  map[string]bool // user turns that ask for one
+	history history
+	down    atomic.Bool
 }
 
 // backend answers a call. Before it writes anything to w, it notes what came of the call.
@@ -47,13 +47,13 @@ func (q question) refuse(w http.ResponseWriter, status int, message string) {
 }
 
 // Demo is a tap before the demo model, which it answers for by OpenAI's protocol.
-func Demo() *Tap { return open(byModel(demo.New())) }
+func Demo() *Tap { return newTap(modelBackend(demo.New())) }
 
 // Proxy is a tap before a provider: the address is what would be OpenAI's base URL or
 // Gemini's endpoint, with whatever path and query belongs to it.
-func Proxy(upstream *url.URL) *Tap { return open(byProvider(upstream, llm.DefaultTransport())) }
+func Proxy(upstream *url.URL) *Tap { return newTap(providerBackend(upstream, llm.DefaultTransport())) }
 
-func open(model backend) *Tap {
+func newTap(model backend) *Tap {
 	return &Tap{model: model, now: time.Now, memory: memoryTurns()}
 }
 
@@ -67,7 +67,7 @@ func (t *Tap) Down() bool { return t.down.Load() }
 // Exchanges are those kept of the questions of one matter (llm.NewClientRequestID), such
 // as a decision, in the order in which they were done with: the order of the ledger's
 // calls. Questions of none, such as those for memories, are kept under the empty one.
-func (t *Tap) Exchanges(matter string) []Exchange { return t.record.of(matter) }
+func (t *Tap) Exchanges(matter string) []Exchange { return t.history.of(matter) }
 
 // ServeHTTP answers one question. What it keeps of it is there before the answer is sent.
 func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,7 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := Exchange{Purpose: q.purpose, Model: q.Model, At: q.At, System: q.System, Prompt: q.User}
 	note := func(answer, fault string) {
 		x.Answer, x.Error = answer, fault
-		t.record.keep(llm.MatterOf(r.Header.Get(llm.ClientRequestIDHeader)), x.without(secrets(r)))
+		t.history.add(llm.DecisionOf(r.Header.Get(llm.ClientRequestIDHeader)), x.redacted(secrets(r)))
 	}
 	if t.Down() {
 		note("", switchedOff)

@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s, %s: got %d", name, path, status)
 			}
 		}
-		if n := len(tap.record.kept); n != 0 {
+		if n := len(tap.history.entries); n != 0 {
 			t.Errorf("%s: %d exchanges are kept", name, n)
 		}
 	}
@@ -97,7 +97,7 @@ func TestExchangesAsJSON(t *testing.T) {
 	if got, err := json.Marshal(tap.Exchanges("unknown")); err != nil || string(got) != "[]" {
 		t.Errorf("none is %s, %v", got, err)
 	}
-	tap.record.keep("x", Exchange{Purpose: "response", Model: "m", System: "s", Prompt: "p", Answer: "a", Error: "e"})
+	tap.history.add("x", Exchange{Purpose: "response", Model: "m", System: "s", Prompt: "p", Answer: "a", Error: "e"})
 	want := `[{"purpose":"response","model":"m","at":"0001-01-01T00:00:00Z","system":"s","prompt":"p","answer":"a","error":"e"}]`
 	if got, err := json.Marshal(tap.Exchanges("x")); err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
@@ -109,13 +109,13 @@ func TestTheNewestAreKept(t *testing.T) {
 	tap := Demo()
 	bot := adapter(t, "openai", serve(t, tap))
 	const more = 7
-	for i := range keptExchanges + more {
+	for i := range maxExchanges + more {
 		r := request(fmt.Sprint("id", i))
 		if _, err := bot.Generate(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range keptExchanges + more {
+	for i := range maxExchanges + more {
 		if got, want := len(tap.Exchanges(fmt.Sprint("id", i))), map[bool]int{true: 1}[i >= more]; got != want {
 			t.Errorf("of question %d %d are kept, want %d", i, got, want)
 		}
@@ -124,22 +124,22 @@ func TestTheNewestAreKept(t *testing.T) {
 
 func TestWhatIsKeptIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	var r record
-	const size = keptBytes / 10
+	var r history
+	const size = maxBytes / 10
 	for i := range 100 {
-		r.keep(fmt.Sprint(i), Exchange{System: strings.Repeat("s", size/2), Answer: strings.Repeat("a", size/2)})
+		r.add(fmt.Sprint(i), Exchange{System: strings.Repeat("s", size/2), Answer: strings.Repeat("a", size/2)})
 		sum := 0
-		for _, k := range r.kept {
+		for _, k := range r.entries {
 			sum += k.bytes()
 		}
-		if sum != r.bytes || sum > keptBytes {
+		if sum != r.bytes || sum > maxBytes {
 			t.Fatalf("after %d: %d bytes, counted as %d", i+1, sum, r.bytes)
 		}
 	}
-	if n := len(r.kept); n != 9 || r.kept[8].matter != "99" {
+	if n := len(r.entries); n != 9 || r.entries[8].decision != "99" {
 		t.Errorf("%d are kept", n)
 	}
-	r.keep("small", Exchange{Answer: "a"})
+	r.add("small", Exchange{Answer: "a"})
 	if len(r.of("small")) != 1 || len(r.of("99")) != 1 {
 		t.Error("a small one drove a large one out, or is not kept")
 	}

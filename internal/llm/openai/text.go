@@ -8,9 +8,9 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 )
 
-// words is what a message says to its reader, without what the model thought
+// text is what a message says to its reader, without what the model thought
 // before. The library hands a list of parts over as its JSON, so the list is read here.
-func words(m sdk.ChatCompletionMessage) string {
+func text(m sdk.ChatCompletionMessage) string {
 	raw := m.JSON.Content.Raw()
 	if strings.HasPrefix(raw, `"`) {
 		return withoutThoughts(m.Content)
@@ -30,18 +30,18 @@ func words(m sdk.ChatCompletionMessage) string {
 	return withoutThoughts(b.String())
 }
 
-// thoughts is how a model marks them, as regular expressions.
-type thoughts struct{ opening, closing *regexp.Regexp }
+// thoughtMarks is how a model marks them, as regular expressions.
+type thoughtMarks struct{ opening, closing *regexp.Regexp }
 
-var marked = []thoughts{
+var allThoughtMarks = []thoughtMarks{
 	{regexp.MustCompile(`<think>`), regexp.MustCompile(`</think>`)},                                                       // DeepSeek-R1, Qwen and most others
 	{regexp.MustCompile(`\[THINK\]`), regexp.MustCompile(`\[/THINK\]`)},                                                   // Mistral's
 	{regexp.MustCompile(`<\|channel>`), regexp.MustCompile(`<channel\|>`)},                                                // Gemma 4
 	{regexp.MustCompile(`<\|channel\|>`), regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
 }
 
-// ending is what gpt-oss ends an answer with.
-var ending = regexp.MustCompile(`<\|(?:return|end)\|>$`)
+// endMark is what gpt-oss ends an answer with.
+var endMark = regexp.MustCompile(`<\|(?:return|end)\|>$`)
 
 // withoutThoughts takes away the thoughts that stand before an answer where the
 // server has no parser for them: open models behind Ollama, vLLM, llama.cpp or MLX.
@@ -49,7 +49,7 @@ var ending = regexp.MustCompile(`<\|(?:return|end)\|>$`)
 // comes back. Cut before that, such thoughts cannot be told from an answer.
 func withoutThoughts(text string) string {
 	begin := strings.TrimSpace(text)
-	for _, t := range marked {
+	for _, t := range allThoughtMarks {
 		opening, closing := t.opening.FindStringIndex(begin), t.closing.FindStringIndex(begin)
 		switch {
 		case opening != nil && opening[0] == 0 && closing == nil:
@@ -58,7 +58,7 @@ func withoutThoughts(text string) string {
 		case closing == nil, opening != nil && opening[0] <= closing[0], strings.HasSuffix(begin[:closing[0]], "`"), strings.HasPrefix(begin, "{"):
 			continue // an answer, which may speak of the tags
 		}
-		return strings.TrimSpace(ending.ReplaceAllString(strings.TrimSpace(begin[closing[1]:]), ""))
+		return strings.TrimSpace(endMark.ReplaceAllString(strings.TrimSpace(begin[closing[1]:]), ""))
 	}
 	// gpt-oss, where the server leaves out what it marks them with, but not the names.
 	if _, answer, found := strings.Cut(begin, "assistantfinal"); found && strings.HasPrefix(begin, "analysis") {
@@ -67,9 +67,9 @@ func withoutThoughts(text string) string {
 	return text
 }
 
-// verdict is the JSON object that a server took for thoughts, since none stand before it: vLLM
+// verdictInThoughts is the JSON object that a server took for thoughts, since none stand before it: vLLM
 // does, where a schema leaves a model no room for them. Empty if there is none.
-func verdict(m sdk.ChatCompletionMessage) string {
+func verdictInThoughts(m sdk.ChatCompletionMessage) string {
 	for _, field := range []string{"reasoning_content", "reasoning"} {
 		var said string
 		if json.Unmarshal([]byte(m.JSON.ExtraFields[field].Raw()), &said) != nil {

@@ -2,9 +2,9 @@ package doctor
 
 import "syscall"
 
-// room is how many bytes this account may yet write to the disk that a directory is on.
+// freeSpace is how many bytes this account may yet write to the disk that a directory is on.
 // It is not known where there is no such directory, and on other systems than Linux.
-func room(dir string) (left uint64, known bool) {
+func freeSpace(dir string) (left uint64, known bool) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return 0, false

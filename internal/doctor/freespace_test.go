@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-func TestRoom(t *testing.T) {
+func TestFreeSpace(t *testing.T) {
 	t.Parallel()
-	if left, known := room(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
+	if left, known := freeSpace(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
 		t.Errorf("where tests write: %d bytes, known %v", left, known)
 	}
-	if left, known := room(filepath.Join(t.TempDir(), "none")); known || left != 0 {
+	if left, known := freeSpace(filepath.Join(t.TempDir(), "none")); known || left != 0 {
 		t.Errorf("a directory that is not there: %d bytes, known %v", left, known)
 	}
 }
