@@ -132,7 +132,7 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 // find is the channel of an id or a name. One that only the configuration names is both,
 // as far as anybody can tell.
 func (r channelReader) find(ctx context.Context, named string) (c store.Channel, known bool, err error) {
-	id, err := channelID(ctx, r.store, r.team, named)
+	id, err := resolveChannel(ctx, r.store, r.team, named)
 	if err != nil {
 		if r.config.ChannelKey(config.ChannelFacts{ID: named, Name: named}) != "" {
 			return store.Channel{ID: named, Name: named}, false, nil

@@ -21,8 +21,8 @@ import (
 // the list of processes.
 const tokenVariable = "MYAO_CODEC_TOKEN"
 
-// shortestToken is in bytes: a token may be tried from the network.
-const shortestToken = 16
+// minTokenLength is in bytes: a token may be tried from the network.
+const minTokenLength = 16
 
 // codecCommand serves Temporal's codec server protocol: it decrypts what the Web UI
 // and the CLI show.
@@ -73,8 +73,8 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	switch {
 	case token == "" && !local:
 		return fmt.Errorf("--address %s can be reached from elsewhere, and so could everything that is encrypted: set %s", c.Address, tokenVariable)
-	case token != "" && len(token) < shortestToken:
-		return fmt.Errorf("%s is too short: want at least %d characters", tokenVariable, shortestToken)
+	case token != "" && len(token) < minTokenLength:
+		return fmt.Errorf("%s is too short: want at least %d characters", tokenVariable, minTokenLength)
 	}
 	keys, err := codec.New(p.Config.Encryption)
 	if err != nil {

@@ -19,7 +19,7 @@ type conversationsCommand struct {
 	Channel string   `placeholder:"CHANNEL" help:"Only those of a channel: its id, or its name with or without #."`
 	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle; several with commas."`
 	Limit   int      `default:"50" placeholder:"N" help:"So many at the most (${default}), up to 10000."`
-	reaching
+	temporalFlags
 	output
 }
 
@@ -36,14 +36,14 @@ paused.
 
 // Validate is kong's way to be told what cannot be.
 func (c *conversationsCommand) Validate() error {
-	if err := checkLimit(c.Limit, mostListed); err != nil {
+	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err
 	}
-	return c.check()
+	return c.checkTimeout()
 }
 
 func (c *conversationsCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
-	d, done, err := c.reach(ctx, p, talk{Channel: c.Channel})
+	d, done, err := c.connect(ctx, p, conversationArg{Channel: c.Channel})
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	rows := [][]string{{"PHASE", "DUE", "PENDING", "SINCE", "SILENT UNTIL", "CONVERSATION"}}
 	for _, l := range all {
 		rows = append(rows, []string{
-			string(l.Phase), clock(l.DueAt, zone), pending(l.Pending), clock(l.Since, zone), silent(l.Silenced, zone, now),
-			called(l.Conversation, l.Name),
+			string(l.Phase), formatTime(l.DueAt, zone), pending(l.Pending), formatTime(l.Since, zone), silent(l.Silenced, zone, now),
+			conversationName(l.Conversation, l.Name),
 		})
 	}
 	if err := table(w, rows); err != nil {
@@ -105,5 +105,5 @@ func silent(until time.Time, zone *time.Location, now time.Time) string {
 	case until.Sub(now) > conversation.MaxSnooze:
 		return "it is unmuted"
 	}
-	return clock(until, zone)
+	return formatTime(until, zone)
 }

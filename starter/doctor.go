@@ -54,7 +54,7 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 		d.Schedules = append(d.Schedules, doctor.Schedule{ID: s.ID, Every: s.Every})
 	}
 	findings := d.Examine(ctx)
-	if err := c.print(stdout, findings, func(w io.Writer) error { return tell(w, findings) }); err != nil {
+	if err := c.print(stdout, findings, func(w io.Writer) error { return printFindings(w, findings) }); err != nil {
 		return err
 	}
 	if failed := doctor.Count(findings, doctor.Fail); failed > 0 {
@@ -63,8 +63,8 @@ func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	return nil
 }
 
-// tell writes a line for each finding, and under it how to mend it.
-func tell(w io.Writer, findings []doctor.Finding) error {
+// printFindings writes a line for each finding, and under it how to mend it.
+func printFindings(w io.Writer, findings []doctor.Finding) error {
 	wide := 0
 	for _, f := range findings {
 		wide = max(wide, len(f.Check))

@@ -298,7 +298,7 @@ func TestDoctorOfNothing(t *testing.T) {
 func TestDoctorForPeople(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := tell(&out, []doctor.Finding{
+	err := printFindings(&out, []doctor.Finding{
 		{Check: "configuration", Status: doctor.OK, Message: "valid"},
 		{Check: "temporal", Status: doctor.Fail, Message: "gone", Fix: "start it"},
 		{Check: "memory", Status: doctor.Skip, Message: "not looked at: see temporal"},

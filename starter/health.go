@@ -41,8 +41,8 @@ func (c *healthCommand) Validate() error {
 	return nil
 }
 
-// runAlone asks once. Its error is what the program says is missing.
-func (c *healthCommand) runAlone(ctx context.Context, stdout io.Writer) error {
+// runStandalone asks once. Its error is what the program says is missing.
+func (c *healthCommand) runStandalone(ctx context.Context, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, nil)

@@ -356,7 +356,7 @@ func TestCorrectedText(t *testing.T) {
 		{name: "from elsewhere", term: "long", stdin: "\r\n- one\r\n- two\r\n", want: "- one\n- two"},
 		{name: "longest", term: "long", stdin: strings.Repeat("x", 3000) + "\n", want: strings.Repeat("x", 3000)},
 		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, by memory.short_term_summary_max_tokens"},
-		{name: "as much as is read", term: "long", stdin: strings.Repeat("x", longestInput), fault: "1048576 bytes: want at most 3000"},
+		{name: "as much as is read", term: "long", stdin: strings.Repeat("x", maxInput), fault: "1048576 bytes: want at most 3000"},
 		{name: "more than is read", term: "long", stdin: strings.Repeat("記", 400_000), fault: "more than 1 MiB"},
 		{name: "empty", term: "long", stdin: " \n", fault: "the text is empty"},
 		{name: "without a word", term: "long", stdin: "- …\n---\n", fault: "neither a letter nor a digit"},
@@ -364,8 +364,8 @@ func TestCorrectedText(t *testing.T) {
 		{name: "no text", term: "long", stdin: "a\xff", fault: "no UTF-8"},
 		{name: "NUL", term: "long", stdin: "a\x00", fault: "NUL"},
 	} {
-		c := memoryCorrect{termOf: termOf{Term: test.term}}
-		got, err := c.corrected(strings.NewReader(test.stdin), p)
+		c := memoryCorrect{termFlag: termFlag{Term: test.term}}
+		got, err := c.readText(strings.NewReader(test.stdin), p)
 		if got != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: got %q, %v; want %q, %q", test.name, got, err, test.want, test.fault)
 		}

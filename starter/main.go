@@ -53,9 +53,9 @@ type command interface {
 	run(ctx context.Context, p launch.Program, stdout io.Writer) error
 }
 
-// alone is a command that needs nothing, not even the configuration.
-type alone interface {
-	runAlone(ctx context.Context, stdout io.Writer) error
+// standalone is a command that needs nothing, not even the configuration.
+type standalone interface {
+	runStandalone(ctx context.Context, stdout io.Writer) error
 }
 
 // run is main without the process: it returns the exit status, which is 2 for a
@@ -83,8 +83,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	chosen := parsed.Selected()
 	name := "starter " + strings.TrimPrefix(chosen.FullPath(), "starter ")
 	switch do := chosen.Target.Addr().Interface().(type) {
-	case alone:
-		if err := do.runAlone(ctx, stdout); err != nil {
+	case standalone:
+		if err := do.runStandalone(ctx, stdout); err != nil {
 			_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
 			return 1
 		}

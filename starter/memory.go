@@ -24,24 +24,24 @@ type memoryCommand struct {
 	Forget   memoryForget   `cmd:"" help:"Take away what is remembered, for good."`
 }
 
-// memoryOf names what a memory is of.
-type memoryOf struct {
+// memoryArg names what a memory is of.
+type memoryArg struct {
 	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message on which the thread hangs. Without it, the channel."`
 }
 
 // scope is what is meant, as far as the database knows it.
-func (m memoryOf) scope(ctx context.Context, p launch.Program, db *store.Store) (chat.Scope, error) {
+func (m memoryArg) scope(ctx context.Context, p launch.Program, db *store.Store) (chat.Scope, error) {
 	if m.Channel == "" {
 		team, err := ownTeam(ctx, p, db)
 		return chat.Scope{Team: team}, err
 	}
-	c, err := where(ctx, p, db, m.Channel, m.Thread)
+	c, err := resolveConversation(ctx, p, db, m.Channel, m.Thread)
 	return chat.Scope(c), err
 }
 
 // withMemory opens the database and finds out what is meant.
-func withMemory(ctx context.Context, p launch.Program, of memoryOf, do func(db *store.Store, scope chat.Scope) error) (err error) {
+func withMemory(ctx context.Context, p launch.Program, of memoryArg, do func(db *store.Store, scope chat.Scope) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -54,8 +54,8 @@ func withMemory(ctx context.Context, p launch.Program, of memoryOf, do func(db *
 	return do(db, scope)
 }
 
-// remembered is one version of a memory as it is printed.
-type remembered struct {
+// memoryReport is one version of a memory as it is printed.
+type memoryReport struct {
 	Scope   chat.Scope `json:"scope"`
 	Name    string     `json:"channel_name,omitempty"`
 	Term    chat.Term  `json:"term"`
@@ -74,15 +74,15 @@ type remembered struct {
 	Text        string    `json:"text,omitempty"`
 }
 
-func told(m store.Memory, inForce bool) remembered {
-	return remembered{
+func newMemoryReport(m store.Memory, inForce bool) memoryReport {
+	return memoryReport{
 		Scope: m.Scope, Term: m.Term, Version: m.Version, InForce: inForce, Made: m.Made, Origin: m.Origin, By: m.By, Model: m.Model,
 		Tokens: m.TokensOut, Sources: m.Sources, ForgottenBy: m.ForgottenBy, Forgotten: m.Forgotten,
 	}
 }
 
 // row is the memory in a table, from its version on.
-func (r remembered) row(zone *time.Location) []string {
+func (r memoryReport) row(zone *time.Location) []string {
 	state := "old"
 	switch {
 	case !r.Forgotten.IsZero():
@@ -115,14 +115,14 @@ func (memoryList) Help() string {
 
 // Validate is kong's way to be told what cannot be.
 func (c *memoryList) Validate() error {
-	if err := checkLimit(c.Limit, mostListed); err != nil {
+	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err
 	}
 	return checkThread(c.Thread)
 }
 
 func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return withMemory(ctx, p, memoryOf{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, memoryArg{c.Channel, c.Thread}, func(db *store.Store, scope chat.Scope) error {
 		listed, err := c.list(ctx, db, scope)
 		if err != nil {
 			return err
@@ -145,12 +145,12 @@ func (c *memoryList) run(ctx context.Context, p launch.Program, stdout io.Writer
 	})
 }
 
-func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
-	listed := []remembered{}
+func (c *memoryList) list(ctx context.Context, db *store.Store, scope chat.Scope) ([]memoryReport, error) {
+	listed := []memoryReport{}
 	add := func(s store.MemoryOverview, name string) {
 		for _, m := range []*store.Memory{s.Long, s.Short} {
 			if m != nil {
-				r := told(*m, true)
+				r := newMemoryReport(*m, true)
 				r.Name = name
 				listed = append(listed, r)
 			}

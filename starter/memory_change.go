@@ -16,12 +16,12 @@ import (
 	"myao/internal/store"
 )
 
-// termOf is which of a scope's memories is meant.
-type termOf struct {
+// termFlag is which of a scope's memories is meant.
+type termFlag struct {
 	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; of a thread, which has no long one, it may be left out."`
 }
 
-func (t termOf) check(thread string) error {
+func (t termFlag) check(thread string) error {
 	switch {
 	case t.Term == "" && thread == "":
 		return errors.New("--term is needed: long or short")
@@ -31,13 +31,13 @@ func (t termOf) check(thread string) error {
 	return checkThread(thread)
 }
 
-func (t termOf) term() chat.Term { return cmp.Or(chat.Term(t.Term), chat.ShortTerm) }
+func (t termFlag) term() chat.Term { return cmp.Or(chat.Term(t.Term), chat.ShortTerm) }
 
 type memoryCorrect struct {
-	memoryOf
-	termOf
+	memoryArg
+	termFlag
 	Text string `placeholder:"TEXT" help:"The text; without it, it is read from standard input."`
-	ordering
+	byFlag
 	output
 }
 
@@ -63,18 +63,18 @@ func (c *memoryCorrect) Validate() error {
 	return c.check(c.Thread)
 }
 
-// longestInput is how long a text may be on standard input, in bytes.
-const longestInput = 1 << 20
+// maxInput is how long a text may be on standard input, in bytes.
+const maxInput = 1 << 20
 
-// corrected is the text as it is to be kept.
-func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, error) {
+// readText is the text as it is to be kept.
+func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, error) {
 	text := c.Text
 	if text == "" {
-		read, err := io.ReadAll(io.LimitReader(stdin, longestInput+1))
+		read, err := io.ReadAll(io.LimitReader(stdin, maxInput+1))
 		if err != nil {
 			return "", fmt.Errorf("read the text: %w", err)
 		}
-		if len(read) > longestInput {
+		if len(read) > maxInput {
 			return "", errors.New("the text has more than 1 MiB")
 		}
 		text = string(read)
@@ -97,11 +97,11 @@ func (c *memoryCorrect) corrected(stdin io.Reader, p launch.Program) (string, er
 }
 
 func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	text, err := c.corrected(os.Stdin, p)
+	text, err := c.readText(os.Stdin, p)
 	if err != nil {
 		return err
 	}
-	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		m, err := db.Correct(ctx, scope, c.term(), text, c.by(), orderID())
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("no %s-term memory of %s is in force: there is nothing to correct", c.term(), scope)
@@ -109,7 +109,7 @@ func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Wri
 		if err != nil {
 			return err
 		}
-		return c.print(stdout, told(m, true), func(w io.Writer) error {
+		return c.print(stdout, newMemoryReport(m, true), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text that was given\n", c.term(), scope, m.Version)
 			return err
 		})
@@ -117,10 +117,10 @@ func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Wri
 }
 
 type memoryRollback struct {
-	memoryOf
-	termOf
+	memoryArg
+	termFlag
 	To int `required:"" placeholder:"VERSION" help:"The version whose text is to be in force again."`
-	ordering
+	byFlag
 	output
 }
 
@@ -142,13 +142,13 @@ func (c *memoryRollback) Validate() error {
 }
 
 func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		term := c.term()
 		m, err := db.Rollback(ctx, scope, term, c.To, c.by(), orderID())
 		if err != nil {
 			return noVersion(err, scope, term, c.To)
 		}
-		return c.print(stdout, told(m, true), func(w io.Writer) error {
+		return c.print(stdout, newMemoryReport(m, true), func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text of version %d\n", term, scope, m.Version, c.To)
 			return err
 		})
@@ -156,10 +156,10 @@ func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Wr
 }
 
 type memoryForget struct {
-	memoryOf
+	memoryArg
 	Message   []string `placeholder:"TS,…" help:"Forget what was made of these messages of the channel, and never remember them."`
 	Workspace bool     `help:"Forget what is remembered of the workspace, when no channel is named."`
-	ordering
+	byFlag
 	output
 }
 
@@ -199,7 +199,7 @@ func (c *memoryForget) Validate() error {
 }
 
 func (c *memoryForget) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		done, err := c.forget(ctx, db, scope)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 )
 
 type memoryShow struct {
-	memoryOf
+	memoryArg
 	Term    string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
 	Version int    `placeholder:"N" help:"A version; the one in force, if nothing is said."`
 	output
@@ -37,7 +37,7 @@ func (c *memoryShow) Validate() error {
 }
 
 func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		shown, err := c.memories(ctx, db, scope)
 		if err != nil {
 			return err
@@ -53,13 +53,13 @@ func (c *memoryShow) run(ctx context.Context, p launch.Program, stdout io.Writer
 	})
 }
 
-func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.Scope) ([]remembered, error) {
+func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.Scope) ([]memoryReport, error) {
 	standing, err := db.CurrentMemory(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	inForce := map[chat.Term]*store.Memory{chat.LongTerm: standing.Long, chat.ShortTerm: standing.Short}
-	shown := []remembered{}
+	shown := []memoryReport{}
 	for _, term := range scope.Terms() {
 		if c.Term != "" && c.Term != string(term) {
 			continue
@@ -73,7 +73,7 @@ func (c *memoryShow) memories(ctx context.Context, db *store.Store, scope chat.S
 			m = &old
 		}
 		if m != nil {
-			r := told(*m, inForce[term] != nil && inForce[term].ID == m.ID)
+			r := newMemoryReport(*m, inForce[term] != nil && inForce[term].ID == m.ID)
 			r.Text = m.Text
 			shown = append(shown, r)
 		}
@@ -95,13 +95,13 @@ func noVersion(err error, scope chat.Scope, term chat.Term, version int) error {
 }
 
 // write prints a memory with where it came from.
-func (r remembered) write(w io.Writer, zone *time.Location) error {
+func (r memoryReport) write(w io.Writer, zone *time.Location) error {
 	cells := r.row(zone)
 	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0], cells[1], cells[4], cells[5])
 	if err != nil {
 		return err
 	}
-	if err := plain(w, r.Text); err != nil {
+	if err := printPlain(w, r.Text); err != nil {
 		return err
 	}
 	if len(r.Sources) == 0 {
@@ -112,7 +112,7 @@ func (r remembered) write(w io.Writer, zone *time.Location) error {
 }
 
 type memoryHistory struct {
-	memoryOf
+	memoryArg
 	Term  string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
 	Limit int    `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default}), up to 10000."`
 	output
@@ -123,14 +123,14 @@ func (memoryHistory) Help() string { return "Examples:\n  starter memory history
 
 // Validate is kong's way to be told what cannot be.
 func (c *memoryHistory) Validate() error {
-	if err := checkLimit(c.Limit, mostListed); err != nil {
+	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err
 	}
 	return checkThread(c.Thread)
 }
 
 func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return withMemory(ctx, p, c.memoryOf, func(db *store.Store, scope chat.Scope) error {
+	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		standing, err := db.CurrentMemory(ctx, scope)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 				inForce[m.ID] = true
 			}
 		}
-		versions := []remembered{}
+		versions := []memoryReport{}
 		for _, term := range scope.Terms() {
 			if c.Term != "" && c.Term != string(term) {
 				continue
@@ -151,7 +151,7 @@ func (c *memoryHistory) run(ctx context.Context, p launch.Program, stdout io.Wri
 				return err
 			}
 			for _, m := range memories {
-				versions = append(versions, told(m, inForce[m.ID]))
+				versions = append(versions, newMemoryReport(m, inForce[m.ID]))
 			}
 		}
 		if len(versions) == 0 {

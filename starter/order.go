@@ -16,23 +16,23 @@ import (
 	"myao/internal/operator"
 )
 
-// telling is what all commands have that tell a conversation what to do.
-type telling struct {
-	talk
-	ordering
-	reaching
+// orderFlags is what all commands have that tell a conversation what to do.
+type orderFlags struct {
+	conversationArg
+	byFlag
+	temporalFlags
 	output
 }
 
 // Validate is kong's way to be told what cannot be.
-func (c *telling) Validate() error {
-	if err := c.talk.Validate(); err != nil {
+func (c *orderFlags) Validate() error {
+	if err := c.conversationArg.Validate(); err != nil {
 		return err
 	}
-	return c.reaching.check()
+	return c.temporalFlags.checkTimeout()
 }
 
-type answerNowCommand struct{ telling }
+type answerNowCommand struct{ orderFlags }
 
 // Help is kong's way to be told more.
 func (answerNowCommand) Help() string {
@@ -44,10 +44,10 @@ one. Where nothing waits, that is refused.
 }
 
 func (c *answerNowCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.order(ctx, p, stdout, conversation.UpdateAnswerNow, 0)
+	return c.send(ctx, p, stdout, conversation.UpdateAnswerNow, 0)
 }
 
-type dropCommand struct{ telling }
+type dropCommand struct{ orderFlags }
 
 // Help is kong's way to be told more.
 func (dropCommand) Help() string {
@@ -60,12 +60,12 @@ what has been said since that reply was begun.
 }
 
 func (c *dropCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.order(ctx, p, stdout, conversation.UpdateDrop, 0)
+	return c.send(ctx, p, stdout, conversation.UpdateDrop, 0)
 }
 
 type snoozeCommand struct {
-	For length `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d12h; a year at the most."`
-	telling
+	For snoozeDuration `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d12h; a year at the most."`
+	orderFlags
 }
 
 // Help is kong's way to be told more.
@@ -82,10 +82,10 @@ func (c *snoozeCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	return c.order(ctx, p, stdout, conversation.UpdateSnooze, int(d/time.Second))
+	return c.send(ctx, p, stdout, conversation.UpdateSnooze, int(d/time.Second))
 }
 
-type muteCommand struct{ telling }
+type muteCommand struct{ orderFlags }
 
 // Help is kong's way to be told more.
 func (muteCommand) Help() string {
@@ -97,10 +97,10 @@ A channel's top level stands for its threads, too.
 }
 
 func (c *muteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.order(ctx, p, stdout, conversation.UpdateMute, 0)
+	return c.send(ctx, p, stdout, conversation.UpdateMute, 0)
 }
 
-type unmuteCommand struct{ telling }
+type unmuteCommand struct{ orderFlags }
 
 // Help is kong's way to be told more.
 func (unmuteCommand) Help() string {
@@ -110,11 +110,11 @@ func (unmuteCommand) Help() string {
 }
 
 func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	return c.order(ctx, p, stdout, conversation.UpdateUnmute, 0)
+	return c.send(ctx, p, stdout, conversation.UpdateUnmute, 0)
 }
 
-// carriedOut is an order as it is printed.
-type carriedOut struct {
+// orderResult is an order as it is printed.
+type orderResult struct {
 	Conversation chat.Conversation `json:"conversation"`
 	Order        string            `json:"order"`
 	ID           string            `json:"id"`
@@ -125,13 +125,13 @@ type carriedOut struct {
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
 }
 
-func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer, update string, seconds int) (err error) {
-	d, done, err := c.reach(ctx, p, c.talk)
+func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Writer, update string, seconds int) (err error) {
+	d, done, err := c.connect(ctx, p, c.conversationArg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	out := carriedOut{Conversation: d.conversation, Order: update, ID: orderID(), By: c.by()}
+	out := orderResult{Conversation: d.conversation, Order: update, ID: orderID(), By: c.by()}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	if err := d.operator.Order(waiting, d.conversation, update, conversation.Order{By: out.By, Seconds: seconds}, out.ID); err != nil {
@@ -152,8 +152,8 @@ func (c *telling) order(ctx context.Context, p launch.Program, stdout io.Writer,
 }
 
 // explain is reaching's, of an order.
-func (c telling) explain(ctx context.Context, err error) error {
-	told := c.reaching.explain(ctx, err)
+func (c orderFlags) explain(ctx context.Context, err error) error {
+	told := c.temporalFlags.explain(ctx, err)
 	if errors.Is(err, operator.ErrNoWorker) {
 		return fmt.Errorf("%w What was ordered may yet be carried out by the next one", told)
 	}
@@ -162,11 +162,11 @@ func (c telling) explain(ctx context.Context, err error) error {
 
 // text is the order for people: name is the conversation's, channel what the command
 // line calls its channel.
-func (o carriedOut) text(name, channel string, zone *time.Location, now time.Time) string {
+func (o orderResult) text(name, channel string, zone *time.Location, now time.Time) string {
 	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, ledger.Plain(o.By))
 	switch {
 	case o.Order == conversation.UpdateSnooze:
-		line += ", until " + clock(o.Silenced, zone)
+		line += ", until " + formatTime(o.Silenced, zone)
 	case o.Order == conversation.UpdateUnmute && now.Before(o.ChannelSilenced):
 		line += fmt.Sprintf("\nThe thread stays silent with its channel until %s: starter unmute %s ends that",
 			silent(o.ChannelSilenced, zone, now), strings.TrimPrefix(channel, "#"))
@@ -174,11 +174,11 @@ func (o carriedOut) text(name, channel string, zone *time.Location, now time.Tim
 	return line
 }
 
-// length is a time as a command line names it: as people say it in Slack (90m, 2h, 1d12h), or to the second.
-type length string
+// snoozeDuration is a time as a command line names it: as people say it in Slack (90m, 2h, 1d12h), or to the second.
+type snoozeDuration string
 
-func (l length) duration() (time.Duration, error) {
-	if d, ok := chatops.Span(string(l)); ok {
+func (l snoozeDuration) duration() (time.Duration, error) {
+	if d, ok := chatops.ParseDuration(string(l)); ok {
 		return d, nil
 	}
 	d, err := time.ParseDuration(string(l))
@@ -189,7 +189,7 @@ func (l length) duration() (time.Duration, error) {
 }
 
 // Validate is kong's way to be told what is no length.
-func (l length) Validate() error {
+func (l snoozeDuration) Validate() error {
 	if l == "" {
 		return nil
 	}

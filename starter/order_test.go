@@ -16,7 +16,7 @@ import (
 
 func TestLength(t *testing.T) {
 	t.Parallel()
-	for l, want := range map[length]time.Duration{
+	for l, want := range map[snoozeDuration]time.Duration{
 		"90m": 90 * time.Minute, "2h": 2 * time.Hour, "1d": 24 * time.Hour, "1h30m": 90 * time.Minute, "1s": time.Second, "1d12h": 36 * time.Hour, "1d2h30m": 26*time.Hour + 30*time.Minute, "1m30s": 90 * time.Second, "366d": 366 * 24 * time.Hour,
 		"367d": 0, "9999d": 0, "8785h": 0, "0d": 0, "0s": 0, "-1h": 0, "1.5d": 0, "365d25h": 0, "1h1d": 0, "500ms": 0, "1.5s": 0, "2": 0, "2 h": 0, "soon": 0, "": 0,
 	} {
@@ -35,18 +35,18 @@ func TestOrderForPeople(t *testing.T) {
 	mute := noon.AddDate(100, 0, 0)
 	for _, test := range []struct {
 		name  string
-		order carriedOut
+		order orderResult
 		want  string
 	}{
-		{"snooze", carriedOut{Order: "snooze", Silenced: noon.Add(time.Hour)}, "snooze: done in #general, thread 1.2, by cli:carol, until 2026-03-01 13:00:00 UTC"},
-		{"mute", carriedOut{Order: "mute", Silenced: mute, ChannelSilenced: mute}, "mute: done in #general, thread 1.2, by cli:carol"},
-		{"unmute", carriedOut{Order: "unmute"}, "unmute: done in #general, thread 1.2, by cli:carol"},
-		{"unmute in a channel that was snoozed", carriedOut{Order: "unmute", ChannelSilenced: noon}, "unmute: done in #general, thread 1.2, by cli:carol"},
-		{"unmute in a channel that is snoozed", carriedOut{Order: "unmute", ChannelSilenced: noon.Add(time.Hour)}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
+		{"snooze", orderResult{Order: "snooze", Silenced: noon.Add(time.Hour)}, "snooze: done in #general, thread 1.2, by cli:carol, until 2026-03-01 13:00:00 UTC"},
+		{"mute", orderResult{Order: "mute", Silenced: mute, ChannelSilenced: mute}, "mute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute", orderResult{Order: "unmute"}, "unmute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute in a channel that was snoozed", orderResult{Order: "unmute", ChannelSilenced: noon}, "unmute: done in #general, thread 1.2, by cli:carol"},
+		{"unmute in a channel that is snoozed", orderResult{Order: "unmute", ChannelSilenced: noon.Add(time.Hour)}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
 			"The thread stays silent with its channel until 2026-03-01 13:00:00 UTC: starter unmute general ends that"},
-		{"unmute in a channel that is muted", carriedOut{Order: "unmute", ChannelSilenced: mute}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
+		{"unmute in a channel that is muted", orderResult{Order: "unmute", ChannelSilenced: mute}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
 			"The thread stays silent with its channel until it is unmuted: starter unmute general ends that"},
-		{"by a name from the environment", carriedOut{Order: "drop", By: "cli:car\x1b[2Jol"}, `drop: done in #general, thread 1.2, by cli:car\x1b[2Jol`},
+		{"by a name from the environment", orderResult{Order: "drop", By: "cli:car\x1b[2Jol"}, `drop: done in #general, thread 1.2, by cli:car\x1b[2Jol`},
 	} {
 		test.order.By = cmp.Or(test.order.By, "cli:carol")
 		if got := test.order.text("#general, thread 1.2", "#general", time.UTC, noon); got != test.want {
@@ -128,7 +128,7 @@ func TestCommandLinesOfOperators(t *testing.T) {
 func TestLongestList(t *testing.T) {
 	t.Parallel()
 	db, _ := migrated(t)
-	all := make([]chat.Conversation, mostListed)
+	all := make([]chat.Conversation, maxListed)
 	for i := range all {
 		all[i] = chat.Conversation{Team: "T1", Channel: "C1", Thread: fmt.Sprintf("1700000000.%06d", i)}
 	}
@@ -159,14 +159,14 @@ func TestOrdersOfAnAccountWithoutUser(t *testing.T) {
 		{user.User{}, nil, uid},
 		{user.User{Uid: "65532"}, errors.New("user: Current requires cgo or $USER set in environment"), uid},
 	} {
-		if got := account(func() (*user.User, error) { return &test.account, test.err }); got != test.want {
+		if got := accountName(func() (*user.User, error) { return &test.account, test.err }); got != test.want {
 			t.Errorf("%+v, %v: %s, want %s", test.account, test.err, got, test.want)
 		}
 	}
-	if got := (ordering{By: "dave"}).by(); got != "cli:dave" {
+	if got := (byFlag{By: "dave"}).by(); got != "cli:dave" {
 		t.Error(got)
 	}
-	if got := (ordering{}).by(); got == "cli:" {
+	if got := (byFlag{}).by(); got == "cli:" {
 		t.Errorf("nobody: %s", got)
 	}
 }

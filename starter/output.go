@@ -17,9 +17,9 @@ type output struct {
 	JSON bool `help:"Print JSON, for programs."`
 }
 
-// mostListed is the most that a list has. All of it is asked for by name, some twice, and
+// maxListed is the most that a list has. All of it is asked for by name, some twice, and
 // SQLite takes 32,766 values at once.
-const mostListed = 10_000
+const maxListed = 10_000
 
 // checkLimit checks a --limit.
 func checkLimit(limit, most int) error {
@@ -53,13 +53,13 @@ func table(w io.Writer, rows [][]string) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], columns(cell))
+			widths[i] = max(widths[i], displayWidth(cell))
 		}
 	}
 	var b strings.Builder
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-columns(cell)+2))
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-displayWidth(cell)+2))
 		}
 		b.WriteString(row[len(row)-1] + "\n")
 	}
@@ -67,9 +67,9 @@ func table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// plain prints a text of several lines that a model or people wrote, so that it does nothing
+// printPlain prints a text of several lines that a model or people wrote, so that it does nothing
 // to a terminal.
-func plain(w io.Writer, text string) error {
+func printPlain(w io.Writer, text string) error {
 	for line := range strings.SplitSeq(text, "\n") {
 		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
 			return err
@@ -78,8 +78,8 @@ func plain(w io.Writer, text string) error {
 	return nil
 }
 
-// columns is how many columns of a terminal a text takes: Japanese takes two a character.
-func columns(text string) int {
+// displayWidth is how many columns of a terminal a text takes: Japanese takes two a character.
+func displayWidth(text string) int {
 	n := 0
 	for _, r := range text {
 		switch kind := width.LookupRune(r).Kind(); {

@@ -71,7 +71,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	var asked []asked
+	var asked []promptReport
 	for _, q := range questions {
 		a, err := c.ask(ctx, m, q)
 		if err != nil {
@@ -89,17 +89,17 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	})
 }
 
-// titled is a question with what it is for.
-type titled struct {
+// titledQuestion is a question with what it is for.
+type titledQuestion struct {
 	title string
 	mind.Question
 }
 
-func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, own slack.Identity) ([]titled, error) {
+func (c *promptCommand) questions(ctx context.Context, of config.Config, db *store.Store, m *mind.Mind, own slack.Identity) ([]titledQuestion, error) {
 	where := chat.Conversation{Team: own.TeamID}
 	if c.Channel != "" {
 		var err error
-		if where, err = conversationIn(ctx, db, own.TeamID, c.Channel, c.Thread); err != nil {
+		if where, err = resolveInTeam(ctx, db, own.TeamID, c.Channel, c.Thread); err != nil {
 			return nil, err
 		}
 	}
@@ -114,14 +114,14 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 			return nil, err
 		}
 		reply, err := m.ReplyQuestion(ctx, where, trigger, addressed)
-		return []titled{{"response to " + trigger, reply.Question}}, err
+		return []titledQuestion{{"response to " + trigger, reply.Question}}, err
 	case "judgment":
-		judgment, err := m.Judgment(ctx, where, whole(settings.MaxDelay))
+		judgment, err := m.Judgment(ctx, where, wholeSeconds(settings.MaxDelay))
 		if err != nil {
 			return nil, err
 		}
 		q, err := judgment.Question("")
-		return []titled{{"judgment", q}}, err
+		return []titledQuestion{{"judgment", q}}, err
 	}
 	scope := chat.Scope(where)
 	memories, err := m.MemoryQuestions(ctx, scope, time.Now())
@@ -131,9 +131,9 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	if len(memories) == 0 {
 		return nil, fmt.Errorf("there is nothing to be remembered of %s", scope)
 	}
-	var questions []titled
+	var questions []titledQuestion
 	for _, q := range memories {
-		questions = append(questions, titled{string(q.Term) + "-term memory of " + scope.String(), q.Question})
+		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question})
 	}
 	return questions, nil
 }
@@ -156,24 +156,24 @@ func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own 
 	return ts, addressed, nil
 }
 
-// asked is one question as it is sent, and its answer if that is wanted.
-type asked struct {
-	For    string   `json:"for"`
-	Model  string   `json:"model"`
-	System string   `json:"system"`
-	Prompt string   `json:"prompt"`
-	Answer *written `json:"answer,omitempty"`
+// promptReport is one question as it is sent, and its answer if that is wanted.
+type promptReport struct {
+	For    string        `json:"for"`
+	Model  string        `json:"model"`
+	System string        `json:"system"`
+	Prompt string        `json:"prompt"`
+	Answer *answerReport `json:"answer,omitempty"`
 }
 
-type written struct {
+type answerReport struct {
 	Model     string `json:"model"`
 	TokensIn  int    `json:"tokens_in"`
 	TokensOut int    `json:"tokens_out"`
 	Text      string `json:"text"`
 }
 
-func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titled) (asked, error) {
-	a := asked{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
+func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titledQuestion) (promptReport, error) {
+	a := promptReport{For: q.title, Model: q.Model, System: q.System, Prompt: q.Prompt}
 	if !c.Ask {
 		return a, nil
 	}
@@ -181,13 +181,13 @@ func (c *promptCommand) ask(ctx context.Context, m *mind.Mind, q titled) (asked,
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) {
 		got.Text, err = cut.Text+" …", nil
 	}
-	a.Answer = &written{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}
+	a.Answer = &answerReport{Model: got.Model, TokensIn: got.Usage.Input, TokensOut: got.Usage.Output, Text: strings.TrimSpace(got.Text)}
 	return a, err
 }
 
 // text writes it for a terminal, to which the answer can do nothing; what people said
 // lost all that is not to be seen when the prompt was made.
-func (a asked) text(w io.Writer) error {
+func (a promptReport) text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "===== %s, %s: system\n%s\n===== user\n%s\n", a.For, a.Model, a.System, a.Prompt)
 	if err != nil || a.Answer == nil {
 		return err
@@ -195,5 +195,5 @@ func (a asked) text(w io.Writer) error {
 	if _, err = fmt.Fprintf(w, "===== answer of %s, %d tokens in, %d out\n", ledger.Plain(a.Answer.Model), a.Answer.TokensIn, a.Answer.TokensOut); err != nil {
 		return err
 	}
-	return plain(w, a.Answer.Text)
+	return printPlain(w, a.Answer.Text)
 }

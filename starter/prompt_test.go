@@ -52,7 +52,7 @@ func TestPromptOfAChannelByItsName(t *testing.T) {
 func TestAnAnswerDoesNothingToATerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := asked{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &written{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓"}}
+	a := promptReport{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &answerReport{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓"}}
 	if err := a.text(&out); err != nil {
 		t.Fatal(err)
 	}

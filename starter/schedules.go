@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// catchUpEvery is how often the history of all channels is looked at for what the
+	// catchUpInterval is how often the history of all channels is looked at for what the
 	// door did not hear. Slack itself sends an event again for some five minutes.
-	catchUpEvery = 5 * time.Minute
-	// channelSyncEvery is how long a channel may have been renamed, or left, before that is known.
-	channelSyncEvery = 10 * time.Minute
-	// pruneEvery is how often what is not kept any longer is deleted: each time from
+	catchUpInterval = 5 * time.Minute
+	// channelSyncInterval is how long a channel may have been renamed, or left, before that is known.
+	channelSyncInterval = 10 * time.Minute
+	// pruneInterval is how often what is not kept any longer is deleted: each time from
 	// midnight, UTC, on. Anything that is put off goes the next time.
-	pruneEvery = 24 * time.Hour
+	pruneInterval = 24 * time.Hour
 	// catchUpPause is left between two channels in a round that nobody waits for. Slack
 	// allows about fifty calls a minute; with two channels side by side these are forty,
 	// of a method that answers need seldom.
 	catchUpPause = 3
-	// lookEvery is how often it is looked whether all schedules are there, and lookFor how long that may take.
-	lookEvery = 10 * time.Minute
-	lookFor   = 10 * time.Second
+	// scheduleCheckInterval is how often it is looked whether all schedules are there, and lookFor how long that may take.
+	scheduleCheckInterval = 10 * time.Minute
+	scheduleCheckTimeout  = 10 * time.Second
 )
 
 // schedules are what is done again and again.
@@ -42,23 +42,23 @@ func (s *starter) schedules() []temporal.Schedule {
 			Workflow: workflows.Memory, Args: []any{workflows.MemoryInput{}}, Note: "remembers what was said since the last run",
 		},
 		{
-			ID: temporal.CatchUpSchedule, Every: catchUpEvery, CatchUp: catchUpEvery,
+			ID: temporal.CatchUpSchedule, Every: catchUpInterval, CatchUp: catchUpInterval,
 			Workflow: workflows.CatchUp, Args: []any{workflows.CatchUpInput{PauseSeconds: catchUpPause}}, Note: "reads what was said while the door was closed",
 		},
 		{
-			ID: "channel-sync", Every: channelSyncEvery, CatchUp: channelSyncEvery,
+			ID: "channel-sync", Every: channelSyncInterval, CatchUp: channelSyncInterval,
 			Workflow: workflows.ChannelSync, Note: "takes in which channels the bot is in",
 		},
 		{
-			ID: "retention", Every: pruneEvery, CatchUp: time.Hour,
+			ID: "retention", Every: pruneInterval, CatchUp: time.Hour,
 			Workflow: workflows.Retention, Note: "deletes what the configuration does not have kept any longer",
 		},
 	}
 }
 
-// schedule makes the schedules, and catches up at once. It tries until all of that is
+// setUpSchedules makes the schedules, and catches up at once. It tries until all of that is
 // done; what fails keeps nothing else from being done.
-func (s *starter) schedule(ctx context.Context) error {
+func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
 	for _, schedule := range s.schedules() {
 		left = append(left, func(ctx context.Context) error { return temporal.EnsureSchedule(ctx, s.temporal, schedule) })
@@ -85,10 +85,10 @@ func (s *starter) schedule(ctx context.Context) error {
 	}
 }
 
-// keepSchedules makes a schedule again that is gone, whenever it is time to look, until the
+// restoreSchedules makes a schedule again that is gone, whenever it is time to look, until the
 // context ends. Somebody may have deleted it; and Temporal ends one by itself that was paused
 // for more than a week, as soon as it is unpaused (github.com/temporalio/temporal/issues/9752).
-func (s *starter) keepSchedules(ctx context.Context, look <-chan time.Time) error {
+func (s *starter) restoreSchedules(ctx context.Context, look <-chan time.Time) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -96,15 +96,15 @@ func (s *starter) keepSchedules(ctx context.Context, look <-chan time.Time) erro
 		case <-look:
 		}
 		for _, schedule := range s.schedules() {
-			if err := s.keep(ctx, schedule); err != nil && ctx.Err() == nil {
+			if err := s.restoreSchedule(ctx, schedule); err != nil && ctx.Err() == nil {
 				s.Logger.Warn("not known whether a schedule is there", "schedule", schedule.ID, "error", err)
 			}
 		}
 	}
 }
 
-func (s *starter) keep(ctx context.Context, schedule temporal.Schedule) error {
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
+func (s *starter) restoreSchedule(ctx context.Context, schedule temporal.Schedule) error {
+	ctx, cancel := context.WithTimeout(ctx, scheduleCheckTimeout)
 	defer cancel()
 	_, err := s.temporal.ScheduleClient().GetHandle(ctx, schedule.ID).Describe(ctx)
 	var gone *serviceerror.NotFound

@@ -152,7 +152,7 @@ func TestSeveralStartersMakeTheirSchedules(t *testing.T) {
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
-			if err := scheduler(c).schedule(t.Context()); err != nil {
+			if err := scheduler(c).setUpSchedules(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -172,7 +172,7 @@ func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 	for _, seconds := range []int{3600, 1, 7200} {
 		s := scheduler(c)
 		s.Config.Memory.IntervalSeconds = seconds
-		if err := s.schedule(t.Context()); err != nil {
+		if err := s.setUpSchedules(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "the interval", func() bool {
@@ -187,7 +187,7 @@ func TestAScheduleThatIsGoneIsMadeAgain(t *testing.T) {
 	g := &gate{}
 	c := dial(t, testserver.Temporal(t), namespace(t), g)
 	s := scheduler(c)
-	if err := s.schedule(t.Context()); err != nil {
+	if err := s.setUpSchedules(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	paused := c.ScheduleClient().GetHandle(t.Context(), temporal.CatchUpSchedule)
@@ -200,7 +200,7 @@ func TestAScheduleThatIsGoneIsMadeAgain(t *testing.T) {
 	eventually(t, "the schedule to be gone", func() bool { return len(schedules(t, c)) == len(allSchedules)-1 })
 	ctx, stop := context.WithCancel(t.Context())
 	look, ended := make(chan time.Time), make(chan error, 1)
-	go func() { ended <- s.keepSchedules(ctx, look) }()
+	go func() { ended <- s.restoreSchedules(ctx, look) }()
 	g.shut.Store(true) // and the next look tries again
 	look <- time.Time{}
 	eventually(t, "a refusal", func() bool { return g.refused.Load() == 1 })
@@ -223,7 +223,7 @@ func TestSchedulesThatAreRefusedAreTriedAgain(t *testing.T) {
 	g.shut.Store(true)
 	c := dial(t, testserver.Temporal(t), namespace(t), g)
 	ended := make(chan error, 1)
-	go func() { ended <- scheduler(c).schedule(t.Context()) }()
+	go func() { ended <- scheduler(c).setUpSchedules(t.Context()) }()
 	eventually(t, "a third round", func() bool { return g.refused.Load() > 2*int32(len(allSchedules)) })
 	eventually(t, "catching up", func() bool { return slices.Equal(catchUps(t, c), []enumspb.WorkflowExecutionStatus{running}) })
 	g.shut.Store(false)
@@ -240,7 +240,7 @@ func TestSchedulingEndsWithTheStarter(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := scheduler(dial(t, nowhere, "default", &gate{})).schedule(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := scheduler(dial(t, nowhere, "default", &gate{})).setUpSchedules(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -261,7 +261,7 @@ func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 	for range 2 {
 		eventually(t, "the attributes", func() bool { return s.registered.Load() && s.attributes.Load() && g.refused.Load() > 0 })
 		s.attributes.Store(false) // so that it is seen when they are registered
-		s.forget()
+		s.reregister()
 	}
 	eventually(t, "the attributes", s.attributes.Load)
 	cancel()
@@ -291,7 +291,7 @@ func TestAttributesThatAreRefusedAreLeftOut(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.work(ctx) }()
 	eventually(t, "the attributes to be used", func() bool { return s.registered.Load() && s.attributes.Load() })
-	s.forget()
+	s.reregister()
 	eventually(t, "the attributes to be left out", func() bool { return s.registered.Load() && !s.attributes.Load() })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

@@ -86,7 +86,7 @@ func serve(ctx context.Context, p launch.Program) error {
 	group.Go(func() error { return s.work(ctx) })
 	err = group.Wait()
 	if db := s.store.Load(); db != nil {
-		err = errors.Join(err, s.finish(ctx), db.Close()) // now that no request is under way
+		err = errors.Join(err, s.closeDoor(ctx), db.Close()) // now that no request is under way
 	}
 	return err
 }
@@ -98,10 +98,10 @@ func (s *starter) work(ctx context.Context) error {
 		return err
 	}
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: s.Logger}
-	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.forget, Name: directory.Name}, s.policy(directory),
+	r := relay.New(db, temporal.Sender{Client: s.temporal, Attributes: s.attributes.Load, AttributesLost: s.reregister, Name: directory.Name}, s.policy(directory),
 		time.Now, s.Logger, relay.NewMetrics(s.metrics, db, time.Now))
 	r.Tracer = s.Telemetry.Tracer()
-	desk, answers, err := s.desk(db, directory)
+	desk, answers, err := s.newCommandHandler(db, directory)
 	if err != nil {
 		return err
 	}
@@ -122,18 +122,18 @@ func (s *starter) work(ctx context.Context) error {
 		return ctx.Err()
 	})
 	group.Go(func() error {
-		return again(ctx, s.unregistered, func(ctx context.Context) error { return s.registerAttributes(ctx, true) })
+		return onEach(ctx, s.unregistered, func(ctx context.Context) error { return s.registerAttributes(ctx, true) })
 	})
 	group.Go(func() error {
-		if err := s.schedule(ctx); err != nil {
+		if err := s.setUpSchedules(ctx); err != nil {
 			return err
 		}
-		return again(ctx, s.unscheduled, s.schedule)
+		return onEach(ctx, s.unscheduled, s.setUpSchedules)
 	})
 	group.Go(func() error {
-		look := time.NewTicker(lookEvery)
+		look := time.NewTicker(scheduleCheckInterval)
 		defer look.Stop()
-		return s.keepSchedules(ctx, look.C)
+		return s.restoreSchedules(ctx, look.C)
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
@@ -142,8 +142,8 @@ func (s *starter) work(ctx context.Context) error {
 	return group.Wait()
 }
 
-// forget has a server that was set up anew told everything again.
-func (s *starter) forget() {
+// reregister has a server that was set up anew told everything again.
+func (s *starter) reregister() {
 	s.registered.Store(false)
 	for _, untold := range []chan<- struct{}{s.unregistered, s.unscheduled} {
 		select {
@@ -153,8 +153,8 @@ func (s *starter) forget() {
 	}
 }
 
-// again does something whenever it is asked to, until the context ends.
-func again(ctx context.Context, asked <-chan struct{}, do func(context.Context) error) error {
+// onEach does something whenever it is asked to, until the context ends.
+func onEach(ctx context.Context, asked <-chan struct{}, do func(context.Context) error) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -197,11 +197,11 @@ func (s *starter) policy(directory *channels.Directory) func(context.Context, ch
 		}
 		settings := stored[c.Channel]
 		return conversation.Policy{
-			MinWait: whole(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: whole(settings.MaxWait),
-			MaxDelay: whole(settings.MaxDelay), FollowUpWait: whole(settings.FollowUpWait),
-			IdleClose: whole(s.Config.Response.IdleClose()), KeepsUnanswered: true,
+			MinWait: wholeSeconds(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: wholeSeconds(settings.MaxWait),
+			MaxDelay: wholeSeconds(settings.MaxDelay), FollowUpWait: wholeSeconds(settings.FollowUpWait),
+			IdleClose: wholeSeconds(s.Config.Response.IdleClose()), KeepsUnanswered: true,
 		}
 	}
 }
 
-func whole(d time.Duration) int { return int(d / time.Second) }
+func wholeSeconds(d time.Duration) int { return int(d / time.Second) }

@@ -19,8 +19,8 @@ import (
 
 // showCommand tells where a conversation stands.
 type showCommand struct {
-	talk
-	reaching
+	conversationArg
+	temporalFlags
 	output
 }
 
@@ -36,14 +36,14 @@ it tells how it ended.
 
 // Validate is kong's way to be told what cannot be.
 func (c *showCommand) Validate() error {
-	if err := c.talk.Validate(); err != nil {
+	if err := c.conversationArg.Validate(); err != nil {
 		return err
 	}
-	return c.check()
+	return c.checkTimeout()
 }
 
-// shown is a conversation as it is printed.
-type shown struct {
+// conversationReport is a conversation as it is printed.
+type conversationReport struct {
 	Conversation chat.Conversation `json:"conversation"`
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
@@ -59,12 +59,12 @@ type shown struct {
 }
 
 func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
-	d, done, err := c.reach(ctx, p, c.talk)
+	d, done, err := c.connect(ctx, p, c.conversationArg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	out := shown{Conversation: d.conversation, ID: d.conversation.ID(), Name: d.name}
+	out := conversationReport{Conversation: d.conversation, ID: d.conversation.ID(), Name: d.name}
 	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	if out.State, out.Run, err = d.operator.Show(waiting, d.conversation); err != nil {
@@ -84,13 +84,13 @@ func (c *showCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 	return c.print(stdout, out, func(w io.Writer) error { return out.text(w, p.Config.Location(), time.Now()) })
 }
 
-func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
+func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time) error {
 	rows := [][]string{{s.Name}, {"phase", s.phase(zone)}}
 	for _, p := range s.Paused {
 		rows = append(rows, []string{"paused", paused(p, zone)})
 	}
 	if s.State != nil {
-		rows = append(rows, standing(s.State, zone)...)
+		rows = append(rows, stateRows(s.State, zone)...)
 	}
 	if now.Before(s.Silenced) {
 		rows = append(rows, []string{"silent", "until " + silent(s.Silenced, zone, now)})
@@ -105,8 +105,8 @@ func (s shown) text(w io.Writer, zone *time.Location, now time.Time) error {
 	return table(w, rows)
 }
 
-// standing is what a conversation has to attend to, and the newest verdict.
-func standing(s *conversation.State, zone *time.Location) (rows [][]string) {
+// stateRows is what a conversation has to attend to, and the newest verdict.
+func stateRows(s *conversation.State, zone *time.Location) (rows [][]string) {
 	for _, l := range []struct {
 		name  string
 		items []conversation.Item
@@ -124,7 +124,7 @@ func standing(s *conversation.State, zone *time.Location) (rows [][]string) {
 
 // paused is what somebody has paused in Temporal, for people.
 func paused(p operator.Pause, zone *time.Location) string {
-	words := cmp.Or(p.Activity, "all of it") + ", in Temporal since " + clock(p.At, zone)
+	words := cmp.Or(p.Activity, "all of it") + ", in Temporal since " + formatTime(p.At, zone)
 	if p.By != "" {
 		words += ", by " + ledger.Plain(p.By)
 	}
@@ -134,7 +134,7 @@ func paused(p operator.Pause, zone *time.Location) string {
 	return words
 }
 
-func (s shown) phase(zone *time.Location) string {
+func (s conversationReport) phase(zone *time.Location) string {
 	if s.State == nil {
 		return "paused: what waits is not known"
 	}
@@ -149,15 +149,15 @@ func (s shown) phase(zone *time.Location) string {
 		phase += " (posting)"
 	}
 	if !s.State.Since.IsZero() {
-		phase += " since " + clock(s.State.Since, zone)
+		phase += " since " + formatTime(s.State.Since, zone)
 	}
 	if !s.State.DueAt.IsZero() {
-		phase += ", due " + clock(s.State.DueAt, zone)
+		phase += ", due " + formatTime(s.State.DueAt, zone)
 	}
 	return phase
 }
 
-func (s shown) lastRun(zone *time.Location) string {
+func (s conversationReport) lastRun(zone *time.Location) string {
 	switch {
 	case s.Run.ID == "":
 		return "none that Temporal remembers: the next message starts one"
@@ -166,13 +166,13 @@ func (s shown) lastRun(zone *time.Location) string {
 		if s.Ended != "" {
 			ended = " (" + s.Ended + ")"
 		}
-		return fmt.Sprintf("%s, closed %s%s: the next message starts another", s.Run.ID, clock(s.Closed, zone), ended)
+		return fmt.Sprintf("%s, closed %s%s: the next message starts another", s.Run.ID, formatTime(s.Closed, zone), ended)
 	}
-	return fmt.Sprintf("%s, open since %s", s.Run.ID, clock(s.Started, zone))
+	return fmt.Sprintf("%s, open since %s", s.Run.ID, formatTime(s.Started, zone))
 }
 
 func message(it conversation.Item, zone *time.Location) string {
-	words := it.TS + "  " + clock(chat.Time(it.TS), zone)
+	words := it.TS + "  " + formatTime(chat.Time(it.TS), zone)
 	if it.Addressed {
 		words += ", addressed"
 	}

@@ -24,12 +24,12 @@ func TestShownForPeople(t *testing.T) {
 	minutes := 3
 	for _, test := range []struct {
 		name string
-		shown
+		conversationReport
 		want []string
 	}{
 		{
-			"held back, in a channel that is snoozed", shown{
-				Conversation: thread, Name: called(thread, "general"), WebUI: "/namespaces/default/workflows/x/r",
+			"held back, in a channel that is snoozed", conversationReport{
+				Conversation: thread, Name: conversationName(thread, "general"), WebUI: "/namespaces/default/workflows/x/r",
 				Run: operator.Run{ID: "run-1", Running: true, Started: noon.Add(-time.Hour)},
 				State: &conversation.State{
 					Phase: conversation.Delaying, Since: noon, DueAt: noon.Add(3 * time.Minute),
@@ -52,7 +52,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"closed, and muted", shown{
+			"closed, and muted", conversationReport{
 				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon}, Silenced: noon.AddDate(100, 0, 0),
 				State: &conversation.State{Phase: conversation.Idle, Since: noon, Verdict: &chat.Verdict{Confidence: 1}},
 			},
@@ -65,7 +65,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"terminated while it waited", shown{
+			"terminated while it waited", conversationReport{
 				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon, Ended: "Terminated"},
 				State: &conversation.State{Phase: conversation.Waiting, Since: noon, DueAt: noon, Pending: []conversation.Item{{TS: "1772366400.000100"}}},
 			},
@@ -77,7 +77,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"terminated with nothing but what came later", shown{
+			"terminated with nothing but what came later", conversationReport{
 				Name: "C1", Run: operator.Run{ID: "run-1", Started: noon, Closed: noon, Ended: "Terminated"},
 				State: &conversation.State{Phase: conversation.Replying, Later: []conversation.Item{{TS: "1772366400.000100"}}},
 			},
@@ -89,7 +89,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"paused in part", shown{
+			"paused in part", conversationReport{
 				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{
 					{Activity: "Compose", At: noon, By: "carol", Reason: "it costs\ntoo much"}, {Activity: "Settle", At: noon},
 				}},
@@ -103,7 +103,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"paused", shown{
+			"paused", conversationReport{
 				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{{At: noon, By: "carol"}}}, Silenced: noon.Add(time.Hour),
 			},
 			[]string{
@@ -112,11 +112,11 @@ func TestShownForPeople(t *testing.T) {
 			},
 		},
 		{
-			"never heard of, snoozed long ago", shown{Name: "C1", State: conversation.New(thread), Silenced: noon},
+			"never heard of, snoozed long ago", conversationReport{Name: "C1", State: conversation.New(thread), Silenced: noon},
 			[]string{"C1", "phase  closed: nothing waits", "run    none that Temporal remembers: the next message starts one"},
 		},
 		{
-			"posting", shown{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Posting: true}},
+			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Posting: true}},
 			[]string{"C1", "phase  replying (posting)", "run    r, open since 2026-03-01 21:00:00 JST"},
 		},
 	} {
@@ -137,15 +137,15 @@ func TestShownForPeople(t *testing.T) {
 func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	nobody := fmt.Errorf("x: %w", operator.ErrNoWorker)
-	second := reaching{Timeout: time.Second}
-	asking, ordering := second.explain(t.Context(), nobody).Error(), telling{reaching: second}.explain(t.Context(), nobody).Error()
+	second := temporalFlags{Timeout: time.Second}
+	asking, ordering := second.explain(t.Context(), nobody).Error(), orderFlags{temporalFlags: second}.explain(t.Context(), nobody).Error()
 	if !strings.HasPrefix(asking, "no worker answered within 1s") || strings.Contains(asking, "ordered") {
 		t.Errorf("asking: %s", asking)
 	}
 	if want := asking + " What was ordered may yet be carried out by the next one"; ordering != want {
 		t.Errorf("ordering: %s, want %s", ordering, want)
 	}
-	locked := reaching{Timeout: time.Second}.explain(t.Context(), fmt.Errorf("%w, and %w", operator.ErrNoWorker, operator.ErrUnwritable)).Error()
+	locked := temporalFlags{Timeout: time.Second}.explain(t.Context(), fmt.Errorf("%w, and %w", operator.ErrNoWorker, operator.ErrUnwritable)).Error()
 	if want := "no worker answered within 1s, and the database takes no writes"; !strings.HasPrefix(locked, want) || strings.Contains(locked, "is one running") {
 		t.Errorf("a database that is locked: %s, want %s", locked, want)
 	}
@@ -154,10 +154,10 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 		t.Errorf("a conversation that is stuck: %s, want %s", got, want)
 	}
 	pause := fmt.Errorf("x: %w", &operator.PausedError{WorkflowID: "channel/T1/C1"})
-	if got, want := (telling{reaching: second}).explain(t.Context(), pause).Error(), "temporal workflow unpause --namespace default --workflow-id 'channel/T1/C1'"; !strings.HasPrefix(got, "nothing was done") || !strings.HasSuffix(got, want) {
+	if got, want := (orderFlags{temporalFlags: second}).explain(t.Context(), pause).Error(), "temporal workflow unpause --namespace default --workflow-id 'channel/T1/C1'"; !strings.HasPrefix(got, "nothing was done") || !strings.HasSuffix(got, want) {
 		t.Errorf("a conversation that is paused: %s, want %s", got, want)
 	}
-	if err := errors.New("broken"); (telling{}).explain(t.Context(), err) != err {
+	if err := errors.New("broken"); (orderFlags{}).explain(t.Context(), err) != err {
 		t.Error("anything else is no longer what it was")
 	}
 }

@@ -109,7 +109,7 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 		rows := map[usageKey]*usage{}
 		for _, s := range sums {
 			if slices.Contains(r.By, "channel") {
-				if err := learnName(ctx, db, names, s); err != nil {
+				if err := loadName(ctx, db, names, s); err != nil {
 					return err
 				}
 			}
@@ -152,7 +152,7 @@ func (r *usageReport) key(s store.Usage) (k usageKey) {
 	return k
 }
 
-func learnName(ctx context.Context, db *store.Store, names map[string]string, s store.Usage) error {
+func loadName(ctx context.Context, db *store.Store, names map[string]string, s store.Usage) error {
 	if _, known := names[s.ChannelID]; known || s.ChannelID == "" {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	}
 	rows := [][]string{append(heading, "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST")}
 	for _, u := range append(slices.Clone(r.Rows), r.Total) {
-		row := u.named(r.By)
+		row := u.labels(r.By)
 		rows = append(rows, append(row, strconv.Itoa(u.Calls), strconv.Itoa(u.Failed), strconv.Itoa(u.TokensIn), strconv.Itoa(u.TokensOut), u.cost()))
 	}
 	rows[len(rows)-1][0] = "total"
@@ -214,8 +214,8 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	return err
 }
 
-// named is the cells that say what a row is of.
-func (u *usage) named(by []string) (cells []string) {
+// labels is the cells that say what a row is of.
+func (u *usage) labels(by []string) (cells []string) {
 	channel := ledger.Plain(u.Channel)
 	if u.ChannelName != "" {
 		channel += " #" + ledger.Plain(u.ChannelName)

@@ -42,14 +42,14 @@ func (c *whyCommand) Validate() error {
 	case c.Message != "" && !chat.ValidTS(c.Message):
 		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", c.Message)
 	case c.Limit != nil:
-		return checkLimit(*c.Limit, mostTold)
+		return checkLimit(*c.Limit, maxMessages)
 	}
 	return nil
 }
 
-// mostTold is the most messages that are told of, and as many are where --since says from
+// maxMessages is the most messages that are told of, and as many are where --since says from
 // when on. What became of many more would not be read to its end (ledger.Read).
-const mostTold = 1000
+const maxMessages = 1000
 
 func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
 	db, err := p.OpenStore(ctx)
@@ -57,7 +57,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	in, err := where(ctx, p, db, c.Channel, "")
+	in, err := resolveConversation(ctx, p, db, c.Channel, "")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 		if o.Since, err = c.Since.time(time.Now(), p.Config.Location()); err != nil {
 			return err
 		}
-		o.Limit = mostTold
+		o.Limit = maxMessages
 	}
 	if c.Limit != nil {
 		o.Limit = *c.Limit

@@ -13,34 +13,34 @@ import (
 	"myao/internal/words"
 )
 
-// told is how many decisions are told of.
-const told = 5
+// maxDecisions is how many decisions are told of.
+const maxDecisions = 5
 
 // why tells what was decided in the channel and its threads, or about one message.
-func (d *Desk) why(ctx context.Context, r request) (text, result string) {
+func (d *Handler) why(ctx context.Context, r request) (text, result string) {
 	options := ledger.Options{
-		Threads: true, Settings: d.Directory.Settings(ctx, r.here.Team, r.here.Channel), Prices: d.Config.LLM.Prices,
+		Threads: true, Settings: d.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel), Prices: d.Config.LLM.Prices,
 		LedgerSince: d.Config.Retention.LedgerSince(d.Clock()),
 	}
 	var about string // ts
 	if len(r.args) > 0 {
-		channel, ts, ok := message(strings.Join(r.args, " "))
+		channel, ts, ok := parseMessage(strings.Join(r.args, " "))
 		switch {
 		case !ok:
 			return d.say("I do not know which message that is. Give me its link (Copy link), or its ts, as `1700000000.000100`."), refused
-		case channel != "" && channel != r.here.Channel:
+		case channel != "" && channel != r.conversation.Channel:
 			return d.say("That message is in another channel. Ask me there."), refused
 		}
 		about, options.MessageTS = ts, ts
 	}
-	story, err := ledger.Read(ctx, d.Store, r.here, options)
+	story, err := ledger.Read(ctx, d.Store, r.conversation, options)
 	if errors.Is(err, store.ErrNotFound) {
 		return d.say("I have not heard of that message."), done
 	}
 	if err != nil {
-		return d.broken(ctx, r, "why", err)
+		return d.internalError(ctx, r, "why", err)
 	}
-	text = story.Brief(told, options.Settings.Zone, words.In(d.Config.Language))
+	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(d.Config.Language))
 	switch {
 	case text != "":
 		return text, done
@@ -54,14 +54,14 @@ func (d *Desk) why(ctx context.Context, r request) (text, result string) {
 
 // A link to a message, bare or as Slack writes it in a text, and what else names one
 // (docs.slack.dev/reference/methods/chat.getPermalink).
-var linkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
+var permalinkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
 
-// message reads which message somebody means: its ts, or its link, which tells the channel too.
-func message(s string) (channel, ts string, ok bool) {
+// parseMessage reads which message somebody means: its ts, or its link, which tells the channel too.
+func parseMessage(s string) (channel, ts string, ok bool) {
 	if chat.ValidTS(s) {
 		return "", s, true
 	}
-	parts := linkPattern.FindStringSubmatch(s)
+	parts := permalinkPattern.FindStringSubmatch(s)
 	if parts == nil {
 		return "", "", false
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // usage is what can be typed behind a command.
-func (d *Desk) usage(command string) string {
-	command = word(command)
+func (d *Handler) usage(command string) string {
+	command = quoted(command)
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"status", "what waits here, until when I am silent, and what today may still cost"},
@@ -42,8 +42,8 @@ func MayNot(c config.Config, doing string) string {
 	return w.Say("You may not %s. Who may: %s.", w.Of(doing), strings.Join(names, ", "))
 }
 
-// word is something that somebody typed, fit to stand between back quotes.
-func word(s string) string {
+// quoted is something that somebody typed, fit to stand between back quotes.
+func quoted(s string) string {
 	const most = 40
 	s = strings.Map(func(r rune) rune {
 		if r == '`' || r < ' ' {
@@ -57,19 +57,19 @@ func word(s string) string {
 	return slack.Escape(s)
 }
 
-// moment is an instant as Slack shows it to each reader by their own clock
+// slackTime is an instant as Slack shows it to each reader by their own clock
 // (docs.slack.dev/messaging/formatting-message-text#date-formatting).
-func moment(t time.Time, zone *time.Location) string {
+func slackTime(t time.Time, zone *time.Location) string {
 	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time_secs}|%s>", t.Unix(), t.In(zone).Format("2006-01-02 15:04:05 MST"))
 }
 
-// silence tells until when the bot is silent; empty: it is not.
-func (d *Desk) silence(until, now time.Time, zone *time.Location) string {
+// silenceText tells until when the bot is silent; empty: it is not.
+func (d *Handler) silenceText(until, now time.Time, zone *time.Location) string {
 	switch {
 	case !until.After(now):
 		return ""
 	case until.Sub(now) > conversation.MaxSnooze:
 		return d.say("I am muted here until somebody says `unmute`.")
 	}
-	return d.say("I am silent here until %s.", moment(until, zone))
+	return d.say("I am silent here until %s.", slackTime(until, zone))
 }

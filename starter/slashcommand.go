@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// reachFor is how long Temporal may take to say that it is there.
-	reachFor = time.Second
-	// finishFor is how long answers that were promised may take when the starter is told to stop.
-	finishFor = 15 * time.Second
+	// temporalCheckTimeout is how long Temporal may take to say that it is there.
+	temporalCheckTimeout = time.Second
+	// closeTimeout is how long answers that were promised may take when the starter is told to stop.
+	closeTimeout = 15 * time.Second
 )
 
-// desk is what answers people in Slack.
-func (s *starter) desk(db *store.Store, directory chatops.Directory) (ingest.Desk, ingest.Responder, error) {
+// newCommandHandler is what answers people in Slack.
+func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (ingest.Desk, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	desk := &chatops.Desk{
+	desk := &chatops.Handler{
 		Config: s.Config, Store: db, Clock: time.Now, Logger: s.Logger,
 		Operator:  &operator.Operator{Client: s.temporal, Store: db, Attributes: s.attributes.Load},
 		Directory: directory,
-		Reach: func(ctx context.Context) error {
-			ctx, cancel := context.WithTimeout(ctx, reachFor)
+		CheckTemporal: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, temporalCheckTimeout)
 			defer cancel()
 			_, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err
@@ -41,13 +41,13 @@ func (s *starter) desk(db *store.Store, directory chatops.Directory) (ingest.Des
 	return desk, answers, nil
 }
 
-// finish waits for the answers that were promised, though the program's context has ended.
-func (s *starter) finish(ctx context.Context) error {
+// closeDoor waits for the answers that were promised, though the program's context has ended.
+func (s *starter) closeDoor(ctx context.Context) error {
 	door := s.door.Load()
 	if door == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := door.Close(ctx); err != nil {
 		return fmt.Errorf("stop: %w", err)

@@ -52,7 +52,7 @@ func (r *rooms) Absent(_ context.Context, _, channel string) bool { return chann
 func (r *rooms) Settings(context.Context, string, string) config.ChannelSettings { return r.settings }
 
 type bench struct {
-	*Desk
+	*Handler
 	crew  *crew
 	rooms *rooms
 	reach error
@@ -62,11 +62,11 @@ func setup(t *testing.T) *bench {
 	t.Helper()
 	db := storetest.Open(t)
 	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel(config.ChannelFacts{ID: "C1"})}}
-	b.Desk = &Desk{
+	b.Handler = &Handler{
 		Config: config.Default(), Store: db, Operator: b.crew, Directory: b.rooms, Clock: func() time.Time { return noon },
-		Reach: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),
+		CheckTemporal: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),
 	}
-	b.Desk.Config.Slack.Operators = []string{"UBOSS"}
+	b.Handler.Config.Slack.Operators = []string{"UBOSS"}
 	return b
 }
 
@@ -96,7 +96,7 @@ func TestUsage(t *testing.T) {
 		if result != done {
 			t.Errorf("%q: %s", text, result)
 		}
-		for order := range orders {
+		for order := range subcommands {
 			wants(t, answer, "`/myao "+order)
 		}
 	}
@@ -110,7 +110,7 @@ func TestUsage(t *testing.T) {
 // Each order is for those alone who may; everybody else is told who that is.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	for what, order := range orders {
+	for what, order := range subcommands {
 		b := setup(t)
 		b.Config.Slack.EveryoneMay = nil
 		answer, result := b.say(t, "U1", what)
@@ -121,7 +121,7 @@ func TestPermissions(t *testing.T) {
 		if answer, _ := b.say(t, "UBOSS", what); strings.Contains(answer, "may not") {
 			t.Errorf("%s by an operator: %q", what, answer)
 		}
-		b.Config.Slack.EveryoneMay = []config.Permission{order.may}
+		b.Config.Slack.EveryoneMay = []config.Permission{order.permission}
 		if answer, _ := b.say(t, "U1", what); strings.Contains(answer, "may not") {
 			t.Errorf("%s, which everybody may: %q", what, answer)
 		}
@@ -134,7 +134,7 @@ func TestPermissions(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for what := range orders {
+	for what := range subcommands {
 		answer, _, result := b.Answer(t.Context(), slack.Command{
 			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
 		}, own)
@@ -399,7 +399,7 @@ func TestMessage(t *testing.T) {
 		"p17":       {},
 		"":          {},
 	} {
-		channel, ts, ok := message(s)
+		channel, ts, ok := parseMessage(s)
 		if channel != want[0] || ts != want[1] || ok != (want[1] != "") {
 			t.Errorf("%q is %q in %q, %v; want %q", s, ts, channel, ok, want)
 		}

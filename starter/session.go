@@ -18,14 +18,14 @@ import (
 	"myao/internal/temporal"
 )
 
-// talk names a conversation on the command line.
-type talk struct {
+// conversationArg names a conversation on the command line.
+type conversationArg struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
 	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message that a thread hangs on; without it, the channel's top level."`
 }
 
 // Validate is kong's way to be told what cannot be.
-func (t talk) Validate() error { return checkThread(t.Thread) }
+func (t conversationArg) Validate() error { return checkThread(t.Thread) }
 
 // checkThread reports what cannot be a thread; there may be none.
 func checkThread(ts string) error {
@@ -35,33 +35,33 @@ func checkThread(ts string) error {
 	return nil
 }
 
-// reaching is the flag of every command that asks something of Temporal.
-type reaching struct {
+// temporalFlags is the flag of every command that asks something of Temporal.
+type temporalFlags struct {
 	Timeout time.Duration `default:"10s" help:"How long to wait for Temporal, and for a worker (${default})."`
 }
 
-// check reports a time in which nothing can answer.
-func (r reaching) check() error {
+// checkTimeout reports a time in which nothing can answer.
+func (r temporalFlags) checkTimeout() error {
 	if r.Timeout <= 0 {
 		return fmt.Errorf("--timeout %s: want a time above 0, as 10s", r.Timeout)
 	}
 	return nil
 }
 
-// reached is what a command has in hand once it has got through.
-type reached struct {
+// session is what a command has in hand once it has got through.
+type session struct {
 	store        *store.Store
 	operator     *operator.Operator
 	conversation chat.Conversation
 	name         string // of the conversation, for people
 }
 
-// reach connects to the database and to Temporal, and finds the conversation; an empty
+// connect connects to the database and to Temporal, and finds the conversation; an empty
 // talk names none. done is to be called in the end.
-func (r reaching) reach(ctx context.Context, p launch.Program, t talk) (d reached, done func() error, err error) {
+func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversationArg) (d session, done func() error, err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
-		return reached{}, nil, err
+		return session{}, nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -70,24 +70,24 @@ func (r reaching) reach(ctx context.Context, p launch.Program, t talk) (d reache
 	}()
 	d.store = db
 	if t.Channel != "" {
-		if d.conversation, err = where(ctx, p, db, t.Channel, t.Thread); err != nil {
-			return reached{}, nil, err
+		if d.conversation, err = resolveConversation(ctx, p, db, t.Channel, t.Thread); err != nil {
+			return session{}, nil, err
 		}
 		known, err := db.Channels(ctx, d.conversation.Team, []string{d.conversation.Channel})
 		if err != nil {
-			return reached{}, nil, err
+			return session{}, nil, err
 		}
-		d.name = called(d.conversation, known[d.conversation.Channel].Name)
+		d.name = conversationName(d.conversation, known[d.conversation.Channel].Name)
 	}
 	c, err := temporal.NewClient(p.Config.Encryption, p.Logger)
 	if err != nil {
-		return reached{}, nil, err
+		return session{}, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	if d.operator, err = operator.Open(ctx, c, temporal.Namespace(), db); err != nil {
 		c.Close()
-		return reached{}, nil, r.explain(ctx, err)
+		return session{}, nil, r.explain(ctx, err)
 	}
 	return d, func() error {
 		c.Close()
@@ -101,7 +101,7 @@ func slackClient(p launch.Program) *slack.Client {
 }
 
 // explain says what can be done about it.
-func (r reaching) explain(ctx context.Context, err error) error {
+func (r temporalFlags) explain(ctx context.Context, err error) error {
 	var pause *operator.PausedError
 	switch {
 	case errors.As(err, &pause):
@@ -109,7 +109,7 @@ func (r reaching) explain(ctx context.Context, err error) error {
 			temporal.Namespace(), pause.WorkflowID)
 	case errors.Is(err, operator.ErrNoServer):
 		return fmt.Errorf("temporal at %s did not answer%s. Is it running, and do TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it?",
-			temporal.Address(), r.unanswered(ctx, err))
+			temporal.Address(), r.noAnswerCause(ctx, err))
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
 		return fmt.Errorf("temporal at %s has no namespace %s: does TEMPORAL_NAMESPACE name it?", temporal.Address(), temporal.Namespace())
 	case errors.As(err, new(*serviceerror.WorkflowNotReady)):
@@ -122,8 +122,8 @@ func (r reaching) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// unanswered is why Temporal did not answer, or in what time.
-func (r reaching) unanswered(ctx context.Context, err error) string {
+// noAnswerCause is why Temporal did not answer, or in what time.
+func (r temporalFlags) noAnswerCause(ctx context.Context, err error) string {
 	var unavailable *serviceerror.Unavailable
 	if !errors.As(err, &unavailable) {
 		return fmt.Sprintf(" within %s", r.Timeout)
@@ -141,8 +141,8 @@ func (r reaching) unanswered(ctx context.Context, err error) string {
 	return ": " + unavailable.Message
 }
 
-// called is what people call a conversation.
-func called(c chat.Conversation, name string) string {
+// conversationName is what people call a conversation.
+func conversationName(c chat.Conversation, name string) string {
 	in := c.Channel
 	if name != "" {
 		in = "#" + name
@@ -153,8 +153,8 @@ func called(c chat.Conversation, name string) string {
 	return in + ", thread " + c.Thread
 }
 
-// clock is a point in time for people.
-func clock(t time.Time, zone *time.Location) string {
+// formatTime is a point in time for people.
+func formatTime(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return "–"
 	}

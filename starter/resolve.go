@@ -13,25 +13,25 @@ import (
 	"myao/internal/store"
 )
 
-// where is the conversation that a command line names: a channel by its id or name
+// resolveConversation is the conversation that a command line names: a channel by its id or name
 // (#general or general), and a thread by the ts of its parent, or "" for the channel's
 // top level. Both must be known to the database; what is not is an error that says so.
-func where(ctx context.Context, p launch.Program, db *store.Store, channel, thread string) (chat.Conversation, error) {
+func resolveConversation(ctx context.Context, p launch.Program, db *store.Store, channel, thread string) (chat.Conversation, error) {
 	team, err := ownTeam(ctx, p, db)
 	if err != nil {
 		return chat.Conversation{}, err
 	}
-	return conversationIn(ctx, db, team, channel, thread)
+	return resolveInTeam(ctx, db, team, channel, thread)
 }
 
-// conversationIn is where in a workspace that is known.
-func conversationIn(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Conversation, error) {
-	id, err := channelID(ctx, db, team, channel)
+// resolveInTeam is where in a workspace that is known.
+func resolveInTeam(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Conversation, error) {
+	id, err := resolveChannel(ctx, db, team, channel)
 	c := chat.Conversation{Team: team, Channel: id, Thread: thread}
 	if err != nil || thread == "" {
 		return c, err
 	}
-	return c, isThread(ctx, db, c)
+	return c, checkThreadKnown(ctx, db, c)
 }
 
 // storedSettings returns the settings of a conversation's channel, as far as the database
@@ -59,8 +59,8 @@ func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, er
 	return own.TeamID, nil
 }
 
-// channelID is the id of a channel that is named by it, or by its name.
-func channelID(ctx context.Context, db *store.Store, team, named string) (string, error) {
+// resolveChannel is the id of a channel that is named by it, or by its name.
+func resolveChannel(ctx context.Context, db *store.Store, team, named string) (string, error) {
 	known, err := db.Channels(ctx, team, []string{named})
 	if err != nil || known[named].ID != "" {
 		return named, err
@@ -86,8 +86,8 @@ func channelID(ctx context.Context, db *store.Store, team, named string) (string
 	return "", fmt.Errorf("channel %q may be each of %s, none of which the bot is in: want an id", named, strings.Join(ids, ", "))
 }
 
-// isThread reports as an error what is no thread, as far as the database knows.
-func isThread(ctx context.Context, db *store.Store, c chat.Conversation) error {
+// checkThreadKnown reports as an error what is no thread, as far as the database knows.
+func checkThreadKnown(ctx context.Context, db *store.Store, c chat.Conversation) error {
 	if !chat.ValidTS(c.Thread) {
 		return fmt.Errorf("thread %q: want the ts of the message that it hangs on, such as 1700000000.000100", c.Thread)
 	}

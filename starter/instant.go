@@ -13,7 +13,7 @@ import (
 // ago, a day as 2026-03-01, or a time as 2026-03-01T12:00:00Z.
 type instant string
 
-var ago = regexp.MustCompile(`^([0-9]{1,6})([mhdw])$`)
+var agoPattern = regexp.MustCompile(`^([0-9]{1,6})([mhdw])$`)
 
 // Validate is kong's way to be told what is no instant.
 func (i instant) Validate() error {
@@ -36,7 +36,7 @@ func (i instant) time(now time.Time, zone *time.Location) (time.Time, error) {
 
 func (i instant) parse(now time.Time, zone *time.Location) (time.Time, error) {
 	now = now.In(zone)
-	if parts := ago.FindStringSubmatch(string(i)); parts != nil {
+	if parts := agoPattern.FindStringSubmatch(string(i)); parts != nil {
 		n, err := strconv.Atoi(parts[1])
 		if err != nil {
 			return time.Time{}, err

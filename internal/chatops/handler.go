@@ -29,17 +29,17 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Desk answers the slash command. All fields are required.
-type Desk struct {
+// Handler answers the slash command. All fields are required.
+type Handler struct {
 	Config    config.Config
 	Store     *store.Store
 	Operator  Operator
 	Directory Directory
-	// Reach returns an error when Temporal is not there. It is asked before anything is
+	// CheckTemporal returns an error when Temporal is not there. It is asked before anything is
 	// asked of Temporal itself, whose client would try for as long as it may.
-	Reach  func(ctx context.Context) error
-	Clock  func() time.Time
-	Logger *slog.Logger
+	CheckTemporal func(ctx context.Context) error
+	Clock         func() time.Time
+	Logger        *slog.Logger
 }
 
 // The ways in which a command ends, for the metrics.
@@ -53,63 +53,63 @@ const (
 // request is a command being answered.
 type request struct {
 	slack.Command
-	own  slack.Identity
-	here chat.Conversation // the channel's top level
-	args []string          // behind the order
+	own          slack.Identity
+	conversation chat.Conversation // the channel's top level
+	args         []string          // behind the order
 }
 
-// order is something that can be typed behind the command.
-type order struct {
-	may config.Permission
-	// doing completes "You may not …".
-	doing string
-	do    func(*Desk, context.Context, request) (text, result string)
+// subcommand is something that can be typed behind the command.
+type subcommand struct {
+	permission config.Permission
+	// action completes "You may not …".
+	action string
+	run    func(*Handler, context.Context, request) (text, result string)
 	// bare: nothing goes behind it. What somebody adds is something that they want, and
 	// would not get.
-	bare bool
+	noArguments bool
 }
 
-var orders = map[string]order{
-	"status": {config.MayStatus, "see what waits here", (*Desk).status, true},
-	"why":    {config.MayWhy, "read my reasons here", (*Desk).why, false},
-	"snooze": {config.MaySnooze, "snooze me here", (*Desk).snooze, false},
-	"mute":   {config.MayMute, "mute me here", (*Desk).mute, true},
-	"unmute": {config.MayMute, "unmute me here", (*Desk).unmute, true},
-	"forget": {config.MayForget, "have me forget this channel", (*Desk).forget, false},
+var subcommands = map[string]subcommand{
+	"status": {config.MayStatus, "see what waits here", (*Handler).status, true},
+	"why":    {config.MayWhy, "read my reasons here", (*Handler).why, false},
+	"snooze": {config.MaySnooze, "snooze me here", (*Handler).snooze, false},
+	"mute":   {config.MayMute, "mute me here", (*Handler).mute, true},
+	"unmute": {config.MayMute, "unmute me here", (*Handler).unmute, true},
+	"forget": {config.MayForget, "have me forget this channel", (*Handler).forget, false},
 }
 
 // Answer answers a command: what to say, what it was, and how it ended.
-func (d *Desk) Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, what, result string) {
+func (d *Handler) Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, what, result string) {
 	typed := strings.Fields(c.Text)
 	if len(typed) == 0 || strings.EqualFold(typed[0], "help") {
 		return d.usage(c.Name), "help", done
 	}
 	what = strings.ToLower(typed[0])
-	o, ok := orders[what]
+	o, ok := subcommands[what]
 	if !ok {
-		return d.say("I do not know `%s`.", word(typed[0])) + "\n" + d.usage(c.Name), "help", unknown
+		return d.say("I do not know `%s`.", quoted(typed[0])) + "\n" + d.usage(c.Name), "help", unknown
 	}
-	if !d.Config.Slack.May(c.User, o.may) {
-		return MayNot(d.Config, o.doing), what, refused
+	if !d.Config.Slack.May(c.User, o.permission) {
+		return MayNot(d.Config, o.action), what, refused
 	}
 	if d.Directory.Absent(ctx, own.TeamID, c.Channel) {
 		return d.say("I am not in this conversation, and know nothing of it. Invite me first."), what, refused
 	}
-	if o.bare && len(typed) > 1 {
+	if o.noArguments && len(typed) > 1 {
 		text = d.say("I have done nothing: nothing goes behind `%s`.", what)
 		if what == "mute" {
-			text += " " + d.say("For a time there is `%s snooze 2h`.", word(c.Name))
+			text += " " + d.say("For a time there is `%s snooze 2h`.", quoted(c.Name))
 		}
 		return text + "\n" + d.usage(c.Name), what, refused
 	}
-	text, result = o.do(d, ctx, request{
-		Command: c, own: own, here: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[1:],
+	text, result = o.run(d, ctx, request{
+		Command: c, own: own, conversation: chat.Conversation{Team: own.TeamID, Channel: c.Channel}, args: typed[1:],
 	})
 	return text, what, result
 }
 
 // say is a sentence in the configuration's language.
-func (d *Desk) say(sentence string, args ...any) string {
+func (d *Handler) say(sentence string, args ...any) string {
 	return words.In(d.Config.Language).Say(sentence, args...)
 }
 
@@ -119,8 +119,8 @@ func (r request) by() string { return "slack:" + r.User }
 // id names the order that the command is: the same when the command comes again.
 func (r request) id() string { return "slack/" + r.ID }
 
-// broken is what is said of a failure that is not ours to explain to people.
-func (d *Desk) broken(ctx context.Context, r request, what string, err error) (text, result string) {
-	d.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.here.ID(), "user", r.User, "error", err)
+// internalError is what is said of a failure that is not ours to explain to people.
+func (d *Handler) internalError(ctx context.Context, r request, what string, err error) (text, result string) {
+	d.Logger.ErrorContext(ctx, "command not carried out", "order", what, "conversation", r.conversation.ID(), "user", r.User, "error", err)
 	return d.say("That did not work: something of mine is out of order. My log tells what."), failed
 }
