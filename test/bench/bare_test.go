@@ -21,32 +21,32 @@ import (
 	"myao/internal/testserver"
 )
 
-// The bare worker is what Temporal itself costs: workflows and activities that do nothing
-// but pass on. It is this test binary, started again as a process of its own.
+// The bare worker shows the cost of Temporal itself: its workflows and activities do almost
+// nothing. It is this test binary, started as a second process.
 const (
 	bareEnv     = "MYAO_BENCH_BARE"         // its namespace
-	bareAddress = "MYAO_BENCH_BARE_ADDRESS" // where it tells when it was reached, host:port
+	bareAddress = "MYAO_BENCH_BARE_ADDRESS" // where it serves the activities' times, host:port
 
 	bareQueue      = "bare"
 	bareModelQueue = "bare-model"
 	bareSignal     = "signal"
 )
 
-// bareMessage is what a bare signal carries: about as much as one of ours.
+// bareMessage is the payload of a bare signal, about as large as one of ours.
 type bareMessage struct {
 	ID   int    `json:"id"`
 	TS   string `json:"ts"`
 	Kind string `json:"kind"`
-	// Activities is how many are carried out one after the other; After is what it waits for first.
+	// Activities is the number of activities, one after the other, which begin after After.
 	Activities int           `json:"activities"`
 	After      time.Duration `json:"after"`
-	// Slack is the address of the Web API where the last activity posts into Channel; empty: it only looks at the clock.
+	// Slack is the URL of the Web API with which the last activity posts into Channel; empty: no post.
 	Slack   string `json:"slack,omitempty"`
 	Channel string `json:"channel,omitempty"`
 }
 
-// bareTalk takes signals for ever, and does what they say.
-func bareTalk(ctx workflow.Context) error {
+// bareConversation handles signals for ever.
+func bareConversation(ctx workflow.Context) error {
 	for ch := workflow.GetSignalChannel(ctx, bareSignal); ; {
 		var m bareMessage
 		ch.Receive(ctx, &m)
@@ -56,11 +56,11 @@ func bareTalk(ctx workflow.Context) error {
 			}
 		}
 		for i := range m.Activities {
-			// A task that the server loses on its way, as a busy one does, comes back as soon as ours.
+			// A busy server loses tasks. The timeouts bring them back as soon as ours.
 			o := workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second, TaskQueue: bareModelQueue}
 			name := "Pass"
 			if i == m.Activities-1 {
-				name, o.TaskQueue = "Reach", bareQueue // as the post is
+				name, o.TaskQueue = "Finish", bareQueue // our post is on the main queue, too
 			}
 			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), name, m).Get(ctx, nil); err != nil {
 				return err
@@ -69,17 +69,17 @@ func bareTalk(ctx workflow.Context) error {
 	}
 }
 
-// reached is when the last activity of each message was.
-type reached struct {
+// activityTimes is when the last activity of each message ran.
+type activityTimes struct {
 	mu    sync.Mutex
 	times map[int]int64 // Unix microseconds
 }
 
 // Pass does nothing.
-func (r *reached) Pass(context.Context, bareMessage) error { return nil }
+func (r *activityTimes) Pass(context.Context, bareMessage) error { return nil }
 
-// Reach does nothing but look at the clock, and post where it is told to.
-func (r *reached) Reach(ctx context.Context, m bareMessage) error {
+// Finish records the time, and posts if the message says so.
+func (r *activityTimes) Finish(ctx context.Context, m bareMessage) error {
 	r.mu.Lock()
 	r.times[m.ID] = time.Now().UnixMicro()
 	r.mu.Unlock()
@@ -90,13 +90,13 @@ func (r *reached) Reach(ctx context.Context, m bareMessage) error {
 	return err
 }
 
-func (r *reached) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (r *activityTimes) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(r.times)
 }
 
-// bareWorker runs until it is told to stop.
+// bareWorker runs until a signal stops it.
 func bareWorker(namespace string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -105,8 +105,8 @@ func bareWorker(namespace string) error {
 		return err
 	}
 	defer c.Close()
-	r := &reached{times: map[int]int64{}}
-	// The pollers are as our worker has them, so that only what is built on top differs.
+	r := &activityTimes{times: map[int]int64{}}
+	// The same pollers as in our worker, so that only the code on top differs.
 	options := worker.Options{
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
@@ -114,10 +114,10 @@ func bareWorker(namespace string) error {
 	main := worker.New(c, bareQueue, options)
 	options.DisableWorkflowWorker = true
 	model := worker.New(c, bareModelQueue, options)
-	main.RegisterWorkflow(bareTalk)
+	main.RegisterWorkflow(bareConversation)
 	for _, w := range []worker.Worker{main, model} {
 		w.RegisterActivity(r.Pass)
-		w.RegisterActivity(r.Reach)
+		w.RegisterActivity(r.Finish)
 		if err := w.Start(); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func bareWorker(namespace string) error {
 	return nil
 }
 
-// bare is a bare worker at work, from outside.
+// bare is a running bare worker.
 type bare struct {
 	b       *bench
 	client  client.Client
@@ -162,7 +162,7 @@ func (r *bare) ready() {
 	})
 }
 
-// times is when the last activity of each message was reached.
+// times returns when the last activity of each message ran.
 func (r *bare) times() (map[int]time.Time, error) {
 	resp, err := http.Get("http://" + r.address)
 	if err != nil {
@@ -180,9 +180,9 @@ func (r *bare) times() (map[int]time.Time, error) {
 	return times, nil
 }
 
-// send is one raw SignalWithStartWorkflow. A workflow task that the server loses comes back as soon as ours.
+// send makes one raw SignalWithStartWorkflow. Its workflow task timeout is the same as ours.
 func (r *bare) send(workflow string, m bareMessage) error {
 	_, err := r.client.SignalWithStartWorkflow(r.b.Context(), workflow, bareSignal, m,
-		client.StartWorkflowOptions{TaskQueue: bareQueue, WorkflowTaskTimeout: 5 * time.Second}, bareTalk)
+		client.StartWorkflowOptions{TaskQueue: bareQueue, WorkflowTaskTimeout: 5 * time.Second}, bareConversation)
 	return err
 }

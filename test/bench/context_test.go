@@ -14,26 +14,26 @@ import (
 	"myao/internal/store"
 )
 
-// What the workspaces are made of whose context is read, but for their messages: all of
-// it is remembered. Of the channels and threads only so many are written in that each has
-// more messages than are read: else there would be less to read where less was said.
+// The size of the workspaces, apart from their messages. All channels and these threads have
+// memories. Only as many channels have messages as allow each more messages than a context
+// reads; otherwise small workspaces would have smaller contexts.
 const (
 	contextChannels = 500
 	contextThreads  = 20 * contextChannels
 	manyChannels    = 10_000 // of a large workspace
 	contextUsers    = 1000
 	contextLimit    = 50
-	contextWritten  = 1600 // messages of a channel with its threads, or more
+	contextWritten  = 1600 // minimum of messages in a channel and its threads
 )
 
 var contextNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// library is a database in which a number of messages were said.
-type library struct {
+// contextDB is a database with a number of messages.
+type contextDB struct {
 	b        *bench
 	name     string
 	channels int
-	written  int // channels that are written in
+	written  int // channels with messages
 	store    *store.Store
 	db       *sql.DB
 	builder  *recall.Builder
@@ -47,14 +47,14 @@ func (directory) Identity(context.Context) (slack.Identity, error) {
 }
 
 func (directory) User(context.Context, string) (slack.User, error) {
-	return slack.User{}, fmt.Errorf("a user was asked for")
+	return slack.User{}, fmt.Errorf("unexpected lookup of a user")
 }
 
 func (directory) Refresh(context.Context, string, string, time.Duration) (store.Channel, error) {
 	return store.Channel{}, fmt.Errorf("a channel was asked for")
 }
 
-func openLibrary(b *bench, name string, messages, channels int) *library {
+func openContextDB(b *bench, name string, messages, channels int) *contextDB {
 	b.Helper()
 	url := b.servers.postgres.Database()
 	s, err := store.Open(b.Context(), url)
@@ -65,14 +65,14 @@ func openLibrary(b *bench, name string, messages, channels int) *library {
 	if _, err := s.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	l := &library{b: b, name: name, channels: channels, store: s, written: min(contextChannels, messages/contextWritten)}
+	l := &contextDB{b: b, name: name, channels: channels, store: s, written: min(contextChannels, messages/contextWritten)}
 	if l.db, err = sql.Open("pgx", url); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = l.db.Close() })
 	began := time.Now()
 	l.fill(messages)
-	b.tell("context: %s stored in %s", name, time.Since(began).Round(time.Second))
+	b.logf("context: %s stored in %s", name, time.Since(began).Round(time.Second))
 	l.builder = &recall.Builder{
 		Store: s, Users: directory{}, Directory: directory{}, Persona: chat.Persona{Name: "myao"}, MessagesLimit: contextLimit, ThreadLimit: 20,
 		ActiveChannel: 7 * 24 * time.Hour, ThreadMemory: 7 * 24 * time.Hour,
@@ -81,40 +81,40 @@ func openLibrary(b *bench, name string, messages, channels int) *library {
 	return l
 }
 
-// measureContext builds the contexts of one conversation after the other: of each channel
-// the top level, and a thread.
+// measureContext builds contexts of top levels and threads, and compares large workspaces with a
+// small one.
 func measureContext(b *bench) []row {
-	small := openLibrary(b, "10⁴", 10_000, contextChannels)
-	rows := compareContext(b, small, openLibrary(b, "10⁶ messages", b.of(1_000_000, 20_000), contextChannels))
-	rows = append(rows, compareContext(b, small, openLibrary(b, "10⁴ messages in 10⁴ channels", 10_000, b.of(manyChannels, contextChannels)))...)
+	small := openContextDB(b, "10⁴", 10_000, contextChannels)
+	rows := compareContext(b, small, openContextDB(b, "10⁶ messages", b.scaled(1_000_000, 20_000), contextChannels))
+	rows = append(rows, compareContext(b, small, openContextDB(b, "10⁴ messages in 10⁴ channels", 10_000, b.scaled(manyChannels, contextChannels)))...)
 	if *flagLong {
-		rows = append(rows, compareContext(b, small, openLibrary(b, "10⁷ messages", b.of(10_000_000, 30_000), contextChannels))...)
+		rows = append(rows, compareContext(b, small, openContextDB(b, "10⁷ messages", b.scaled(10_000_000, 30_000), contextChannels))...)
 	}
 	return rows
 }
 
-func compareContext(b *bench, small, large *library) []row {
-	builds := b.of(1000, 20)
-	for _, l := range []*library{small, large} { // the caches of a program at work
-		l.build(builds / 2)
-		l.selects(builds / 2)
+func compareContext(b *bench, small, large *contextDB) []row {
+	builds := b.scaled(1000, 20)
+	for _, l := range []*contextDB{small, large} { // warm the caches
+		l.buildContexts(builds / 2)
+		l.selectMessages(builds / 2)
 	}
 	var before, after, floors, tails []float64
 	for range b.rounds {
-		before = append(before, milliseconds(quantile(small.build(builds), 0.5)))
-		took := large.build(builds)
+		before = append(before, milliseconds(quantile(small.buildContexts(builds), 0.5)))
+		took := large.buildContexts(builds)
 		after, tails = append(after, milliseconds(quantile(took, 0.5))), append(tails, milliseconds(quantile(took, 0.99)))
-		floors = append(floors, milliseconds(quantile(large.selects(builds), 0.5)))
+		floors = append(floors, milliseconds(quantile(large.selectMessages(builds), 0.5)))
 	}
 	name := "context build, " + large.name
 	return []row{
-		alone(name, "ms", atMost(5, "ms"), after...).noting("p99 %s ms; a single indexed select of the same %d rows takes %s ms", number(median(tails)), contextLimit, number(median(floors))),
-		against(name+": growth from "+small.name, "ms", atMost(1.2, "×"), after, before),
+		newRow(name, "ms", atMost(5, "ms"), after...).withNote("p99 %s ms; a single indexed select of the same %d rows takes %s ms", number(median(tails)), contextLimit, number(median(floors))),
+		newRatioRow(name+": growth from "+small.name, "ms", atMost(1.2, "×"), after, before),
 	}
 }
 
-// build builds n contexts and returns how long each took.
-func (l *library) build(n int) (took []time.Duration) {
+// buildContexts builds n contexts and returns how long each took.
+func (l *contextDB) buildContexts(n int) (took []time.Duration) {
 	l.b.Helper()
 	for i := range n {
 		c := l.conversation(i)
@@ -125,14 +125,14 @@ func (l *library) build(n int) (took []time.Duration) {
 			l.b.Fatal(err)
 		}
 		if len(r.Target()) < contextLimit/2 || len(r.Context.Channels) < 100 || len(r.ThreadMemories) == 0 {
-			l.b.Fatalf("of %s are read %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
+			l.b.Fatalf("the context of %s has %d messages, %d channels and %d threads", c.ID(), len(r.Target()), len(r.Context.Channels), len(r.ThreadMemories))
 		}
 	}
 	return took
 }
 
-// selects reads of the same conversations the newest messages, and nothing else.
-func (l *library) selects(n int) (took []time.Duration) {
+// selectMessages reads only the newest messages of the same conversations.
+func (l *contextDB) selectMessages(n int) (took []time.Duration) {
 	l.b.Helper()
 	for i := range n {
 		c := l.conversation(i)
@@ -157,9 +157,9 @@ func (l *library) selects(n int) (took []time.Duration) {
 	return took
 }
 
-// conversation is one after the other of those that are written in: of each channel the
-// top level, and a thread.
-func (l *library) conversation(i int) chat.Conversation {
+// conversation returns the i-th conversation with messages: alternately a channel's top level and
+// one of its threads.
+func (l *contextDB) conversation(i int) chat.Conversation {
 	channel := i / 2 % l.written
 	c := chat.Conversation{Team: "T1", Channel: fmt.Sprint("C", channel)}
 	if i%2 == 1 {
@@ -168,9 +168,9 @@ func (l *library) conversation(i int) chat.Conversation {
 	return c
 }
 
-// fill makes a workspace in which n messages were said, the newest lately. The first ones
-// are the parents of the threads; of the others, three of four are replies.
-func (l *library) fill(n int) {
+// fill makes a workspace with n messages, the newest of them recent. The first ones are the
+// parents of the threads. Three of four others are replies.
+func (l *contextDB) fill(n int) {
 	l.b.Helper()
 	ts := func(n string) string { return "'1700000000.' || LPAD((" + n + ")::text, 6, '0')" }
 	numbers := strings.NewReplacer(
@@ -182,7 +182,7 @@ func (l *library) fill(n int) {
 		`INSERT INTO channels (team_id, channel_id, name, private, refreshed_us, member)
 			SELECT 'T1', 'C' || i, 'channel-' || i, i % 10 = 0, @noon, TRUE FROM generate_series(0, @channels - 1) i`,
 		`INSERT INTO users (team_id, user_id, name, refreshed_us) SELECT 'T1', 'U' || i, 'user ' || i, @noon FROM generate_series(0, @users - 1) i`,
-		// Said over as many seconds as there are messages, up to noon.
+		// One message a second, up to noon.
 		`INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
 			SELECT 'T1', 'C' || i % @written, CASE WHEN i < @threads THEN ` + ts("i") + ` ELSE '1700000001.' || LPAD(i::text, 7, '0') END,
 				@noon - (@n - i) * 1000000::bigint,
@@ -203,7 +203,7 @@ func (l *library) fill(n int) {
 			FROM memories WHERE version = 3 GROUP BY channel_id, thread_ts`,
 		`UPDATE memories SET sources = (SELECT JSON_AGG(c.channel_id || '/1') FROM channels c WHERE NOT c.private) WHERE channel_id = ''`,
 		"VACUUM ANALYZE",
-		"CHECKPOINT", // or what is left to be written is written for minutes, beside what is measured next
+		"CHECKPOINT", // otherwise Postgres writes for minutes during the next measurement
 	} {
 		if _, err := l.db.ExecContext(l.b.Context(), numbers.Replace(statement)); err != nil {
 			l.b.Fatalf("%v\n%s", err, numbers.Replace(statement))

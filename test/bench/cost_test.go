@@ -17,9 +17,8 @@ import (
 	"myao/workflows"
 )
 
-// judging is a model that says no to everything that it is to judge, unless somebody asks
-// to be answered.
-func judging(c llmtest.Call) llmtest.Reply {
+// refuseUnlessAsked is a model whose verdict is no, unless a message says "please answer".
+func refuseUnlessAsked(c llmtest.Call) llmtest.Reply {
 	if !c.Judgment() {
 		return llmtest.Text("I see.")
 	}
@@ -28,16 +27,16 @@ func judging(c llmtest.Call) llmtest.Reply {
 	return llmtest.Text(string(verdict))
 }
 
-// quietChannels is in how many channels nothing is judged while history is counted.
+// quietChannels is the number of channels without judgments, for counting history events.
 const quietChannels = 20
 
-// measureCost counts what a message costs: events of history, statements of SQL, calls
-// of the model, actions of Temporal.
+// measureCost counts what a message costs: history events, SQL statements, calls of the model,
+// and Temporal actions.
 func measureCost(b *bench) []row {
 	w := build(b, settings{
-		name: "cost", channels: 60, answer: judging, events: true,
+		name: "cost", channels: 60, answer: refuseUnlessAsked, events: true,
 		response: "min_wait_seconds: 1\njitter_ratio: 0\nmax_wait_seconds: 600\nfollow_up_wait_seconds: 1",
-		more: func(channels []string) string { // in which nothing is judged for hours
+		more: func(channels []string) string { // quietChannels judge after hours only
 			more := "channels:"
 			for _, id := range channels[:quietChannels] {
 				more += "\n  " + id + ": {min_wait_seconds: 3600, max_wait_seconds: 7200}"
@@ -48,60 +47,60 @@ func measureCost(b *bench) []row {
 	defer w.close()
 	w.pauseSchedules()
 	rows := slices.Concat(w.historyRows(), w.statementRows())
-	w.tellActions()
+	w.logActions()
 	rows = append(rows, w.modelRows()...)
 	for i := range rows {
-		// A ratio of few messages is another where the machine stands still for a moment, and
-		// something is done once more; the tests of the store count without a clock.
+		// Ratios of few messages vary when the machine stalls and something is retried. The
+		// store's tests count statements without a clock.
 		rows[i].counted = rows[i].Ratio == nil
 	}
 	return rows
 }
 
-// pauseSchedules keeps what the programs do by the clock out of what a message is said to cost.
+// pauseSchedules keeps scheduled work out of the cost of a message.
 func (w *world) pauseSchedules() {
 	w.b.Helper()
 	schedules := w.client.ScheduleClient()
 	for _, id := range []string{"memory", "catch-up", "channel-sync", "retention"} {
-		w.must(schedules.GetHandle(w.b.Context(), id).Pause(w.b.Context(), client.SchedulePauseOptions{Note: "what a message costs is counted"}))
+		w.check(schedules.GetHandle(w.b.Context(), id).Pause(w.b.Context(), client.SchedulePauseOptions{Note: "measuring the cost of a message"}))
 	}
 }
 
-// historyRows has people write in conversations in which nothing is judged yet.
+// historyRows counts history events of messages in conversations without judgments.
 func (w *world) historyRows() []row {
 	b, writer := w.b, w.writer()
-	n := b.of(60, 10)
+	n := b.scaled(60, 10)
 	var spaced, bursts []float64
 	for round := range b.rounds {
 		slow, fast := place{channel: w.channels[2*round]}, place{channel: w.channels[2*round+1]}
 		for range n {
-			w.must(writer.say(b.Context(), slow.channel, "", writer.ts(), "one after the other"))
+			w.check(writer.say(b.Context(), slow.channel, "", writer.ts(), "one after the other"))
 			time.Sleep(200 * time.Millisecond)
 		}
-		w.drained()
+		w.awaitDrained()
 		spaced = append(spaced, float64(len(w.history(slow)))/float64(n))
 		var group sync.WaitGroup
 		for range n {
-			group.Go(func() { w.must(writer.say(b.Context(), fast.channel, "", writer.ts(), "all at once")) })
+			group.Go(func() { w.check(writer.say(b.Context(), fast.channel, "", writer.ts(), "all at once")) })
 		}
 		group.Wait()
-		w.drained()
+		w.awaitDrained()
 		bursts = append(bursts, float64(len(w.history(fast)))/float64(n))
 	}
 	return []row{
-		alone("history events a message, spaced", "events", atMost(4.5, "events"), spaced...).noting("%d messages, 200 ms apart; the start and the timer of the run are counted, too", n),
-		alone("history events a message, in bursts", "events", atMost(3.5, "events"), bursts...),
+		newRow("history events a message, spaced", "events", atMost(4.5, "events"), spaced...).withNote("%d messages, 200 ms apart; the start and the timer of the run are counted, too", n),
+		newRow("history events a message, in bursts", "events", atMost(3.5, "events"), bursts...),
 	}
 }
 
-func (w *world) must(err error) {
+func (w *world) check(err error) {
 	w.b.Helper()
 	if err != nil {
 		w.b.Error(err)
 	}
 }
 
-// history is the events of a conversation's newest run.
+// history returns the events of a conversation's newest run.
 func (w *world) history(p place) (events []*historypb.HistoryEvent) {
 	w.b.Helper()
 	for all := w.client.GetWorkflowHistory(w.b.Context(), p.id(), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); all.HasNext(); {
@@ -114,60 +113,60 @@ func (w *world) history(p place) (events []*historypb.HistoryEvent) {
 	return events
 }
 
-// statementRows counts the statements of messages that come one by one and are judged
-// one by one, at the top level and in threads, in conversations that are new and in old
-// ones, less what the programs do in the same time without them.
+// statementRows counts the SQL statements of messages that come and are judged one by one: at the
+// top level and in threads, in new and in old conversations. It subtracts what the idle
+// programs do in the same time.
 func (w *world) statementRows() []row {
 	b, writer := w.b, w.writer()
-	n := b.of(30, 4)
-	idle := w.statements(func() { time.Sleep(b.lasting(20*time.Second, 5*time.Second)) }) / b.lasting(20*time.Second, 5*time.Second).Seconds()
+	n := b.scaled(30, 4)
+	idle := w.statements(func() { time.Sleep(b.scaledTime(20*time.Second, 5*time.Second)) }) / b.scaledTime(20*time.Second, 5*time.Second).Seconds()
 	count := func(where func(i int) place) float64 {
 		began := time.Now()
 		before := w.count("SELECT COUNT(*) FROM decisions")
 		all := w.statements(func() {
 			for i := range n {
 				p := where(i)
-				w.must(writer.say(b.Context(), p.channel, p.thread, writer.ts(), "is anybody there?"))
+				w.check(writer.say(b.Context(), p.channel, p.thread, writer.ts(), "is anybody there?"))
 				time.Sleep(100 * time.Millisecond)
 			}
 			b.await("the judgments", time.Minute, func() bool {
 				return w.count("SELECT COUNT(*) FROM decisions") >= before+n
 			})
-			time.Sleep(time.Second) // what is done after them
+			time.Sleep(time.Second) // for the work after the judgments
 		})
 		return (all - idle*time.Since(began).Seconds()) / float64(n)
 	}
 	thread := func(i int) string { return fmt.Sprintf("%d.000100", time.Now().Unix()/1000*1000-100_000+int64(i)) }
 	top := func(i int) place { return place{channel: w.channels[20+i%30]} }
 	reply := func(i int) place { return place{w.channels[20+i%30], thread(i)} }
-	count(top) // names are learnt
+	count(top) // fills the caches of names
 	count(reply)
 	fresh := []float64{count(top), count(reply)}
-	w.age()
+	w.addOldMessages()
 	old := []float64{count(top), count(reply)}
-	b.tell("statements: top level %.1f, thread %.1f; after %d messages in each %.1f and %.1f; idle %.1f/s", fresh[0], fresh[1], aged, old[0], old[1], idle)
+	b.logf("statements: top level %.1f, thread %.1f; after %d messages in each %.1f and %.1f; idle %.1f/s", fresh[0], fresh[1], oldMessages, old[0], old[1], idle)
 	return []row{
-		alone("SQL statements a message, door to judgment", "statements", atMost(12, "statements"), max(old[0], old[1])).
-			noting("at the top level %s, in a thread %s; in new conversations %s and %s; transactions begin and end apart", number(old[0]), number(old[1]), number(fresh[0]), number(fresh[1])),
-		against("SQL statements a message: growth with history", "statements", atMost(1.05, "×"), old, fresh),
+		newRow("SQL statements a message, door to judgment", "statements", atMost(12, "statements"), max(old[0], old[1])).
+			withNote("at the top level %s, in a thread %s; in new conversations %s and %s; transactions begin and end apart", number(old[0]), number(old[1]), number(fresh[0]), number(fresh[1])),
+		newRatioRow("SQL statements a message: growth with history", "statements", atMost(1.05, "×"), old, fresh),
 	}
 }
 
-// aged is how many messages age puts into each conversation.
-const aged = 300
+// oldMessages is the number of messages that addOldMessages adds to each conversation.
+const oldMessages = 300
 
-// age lets much have been said before in the conversations of statementRows.
-func (w *world) age() {
+// addOldMessages adds old messages to the conversations of statementRows.
+func (w *world) addOldMessages() {
 	w.b.Helper()
 	if _, err := w.db.ExecContext(w.b.Context(), `
 		INSERT INTO messages (team_id, channel_id, ts, sent_us, thread_ts, user_id, text, handled, stored_us)
 		SELECT m.team_id, m.channel_id, (m.sent_us / 1000000 - i)::text || '.' || LPAD((m.sent_us % 1000000)::text, 6, '0'), m.sent_us - i * 1000000::bigint, m.thread_ts, m.user_id, 'long ago', TRUE, 1
-		FROM (SELECT DISTINCT ON (channel_id, thread_ts) * FROM messages ORDER BY channel_id, thread_ts, sent_us) m, generate_series(1, $1) i ON CONFLICT DO NOTHING`, aged); err != nil {
+		FROM (SELECT DISTINCT ON (channel_id, thread_ts) * FROM messages ORDER BY channel_id, thread_ts, sent_us) m, generate_series(1, $1) i ON CONFLICT DO NOTHING`, oldMessages); err != nil {
 		w.b.Fatal(err)
 	}
 }
 
-// statements is how many the database was asked while something was done.
+// statements counts the SQL statements while do runs.
 func (w *world) statements(do func()) float64 {
 	w.b.Helper()
 	const calls = `SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
@@ -180,16 +179,16 @@ func (w *world) statements(do func()) float64 {
 	return float64(w.count(calls) - before)
 }
 
-// modelRows counts calls of the model: for a burst, and for memories of a workspace of
-// which little has changed.
+// modelRows counts calls of the model: for a burst, and for the memories of a workspace with few
+// changes.
 func (w *world) modelRows() []row {
 	b, writer := w.b, w.writer()
-	n := b.of(100, 10)
+	n := b.scaled(100, 10)
 	before := len(w.model.Calls())
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() {
-			w.must(writer.say(b.Context(), w.channels[55], "", writer.ts(), "all at once, and to be judged"))
+			w.check(writer.say(b.Context(), w.channels[55], "", writer.ts(), "all at once, and to be judged"))
 		})
 	}
 	group.Wait()
@@ -198,12 +197,12 @@ func (w *world) modelRows() []row {
 	burst := len(w.model.Calls()) - before
 
 	const changed = 7
-	channels := b.of(500, 20)
+	channels := b.scaled(500, 20)
 	for i := len(w.channels); i < channels; i++ {
 		w.channels = append(w.channels, w.workspace.AddChannel(sandbox.Public, fmt.Sprintf("room-%d", i), w.person, w.workspace.Bot().UserID))
 	}
 	for i := range channels {
-		w.must(writer.say(b.Context(), w.channels[i], "", writer.ts(), "something to remember"))
+		w.check(writer.say(b.Context(), w.channels[i], "", writer.ts(), "something to remember"))
 	}
 	sync, err := w.client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{TaskQueue: "myao"}, "ChannelSync", nil)
 	if err == nil {
@@ -214,20 +213,20 @@ func (w *world) modelRows() []row {
 	}
 	first := w.remember()
 	for i := range changed {
-		w.must(writer.say(b.Context(), w.channels[i*7%channels], "", writer.ts(), "something new"))
+		w.check(writer.say(b.Context(), w.channels[i*7%channels], "", writer.ts(), "something new"))
 	}
 	second := w.remember()
 	third := w.remember()
-	b.tell("memory: %d scopes at first, %d when %d channels have changed, %d when none has", first, second, changed, third)
+	b.logf("memory: %d scopes at first, %d when %d channels have changed, %d when none has", first, second, changed, third)
 	return []row{
-		alone("model calls, a burst of messages", "calls", exactly(1, "call"), float64(burst)).noting("%d messages", n),
-		alone(fmt.Sprintf("memories made, %d channels with %d changed", channels, changed), "memories", exactly(changed+1, "memories"), float64(second)).
-			noting("the channels and the workspace; two calls each"),
-		alone("memories made, nothing changed", "memories", exactly(0, "memories"), float64(third)),
+		newRow("model calls, a burst of messages", "calls", exactly(1, "call"), float64(burst)).withNote("%d messages", n),
+		newRow(fmt.Sprintf("memories made, %d channels with %d changed", channels, changed), "memories", exactly(changed+1, "memories"), float64(second)).
+			withNote("the channels and the workspace; two calls each"),
+		newRow("memories made, nothing changed", "memories", exactly(0, "memories"), float64(third)),
 	}
 }
 
-// remember has memories made now, and returns of how many scopes: each takes two calls.
+// remember runs the memory workflow and returns the number of updated scopes. Each takes two calls.
 func (w *world) remember() int {
 	w.b.Helper()
 	before := len(w.memoryCalls())
@@ -254,8 +253,8 @@ func (w *world) memoryCalls() (calls []llmtest.Call) {
 	return calls
 }
 
-// tellActions says what Temporal Cloud would bill.
-func (w *world) tellActions() {
+// logActions logs the actions that Temporal Cloud would bill.
+func (w *world) logActions() {
 	w.b.Helper()
 	bot := w.workspace.Bot().UserID
 	silent, asked, addressed := place{channel: w.channels[56]}, place{channel: w.channels[57]}, place{channel: w.channels[58]}
@@ -269,14 +268,14 @@ func (w *world) tellActions() {
 		"a mention, in the thread of its answer": addressed, "a mention, in its channel": {channel: addressed.channel}} {
 		events := w.history(p)
 		kinds, all := actions(events)
-		w.b.tell("actions: %s: %d (%d events, %d bytes): %v", what, all, len(events), w.size(p), kinds)
+		w.b.logf("actions: %s: %d (%d events, %d bytes): %v", what, all, len(events), w.size(p), kinds)
 	}
 }
 
-// actions counts what Temporal Cloud bills as actions in a history
-// (docs.temporal.io/evaluate/cloud/actions): each signal, and with it the start that it
-// brings about, timer, activity, upsert of search attributes and update. What a workflow task
-// has done by itself is one, however much that was; ours do one thing.
+// actions counts the actions that Temporal Cloud bills for a history
+// (docs.temporal.io/evaluate/cloud/actions): each signal, with the start that it causes, timer,
+// activity, upsert of search attributes, and update. All local activities of a workflow task
+// are one action; our tasks have at most one.
 func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 	kinds = map[string]int{}
 	for _, e := range events {
@@ -290,7 +289,7 @@ func actions(events []*historypb.HistoryEvent) (kinds map[string]int, all int) {
 	return kinds, all
 }
 
-// size is how many bytes Temporal stores of a conversation's newest run.
+// size returns the history size of a conversation's newest run, in bytes.
 func (w *world) size(p place) int64 {
 	w.b.Helper()
 	d, err := w.client.DescribeWorkflowExecution(w.b.Context(), p.id(), "")

@@ -14,8 +14,8 @@ import (
 	"myao/internal/slack"
 )
 
-// writer sends events to a door as Slack does, without a queue or a log between: many at
-// once over connections that stay open.
+// writer sends events to a starter as Slack does, many at once over open connections. Unlike
+// package sandbox it has no queue and no log.
 type writer struct {
 	url    string
 	client *http.Client
@@ -28,12 +28,12 @@ type writer struct {
 func (w *world) writer() *writer {
 	bot := w.workspace.Bot()
 	return &writer{
-		url: "http://" + w.door + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
+		url: "http://" + w.starterAddress + "/slack/events", user: w.person, appID: bot.AppID, botID: bot.UserID,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}, Timeout: time.Minute},
 	}
 }
 
-// ts is a new one.
+// ts returns a new ts.
 func (w *writer) ts() string {
 	for {
 		last := w.last.Load()
@@ -44,8 +44,8 @@ func (w *writer) ts() string {
 	}
 }
 
-// say sends what a person writes, as Slack's own clients have it written, and returns
-// when it is acknowledged. Once refused it comes again at once, as Slack sends it.
+// say sends a person's message in the form of Slack's clients and returns once it is
+// acknowledged. Like Slack it retries a refused event at once, once.
 func (w *writer) say(ctx context.Context, channel, thread, ts, text string) error {
 	event := map[string]any{
 		"type": "message", "user": w.user, "text": text, "ts": ts, "event_ts": ts, "team": team, "channel": channel, "channel_type": "channel",
@@ -71,7 +71,7 @@ func (w *writer) say(ctx context.Context, channel, thread, ts, text string) erro
 	return err
 }
 
-// errRefused is what the door says where it cannot take an event now.
+// errRefused is the door's answer when it cannot accept an event now.
 var errRefused = errors.New("the door answers " + http.StatusText(http.StatusServiceUnavailable))
 
 func (w *writer) post(ctx context.Context, body []byte) error {

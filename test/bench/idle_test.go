@@ -22,24 +22,23 @@ import (
 )
 
 const (
-	// dueChannels is how many replies fall due while no worker is there, each in a channel
-	// of its own.
+	// dueChannels is the number of replies that become due without a worker, each in its own channel.
 	dueChannels = 100
-	// crowdPerChannel is how many conversations of the crowd one channel has.
-	crowdPerChannel = 100
-	// delay is how long the model holds back, and away how long no worker is there.
-	delay, away = 25 * time.Second, 30 * time.Second
-	// cachedKiB is what a workflow in the SDK's cache costs by itself, with one coroutine and
-	// hardly any state: 10.7 KiB of heap and 8 KiB of stack, measured with 3,000 of them.
+	// idlePerChannel is the number of idle conversations in each of the other channels.
+	idlePerChannel = 100
+	// delay is the verdicts' delay, down how long no worker runs.
+	delay, down = 25 * time.Second, 30 * time.Second
+	// cachedKiB is what a bare workflow takes in the SDK's cache, with one coroutine and hardly any
+	// state: 10.7 KiB of heap and 8 KiB of stack, measured with 3,000 of them.
 	cachedKiB = 19
 )
 
-// measureIdle has thousands of conversations wait, and looks at the worker: what it
-// costs to keep them, and how soon it answers what fell due while it was away.
+// measureIdle measures the worker with thousands of waiting conversations: their memory, and how
+// soon it posts replies that became due while it was down.
 func measureIdle(b *bench) []row {
-	crowd := b.of(10_000, 200) - dueChannels
+	idle := b.scaled(10_000, 200) - dueChannels
 	w := build(b, settings{
-		name: "idle", channels: dueChannels + (b.of(100_000, 400)+crowdPerChannel-1)/crowdPerChannel, events: true,
+		name: "idle", channels: dueChannels + (b.scaled(100_000, 400)+idlePerChannel-1)/idlePerChannel, events: true,
 		answer: func(c llmtest.Call) llmtest.Reply {
 			if !c.Judgment() {
 				return llmtest.Text("I see.")
@@ -61,41 +60,41 @@ func measureIdle(b *bench) []row {
 	defer floor.program.Kill()
 	bare := newBareSlack(b)
 
-	empty := w.live()
-	w.crowd(0, crowd)
-	kept := w.live()
-	rows := []row{alone("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(crowd)).
-		noting("%d conversations; %d KiB is what the SDK's cache takes of a bare workflow; %.0f MiB in all, of which %.0f without any; resident %.0f MiB",
-			crowd, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20))}
-	rows = append(rows, w.restartRows(floor, bare, crowd)...)
+	empty := w.liveMemory()
+	w.openConversations(0, idle)
+	kept := w.liveMemory()
+	rows := []row{newRow("worker: memory of an idle conversation", "KiB", atMost(1.5*cachedKiB, "KiB"), (kept-empty)/1024/float64(idle)).
+		withNote("%d conversations; %d KiB is what the SDK's cache takes of a bare workflow; %.0f MiB in all, of which %.0f without any; resident %.0f MiB",
+			idle, cachedKiB, kept/(1<<20), empty/(1<<20), w.metric("process_resident_memory_bytes")/(1<<20))}
+	rows = append(rows, w.restartRows(floor, bare, idle)...)
 	if *flagLong {
-		rows = append(rows, w.openRow(crowd, kept))
+		rows = append(rows, w.openRow(idle, kept))
 	}
 	return rows
 }
 
-// crowd has somebody write once in each of many conversations, from one number to another,
-// and returns when all wait.
-func (w *world) crowd(from, to int) {
+// openConversations writes one message in each of the idle conversations from number from up to
+// number to, and returns once all of them wait.
+func (w *world) openConversations(from, to int) {
 	w.b.Helper()
 	writer, began := w.writer(), time.Now()
 	channels := w.channels[dueChannels:]
 	done, failed, _ := closedLoop(w.b.Context(), 64, time.Hour, func(i int) error {
 		if i += from; i >= to {
-			return errEnough
+			return errStop
 		}
 		p := place{channels[i%len(channels)], fmt.Sprintf("1700000000.%06d", i)}
-		return writer.say(w.b.Context(), p.channel, p.thread, writer.ts(), "one of the crowd")
+		return writer.say(w.b.Context(), p.channel, p.thread, writer.ts(), "one of many")
 	})
 	if failed > 0 {
-		w.b.Errorf("%d messages of the crowd were not acknowledged", failed)
+		w.b.Errorf("%d messages were not acknowledged", failed)
 	}
-	w.drained()
-	w.b.await("the workflows to have heard", 30*time.Minute, func() bool { return w.workflowTasks() == 0 })
-	w.b.tell("idle: %d conversations wait after %s", done, time.Since(began).Round(time.Second))
+	w.awaitDrained()
+	w.b.await("the workflow tasks to be done", 30*time.Minute, func() bool { return w.workflowTasks() == 0 })
+	w.b.logf("idle: %d conversations wait after %s", done, time.Since(began).Round(time.Second))
 }
 
-// workflowTasks is how many workflow tasks wait for the worker, about.
+// workflowTasks returns the approximate number of workflow tasks that wait for the worker.
 func (w *world) workflowTasks() int64 {
 	w.b.Helper()
 	d, err := w.client.WorkflowService().DescribeTaskQueue(w.b.Context(), &workflowservice.DescribeTaskQueueRequest{
@@ -107,9 +106,9 @@ func (w *world) workflowTasks() int64 {
 	return d.GetStats().GetApproximateBacklogCount()
 }
 
-// restartRows kills the worker while a hundred replies wait, starts it when they are due,
-// and compares it with a bare worker that posts, too, and has nothing else to keep.
-func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
+// restartRows kills the worker while a hundred replies wait and starts it once they are due. It
+// compares it with a bare worker that posts as well and has no other conversations.
+func (w *world) restartRows(floor *bare, slack *bareSlack, idle int) []row {
 	b := w.b
 	var firsts, lasts, bareLasts []float64
 	asked := 0
@@ -118,7 +117,7 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 		asked += dueChannels
 		firsts, lasts = append(firsts, first.Seconds()), append(lasts, last.Seconds())
 		bareLasts = append(bareLasts, bareLast.Seconds())
-		b.tell("restart: first reply after %.2f s, last after %.2f s; bare %.2f and %.2f s", first.Seconds(), last.Seconds(), bareFirst.Seconds(), bareLast.Seconds())
+		b.logf("restart: first reply after %.2f s, last after %.2f s; bare %.2f and %.2f s", first.Seconds(), last.Seconds(), bareFirst.Seconds(), bareLast.Seconds())
 	}
 	time.Sleep(2 * time.Second)
 	posts := len(w.workspace.Posts())
@@ -127,20 +126,19 @@ func (w *world) restartRows(floor *bare, slack *bareSlack, crowd int) []row {
 		b.Errorf("restart: %s", note)
 	}
 	return []row{
-		alone("restart of the worker to the first reply due", "s", atMost(5, "s"), firsts...).noting("%d replies due of %d conversations that wait; %s", dueChannels, crowd+dueChannels, note),
-		against("restart of the worker to the last reply due", "s", atMost(1.3, "×"), lasts, bareLasts),
+		newRow("restart of the worker to the first reply due", "s", atMost(5, "s"), firsts...).withNote("%d replies due of %d conversations that wait; %s", dueChannels, idle+dueChannels, note),
+		newRatioRow("restart of the worker to the last reply due", "s", atMost(1.3, "×"), lasts, bareLasts),
 	}
 }
 
-// restart kills the worker, and the bare one, while replies wait, and starts one after the
-// other when all are due: who comes first finds servers that have been idle for as long as
-// nobody was there, and takes a little longer. It returns how long after its start each has
-// posted the first and the last. The bare workflows are those of the round before, as ours
-// are: both are replayed with all that has happened to them.
+// restart kills both workers while replies wait, and starts one after the other once all are due.
+// The first one takes a little longer, because the servers were idle. It returns the times
+// from each start until the first and the last post. Like ours, the bare workflows are those
+// of the round before, so both replay a history of several rounds.
 func (w *world) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, last, bareFirst, bareLast time.Duration) {
 	b := w.b
 	b.Helper()
-	b.quiet()
+	b.awaitCalm()
 	before, decided := len(w.workspace.Posts()), w.count("SELECT COUNT(*) FROM decisions")
 	for i, channel := range w.channels[:dueChannels] {
 		w.workspace.Say(channel, w.person, "can anybody help me?")
@@ -151,29 +149,29 @@ func (w *world) restart(floor *bare, slack *bareSlack, oursFirst bool) (first, l
 	b.await("the judgments", time.Minute, func() bool {
 		return w.count("SELECT COUNT(*) FROM decisions") >= decided+dueChannels
 	})
-	time.Sleep(500 * time.Millisecond) // until the workflows have heard of them
+	time.Sleep(500 * time.Millisecond) // until the workflows have the verdicts
 	w.worker.Kill()
 	floor.program.Kill()
 	if n := len(w.workspace.Posts()) - before; n > 0 {
 		b.Fatalf("%d replies came before the worker was killed: the machine is too slow for this", n)
 	}
-	time.Sleep(away)
-	b.quiet()
+	time.Sleep(down)
+	b.awaitCalm()
 
 	if oursFirst {
 		first, last = b.replies(w.worker, w.workspace)
-		b.quiet()
+		b.awaitCalm()
 	}
 	bareFirst, bareLast = b.replies(floor.program, slack.workspace)
 	if !oursFirst {
-		b.quiet()
+		b.awaitCalm()
 		first, last = b.replies(w.worker, w.workspace)
 	}
 	return first, last, bareFirst, bareLast
 }
 
-// replies starts a program, and returns how long after that a workspace has got the first
-// and the last of a hundred more posts.
+// replies starts a program and returns the times until the first and the last of a hundred more
+// posts.
 func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspace) (first, last time.Duration) {
 	b.Helper()
 	before := len(workspace.Posts())
@@ -187,7 +185,7 @@ func (b *bench) replies(program *testserver.Program, workspace *sandbox.Workspac
 	return first, last
 }
 
-// bareSlack is a workspace for the bare worker to post into, which tells nobody of it.
+// bareSlack is a workspace for the bare worker's posts. It sends no events.
 type bareSlack struct {
 	workspace *sandbox.Workspace
 	api       string // the address of its Web API
@@ -207,36 +205,36 @@ func newBareSlack(b *bench) *bareSlack {
 	return s
 }
 
-// openRow has ten times as many conversations wait as the worker caches, lets some of
-// them be written in, and compares what it holds then with what it held before.
-func (w *world) openRow(crowd int, kept float64) row {
-	all, active := w.b.of(100_000, 400), w.b.of(1000, 20)
-	for open := crowd; open < all; open += crowd {
-		w.crowd(open, min(all, open+crowd))
+// openRow opens ten times as many conversations as the worker caches, writes in some of them, and
+// compares the worker's memory with that before.
+func (w *world) openRow(idle int, kept float64) row {
+	all, active := w.b.scaled(100_000, 400), w.b.scaled(1000, 20)
+	for open := idle; open < all; open += idle {
+		w.openConversations(open, min(all, open+idle))
 	}
 	writer, channels := w.writer(), w.channels[dueChannels:]
 	openLoop(w.b.Context(), 50, active, func(i int, _ time.Time) {
 		i *= all / active
-		w.must(writer.say(w.b.Context(), channels[i%len(channels)], fmt.Sprintf("1700000000.%06d", i), writer.ts(), "once more"))
+		w.check(writer.say(w.b.Context(), channels[i%len(channels)], fmt.Sprintf("1700000000.%06d", i), writer.ts(), "once more"))
 	})
-	w.drained()
-	now := w.live()
-	return against(fmt.Sprintf("worker: memory with %d conversations open, %d active", all, active), "MiB", atMost(1.2, "×"), []float64{now / (1 << 20)}, []float64{kept / (1 << 20)}).
-		noting("against %d open; resident %.0f MiB", crowd+dueChannels, w.metric("process_resident_memory_bytes")/(1<<20))
+	w.awaitDrained()
+	now := w.liveMemory()
+	return newRatioRow(fmt.Sprintf("worker: memory with %d conversations open, %d active", all, active), "MiB", atMost(1.2, "×"), []float64{now / (1 << 20)}, []float64{kept / (1 << 20)}).
+		withNote("against %d open; resident %.0f MiB", idle+dueChannels, w.metric("process_resident_memory_bytes")/(1<<20))
 }
 
-// live is how many bytes of heap and stacks the worker holds that are in use: what its
-// last garbage collection found. The collector's next goal is that, once more (GOGC=100).
-func (w *world) live() float64 {
+// liveMemory returns the bytes of live heap and stacks in the worker at its last garbage
+// collection. With GOGC=100 the collector's next goal is twice that.
+func (w *world) liveMemory() float64 {
 	w.b.Helper()
 	time.Sleep(3 * time.Second)
 	return w.metric("go_memstats_next_gc_bytes")/2 + w.metric("go_memstats_stack_inuse_bytes")/2
 }
 
-// metric is one that the worker tells.
+// metric returns one of the worker's metrics.
 func (w *world) metric(name string) float64 {
 	w.b.Helper()
-	resp, err := http.Get("http://" + w.hatch + "/metrics")
+	resp, err := http.Get("http://" + w.workerAddress + "/metrics")
 	if err != nil {
 		w.b.Fatal(err)
 	}
@@ -250,6 +248,6 @@ func (w *world) metric(name string) float64 {
 			return v
 		}
 	}
-	w.b.Fatalf("the worker tells no %s", name)
+	w.b.Fatalf("the worker has no metric %s", name)
 	return 0
 }

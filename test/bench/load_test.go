@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// openLoop begins n things, rate a second, each at its own time whatever has become of
-// those before it, and returns when all are done. do is told when its thing was to begin.
+// openLoop calls do n times, rate a second, without waiting for earlier calls, and returns once
+// all calls have returned. intended is when the call should have begun.
 func openLoop(ctx context.Context, rate float64, n int, do func(i int, intended time.Time)) {
 	began := time.Now()
 	var group sync.WaitGroup
@@ -28,20 +28,19 @@ func openLoop(ctx context.Context, rate float64, n int, do func(i int, intended 
 	group.Wait()
 }
 
-// errEnough ends a hand of closedLoop.
-var errEnough = errors.New("enough")
+// errStop ends a goroutine of closedLoop.
+var errStop = errors.New("enough")
 
-// closedLoop has so many hands do one thing after the other for a time, or until there is
-// enough.
-func closedLoop(ctx context.Context, hands int, lasts time.Duration, do func(i int) error) (done, failed int, took time.Duration) {
+// closedLoop calls do repeatedly in n goroutines until the time is over or do returns errStop.
+func closedLoop(ctx context.Context, n int, lasts time.Duration, do func(i int) error) (done, failed int, took time.Duration) {
 	var next, good, bad atomic.Int64
 	began := time.Now()
 	var group sync.WaitGroup
-	for range hands {
+	for range n {
 		group.Go(func() {
 			for time.Since(began) < lasts && ctx.Err() == nil {
 				switch err := do(int(next.Add(1) - 1)); {
-				case errors.Is(err, errEnough):
+				case errors.Is(err, errStop):
 					return
 				case err != nil:
 					bad.Add(1)

@@ -17,11 +17,11 @@ import (
 )
 
 var (
-	flagRun    = flag.Bool("bench.run", false, "measure; without it the rows only show, with little load, that they work")
-	flagLong   = flag.Bool("bench.long", false, "measure what takes longer than the rest may, too")
+	flagRun    = flag.Bool("bench.run", false, "measure; without it every row only runs once with little load")
+	flagLong   = flag.Bool("bench.long", false, "also measure what takes long")
 	flagOnly   = flag.String("bench.only", "", "measure only what matches the `regexp`")
 	flagOut    = flag.String("bench.out", "", "write the rows as JSON to the `file`")
-	flagRounds = flag.Int("bench.rounds", 3, "how often what varies is measured")
+	flagRounds = flag.Int("bench.rounds", 3, "number of rounds of each measurement")
 )
 
 func TestMain(m *testing.M) {
@@ -35,16 +35,16 @@ func TestMain(m *testing.M) {
 	testserver.Main(m)
 }
 
-// A measurement measures rows that belong together.
+// measurement measures some rows of the table.
 type measurement struct {
 	name string
-	// slow marks what takes long even with little load, long what takes long with all of it:
-	// that is measured with -bench.long, or when asked for by name.
+	// slow takes long even with little load. long takes long with full load; it needs -bench.long
+	// or -bench.only.
 	slow, long bool
 	measure    func(b *bench) []row
 }
 
-// What leaves the Temporal server much to do afterwards comes last.
+// The last ones leave the Temporal server with much work.
 var measurements = []measurement{
 	{name: "context", measure: measureContext},
 	{name: "mention", slow: true, measure: measureMention},
@@ -54,16 +54,16 @@ var measurements = []measurement{
 	{name: "door", measure: measureDoor},
 }
 
-// bench is what measurements share.
+// bench is what the measurements share.
 type bench struct {
 	*testing.T
 	servers *servers
 	rounds  int
-	// full is unset where the rows shall only show that they work.
+	// full is false if the rows shall only show that they work.
 	full bool
 }
 
-// TestBench prints the table, and fails if a row falls short or anything was lost or doubled.
+// TestBench prints the table. It fails if a row misses its goal or a message was lost or doubled.
 func TestBench(t *testing.T) {
 	only, err := regexp.Compile(*flagOnly)
 	if err != nil {
@@ -74,19 +74,19 @@ func TestBench(t *testing.T) {
 		b.rounds = 1
 	}
 	b.servers = startServers(b)
-	b.tell("%s", machine(t.Context()))
-	b.tell("%s", b.servers.settings(b))
+	b.logf("%s", machine(t.Context()))
+	b.logf("%s", b.servers.settings(b))
 	var rows []row
 	for _, m := range measurements {
 		if !only.MatchString(m.name) || m.slow && !b.full || m.long && !*flagLong && *flagOnly == "" {
 			continue
 		}
-		b.quiet()
+		b.awaitCalm()
 		began, before := time.Now(), processor()
 		t.Run(m.name, func(t *testing.T) {
 			rows = append(rows, m.measure(&bench{T: t, servers: b.servers, rounds: b.rounds, full: b.full})...)
 		})
-		b.tell("%s took %s, in which %.0f of 100 of the processors' time went to other machines", m.name, time.Since(began).Round(time.Second), 100*share(before, processor()))
+		b.logf("%s took %s; %.0f %% of the processors' time was stolen by other machines", m.name, time.Since(began).Round(time.Second), 100*share(before, processor()))
 	}
 	fmt.Println()
 	print(os.Stdout, rows)
@@ -97,19 +97,19 @@ func TestBench(t *testing.T) {
 	}
 	for _, r := range rows {
 		if !r.Holds && (b.full || r.counted) {
-			t.Errorf("%s falls short: %s %s, goal %s", r.Name, number(r.Value), r.Unit, r.Goal)
+			t.Errorf("%s misses its goal: %s %s, goal %s", r.Name, number(r.Value), r.Unit, r.Goal)
 		}
 	}
 }
 
-// tell says what is going on.
-func (b *bench) tell(format string, args ...any) {
+// logf prints progress.
+func (b *bench) logf(format string, args ...any) {
 	fmt.Printf("%s  %s\n", time.Now().UTC().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// quiet waits until the machine has little to do, such as the Temporal server with what
-// came before: what is measured next shall not pay for that. It does not wait for long.
-func (b *bench) quiet() {
+// awaitCalm waits until the machine is nearly idle, so that the Temporal server's remaining work
+// does not slow down the next measurement. It gives up after 40 seconds.
+func (b *bench) awaitCalm() {
 	if !b.full {
 		return
 	}
@@ -121,21 +121,21 @@ func (b *bench) quiet() {
 			calm = 0
 		}
 		if before = now; time.Since(began) > 40*time.Second {
-			b.tell("the machine does not come to rest")
+			b.logf("the machine stays busy")
 			return
 		}
 	}
 }
 
-// ticks is what the machine's processors have done since it was started, in ticks of
-// their time; 0 where it does not say.
+// ticks is the processors' time since the machine's start, in clock ticks; 0 on platforms without
+// /proc/stat.
 type ticks struct {
 	busy   int
-	stolen int // of busy: what the host gave to other machines
+	stolen int // part of busy that the host gave to other machines
 	all    int
 }
 
-// share is how much of the time between two looks was stolen, from 0 to 1.
+// share returns the stolen share of the time between two readings, from 0 to 1.
 func share(from, to ticks) float64 {
 	return float64(to.stolen-from.stolen) / float64(max(1, to.all-from.all))
 }
@@ -145,7 +145,7 @@ func processor() (t ticks) {
 	line, _, _ := strings.Cut(string(stat), "\n")
 	for i, field := range strings.Fields(line) { // "cpu", user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice
 		n, err := strconv.Atoi(field)
-		if err != nil || i > 8 { // its name, and what guests had is part of the rest
+		if err != nil || i > 8 { // the name is no number; guest times are part of user and nice
 			continue
 		}
 		t.all += n
@@ -159,23 +159,23 @@ func processor() (t ticks) {
 	return t
 }
 
-// of is n where something is measured, and few where it shall only work.
-func (b *bench) of(n, few int) int {
+// scaled returns n with full load, else few.
+func (b *bench) scaled(n, few int) int {
 	if b.full {
 		return n
 	}
 	return few
 }
 
-// lasting is d where something is measured, and short where it shall only work.
-func (b *bench) lasting(d, short time.Duration) time.Duration {
+// scaledTime returns d with full load, else short.
+func (b *bench) scaledTime(d, short time.Duration) time.Duration {
 	if b.full {
 		return d
 	}
 	return short
 }
 
-// machine says on what it was measured.
+// machine describes the machine.
 func machine(ctx context.Context) string {
 	model := "unknown processor"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// measureMention has somebody address the bot five times a second, each time in another
-// channel, since Slack takes one message a second for each; and beside it a bare workflow
-// with one signal and as many activities: one asks the model, one posts.
+// measureMention mentions the bot five times a second, each time in another channel, because
+// Slack accepts one message a second for each. Next to it runs a bare workflow with one signal
+// and the same two activities: one for the model, one for the post.
 func measureMention(b *bench) []row {
 	const rate, block = 5, 20
-	blocks := b.of(5, 1) // of fewer than a hundred, the 99th percentile would be the slowest
+	blocks := b.scaled(5, 1) // a 99th percentile needs a hundred values
 	w := build(b, settings{name: "mention", channels: 60, events: true, response: "min_wait_seconds: 3600\nmax_wait_seconds: 7200"})
 	defer w.close()
 	floor := startBare(b, "mention")
 	defer floor.program.Kill()
 	w.mentions(rate, block) // warm
-	floor.reach("warm", rate, block)
+	floor.postTimes("warm", rate, block)
 
 	var medians, tails, floorMedians, floorTails []float64
 	asked := block
 	for round := range b.rounds {
 		var bare, ours []time.Duration
-		b.quiet()
-		for i := range blocks { // in turn: what else the machine does hits both
-			bare = append(bare, floor.reach(fmt.Sprintf("%d-%d", round, i), rate, block)...)
+		b.awaitCalm()
+		for i := range blocks { // alternately, so that other load affects both
+			bare = append(bare, floor.postTimes(fmt.Sprintf("%d-%d", round, i), rate, block)...)
 			ours = append(ours, w.mentions(rate, block)...)
 			asked += block
 		}
 		medians, tails = append(medians, milliseconds(quantile(ours, 0.5))), append(tails, milliseconds(quantile(ours, 0.99)))
 		floorMedians, floorTails = append(floorMedians, milliseconds(quantile(bare, 0.5))), append(floorTails, milliseconds(quantile(bare, 0.99)))
-		w.stages()
-		b.tell("mention: median %.1f ms, p99 %.1f ms; bare %.1f and %.1f ms", medians[round], tails[round], floorMedians[round], floorTails[round])
+		w.logStages()
+		b.logf("mention: median %.1f ms, p99 %.1f ms; bare %.1f and %.1f ms", medians[round], tails[round], floorMedians[round], floorTails[round])
 	}
 	posts := len(w.workspace.Posts())
 	note := fmt.Sprintf("lost %d, doubled %d of %d", max(0, asked-posts), max(0, posts-asked), asked)
@@ -40,13 +40,12 @@ func measureMention(b *bench) []row {
 		b.Errorf("mention: %s", note)
 	}
 	return []row{
-		against("mention to chat.postMessage, median", "ms", atMost(1.3, "×"), medians, floorMedians).noting("%s", note),
-		against("mention to chat.postMessage, p99", "ms", atMost(1.3, "×"), tails, floorTails),
+		newRatioRow("mention to chat.postMessage, median", "ms", atMost(1.3, "×"), medians, floorMedians).withNote("%s", note),
+		newRatioRow("mention to chat.postMessage, p99", "ms", atMost(1.3, "×"), tails, floorTails),
 	}
 }
 
-// mentions has somebody ask n times, and returns how long each answer took, from the time
-// at which it was to be asked.
+// mentions mentions the bot n times and returns how long each answer took from the intended time.
 func (w *world) mentions(rate float64, n int) []time.Duration {
 	w.b.Helper()
 	before := len(w.workspace.Posts())
@@ -68,9 +67,9 @@ func (w *world) mentions(rate float64, n int) []time.Duration {
 	return took
 }
 
-// reach sends n bare signals, each to a workflow of its own that carries out two
-// activities, and returns how long it took until the last of them was.
-func (r *bare) reach(name string, rate float64, n int) []time.Duration {
+// postTimes sends n bare signals, each to its own workflow with two activities, and returns how
+// long each took until the last activity.
+func (r *bare) postTimes(name string, rate float64, n int) []time.Duration {
 	r.b.Helper()
 	before, err := r.times()
 	if err != nil {
@@ -99,9 +98,9 @@ func (r *bare) reach(name string, rate float64, n int) []time.Duration {
 	return took
 }
 
-// stages says where the time of a mention goes: the median of each stage, by what the
-// database knows of the newest answers.
-func (w *world) stages() {
+// logStages logs where the time of a mention goes: the median of each stage, from the database's
+// rows of the newest answers.
+func (w *world) logStages() {
 	w.b.Helper()
 	rows, err := w.db.QueryContext(w.b.Context(), `
 		SELECT m.sent_us, m.stored_us, MIN(c.relayed_us), MIN(k.called_us - k.latency_us), MIN(k.called_us), MIN(o.stored_us), MIN(d.settled_us)
@@ -122,6 +121,6 @@ func (w *world) stages() {
 			stages[i] = append(stages[i], float64(at[i+1]-at[i])/1000)
 		}
 	}
-	w.b.tell("mention: said to stored %.1f, to signalled %.1f, to the model asked %.1f, to its answer %.1f, to the outbox %.1f, to the end of the post %.1f ms",
+	w.b.logf("mention: said to stored %.1f, to signalled %.1f, to the model asked %.1f, to its answer %.1f, to the outbox %.1f, to the end of the post %.1f ms",
 		median(stages[0]), median(stages[1]), median(stages[2]), median(stages[3]), median(stages[4]), median(stages[5]))
 }

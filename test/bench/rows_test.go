@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-func TestRows(t *testing.T) {
+func TestRowsCompareWithTheirGoals(t *testing.T) {
 	for _, c := range []struct {
 		row   row
 		value float64
 		ratio float64 // NaN: none
 		holds bool
 	}{
-		{alone("a", "ms", atMost(5, "ms"), 9, 1, 4), 4, math.NaN(), true},
-		{alone("b", "ms", atMost(5, "ms"), 9, 6), 7.5, math.NaN(), false},
-		{alone("c", "calls", exactly(1, "call"), 1), 1, math.NaN(), true},
-		{alone("d", "calls", exactly(1, "call"), 2), 2, math.NaN(), false},
-		{alone("e", "calls", exactly(1, "call")), math.NaN(), math.NaN(), false},
-		{against("f", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 1, 10}), 90, 10, true},
-		{against("g", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 10, 10}), 90, 9, false},
+		{newRow("a", "ms", atMost(5, "ms"), 9, 1, 4), 4, math.NaN(), true},
+		{newRow("b", "ms", atMost(5, "ms"), 9, 6), 7.5, math.NaN(), false},
+		{newRow("c", "calls", exactly(1, "call"), 1), 1, math.NaN(), true},
+		{newRow("d", "calls", exactly(1, "call"), 2), 2, math.NaN(), false},
+		{newRow("e", "calls", exactly(1, "call")), math.NaN(), math.NaN(), false},
+		{newRatioRow("f", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 1, 10}), 90, 10, true},
+		{newRatioRow("g", "/s", atLeast(10, "×"), []float64{100, 50, 90}, []float64{10, 10, 10}), 90, 9, false},
 	} {
 		if got := c.row.Value; got != c.value && !(math.IsNaN(got) && math.IsNaN(c.value)) {
 			t.Errorf("%s: value %v, want %v", c.row.Name, got, c.value)
@@ -36,10 +36,10 @@ func TestRows(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "bench.json")
-	if err := write(path, []row{alone("e", "calls", exactly(1, "call"))}); err == nil || !strings.Contains(err.Error(), "e") {
+	if err := write(path, []row{newRow("e", "calls", exactly(1, "call"))}); err == nil || !strings.Contains(err.Error(), "e") {
 		t.Errorf("a row without a value was written: %v", err)
 	}
-	if err := write(path, []row{alone("a", "ms", atMost(5, "ms"), 4), against("f", "/s", atLeast(10, "×"), []float64{100}, []float64{10})}); err != nil {
+	if err := write(path, []row{newRow("a", "ms", atMost(5, "ms"), 4), newRatioRow("f", "/s", atLeast(10, "×"), []float64{100}, []float64{10})}); err != nil {
 		t.Fatal(err)
 	}
 	var rows []map[string]any
@@ -66,11 +66,11 @@ func TestQuantile(t *testing.T) {
 		}
 	}
 	if quantile(nil, 0.5) != 0 {
-		t.Error("a quantile of nothing")
+		t.Error("the quantile of no values is not 0")
 	}
 }
 
-// What is late because of what came before it is late: an open loop does not wait.
+// An open loop does not wait for earlier calls, so delays they cause count as latency.
 func TestOpenLoopDoesNotWait(t *testing.T) {
 	began := time.Now()
 	intended := make([]time.Time, 20)
@@ -79,11 +79,11 @@ func TestOpenLoopDoesNotWait(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	})
 	if took := time.Since(began); took > time.Second {
-		t.Errorf("20 things of 100 ms side by side took %s", took)
+		t.Errorf("20 concurrent calls of 100 ms took %s", took)
 	}
 	for i, at := range intended {
 		if got, want := at.Sub(intended[0]), time.Duration(i)*time.Millisecond; got != want {
-			t.Errorf("thing %d was to begin after %s, want %s", i, got, want)
+			t.Errorf("call %d was intended after %s, want %s", i, got, want)
 		}
 	}
 }

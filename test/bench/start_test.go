@@ -9,7 +9,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// measureStart is how long each program takes from its start until it is ready.
+// measureStart measures how long each program takes from its start until it is ready.
 func measureStart(b *bench) []row {
 	w := build(b, settings{name: "start", channels: 10})
 	defer w.close()
@@ -18,21 +18,21 @@ func measureStart(b *bench) []row {
 		w.starter.Kill()
 		began := time.Now()
 		w.starter.Start()
-		starters = append(starters, milliseconds(w.ready(w.door).Sub(began)))
+		starters = append(starters, milliseconds(w.ready(w.starterAddress).Sub(began)))
 		w.worker.Kill()
 		began = time.Now()
 		w.worker.Start()
-		workers = append(workers, milliseconds(w.ready(w.hatch).Sub(began)))
+		workers = append(workers, milliseconds(w.ready(w.workerAddress).Sub(began)))
 	}
 	return []row{
-		alone("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
-		alone("start of the worker to ready", "ms", atMost(1000, "ms"), workers...),
+		newRow("start of the starter to ready", "ms", atMost(1000, "ms"), starters...),
+		newRow("start of the worker to ready", "ms", atMost(1000, "ms"), workers...),
 		sandboxRow(b),
 	}
 }
 
-// sandboxRow is how long the sandbox takes until its page is there, which needs none of what
-// the sandbox starts.
+// sandboxRow measures how long the sandbox takes to serve its page, which needs none of the other
+// programs.
 func sandboxRow(b *bench) row {
 	b.Helper()
 	dir, err := testserver.Programs()
@@ -60,22 +60,22 @@ func sandboxRow(b *bench) row {
 			b.Errorf("the sandbox ended with %v", err)
 		}
 	}
-	return alone("start of the sandbox to its page", "ms", atMost(1000, "ms"), pages...).
-		noting("Temporal's dev server, worker and starter are ready after %s s", number(median(all)))
+	return newRow("start of the sandbox to its page", "ms", atMost(1000, "ms"), pages...).
+		withNote("Temporal's dev server, worker and starter are ready after %s s", number(median(all)))
 }
 
-// lines is what a program says.
+// lines is a program's output.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
 	select {
 	case l <- string(p):
-	default: // nobody reads so much
+	default: // drop what does not fit
 	}
 	return len(p), nil
 }
 
-// have reports whether the program has said a word since it was asked last.
+// have reports whether the program has printed a word since the last call.
 func (l lines) have(word string) bool {
 	for {
 		select {

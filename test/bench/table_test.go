@@ -17,19 +17,19 @@ type row struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Floor is what the value is compared with; nil: with the goal alone.
+	// Floor is what the value is compared with; nil if only the goal counts.
 	Floor *float64 `json:"floor"`
 	Ratio *float64 `json:"ratio"`
 	// Goal bounds the ratio, or the value of a row without a floor, as in "≥ 10 ×".
 	Goal  string `json:"goal"`
 	Holds bool   `json:"holds"`
-	// Rounds are the rounds' values, and Floors what was measured beside each.
+	// Rounds are the rounds' values, Floors the floors measured next to them.
 	Rounds []float64 `json:"rounds,omitempty"`
 	Floors []float64 `json:"floors,omitempty"`
-	// Note says what else belongs to it.
+	// Note is additional information.
 	Note string `json:"note,omitempty"`
 
-	// counted marks what is the same on every machine, and with little load.
+	// counted marks a value that does not depend on the machine or the load.
 	counted bool
 }
 
@@ -61,8 +61,8 @@ func (g goal) holds(v float64) bool {
 	}
 }
 
-// alone is a row that is compared with nothing but its goal: the median of its rounds.
-func alone(name, unit string, g goal, rounds ...float64) row {
+// newRow makes a row without a floor. Its value is the median of its rounds.
+func newRow(name, unit string, g goal, rounds ...float64) row {
 	v := median(rounds)
 	r := row{Name: name, Value: v, Unit: unit, Goal: g.String(), Holds: g.holds(v)}
 	if len(rounds) > 1 {
@@ -71,9 +71,9 @@ func alone(name, unit string, g goal, rounds ...float64) row {
 	return r
 }
 
-// against is a row whose ratio to a floor counts: the median of the rounds' ratios, since
-// what was measured side by side belongs together.
-func against(name, unit string, g goal, rounds, floors []float64) row {
+// newRatioRow makes a row whose goal bounds its ratio to a floor. The ratio is the median of the
+// rounds' ratios, because each round's value and floor were measured together.
+func newRatioRow(name, unit string, g goal, rounds, floors []float64) row {
 	ratios := make([]float64, len(rounds))
 	for i := range rounds {
 		ratios[i] = rounds[i] / floors[i]
@@ -85,12 +85,12 @@ func against(name, unit string, g goal, rounds, floors []float64) row {
 	}
 }
 
-func (r row) noting(format string, args ...any) row {
+func (r row) withNote(format string, args ...any) row {
 	r.Note = fmt.Sprintf(format, args...)
 	return r
 }
 
-// median is NaN of nothing.
+// median returns NaN for no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -102,7 +102,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// quantile is the smallest of the durations that q of all, from 0 to 1, do not exceed.
+// quantile returns the smallest duration that a share q of all, from 0 to 1, does not exceed.
 func quantile(took []time.Duration, q float64) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -113,7 +113,7 @@ func quantile(took []time.Duration, q float64) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// number has three significant digits.
+// number formats with three significant digits.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) || a >= 100:
@@ -151,7 +151,7 @@ func print(w io.Writer, rows []row) {
 	}
 }
 
-// write keeps the rows as JSON. What is no number is null there.
+// write writes the rows as JSON. It fails if a row has no value.
 func write(path string, rows []row) error {
 	for i := range rows {
 		if math.IsNaN(rows[i].Value) || math.IsInf(rows[i].Value, 0) {

@@ -27,19 +27,18 @@ import (
 const (
 	team   = "T0BENCH"
 	secret = "bench-signing"
-	// onlooker is as whom the test looks into the bot's database, so that its own
-	// statements are told from those of the programs.
-	onlooker = "onlooker"
+	// observerRole is the test's role in the bot's database. It keeps the test's statements apart
+	// from those of the programs.
+	observerRole = "onlooker"
 )
 
-// servers are what all measurements share: a Temporal server on a Postgres of its own,
-// and a Postgres for the bot, both of which sync every commit. Where nothing is measured,
-// Temporal's dev server does.
+// servers are shared by all measurements: a Temporal server on its own Postgres, and a Postgres
+// for the bot. Both sync every commit. Without full load it is Temporal's dev server.
 type servers struct {
 	temporal *testserver.TemporalServer
 	postgres *testserver.PostgresServer
 	client   client.Client // of the default namespace
-	// temporalDB is where the Temporal server keeps all it has; empty for the dev server.
+	// temporalDB is the URL of the Temporal server's Postgres; empty for the dev server.
 	temporalDB string
 }
 
@@ -57,7 +56,7 @@ func startServers(b *bench) *servers {
 	s.client = s.dial(b, client.DefaultNamespace)
 	db, err := sql.Open("pgx", s.postgres.URL)
 	if err == nil {
-		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+onlooker+" SUPERUSER LOGIN")
+		_, err = db.ExecContext(b.Context(), "CREATE ROLE "+observerRole+" SUPERUSER LOGIN")
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -66,7 +65,7 @@ func startServers(b *bench) *servers {
 	return s
 }
 
-// settings says how the servers are set, by their own account.
+// settings describes the servers' settings as they report them.
 func (s *servers) settings(b *bench) string {
 	b.Helper()
 	cluster, err := s.client.WorkflowService().GetClusterInfo(b.Context(), &workflowservice.GetClusterInfoRequest{})
@@ -94,7 +93,7 @@ func (s *servers) settings(b *bench) string {
 		}
 		told += fmt.Sprintf("; %s Postgres %s", p.of, set)
 	}
-	return fmt.Sprintf("%s; %d rounds; the programs as they are, but for what the measurements say", told, b.rounds)
+	return fmt.Sprintf("%s; %d rounds; the programs have their default settings unless a measurement says otherwise", told, b.rounds)
 }
 
 func (s *servers) dial(b *bench, namespace string) client.Client {
@@ -107,7 +106,7 @@ func (s *servers) dial(b *bench, namespace string) client.Client {
 	return c
 }
 
-// namespace makes one of a measurement's own, and waits until the server knows it.
+// namespace makes a namespace and waits until the server knows it.
 func (s *servers) namespace(b *bench, name string) client.Client {
 	b.Helper()
 	c := s.dial(b, name)
@@ -125,47 +124,47 @@ func (s *servers) namespace(b *bench, name string) client.Client {
 	return c
 }
 
-// world is the programs at work in a workspace.
+// world is the running programs with a workspace.
 type world struct {
-	b         *bench
-	namespace string
-	workspace *sandbox.Workspace
-	model     *llmtest.Running
-	client    client.Client
-	db        *sql.DB
-	url       string // of the database
-	door      string // host:port of the starter
-	hatch     string // host:port of the worker
-	starter   *testserver.Program
-	worker    *testserver.Program
-	channels  []string
-	person    string
+	b              *bench
+	namespace      string
+	workspace      *sandbox.Workspace
+	model          *llmtest.Running
+	client         client.Client
+	db             *sql.DB
+	url            string // of the database
+	starterAddress string // host:port of the starter
+	workerAddress  string // host:port of the worker
+	starter        *testserver.Program
+	worker         *testserver.Program
+	channels       []string
+	person         string
 }
 
 // settings are what a world is built with.
 type settings struct {
 	name     string
 	channels int
-	// answer is the model; nil: it says that it sees.
+	// answer is the model; nil answers "I see."
 	answer llmtest.Handler
-	// response are lines of the configuration under its key response; more makes others.
+	// response are lines of the configuration's section response; more returns further sections.
 	response string
 	more     func(channels []string) string
-	// events has the workspace send events by itself.
+	// events makes the workspace deliver events.
 	events bool
 }
 
-// build starts the programs, and returns when the bot knows its channels.
+// build starts the programs and returns once the bot knows its channels.
 func build(b *bench, o settings) *world {
 	b.Helper()
 	programs, err := testserver.Programs()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.tell("%s: %d channels; %s", o.name, o.channels, strings.ReplaceAll(o.response, "\n", ", "))
+	b.logf("%s: %d channels; %s", o.name, o.channels, strings.ReplaceAll(o.response, "\n", ", "))
 	w := &world{
 		b: b, namespace: fmt.Sprintf("bench-%s-%d", o.name, time.Now().UnixMilli()),
-		url: b.servers.postgres.Database(), door: testserver.FreeAddress(b), hatch: testserver.FreeAddress(b),
+		url: b.servers.postgres.Database(), starterAddress: testserver.FreeAddress(b), workerAddress: testserver.FreeAddress(b),
 	}
 	if o.answer == nil {
 		o.answer = func(llmtest.Call) llmtest.Reply { return llmtest.Text("I see.") }
@@ -174,7 +173,7 @@ func build(b *bench, o settings) *world {
 	w.client = b.servers.namespace(b, w.namespace)
 	slack := sandbox.Config{Team: team, BotToken: "xoxb-bench", SigningSecret: secret, Deliverers: 16, LogLimit: 1000}
 	if o.events {
-		slack.EventsURL = "http://" + w.door + "/slack/events"
+		slack.EventsURL = "http://" + w.starterAddress + "/slack/events"
 	}
 	w.workspace = sandbox.New(slack)
 	b.Cleanup(w.workspace.Close)
@@ -189,12 +188,12 @@ func build(b *bench, o settings) *world {
 	w.worker = w.program(filepath.Join(programs, "worker"), config)
 	w.starter.Start()
 	w.worker.Start()
-	if w.db, err = sql.Open("pgx", strings.Replace(w.url, "postgres@", onlooker+"@", 1)); err != nil {
+	if w.db, err = sql.Open("pgx", strings.Replace(w.url, "postgres@", observerRole+"@", 1)); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = w.db.Close() })
-	w.ready(w.door)
-	w.ready(w.hatch)
+	w.ready(w.starterAddress)
+	w.ready(w.workerAddress)
 	b.await("the catching up at start", time.Minute, func() bool {
 		ctx, cancel := context.WithTimeout(b.Context(), 5*time.Second)
 		defer cancel()
@@ -203,7 +202,7 @@ func build(b *bench, o settings) *world {
 	return w
 }
 
-// close stops the programs, so that they cost the next measurement nothing.
+// close kills the programs, so that they do not slow down the next measurement.
 func (w *world) close() {
 	w.starter.Kill()
 	w.worker.Kill()
@@ -232,7 +231,7 @@ persona: {name: myao, system_prompt: "You are myao."}
 response:
   %s
 %s
-`, secret, api+"/api/", w.door, w.hatch, w.url, w.model.URL, strings.ReplaceAll(o.response, "\n", "\n  "), more)
+`, secret, api+"/api/", w.starterAddress, w.workerAddress, w.url, w.model.URL, strings.ReplaceAll(o.response, "\n", "\n  "), more)
 	path := filepath.Join(w.b.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		w.b.Fatal(err)
@@ -252,13 +251,13 @@ func (w *world) program(path, config string) *testserver.Program {
 	return p
 }
 
-// ready waits until the program that listens there is, and returns when it was.
+// ready waits until the program at an address is ready and returns the time.
 func (w *world) ready(address string) time.Time {
 	w.b.Helper()
 	return w.b.ready("http://" + address + "/readyz")
 }
 
-// ready waits until something answers with 200, and returns when that was.
+// ready waits until a URL answers with 200 and returns the time.
 func (b *bench) ready(url string) time.Time {
 	b.Helper()
 	b.await(url, time.Minute, func() bool {
@@ -272,7 +271,7 @@ func (b *bench) ready(url string) time.Time {
 	return time.Now()
 }
 
-// count is a number that the database gives.
+// count returns the number that a query returns.
 func (w *world) count(query string, args ...any) int {
 	w.b.Helper()
 	var n int
@@ -282,7 +281,7 @@ func (w *world) count(query string, args ...any) int {
 	return n
 }
 
-// await fails the measurement unless done holds in time.
+// await waits until done returns true and fails the measurement after within.
 func (b *bench) await(what string, within time.Duration, done func() bool) {
 	b.Helper()
 	for deadline := time.Now().Add(within); !done(); time.Sleep(10 * time.Millisecond) {
