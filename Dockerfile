@@ -1,15 +1,15 @@
-# One image with both programs and nothing else: no shell, no package manager, no libc.
+# One image with only the two programs: no shell, no package manager, no libc.
 #
 #   docker build -t myao .
 #   docker run --read-only --cap-drop ALL -v ./config.yaml:/config.yaml:ro --env-file .env -p 8080:8080 myao
 #   docker run … --entrypoint /worker myao
 #   docker run … myao doctor                     # and the other commands of the starter
 #
-# The sandbox is not in it: it starts Temporal's CLI, which alone is twice as large as
-# all of this, and it is for trying the source (make run).
+# The sandbox is not in the image. It needs Temporal's CLI, which is twice as large as the image,
+# and is meant for trying the source (make run).
 #
-# The tag names a version of Go. Who wants the same bytes in every build pins the image
-# by its digest, in this one place or from outside:
+# The tag names a version of Go. To get the same bytes in every build, pin the image by its
+# digest, here or with a build argument:
 #
 #   docker buildx imagetools inspect golang:1.26.8
 #   docker build --build-arg GO=golang:1.26.8@sha256:… -t myao .
@@ -18,20 +18,20 @@ FROM ${GO} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
-# With .git, so that the programs know the revision that they were built from.
+# Includes .git, so that the programs know their revision.
 COPY . .
-# Without symbols, which only debuggers read; what a program knows of its own making stays.
+# Without symbols, which only debuggers need. The build information stays.
 RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./worker ./starter
 
 FROM scratch
-# To call Slack and the models. Time zones are in the programs; they write no files, and
-# the container brings what else they read: /etc/resolv.conf, /etc/hosts and /proc.
+# The certificates are for calls of Slack and the models. The programs contain the time zones and
+# write no files. The container provides /etc/resolv.conf, /etc/hosts and /proc.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/worker /out/starter /
-# An account that no file belongs to; a number, so that it can be seen not to be root.
+# An account that owns no files. A number shows Kubernetes that it is not root.
 USER 65532:65532
-# The starter's and the worker's. No HEALTHCHECK: which of the two is to be asked is known
-# to who runs the container, who asks with `/starter health --url …`.
+# The ports of the starter and of the worker. There is no HEALTHCHECK, because only whoever runs
+# the container knows which program it is; `/starter health --url …` checks one.
 EXPOSE 8080 8081
 ENTRYPOINT ["/starter"]
 CMD ["--config", "/config.yaml"]

@@ -1,141 +1,139 @@
-# What one does with this repository. `make` alone lists it.
+# The tasks of this repository; `make` alone lists them.
 
 BIN := $(CURDIR)/.bin
 
-# Tools are built from their pinned versions into .bin; a changed version is
-# installed at the next use. The Temporal CLI's later tags hold replace directives,
-# which go install refuses.
+# Tools are built from pinned versions into .bin; a changed version is installed at the next use.
+# Later tags of the Temporal CLI have replace directives, which go install refuses.
 TEMPORAL_VERSION      := v1.5.1
 STATICCHECK_VERSION   := v0.8.2
 WORKFLOWCHECK_VERSION := v0.6.0
 GOVULNCHECK_VERSION   := v1.9.0
 TEMPORAL_SERVER_VERSION := v1.32.0
 
-# Of npm's axe-core, with the hash that the registry has for it (dist.integrity).
+# npm's axe-core, with its hash in the registry (dist.integrity).
 AXE_VERSION   := 4.14.1
 AXE_INTEGRITY := sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==
 
-# The race detector needs a C compiler, which a machine with Go alone lacks.
+# The race detector needs a C compiler, which not every machine has.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# Where goroutines of ours share something. SQLite is Go here, and several times slower
-# under the race detector: what mostly waits for the database goes without in make test.
-# make race leaves nothing out, and the end-to-end tests then build the programs with it, too.
+# The packages whose goroutines share memory. SQLite is compiled to Go and several times slower
+# under the race detector, so make test leaves out packages that mostly use the database.
+# make race tests everything, and its end-to-end tests build the programs with -race, too.
 RACED := ./sandbox ./starter ./worker ./workflows $(addprefix ./internal/,codec ingest inspector launch llm/... operator relay sandbox slack chatops telemetry temporal)
 
-# Of one package; what is stuck should not hold CI for an hour.
+# For one package, so that a stuck test does not block CI for an hour.
 TEST_TIMEOUT := 15m
 
-# Where make chaos leaves its logs, and how it runs. Of an option given twice the last counts.
+# Where make chaos writes its logs, and how it runs. If a flag is given twice, the last one counts.
 CHAOS := $(CURDIR)/.chaos
 CHAOS_TEST = go test ./test/chaos -v -count=1 -timeout 3h -artifacts -outputdir $(CHAOS) -args -chaos.long \
 	-chaos.messages=10000 -chaos.kills=100 -chaos.rate=5 $(if $(SEED),-chaos.seed=$(SEED))
 
-# Nothing may depend on the machine's zone: all is tested far west of UTC, and what reads,
-# compares and writes times far east of it, too.
+# Nothing may depend on the machine's time zone: all tests run far west of UTC, and packages that
+# handle times also far east of it.
 WEST  := TZ=America/Los_Angeles
 EAST  := TZ=Asia/Tokyo
 ZONED := $(addprefix ./internal/,chat conversation ledger prompt recall)
 
-# make lint has vetted everything. Nobody debugs these binaries, of which there are some fifty,
-# and without what a debugger needs they are linked in half the time. What they do is to wait,
-# for a third of it: there is room for one more package than processors. What they write lies
-# in memory where there is room; what go builds does not.
+# make lint has vetted everything. Without debugging information the fifty test binaries link in
+# half the time. The tests wait for a third of their time, so one more package than processors
+# runs at once. Tests write to memory if there is room; go build does not.
 GO_TEST := GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR="$$(scripts/scratch)" go test -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help run build test test-browser screenshots bench bench-long chaos topology race histories lint vulnerabilities verify fmt temporal temporal-server govulncheck postgres chromium axe clean
 .NOTPARALLEL:
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build temporal ## the whole system on this machine, with a workspace to chat in (ARGS=… is passed on)
+run: build temporal ## run the whole system on this machine, with a workspace to chat in (ARGS=… are its flags)
 	@PATH="$$PATH:$(BIN)" exec $(BIN)/sandbox $(ARGS)
 
-build: ## worker, starter and sandbox, into .bin
+build: ## build worker, starter and sandbox into .bin
 	@echo "Building worker, starter and sandbox: some minutes the first time …"
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/ ./worker ./starter ./sandbox
 
-test: temporal postgres govulncheck ## every test, on a real Temporal server and both databases (TESTFLAGS=… is passed on)
+test: temporal postgres govulncheck ## run every test on a real Temporal server and both databases (TESTFLAGS=… are flags of go test)
 	@echo "Testing$(if $(RACE),,; there is no C compiler, hence no race detector): some minutes the first time …"
 	$(WEST) $(GO_TEST) $(TESTFLAGS) $(if $(RACE),$(filter-out $(shell go list $(RACED)),$(shell go list ./...)),./...)
 	$(if $(RACE),$(WEST) $(GO_TEST) $(RACE) $(TESTFLAGS) $(RACED))
 	@echo "Testing in another time zone …"
 	$(EAST) $(GO_TEST) -count=1 -short $(TESTFLAGS) $(ZONED)
 
-test-browser: temporal chromium axe ## the sandbox's page in a real browser, with the whole system behind it (TESTFLAGS=… is passed on)
+test-browser: temporal chromium axe ## test the sandbox's page in a real browser (TESTFLAGS=… are flags of go test)
 	@echo "Testing the page in Chromium: one to two minutes …"
 	$(GO_TEST) -count=1 -parallel 5 $(TESTFLAGS) ./test/browser -args -browser.run
 
-screenshots: temporal chromium ## take the pictures of the page in docs/images anew
+screenshots: temporal chromium ## retake the pictures of the page in docs/images
 	@echo "Taking pictures of the page: half a minute …"
 	go test ./test/browser -count=1 -run '^TestScreenshots$$' -args -browser.screenshots=$(CURDIR)/docs/images
 
-chaos: temporal temporal-server postgres ## kill, freeze and falsify for over an hour, and count what was lost (SEED=…, and ARGS=-chaos.messages=… and the like)
-	@echo "Killing, freezing and falsifying while people talk: over an hour …"
+chaos: temporal temporal-server postgres ## kill, freeze and fail things for over an hour, and count what was lost (SEED=…, ARGS=-chaos.messages=…)
+	@echo "Killing, freezing and failing things while people write: over an hour …"
 	@mkdir -p $(CHAOS)
 	$(CHAOS_TEST) $(ARGS)
 	@echo "The same with a Temporal server on Postgres …"
 	$(CHAOS_TEST) -chaos.messages=3000 -chaos.kills=30 -chaos.temporal=postgres -test.run='^TestChaos$$' $(ARGS)
 
-topology: temporal-server postgres ## two starters, three workers and Temporal on Postgres, replaced one by one while people talk
-	@echo "Replacing programs one by one while people talk …"
+topology: temporal-server postgres ## replace two starters and three workers one by one, with Temporal on Postgres
+	@echo "Replacing programs one by one while people write …"
 	go test ./test/chaos -count=1 -timeout $(TEST_TIMEOUT) -run '^TestTopology$$' $(TESTFLAGS) -args -chaos.temporal=postgres
 
-# Of an option given twice the last counts.
+# If a flag is given twice, the last one counts.
 BENCH = go test ./test/bench -v -count=1 -timeout 3h -run '^TestBench$$' -args -bench.run -bench.out=$(CURDIR)/bench.json
 
-bench: temporal temporal-server postgres ## what a message costs and how fast it goes, against floors measured beside it; bench.json (ARGS=-bench.only=door and the like)
+bench: temporal temporal-server postgres ## measure the speed and the cost of a message, compared with floors, into bench.json (ARGS=-bench.only=door)
 	@echo "Measuring: a quarter of an hour …"
 	$(BENCH) $(ARGS)
 
-bench-long: temporal temporal-server postgres ## the same, and ten million messages, ten thousand conversations that wait, a hundred thousand open ones
+bench-long: temporal temporal-server postgres ## also measure ten million messages, ten thousand waiting and a hundred thousand open conversations
 	@echo "Measuring: an hour …"
 	$(BENCH) -bench.long $(ARGS)
 
-race: temporal postgres govulncheck ## every test with the race detector
+race: temporal postgres govulncheck ## run every test with the race detector
 	go test -race -timeout 1h $(TESTFLAGS) ./...
 
-histories: temporal ## record what workflows/testdata lacks of histories, one for each path
+histories: temporal ## record the histories that workflows/testdata lacks, one for each path
 	@scripts/histories
 
-lint: ## formatting, go vet, staticcheck, workflowcheck
+lint: ## check formatting and run go vet, staticcheck and workflowcheck
 	@scripts/tool staticcheck honnef.co/go/tools/cmd/staticcheck $(STATICCHECK_VERSION)
 	@scripts/tool workflowcheck go.temporal.io/sdk/contrib/tools/workflowcheck $(WORKFLOWCHECK_VERSION)
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "Not formatted, make fmt would:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "Not formatted (make fmt formats them):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	$(BIN)/staticcheck ./...
 	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
 
-vulnerabilities: govulncheck ## known ones in what the programs call (GOVULNDB, REQUIRE_VULNDB: scripts/govulncheck)
+vulnerabilities: govulncheck ## look for known vulnerabilities in code that the programs call (GOVULNDB, REQUIRE_VULNDB: see scripts/govulncheck)
 	@echo "Looking for known vulnerabilities: about half a minute …"
 	@scripts/govulncheck ./worker ./starter ./sandbox
 
-verify: lint vulnerabilities test test-browser ## what CI runs: lint, vulnerabilities, test and test-browser
+verify: lint vulnerabilities test test-browser ## run what CI runs: lint, vulnerabilities, test and test-browser
 
 fmt: ## format the Go files
 	gofmt -w .
 
-temporal: ## the Temporal CLI, unless it is on PATH
+temporal: ## install the Temporal CLI into .bin, unless it is in PATH
 	@command -v temporal >/dev/null || \
 		scripts/tool temporal github.com/temporalio/cli/cmd/temporal $(TEMPORAL_VERSION) "five to fifteen minutes"
 
-temporal-server: ## a Temporal server that keeps its state in Postgres, and what makes its tables
+temporal-server: ## install a Temporal server for Postgres, and the tool that makes its tables
 	@scripts/tool temporal-server go.temporal.io/server/cmd/server $(TEMPORAL_SERVER_VERSION) "five to fifteen minutes"
 	@scripts/tool temporal-sql-tool go.temporal.io/server/cmd/tools/sql $(TEMPORAL_SERVER_VERSION) "a few minutes"
 
-govulncheck: ## what looks for vulnerabilities
+govulncheck: ## install govulncheck
 	@scripts/tool govulncheck golang.org/x/vuln/cmd/govulncheck $(GOVULNCHECK_VERSION)
 
-postgres: ## what the tests start Postgres with, unless it is on the machine
+postgres: ## install Postgres for the tests, unless the machine has it
 	@scripts/postgres
 
-chromium: ## the browser that the page is tested in, unless it is on the machine
+chromium: ## install the browser for the page's tests, unless the machine has it
 	@scripts/chromium
 
-axe: ## axe-core, which finds what keeps people from using a page
+axe: ## install axe-core, which checks a page's accessibility
 	@go run ./scripts/axe $(AXE_VERSION) $(AXE_INTEGRITY) $(BIN)/axe.min.js
 
-clean: ## remove what build made; the tools stay
+clean: ## remove the built programs; the tools stay
 	rm -f $(BIN)/worker $(BIN)/starter $(BIN)/sandbox

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// The database is made up: one vulnerability in the YAML library that the configuration
-// is read with. The package that is looked at is small, so that this takes seconds.
-func TestGovulncheck(t *testing.T) {
+// The test database has one vulnerability, in the YAML library of package config. That package is
+// small, so the test takes seconds.
+func TestGovulncheckFailsOnlyOnCalledVulnerabilities(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("../.bin/govulncheck"); err != nil {
 		t.Fatal("this test needs govulncheck: run `make govulncheck` once")
 	}
-	// A proxy that is not there: nothing can be reached.
+	// A proxy that does not exist, so that nothing can be reached.
 	const offline = "HTTPS_PROXY=http://127.0.0.1:1"
 	for _, c := range []struct {
 		name   string

@@ -1,11 +1,10 @@
-// Command axe puts axe-core, which finds what keeps people from using a page, into a
-// file: a pinned version out of npm's registry, its archive checked against the hash that
-// the registry had for it when it was pinned. Nothing happens where the file holds that
-// version already.
+// Command axe installs axe-core, an accessibility checker for pages, into a file. It downloads a
+// pinned version from npm's registry and checks the archive against a pinned hash. It does
+// nothing if the file already holds that version.
 //
 //	go run ./scripts/axe VERSION INTEGRITY FILE
 //
-// NPM_CONFIG_REGISTRY names another registry than https://registry.npmjs.org, as for npm.
+// As for npm, NPM_CONFIG_REGISTRY names a registry other than https://registry.npmjs.org.
 package main
 
 import (
@@ -42,14 +41,14 @@ func main() {
 }
 
 const (
-	script = "package/axe.min.js" // where npm's archive has it
+	script = "package/axe.min.js" // its path in npm's archive
 	within = 2 * time.Minute
-	// mostBytes is far more than the archive has, unpacked or not.
+	// mostBytes is far above the size of the archive, packed or unpacked.
 	mostBytes = 64 << 20
 )
 
 func install(ctx context.Context, registry, version, integrity, file string) error {
-	// The script's first line tells the version: no stamp can be wrong about it.
+	// The script's first line has its version, so no stamp file is needed.
 	if have, err := os.ReadFile(file); err == nil && bytes.HasPrefix(have, []byte("/*! axe v"+version+"\n")) {
 		return nil
 	}
@@ -62,7 +61,7 @@ func install(ctx context.Context, registry, version, integrity, file string) err
 	}
 	sum := sha512.Sum512(archive)
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != integrity {
-		return fmt.Errorf("axe-core %s is not what was pinned: its archive has %s, want %s", version, got, integrity)
+		return fmt.Errorf("axe-core %s is not what was pinned: its archive has the hash %s, want %s", version, got, integrity)
 	}
 	content, err := unpack(archive)
 	if err != nil {
@@ -109,7 +108,7 @@ func unpack(archive []byte) ([]byte, error) {
 	}
 }
 
-// write is all or nothing: half a file would begin like a whole one.
+// write writes the file atomically, because half a file would begin like a whole one.
 func write(file string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-func TestInstall(t *testing.T) {
+func TestInstallsOnlyThePinnedArchive(t *testing.T) {
 	t.Parallel()
 	const content = "/*! axe v1.2.3\n * and so on */"
 	good, integrity := pack(t, script, content)
@@ -65,7 +65,7 @@ func TestInstall(t *testing.T) {
 				t.Errorf("once more: %v, the registry was asked %d times, want once", err, asked.Load())
 			}
 			if err := install(t.Context(), registry.URL, "1.2.4", c.integrity, file); err == nil {
-				t.Error("another version is taken for that which is there")
+				t.Error("the installed file passes for another version")
 			}
 		})
 	}

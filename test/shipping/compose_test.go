@@ -18,14 +18,13 @@ import (
 	"myao/internal/testserver"
 )
 
-// passwords are what the top of docker-compose.yml says that .env needs.
+// passwords are the passwords that .env needs according to the top of docker-compose.yml.
 var passwords = map[string]string{"POSTGRES_PASSWORD": "p0stgres", "MYAO_DB_PASSWORD": "m3yao", "TEMPORAL_DB_PASSWORD": "t3mporal"}
 
-// accounts are what whoever installs the bot fills into .env.
+// accounts are the values that an installer fills into .env.
 var accounts = map[string]string{"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "shh", "GEMINI_API_KEY": "AQ.1"}
 
-// docker-compose.yml is what Compose would read, by Compose's own schema and loader, and
-// keeps what its comments promise.
+// docker-compose.yml loads with Compose's schema and loader and does what its comments say.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	text := read(t, "docker-compose.yml")
@@ -116,14 +115,13 @@ func composeFaults(t *testing.T, text string) (f faults) {
 	return f
 }
 
-// ours is what worker and starter wait for.
+// ours are the services that worker and starter wait for.
 var ours = map[string]string{
 	"postgres": types.ServiceConditionHealthy, "temporal": types.ServiceConditionHealthy,
 	"temporal-namespace": types.ServiceConditionCompletedSuccessfully,
 }
 
-// compose loads the file as Compose does in a directory with a .env that was filled in as
-// .env.example and the file say.
+// compose loads the file as Compose does, with a .env filled in as .env.example and the file say.
 func compose(t *testing.T, text string) (*types.Project, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,12 +144,12 @@ func compose(t *testing.T, text string) (*types.Project, error) {
 	}, func(o *loader.Options) { o.SetProjectName("myao", true) })
 }
 
-// serviceFaults finds what no service may have.
+// serviceFaults checks what holds for every service.
 func serviceFaults(f *faults, name string, s types.ServiceConfig) {
 	f.want(s.Restart != "", "%s stays down", name)
 	f.want(!s.Privileged && len(s.CapAdd) == 0, "%s has privileges", name)
 	f.want(slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}), "%s may get new privileges", name)
-	if name != "postgres" { // which begins as root, and steps down
+	if name != "postgres" { // starts as root and drops privileges itself
 		f.want(slices.Equal(s.CapDrop, []string{"ALL"}), "%s keeps capabilities", name)
 	}
 	if s.Build == nil {
@@ -175,7 +173,7 @@ func serviceFaults(f *faults, name string, s types.ServiceConfig) {
 	}
 }
 
-// ourFaults finds what is wrong with one of our own programs.
+// ourFaults checks the service of one of our programs.
 func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 	t.Helper()
 	f.want(s.Image == "myao" && s.Build != nil, "%s is made of %s", name, s.Image)
@@ -202,7 +200,7 @@ func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 	f.want(env["TEMPORAL_ADDRESS"] == "temporal:7233", "%s looks for Temporal at %q", name, env["TEMPORAL_ADDRESS"])
 	f.want(env["GOMEMLIMIT"] != "", "%s is killed where it could collect garbage: no GOMEMLIMIT", name)
 
-	// As the file says that the configuration is to be made.
+	// The configuration as the file says to make it.
 	example := strings.Replace(read(t, "config.example.yaml"), `"sqlite:data/myao.db"`, "${DATABASE_URL}", 1)
 	c, err := config.Parse([]byte(example), lookup(env))
 	if err != nil {
@@ -213,7 +211,7 @@ func ourFaults(f *faults, t *testing.T, name string, s types.ServiceConfig) {
 	healthFaults(f, name, s.HealthCheck, c)
 }
 
-// healthFaults looks at who asks a program how it is, and where.
+// healthFaults checks the health check's command, address and timeout.
 func healthFaults(f *faults, name string, check *types.HealthCheckConfig, c config.Config) {
 	if check == nil || len(check.Test) != 5 {
 		f.add("%s has no health check", name)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The image is made of the programs and the certificates, and runs as nobody.
+// The image holds only the programs and the certificates, and runs as nobody.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	text := read(t, "Dockerfile")
@@ -75,9 +75,9 @@ func imageFaults(t *testing.T, text string) (f faults) {
 	return f
 }
 
-// Nothing of one's own gets into a layer, and nothing that git knows is left out: the
-// programs would call the tree a changed one.
-func TestIgnored(t *testing.T) {
+// .dockerignore excludes local secrets and data. It excludes no file that git tracks, because the
+// programs would then report a modified tree.
+func TestDockerignoreExcludesOnlyLocalFiles(t *testing.T) {
 	t.Parallel()
 	ignored := strings.Fields(read(t, ".dockerignore"))
 	for _, secret := range []string{".env", "config.yaml", "data", "**/*.db", "**/secret.yaml"} {

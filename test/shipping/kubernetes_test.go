@@ -21,8 +21,8 @@ import (
 	"myao/internal/conversation"
 )
 
-// The manifests are Kubernetes' own types, fit each other, the image, the programs and the
-// configuration, and keep what docs/kubernetes.md promises.
+// The manifests decode as Kubernetes' types, are consistent with each other, the image, the
+// programs and the configuration, and do what docs/kubernetes.md says.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	text := manifestTexts(t)
@@ -57,9 +57,9 @@ func TestKubernetes(t *testing.T) {
 		{"another port", "containerPort: 8081", "containerPort: 8080", "serves 8081"},
 		{"a port that has no name", "port: http}\n            periodSeconds: 10", "port: https}\n            periodSeconds: 10", "https"},
 		{"metrics elsewhere", `prometheus.io/port: "8081"`, `prometheus.io/port: "9090"`, "9090"},
-		{"a budget for nobody", "AlwaysAllow # also while all of them lack something\n  selector:\n    matchLabels: {app.kubernetes.io/name: myao,",
+		{"a budget for nobody", "AlwaysAllow # even if no pod is ready\n  selector:\n    matchLabels: {app.kubernetes.io/name: myao,",
 			"AlwaysAllow\n  selector:\n    matchLabels: {app.kubernetes.io/name: bot,", "has 0 disruption budgets"},
-		{"a budget for both", "AlwaysAllow # also while all of them lack something\n  selector:\n    matchLabels: {app.kubernetes.io/name: myao, app.kubernetes.io/component: worker}",
+		{"a budget for both", "AlwaysAllow # even if no pod is ready\n  selector:\n    matchLabels: {app.kubernetes.io/name: myao, app.kubernetes.io/component: worker}",
 			"AlwaysAllow\n  selector:\n    matchLabels: {app.kubernetes.io/name: myao}", "has 2 disruption budgets"},
 		{"a spread of others", "labelSelector:\n            matchLabels: {app.kubernetes.io/name: myao,", "labelSelector:\n            matchLabels: {app.kubernetes.io/name: bot,", "spread"},
 		{"a Service without pods", "selector: {app.kubernetes.io/name: myao, app.kubernetes.io/component: starter}", "selector: {app.kubernetes.io/name: myao, app.kubernetes.io/component: door}", "leads to"},
@@ -102,7 +102,7 @@ func kubernetesFaults(t *testing.T, text string) (f faults) {
 	return f
 }
 
-// configuration is the configuration that a pod would have.
+// configuration returns the configuration of a pod.
 func (m manifests) configuration(f *faults) config.Config {
 	text := m.configs["myao"].Data["config.yaml"]
 	env := map[string]string{}
@@ -124,7 +124,7 @@ func (m manifests) configuration(f *faults) config.Config {
 	_, lite := c.Database.SQLitePath()
 	f.want(!lite, "two pods need Postgres, and have %s", c.Database)
 	f.want(!c.Slack.SocketMode(), "the secret chooses Socket Mode")
-	// What the comments of the secret offer instead.
+	// The alternative in the secret's comments.
 	delete(env, "SLACK_SIGNING_SECRET")
 	env["SLACK_APP_TOKEN"] = "xapp-1"
 	if other, err := config.Parse([]byte(text), lookup(env)); err != nil || !other.Slack.SocketMode() {
@@ -185,7 +185,7 @@ func (m manifests) deploymentFaults(f *faults, program string, port int, d apps.
 	f.want(budgets == 1, "%s has %d disruption budgets", name, budgets)
 }
 
-// containerFaults looks at what the container is given, and may do.
+// containerFaults checks the container's inputs and permissions.
 func (m manifests) containerFaults(f *faults, name string, pod core.PodSpec, c core.Container) {
 	f.want(c.Image == "myao", "%s is of the image %s", name, c.Image)
 	s := c.SecurityContext
@@ -233,7 +233,7 @@ func probeFaults(f *faults, what string, p *core.Probe, want string) {
 	}
 	f.want(p.HTTPGet.Path == want && p.HTTPGet.Port.String() == "http" && p.HTTPGet.Scheme == "", "%s asks %s of the port %s, want %s of http",
 		what, p.HTTPGet.Path, p.HTTPGet.Port.String(), want)
-	if want == "/readyz" { // which takes up to three seconds to find out
+	if want == "/readyz" { // takes up to three seconds
 		f.want(p.TimeoutSeconds > 3, "%s waits %d s", what, p.TimeoutSeconds)
 	}
 }
@@ -262,7 +262,7 @@ func (m manifests) wayIn(f *faults) {
 	f.want(len(m.ingresses) == 1, "there are %d ingresses", len(m.ingresses))
 }
 
-// network looks at what the policies let through.
+// network checks the ports that the policies allow.
 func (m manifests) network(f *faults) {
 	in, out := map[string][]int{}, map[string][]int{}
 	for _, n := range m.policies {
@@ -294,8 +294,8 @@ func (m manifests) network(f *faults) {
 	}
 }
 
-// What kustomization.yaml does not name would not be applied; examples are not to be.
-func TestEveryManifestIsNamed(t *testing.T) {
+// kustomization.yaml names every manifest except the examples; kubectl applies only what it names.
+func TestKustomizationNamesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var k kustomization
 	if err := yaml.UnmarshalStrict([]byte(read(t, path.Join(directory, "kustomization.yaml"))), &k); err != nil {
@@ -324,9 +324,8 @@ func TestEveryManifestIsNamed(t *testing.T) {
 	}
 }
 
-// docs/kubernetes.md tells which search attributes Temporal Cloud has to be given, and
-// names no file or variable that is not there.
-func TestKubernetesPage(t *testing.T) {
+// docs/kubernetes.md lists the search attributes for Temporal Cloud and names only existing files.
+func TestKubernetesPageNamesAttributesAndFiles(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/kubernetes.md")
 	for _, attribute := range conversation.Attributes {
@@ -336,7 +335,7 @@ func TestKubernetesPage(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile("`(?:deploy/kubernetes/)?([a-z.]+\\.yaml)`").FindAllStringSubmatch(page, -1) {
 		if m[1] == "secret.yaml" || m[1] == "config.example.yaml" {
-			continue // one's own, and the root's
+			continue // the installer's copy, and a file in the root directory
 		}
 		read(t, path.Join(directory, m[1]))
 	}

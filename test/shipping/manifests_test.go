@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// directory is where the manifests are.
+// directory holds the manifests.
 const directory = "deploy/kubernetes"
 
-// manifests is what the files hold, by name.
+// manifests are the objects in the files, by name.
 type manifests struct {
 	namespaces  map[string]core.Namespace
 	accounts    map[string]core.ServiceAccount
@@ -33,7 +33,7 @@ type manifests struct {
 	budgets     map[string]policy.PodDisruptionBudget
 }
 
-// kustomization is what is used of kustomize's file.
+// kustomization holds the fields that we use of kustomize's file.
 type kustomization struct {
 	meta.TypeMeta `json:",inline"`
 	Namespace     string   `json:"namespace"`
@@ -46,8 +46,7 @@ type kustomization struct {
 	} `json:"images"`
 }
 
-// decode reads manifests, each strictly as its kind: a key that Kubernetes does not know,
-// or that stands twice, is a fault.
+// decode decodes manifests strictly: unknown and duplicate keys are faults.
 func decode(text string) (m manifests, f faults) {
 	for n, document := range regexp.MustCompile(`(?m)^---\n`).Split(text, -1) {
 		var head struct {
@@ -103,8 +102,7 @@ func into[T any](all *map[string]T, name, document string) error {
 	return nil
 }
 
-// manifestTexts is all files of manifests, those in kustomization.yaml and the examples,
-// one after the other.
+// manifestTexts returns the manifests of kustomization.yaml and the examples as one text.
 func manifestTexts(t *testing.T) string {
 	t.Helper()
 	var k kustomization
@@ -118,13 +116,13 @@ func manifestTexts(t *testing.T) string {
 	return strings.Join(texts, "---\n")
 }
 
-// selects reports whether a selector takes pods with these labels.
+// selects reports whether a selector matches pods with these labels.
 func selects(s *meta.LabelSelector, of map[string]string) bool {
 	selector, err := meta.LabelSelectorAsSelector(s)
 	return err == nil && !selector.Empty() && selector.Matches(labels.Set(of))
 }
 
-// value is what a manifest says, or the zero value where it says nothing.
+// value returns a manifest's value, or the zero value if it is not set.
 func value[T any](said *T) (v T) {
 	if said != nil {
 		v = *said
@@ -132,5 +130,5 @@ func value[T any](said *T) (v T) {
 	return v
 }
 
-// no reports whether a manifest says no: what is not said is mostly yes to Kubernetes.
+// no reports whether a manifest says false explicitly. Kubernetes' default is mostly true.
 func no(said *bool) bool { return said != nil && !*said }

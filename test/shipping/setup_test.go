@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// nobody is the account that the image runs the programs as, and its group.
+	// nobody is the id of the image's user and group.
 	nobody = 65532
-	// ending is how long a program may take to end in order.
+	// ending is how long a graceful stop of a program may take.
 	ending = 30 * time.Second
 )
 
-// ports are where the programs serve /livez, /readyz and /metrics unless the configuration
-// says otherwise.
+// ports are the programs' default ports for /livez, /readyz and /metrics.
 var ports = map[string]int{"starter": 8080, "worker": 8081}
 
 func read(t *testing.T, name string) string {
@@ -29,29 +28,29 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// faults is what is wrong with a file.
+// faults are the errors in a file.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// want adds a fault unless something holds.
+// want adds a fault unless holds is true.
 func (f *faults) want(holds bool, format string, args ...any) {
 	if !holds {
 		f.add(format, args...)
 	}
 }
 
-// spoiling is a change that a check has to find.
+// spoiling is a change to a file that its check must find.
 type spoiling struct {
 	name string
-	// from is replaced by to, wherever it stands.
+	// from is replaced by to everywhere.
 	from, to string
-	// found is a part of what the check says.
+	// found is part of the fault that the check must report.
 	found string
 }
 
-// spoil makes each change in turn, and fails the test for one that is not found: a check
-// that finds nothing in anything would prove nothing.
+// spoil makes each change in turn and fails the test unless check finds it. Without this, a check
+// that finds nothing would pass.
 func spoil(t *testing.T, text string, check func(t *testing.T, text string) faults, all []spoiling) {
 	t.Helper()
 	for _, s := range all {
