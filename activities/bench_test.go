@@ -174,7 +174,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 		},
 		Missed: &catchup.Reader{
 			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
-			First: 24 * time.Hour, ActiveThreads: 168 * time.Hour, Clock: time.Now, Logger: discard,
+			FirstWindow: 24 * time.Hour, ThreadWindow: 168 * time.Hour, Clock: time.Now, Logger: discard,
 		},
 		Clock: time.Now, Logger: discard,
 	}

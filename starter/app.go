@@ -15,7 +15,7 @@ import (
 func (s *starter) learnApp(ctx context.Context) error {
 	told := false
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		err := s.slack.LearnApp(ctx)
+		err := s.slack.LoadAppID(ctx)
 		if err == nil {
 			return nil
 		}

@@ -107,7 +107,7 @@ func (s *starter) work(ctx context.Context) error {
 	}
 	door := &ingest.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
-		Relay: r, Desk: desk, Answers: answers,
+		Relay: r, CommandHandler: desk, Responder: answers,
 		Clock: time.Now, Logger: s.Logger, Metrics: ingest.NewMetrics(s.metrics), Tracer: s.Telemetry.Tracer(),
 	}
 	s.store.Store(db)
@@ -137,7 +137,7 @@ func (s *starter) work(ctx context.Context) error {
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
-		group.Go(func() error { return s.socket.Listen(ctx, door.Take) })
+		group.Go(func() error { return s.socket.Listen(ctx, door.Receive) })
 	}
 	return group.Wait()
 }

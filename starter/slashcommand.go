@@ -22,7 +22,7 @@ const (
 )
 
 // newCommandHandler is what answers people in Slack.
-func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (ingest.Desk, ingest.Responder, error) {
+func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (ingest.CommandHandler, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
 		return nil, nil, err

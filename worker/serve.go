@@ -119,7 +119,7 @@ func newActivities(ctx context.Context, p launch.Program, s *store.Store, client
 		Store: s, Slack: client, Directory: directory, Mind: m,
 		Missed: &catchup.Reader{
 			Store: s, Slack: client, Recorder: &record.Recorder{Store: s, Directory: directory}, Directory: directory,
-			First: p.Config.Memory.ShortTermWindow(), ActiveThreads: p.Config.Response.ThreadMemory(),
+			FirstWindow: p.Config.Memory.ShortTermWindow(), ThreadWindow: p.Config.Response.ThreadMemory(),
 			Clock: time.Now, Logger: p.Logger,
 		},
 		Retention: p.Config.Retention,

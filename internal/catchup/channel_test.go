@@ -364,12 +364,12 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 1, OldestPageFirst: true}})
 	var want []string
-	for i := range recentPages + 50 {
+	for i := range maxRecentPages + 50 {
 		b.say(11*hours-time.Duration(i)*minutes, fmt.Sprint(i))
 		want = append(want, fmt.Sprint(i))
 	}
 	before := b.marks()
-	if got := b.catchUp(false); !got.Unfinished || got.New != recentPages || b.marks() != before || !strings.Contains(b.log.String(), "long history") {
+	if got := b.catchUp(false); !got.Unfinished || got.New != maxRecentPages || b.marks() != before || !strings.Contains(b.log.String(), "long history") {
 		t.Errorf("got %+v and marks %+v; want a part read, and said so\n%s", got, b.marks(), b.log)
 	}
 	b.wantTaken("")
@@ -390,8 +390,8 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 		taken string
 	}{
 		{"at once", 0, false, "@edited, @in a thread, @never mind, @still there"},
-		{"after minutes", fresh, false, "@edited, @in a thread, @never mind, @still there"},
-		{"after more", fresh + time.Second, false, "@edited, @in a thread, @still there"},
+		{"after minutes", listingLifetime, false, "@edited, @in a thread, @never mind, @still there"},
+		{"after more", listingLifetime + time.Second, false, "@edited, @in a thread, @still there"},
 		{"after hours", 5 * hours, false, "@edited, @in a thread, @still there"},
 		{"after another", 5 * hours, true, ""},
 	} {
@@ -432,8 +432,8 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 			if m, err := b.Store.Message(t.Context(), "T1", b.channel, old); err != nil || m.Text != b.mention("edited") {
 				t.Errorf("got %+v, %v, want the old one as edited", m, err)
 			}
-			read := noon                                    // a resumed pass has read threads as of when it began
-			if c.after > fresh || c.after >= threadsEvery { // or read once more, since that was due
+			read := noon                                                // a resumed pass has read threads as of when it began
+			if c.after > listingLifetime || c.after >= threadInterval { // or read once more, since that was due
 				read = noon.Add(c.after)
 			}
 			if got := b.marks(); chat.Time(got.CaughtUpTo) != noon.Add(-30*minutes) || !got.ThreadsRead.Equal(read) {
@@ -449,7 +449,7 @@ func TestALongHistoryOfWhichCallsAreFarBetween(t *testing.T) {
 	}
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 1}})
-	for i := range 2 * recentPages {
+	for i := range 2 * maxRecentPages {
 		b.say(20*hours-time.Duration(i)*minutes, fmt.Sprint(i))
 	}
 	b.say(hours, b.mention("young"))
@@ -481,12 +481,12 @@ func TestAPassOfAChannelThatWasLeftIsForgotten(t *testing.T) {
 	other := b.w.AddChannel(sandbox.Public, "other", b.w.Bot().UserID, b.alice)
 	b.sync()
 	breakOff(b.channel)
-	b.clock.set(noon.Add(keptFor))
+	b.clock.set(noon.Add(unfinishedLifetime))
 	breakOff(other)
 	if len(b.unfinished) != 2 {
 		t.Errorf("%d passes are kept, want both", len(b.unfinished))
 	}
-	b.clock.set(noon.Add(keptFor + time.Second))
+	b.clock.set(noon.Add(unfinishedLifetime + time.Second))
 	breakOff(other)
 	if len(b.unfinished) != 1 || b.unfinished[other] == nil {
 		t.Errorf("%d passes are kept, want the other channel's", len(b.unfinished))
@@ -498,7 +498,7 @@ func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 	b := setup(t, options{Config: sandbox.Config{PageSize: 1, RepeatRoot: true}})
 	root := b.say(3*days, "root")
 	var want []string
-	for i := range threadPages + 20 {
+	for i := range maxThreadPages + 20 {
 		b.say(11*hours-time.Duration(i)*10*time.Second, fmt.Sprint(i), sandbox.InThread(root))
 		want = append(want, fmt.Sprint(i))
 	}
@@ -506,11 +506,11 @@ func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 	if got, after := b.catchUp(true), b.marks().ThreadsCaughtUpTo; !got.Unfinished || after != before {
 		t.Errorf("got %+v and mark %s, want a part read and %s", got, after, before)
 	}
-	b.wantTaken(strings.Join(want[:threadPages], ", ")) // Slack gives the oldest first: there is no gap
+	b.wantTaken(strings.Join(want[:maxThreadPages], ", ")) // Slack gives the oldest first: there is no gap
 	if got := b.catchUp(true); got.Unfinished {
 		t.Errorf("got %+v", got)
 	}
-	b.wantTaken(strings.Join(want[threadPages:], ", "))
+	b.wantTaken(strings.Join(want[maxThreadPages:], ", "))
 }
 
 // TestAPassThatIsRefusedAgainAndAgainComesToItsEnd has Slack refuse every 25th call.
@@ -576,15 +576,15 @@ func TestListingsThatDoNotEnd(t *testing.T) {
 		before := b.marks()
 		e := &endless{Slack: b.Slack, circle: circle}
 		b.Slack = e
-		want, most := errEndless, recentPages
+		want, most := errEndless, maxRecentPages
 		if circle {
-			want, most = errLoop, 4
+			want, most = errCursorLoop, 4
 		}
 		if _, err := b.Channel(t.Context(), b.channel, true); !errors.Is(err, want) || e.pages > most {
 			t.Errorf("history: got %v after %d pages", err, e.pages)
 		}
 		e.pages = 0
-		if _, err := b.Sync(t.Context()); !errors.Is(err, want) || e.pages > listPages {
+		if _, err := b.Sync(t.Context()); !errors.Is(err, want) || e.pages > maxListPages {
 			t.Errorf("listing: got %v after %d pages", err, e.pages)
 		}
 		if got := b.marks(); got != before {

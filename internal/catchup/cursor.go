@@ -3,8 +3,8 @@ package catchup
 import "errors"
 
 var (
-	errLoop    = errors.New("slack's cursors go round in a circle")
-	errEndless = errors.New("slack's pages do not end")
+	errCursorLoop = errors.New("slack's cursors go round in a circle")
+	errEndless    = errors.New("slack's pages do not end")
 )
 
 // cursor goes through the pages of a listing. The zero cursor is at the first.
@@ -19,7 +19,7 @@ func (c *cursor) next(at string) (bool, error) {
 	case at == "":
 		return false, nil
 	case c.seen[at]:
-		return false, errLoop
+		return false, errCursorLoop
 	case c.seen == nil:
 		c.seen = map[string]bool{}
 	}

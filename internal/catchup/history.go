@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// recentPages bounds how much of the top level one call reads: forty thousand
+	// maxRecentPages bounds how much of the top level one call reads: forty thousand
 	// messages. Slack allows about fifty calls a minute, so that takes some minutes.
-	recentPages = 200
-	// olderPages is the same of what is read each hour for the sake of old threads.
-	olderPages = 50
-	// ahead is how far in the future history is asked for to the end of it, since Slack's
+	maxRecentPages = 200
+	// maxOlderPages is the same of what is read each hour for the sake of old threads.
+	maxOlderPages = 50
+	// clockSkew is how far in the future history is asked for to the end of it, since Slack's
 	// clock and ours may differ: without an end, Slack does not say which page comes first.
-	ahead = 24 * time.Hour
+	clockSkew = 24 * time.Hour
 )
 
-// errLong says that there is more of something than is read at once.
-var errLong = errors.New("more pages than are read at once")
+// errMore says that there is more of something than is read at once.
+var errMore = errors.New("more pages than are read at once")
 
 // span is a part of the top level that is yet to be read, the bounds included. Its end
 // comes nearer page by page.
@@ -31,9 +31,9 @@ type span struct {
 	done     bool
 }
 
-// history reads a span, the newest page first, and stores each page as it comes. An
+// readHistory reads a span, the newest page first, and stores each page as it comes. An
 // error, errLong among them, leaves the rest in the span.
-func (p *pass) history(ctx context.Context, s *span, pages int) error {
+func (p *pass) readHistory(ctx context.Context, s *span, pages int) error {
 	if s.done || !s.from.Before(s.to) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (p *pass) history(ctx context.Context, s *span, pages int) error {
 		if err != nil {
 			return fmt.Errorf("read history: %w", err)
 		}
-		if err := p.keep(ctx, page); err != nil {
+		if err := p.savePage(ctx, page); err != nil {
 			return err
 		}
 		for _, m := range page.Messages {
@@ -67,5 +67,5 @@ func (p *pass) history(ctx context.Context, s *span, pages int) error {
 	if s.to.Equal(end) {
 		return fmt.Errorf("read history: %w", errEndless) // of nothing: it would be the same again
 	}
-	return errLong
+	return errMore
 }

@@ -20,8 +20,8 @@ type pass struct {
 	channel store.Channel
 	began   time.Time
 	now     time.Time
-	// since is when a message must have been sent to be answered.
-	since time.Time
+	// replyableSince is when a message must have been sent to be answered.
+	replyableSince time.Time
 	// threadsFrom is where the reading of replies begins.
 	threadsFrom time.Time
 	// threadsDue is set when all active threads are to be read.
@@ -36,8 +36,8 @@ type pass struct {
 	// listed is the ts of what Slack has shown. Only that is taken: what was seen
 	// before, and is shown no more, has been deleted since.
 	listed map[string]bool
-	// told is the parents that Slack has shown, with the ts of their newest reply as in slack.Page.
-	told map[string]string
+	// parents is the parents that Slack has shown, with the ts of their newest reply as in slack.Page.
+	parents map[string]string
 	// edits is messages that stand otherwise in Slack than what their events have said.
 	edits []chat.Message
 	// newest is when the newest message of recent was sent.
@@ -46,13 +46,13 @@ type pass struct {
 	// later misses nothing that was there by then.
 	asOf time.Time
 	// read is the threads that have been read to their end, reached how far others were.
-	read    map[string]bool
-	reached map[string]time.Time
-	result  Result
+	read     map[string]bool
+	readUpTo map[string]time.Time
+	result   Result
 }
 
-// pass is what there is to be read of a channel, and whether it was begun before.
-func (r *Reader) pass(ctx context.Context, channel string, threads bool) (p *pass, resumed bool, err error) {
+// startPass is what there is to be read of a channel, and whether it was begun before.
+func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, resumed bool, err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("learn who the bot is: %w", err)
@@ -66,32 +66,32 @@ func (r *Reader) pass(ctx context.Context, channel string, threads bool) (p *pas
 		return nil, false, fmt.Errorf("channel %s was never listed: %w", channel, store.ErrNotFound)
 	}
 	now := r.Clock()
-	if p = r.resume(channel); p == nil {
-		p = r.begin(own, c, now)
+	if p = r.takeUnfinished(channel); p == nil {
+		p = r.newPass(own, c, now)
 	} else {
 		resumed = true
 	}
 	p.now, p.result = now, Result{}
-	p.since = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
-	p.stale = now.Sub(p.began) > fresh
-	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadsEvery
+	p.replyableSince = later(now.Add(-r.Directory.Settings(ctx, own.TeamID, channel).MaxMessageAge), c.KnownSince)
+	p.stale = now.Sub(p.began) > listingLifetime
+	p.threadsDue = p.threadsDue || threads || now.Sub(c.ThreadsRead) >= threadInterval
 	return p, resumed, nil
 }
 
-func (r *Reader) begin(own slack.Identity, c store.Channel, now time.Time) *pass {
-	from := now.Add(-r.First)
+func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pass {
+	from := now.Add(-r.FirstWindow)
 	if c.CaughtUpTo != "" {
 		from = chat.Time(c.CaughtUpTo).Add(-overlap)
 	}
-	threadsFrom := earlier(from, now.Add(-r.First))
+	threadsFrom := earlier(from, now.Add(-r.FirstWindow))
 	if c.ThreadsCaughtUpTo != "" {
 		threadsFrom = chat.Time(c.ThreadsCaughtUpTo).Add(-overlap)
 	}
 	return &pass{
 		Reader: r, own: own, channel: c, began: now, threadsFrom: threadsFrom,
-		recent: span{from: from, to: now.Add(ahead)},
-		older:  span{from: now.Add(-r.ActiveThreads), to: from},
-		listed: map[string]bool{}, told: map[string]string{}, read: map[string]bool{}, reached: map[string]time.Time{},
+		recent: span{from: from, to: now.Add(clockSkew)},
+		older:  span{from: now.Add(-r.ThreadWindow), to: from},
+		listed: map[string]bool{}, parents: map[string]string{}, read: map[string]bool{}, readUpTo: map[string]time.Time{},
 	}
 }
 
@@ -100,8 +100,8 @@ func (r *Reader) begin(own slack.Identity, c store.Channel, now time.Time) *pass
 // is in those threads alone. But their mark stays, and that of the top level with it
 // unless its own threads have been read, since the next pass finds them by their parents.
 func (p *pass) run(ctx context.Context) error {
-	err := p.history(ctx, &p.recent, recentPages)
-	if errors.Is(err, errLong) {
+	err := p.readHistory(ctx, &p.recent, maxRecentPages)
+	if errors.Is(err, errMore) {
 		p.Logger.WarnContext(ctx, "long history; nothing is taken before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
 		p.result.Unfinished = true
 		return nil
@@ -109,22 +109,22 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nearErr := p.near(ctx)
+	nearErr := p.readRecentThreads(ctx)
 	var farErr error
 	if p.threadsDue && nearErr == nil {
-		farErr = p.far(ctx)
+		farErr = p.readOlderThreads(ctx)
 	}
-	if err := p.take(ctx); err != nil {
+	if err := p.record(ctx); err != nil {
 		return err
 	}
 	if nearErr != nil {
-		return p.long(nearErr)
+		return p.unfinished(nearErr)
 	}
 	if err := p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, p.mark(p.newest, p.recent.from), "", time.Time{}); err != nil {
 		return err
 	}
 	if farErr != nil || !p.threadsDue {
-		return p.long(farErr)
+		return p.unfinished(farErr)
 	}
 	read := p.began
 	if p.stale {
@@ -150,22 +150,22 @@ func (p *pass) stuck(ctx context.Context, err error) bool {
 func (p *pass) mark(newest, from time.Time) string {
 	to := later(newest, from)
 	if p.stale {
-		to = earlier(to, p.since)
+		to = earlier(to, p.replyableSince)
 	}
 	return chat.TS(to)
 }
 
-// long is nil for errLong, which leaves the pass unfinished and is no failure.
-func (p *pass) long(err error) error {
-	if errors.Is(err, errLong) {
+// unfinished is nil for errLong, which leaves the pass unfinished and is no failure.
+func (p *pass) unfinished(err error) error {
+	if errors.Is(err, errMore) {
 		p.result.Unfinished = true
 		return nil
 	}
 	return err
 }
 
-// keep stores a page, and notes what it tells.
-func (p *pass) keep(ctx context.Context, page slack.Page) error {
+// savePage stores a page, and notes what it tells.
+func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 	var fresh []chat.Message
 	var ts []string
 	var told time.Time
@@ -197,7 +197,7 @@ func (p *pass) keep(ctx context.Context, page slack.Page) error {
 			p.edits = append(p.edits, m)
 		}
 	}
-	maps.Copy(p.told, page.Threads)
+	maps.Copy(p.parents, page.Threads)
 	for _, newest := range page.Threads {
 		told = later(told, chat.Time(newest))
 	}

@@ -144,7 +144,7 @@ func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
 // another is a reader of another process.
 func (b *bundle) another() *Reader {
 	return &Reader{
-		Store: b.Store, Slack: b.Slack, Recorder: b.Recorder, Directory: b.Directory, First: b.First, ActiveThreads: b.ActiveThreads,
+		Store: b.Store, Slack: b.Slack, Recorder: b.Recorder, Directory: b.Directory, FirstWindow: b.FirstWindow, ThreadWindow: b.ThreadWindow,
 		Clock: b.Clock, Logger: slog.New(slog.DiscardHandler),
 	}
 }

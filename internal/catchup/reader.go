@@ -42,12 +42,12 @@ type Reader struct {
 	Slack     Slack
 	Recorder  Recorder
 	Directory Directory
-	// First is how far back a channel is read that never was.
-	First time.Duration
-	// ActiveThreads is how far back a thread must have spoken to be read.
-	ActiveThreads time.Duration
-	Clock         func() time.Time
-	Logger        *slog.Logger
+	// FirstWindow is how far back a channel is read that never was.
+	FirstWindow time.Duration
+	// ThreadWindow is how far back a thread must have spoken to be read.
+	ThreadWindow time.Duration
+	Clock        func() time.Time
+	Logger       *slog.Logger
 
 	noGroups sync.Once // warned that group direct messages are not listed
 
@@ -71,26 +71,26 @@ type Result struct {
 const (
 	// overlap is read again: Slack shows some messages a little late.
 	overlap = 2 * time.Minute
-	// fresh is how long what a pass has listed is believed: as long as it takes, in rounds of
+	// listingLifetime is how long what a pass has listed is believed: as long as it takes, in rounds of
 	// as much as one call may read, to look at the threads of nearly every channel.
-	fresh = time.Hour
+	listingLifetime = time.Hour
 	// stuckAfter is how long a pass may get no further before another begins: one a round, and
 	// not one for each of the tries in it.
 	stuckAfter = 5 * time.Minute
-	// keptFor is how long a pass is kept that nobody goes on with: rounds come more often,
+	// unfinishedLifetime is how long a pass is kept that nobody goes on with: rounds come more often,
 	// but for a channel that was left.
-	keptFor = 6 * time.Hour
-	// threadsEvery is how often threads of which the newest history tells nothing are looked at.
-	threadsEvery = time.Hour
-	// listPages bounds a listing: a hundred thousand channels, should Slack give 200 of them a
+	unfinishedLifetime = 6 * time.Hour
+	// threadInterval is how often threads of which the newest history tells nothing are looked at.
+	threadInterval = time.Hour
+	// maxListPages bounds a listing: a hundred thousand channels, should Slack give 200 of them a
 	// page. limitPause is left where it does not say how long it refuses more.
-	listPages  = 500
-	limitPause = time.Second
-	// lookEvery is how often Slack is asked about a public channel that the bot is not in,
+	maxListPages   = 500
+	rateLimitPause = time.Second
+	// recheckInterval is how often Slack is asked about a public channel that the bot is not in,
 	// lookAtMost about how many after one listing, and lookFor how long for each.
-	lookEvery  = time.Hour
-	lookAtMost = 20
-	lookFor    = 5 * time.Second
+	recheckInterval = time.Hour
+	maxRechecks     = 20
+	recheckTimeout  = 5 * time.Second
 )
 
 // Sync lists the channels the bot is in, and takes the listing in when it is complete.
@@ -106,7 +106,7 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 	now := r.Clock()
 	var listed []store.Channel
 	var c cursor
-	for range listPages {
+	for range maxListPages {
 		page, err := r.page(ctx, c.at)
 		if err != nil {
 			return store.SyncResult{}, fmt.Errorf("list channels: %w", err)
@@ -126,7 +126,7 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 		if !more {
 			synced, err := r.Store.SyncChannels(ctx, own.TeamID, listed)
 			if err == nil {
-				r.look(ctx, own.TeamID)
+				r.recheckUnwatched(ctx, own.TeamID)
 			}
 			return synced, err
 		}
@@ -139,23 +139,23 @@ func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error)
 	for {
 		page, err := r.Slack.Conversations(ctx, at)
 		var refused *slack.Error
-		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, limitPause) {
+		if at == "" || !errors.As(err, &refused) || refused.Kind != slack.RateLimited || !refused.Wait(ctx, rateLimitPause) {
 			return page, err
 		}
 	}
 }
 
-// look asks Slack about public channels that the bot is not in: it lists them no more, and
+// recheckUnwatched asks Slack about public channels that the bot is not in: it lists them no more, and
 // sends no events of them, so nothing else would tell that one was made private. What fails
 // is left to the next listing.
-func (r *Reader) look(ctx context.Context, team string) {
-	ids, err := r.Store.UnjoinedChannels(ctx, team, r.Clock().Add(-lookEvery), lookAtMost)
+func (r *Reader) recheckUnwatched(ctx context.Context, team string) {
+	ids, err := r.Store.UnjoinedChannels(ctx, team, r.Clock().Add(-recheckInterval), maxRechecks)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "not known which channels to look at", "error", err)
 		return
 	}
 	for _, id := range ids {
-		err := r.Directory.RefreshUnwatched(ctx, team, id, lookFor)
+		err := r.Directory.RefreshUnwatched(ctx, team, id, recheckTimeout)
 		if err == nil {
 			continue
 		}
@@ -192,7 +192,7 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
 	var all Result
 	for {
-		p, resumed, err := r.pass(ctx, channel, threads)
+		p, resumed, err := r.startPass(ctx, channel, threads)
 		if err != nil {
 			return all, err
 		}
@@ -202,7 +202,7 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 		all.Unfinished = p.result.Unfinished
 		if err != nil || all.Unfinished {
 			if !resumed || p.progress() > before || !p.stuck(ctx, err) {
-				r.breakOff(p)
+				r.keepUnfinished(p)
 			}
 			return all, err
 		}
@@ -214,21 +214,21 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 	}
 }
 
-// breakOff keeps a pass to be gone on with, and those that may still be.
-func (r *Reader) breakOff(p *pass) {
+// keepUnfinished keeps a pass to be gone on with, and those that may still be.
+func (r *Reader) keepUnfinished(p *pass) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unfinished == nil {
 		r.unfinished = map[string]*pass{}
 	}
-	maps.DeleteFunc(r.unfinished, func(_ string, left *pass) bool { return p.now.Sub(left.now) > keptFor })
+	maps.DeleteFunc(r.unfinished, func(_ string, left *pass) bool { return p.now.Sub(left.now) > unfinishedLifetime })
 	r.unfinished[p.channel.ID] = p
 }
 
-// resume is the pass of a channel that broke off, or nil. It is the caller's now. That
+// takeUnfinished is the pass of a channel that broke off, or nil. It is the caller's now. That
 // others may have finished one since does no harm: no mark moves back, and what it has
 // listed is not believed for long.
-func (r *Reader) resume(channel string) *pass {
+func (r *Reader) takeUnfinished(channel string) *pass {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.unfinished[channel]

@@ -43,7 +43,7 @@ func TestWhatWasPrunedIsNotTakenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, url string) {
 				b := prepare(t, options{url: url, response: config.Response{MaxMessageAgeSeconds: 31 * 24 * 3600}})
-				b.ActiveThreads = 31 * days
+				b.ThreadWindow = 31 * days
 				b.clock.set(noon.AddDate(0, 0, -100))
 				b.sync()
 				b.catchUp(true)

@@ -140,7 +140,7 @@ func prepare(t *testing.T, o options) *bundle {
 	directory := &channels.Directory{Store: db, Slack: client, Config: b.config, Clock: b.clock.now, Logger: slog.New(slog.DiscardHandler)}
 	b.recorder = &recorder{Recorder: &record.Recorder{Store: db, Directory: directory}}
 	b.Reader = &Reader{
-		Store: db, Slack: client, Recorder: b.recorder, Directory: directory, First: 24 * time.Hour, ActiveThreads: 7 * 24 * time.Hour,
+		Store: db, Slack: client, Recorder: b.recorder, Directory: directory, FirstWindow: 24 * time.Hour, ThreadWindow: 7 * 24 * time.Hour,
 		Clock: b.clock.now, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 	}
 	return b

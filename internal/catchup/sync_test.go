@@ -102,7 +102,7 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 			defer cancel()
 			_, err := b.Sync(ctx)
 			var e *slack.Error
-			if err == nil || !errors.As(err, &e) && !errors.Is(err, errLoop) {
+			if err == nil || !errors.As(err, &e) && !errors.Is(err, errCursorLoop) {
 				t.Errorf("got %v", err)
 			}
 			if got := b.channels(); !slices.Equal(got, before) {
@@ -281,7 +281,7 @@ func TestManyChannelsThatWereLeft(t *testing.T) {
 	b := prepare(t, options{})
 	bot := b.w.Bot().UserID
 	var ids []string
-	for i := range lookAtMost + 5 {
+	for i := range maxRechecks + 5 {
 		ids = append(ids, b.w.AddChannel(sandbox.Public, fmt.Sprintf("c%d", i), bot))
 	}
 	b.sync()
@@ -289,7 +289,7 @@ func TestManyChannelsThatWereLeft(t *testing.T) {
 		b.w.Leave(id, bot)
 	}
 	b.clock.set(noon.Add(2 * hours))
-	for _, want := range []int{lookAtMost, len(ids), len(ids)} {
+	for _, want := range []int{maxRechecks, len(ids), len(ids)} {
 		b.sync()
 		if got := b.calls("conversations.info"); got != want {
 			t.Errorf("asked %d times, want %d", got, want)

@@ -12,15 +12,15 @@ import (
 	"myao/internal/slack"
 )
 
-// threadPages bounds how much one call reads of a thread: ten thousand replies.
-const threadPages = 50
+// maxThreadPages bounds how much one call reads of a thread: ten thousand replies.
+const maxThreadPages = 50
 
-// near reads the threads that have something unheard, as far as the newest history and
+// readRecentThreads reads the threads that have something unheard, as far as the newest history and
 // the database tell: those with a parent that was shown and a reply since the mark; and
 // those of replies that are unhandled, such as were also sent to the channel, or were
 // read when the bot was called into the thread.
-func (p *pass) near(ctx context.Context) error {
-	unread := p.unread()
+func (p *pass) readRecentThreads(ctx context.Context) error {
+	unread := p.unreadThreads()
 	err := p.unhandled(ctx, func(m chat.Message) error {
 		if m.ThreadTS == "" {
 			return nil
@@ -35,39 +35,39 @@ func (p *pass) near(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.threads(ctx, unread)
+	return p.readThreads(ctx, unread)
 }
 
-// far reads the other threads that were active lately. One whose parent nobody had
+// readOlderThreads reads the other threads that were active lately. One whose parent nobody had
 // replied to before is found by its parent, so history is paged back that far; one with
 // an older parent by its replies in the database.
-func (p *pass) far(ctx context.Context) error {
-	switch err := p.history(ctx, &p.older, olderPages); {
-	case errors.Is(err, errLong):
+func (p *pass) readOlderThreads(ctx context.Context) error {
+	switch err := p.readHistory(ctx, &p.older, maxOlderPages); {
+	case errors.Is(err, errMore):
 		p.Logger.WarnContext(ctx, "long history; of older threads only those are read that are known", "channel", p.channel.ID, "parents_before", p.older.to)
 		p.older.done = true
 	case err != nil:
 		return err
 	}
-	known, err := p.Store.ActiveThreads(ctx, p.own.TeamID, p.channel.ID, p.now.Add(-p.ActiveThreads))
+	known, err := p.Store.ActiveThreads(ctx, p.own.TeamID, p.channel.ID, p.now.Add(-p.ThreadWindow))
 	if err != nil {
 		return err
 	}
-	unread := p.unread()
+	unread := p.unreadThreads()
 	for _, parent := range known {
 		// A parent that was shown, and not told to have replies, has none any more.
-		if _, told := p.told[parent]; !told && !p.listed[parent] {
+		if _, told := p.parents[parent]; !told && !p.listed[parent] {
 			unread[parent] = p.threadsFrom
 		}
 	}
-	return p.threads(ctx, unread)
+	return p.readThreads(ctx, unread)
 }
 
-// unread is the threads whose parents were shown and that may have a reply since the
+// unreadThreads is the threads whose parents were shown and that may have a reply since the
 // mark, with the instant from which on to read them.
-func (p *pass) unread() map[string]time.Time {
+func (p *pass) unreadThreads() map[string]time.Time {
 	unread := map[string]time.Time{}
-	for parent, newest := range p.told {
+	for parent, newest := range p.parents {
 		if newest == "" || !chat.Time(newest).Before(p.threadsFrom) {
 			unread[parent] = p.threadsFrom
 		}
@@ -75,16 +75,16 @@ func (p *pass) unread() map[string]time.Time {
 	return unread
 }
 
-// threads reads those threads that have not been read, in order of their parents.
-func (p *pass) threads(ctx context.Context, unread map[string]time.Time) error {
+// readThreads reads those threads that have not been read, in order of their parents.
+func (p *pass) readThreads(ctx context.Context, unread map[string]time.Time) error {
 	var long error
 	for _, thread := range slices.Sorted(maps.Keys(unread)) {
 		if p.read[thread] {
 			continue
 		}
-		switch err := p.thread(ctx, thread, unread[thread]); {
-		case errors.Is(err, errLong):
-			p.Logger.WarnContext(ctx, "long thread; the next call reads on", "channel", p.channel.ID, "thread", thread, "up_to", p.reached[thread])
+		switch err := p.readThread(ctx, thread, unread[thread]); {
+		case errors.Is(err, errMore):
+			p.Logger.WarnContext(ctx, "long thread; the next call reads on", "channel", p.channel.ID, "thread", thread, "up_to", p.readUpTo[thread])
 			long = err
 		case err != nil:
 			return fmt.Errorf("read thread %s: %w", thread, err)
@@ -95,35 +95,35 @@ func (p *pass) threads(ctx context.Context, unread map[string]time.Time) error {
 	return long
 }
 
-// thread reads a thread's replies since an instant, or since where a call before this one
+// readThread reads a thread's replies since an instant, or since where a call before this one
 // ended. Slack gives the oldest first, so that a part of them has no gap. A thread that
 // is gone has none.
-func (p *pass) thread(ctx context.Context, thread string, from time.Time) error {
-	r := slack.Range{Oldest: chat.TS(later(from, p.reached[thread]))}
+func (p *pass) readThread(ctx context.Context, thread string, from time.Time) error {
+	r := slack.Range{Oldest: chat.TS(later(from, p.readUpTo[thread]))}
 	var c cursor
-	for range threadPages {
+	for range maxThreadPages {
 		r.Cursor = c.at
 		page, err := p.Slack.Replies(ctx, p.channel.ID, thread, r, p.own)
-		if gone(err) {
+		if isThreadGone(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := p.keep(ctx, page); err != nil {
+		if err := p.savePage(ctx, page); err != nil {
 			return err
 		}
 		for _, m := range page.Messages {
-			p.reached[thread] = later(p.reached[thread], m.Time())
+			p.readUpTo[thread] = later(p.readUpTo[thread], m.Time())
 		}
 		if more, err := c.next(page.Next); err != nil || !more {
 			return err
 		}
 	}
-	return errLong
+	return errMore
 }
 
-func gone(err error) bool {
+func isThreadGone(err error) bool {
 	e, ok := errors.AsType[*slack.Error](err)
 	return ok && e.Code == "thread_not_found"
 }

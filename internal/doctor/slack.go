@@ -22,7 +22,7 @@ func (e *examination) token(ctx context.Context) Finding {
 		return e.unslacked(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & Permissions; a new installation has a new one")
 	}
 	e.own = own
-	if e.grant, err = e.Slack.Grant(ctx); err != nil {
+	if e.grant, err = e.Slack.TokenInfo(ctx); err != nil {
 		return e.unslacked(err, "try again")
 	}
 	if own.OrgID != "" {
@@ -158,7 +158,7 @@ func count(n int, thing string) string {
 // socket asks Slack for an address to connect to.
 func (e *examination) socket(ctx context.Context) Finding {
 	s := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken), APIURL: e.Config.Slack.APIURL})
-	if err := s.Try(ctx); err != nil {
+	if err := s.Check(ctx); err != nil {
 		return e.unslacked(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under Basic Information, "+
 			"App-Level Tokens; and switch Socket Mode on under Socket Mode")
 	}

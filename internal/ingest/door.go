@@ -20,9 +20,9 @@ import (
 	"myao/internal/store"
 )
 
-// acceptFor is how long an event may take. Slack waits three seconds for its
+// eventTimeout is how long an event may take. Slack waits three seconds for its
 // answer: one that cannot be taken by then is refused in time.
-const acceptFor = 2500 * time.Millisecond
+const eventTimeout = 2500 * time.Millisecond
 
 // Relay is told of conversations that have something new.
 type Relay interface {
@@ -44,27 +44,27 @@ type Directory interface {
 
 // Door takes in events, and what people ask of the bot by name. All fields are required.
 type Door struct {
-	Store     *store.Store
-	Recorder  *record.Recorder
-	Slack     Slack
-	Directory Directory
-	Config    config.Config
-	Relay     Relay
-	Desk      Desk
-	Answers   Responder
-	Clock     func() time.Time
-	Logger    *slog.Logger
-	Metrics   *Metrics
+	Store          *store.Store
+	Recorder       *record.Recorder
+	Slack          Slack
+	Directory      Directory
+	Config         config.Config
+	Relay          Relay
+	CommandHandler CommandHandler
+	Responder      Responder
+	Clock          func() time.Time
+	Logger         *slog.Logger
+	Metrics        *Metrics
 	// Tracer begins traces; nil: there are none.
 	Tracer trace.Tracer
 
 	pending sync.WaitGroup // of what is answered at a response_url
 }
 
-// Take takes in what came by Socket Mode, and returns what goes along with the
+// Receive takes in what came by Socket Mode, and returns what goes along with the
 // acknowledgement. An error means that Slack is not to be told that it was taken.
-func (d *Door) Take(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
-	ctx, span := d.span(ctx, "socket "+in.Kind, trace.SpanKindConsumer, d.Clock())
+func (d *Door) Receive(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
+	ctx, span := d.startSpan(ctx, "socket "+in.Kind, trace.SpanKindConsumer, d.Clock())
 	defer span.End()
 	switch in.Kind {
 	case slack.DeliveredCommand:
@@ -84,7 +84,7 @@ func (d *Door) Take(ctx context.Context, in slack.Delivery) (json.RawMessage, er
 		if err != nil {
 			return nil, d.unreadable(err)
 		}
-		return nil, d.take(ctx, env)
+		return nil, d.receive(ctx, env)
 	}
 }
 
@@ -93,10 +93,10 @@ func (d *Door) unreadable(err error) error {
 	return err
 }
 
-// take handles one envelope of the Events API. When it returns nil the event is committed, or
+// receive handles one envelope of the Events API. When it returns nil the event is committed, or
 // left out for good. An error means that Slack should send the event again.
-func (d *Door) take(ctx context.Context, env slack.Envelope) error {
-	ctx, cancel := context.WithTimeout(about(ctx, env.EventID), acceptFor)
+func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
+	ctx, cancel := context.WithTimeout(withEvent(ctx, env.EventID), eventTimeout)
 	defer cancel()
 	err := d.handle(ctx, env)
 	switch {
@@ -112,7 +112,7 @@ func (d *Door) take(ctx context.Context, env slack.Envelope) error {
 // handle decodes the event in an envelope, and handles it. Its error is a reason to leave the
 // event out (slack.LeftOut), or says why it cannot be stored now.
 func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
-	own, unknown := d.own(ctx)
+	own, unknown := d.identity(ctx)
 	event, err := d.decode(env, own)
 	switch {
 	case err != nil:
@@ -154,8 +154,8 @@ func needsIdentity(event slack.Event) bool {
 	return !notice
 }
 
-// own is the bot's identity, which tells what belongs to the bot and what to others.
-func (d *Door) own(ctx context.Context) (slack.Identity, error) {
+// identity is the bot's identity, which tells what belongs to the bot and what to others.
+func (d *Door) identity(ctx context.Context) (slack.Identity, error) {
 	own, err := d.Slack.Identity(ctx)
 	if err != nil {
 		return slack.Identity{}, fmt.Errorf("learn who the bot is: %w", err)

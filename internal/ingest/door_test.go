@@ -137,7 +137,7 @@ func setup(t testing.TB) *bundle {
 	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
 		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
-		Relay: b.kicks, Desk: b.desk, Answers: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
+		Relay: b.kicks, CommandHandler: b.desk, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
@@ -174,7 +174,7 @@ func (b *bundle) postTo(t testing.TB, path, body string, header http.Header, chu
 	t.Helper()
 	stood := testserver.MeasureStalls()
 	status, answer = b.postOnce(t, path, body, header, chunked)
-	if status == http.StatusServiceUnavailable && stood() > acceptFor/2 {
+	if status == http.StatusServiceUnavailable && stood() > eventTimeout/2 {
 		return b.postTo(t, path, body, header, chunked)
 	}
 	return status, answer

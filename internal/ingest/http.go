@@ -29,7 +29,7 @@ func (d *Door) Events() http.Handler {
 			_ = json.NewEncoder(w).Encode(map[string]string{"challenge": env.Challenge})
 			return
 		}
-		if err := d.take(r.Context(), env); err != nil {
+		if err := d.receive(r.Context(), env); err != nil {
 			d.Logger.ErrorContext(r.Context(), "event not taken", "event", env.EventID, "error", err)
 			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
 		}
@@ -45,7 +45,7 @@ func (d *Door) Interactions() http.Handler {
 			return
 		}
 		if err := d.interaction(r.Context(), i); err != nil {
-			d.notTaken(w, r, i.Type, err)
+			d.unavailable(w, r, i.Type, err)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func (d *Door) Commands() http.Handler {
 		answer, err := d.command(r.Context(), c)
 		switch {
 		case err != nil:
-			d.notTaken(w, r, c.Type, err)
+			d.unavailable(w, r, c.Type, err)
 		case answer != nil:
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(answer)
@@ -72,9 +72,9 @@ func (d *Door) Commands() http.Handler {
 	})
 }
 
-// notTaken answers a request that Slack does not send again: it tells whoever asked that
+// unavailable answers a request that Slack does not send again: it tells whoever asked that
 // nothing was done.
-func (d *Door) notTaken(w http.ResponseWriter, r *http.Request, kind string, err error) {
+func (d *Door) unavailable(w http.ResponseWriter, r *http.Request, kind string, err error) {
 	d.Logger.ErrorContext(r.Context(), "request not taken", "path", r.URL.Path, "type", kind, "error", err)
 	http.Error(w, "not taken; ask again", http.StatusServiceUnavailable)
 }
@@ -115,6 +115,6 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		d.answered(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
+		d.traced(w, r, began, func(w http.ResponseWriter, r *http.Request) { next(w, r, body) })
 	})
 }

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// answerWithin is how long a request may take to be answered on the spot. Slack waits
+	// replyTimeout is how long a request may take to be answered on the spot. Slack waits
 	// three seconds; what takes longer is answered at the request's response_url.
-	answerWithin = 2 * time.Second
-	// workFor is how long it may take in all, and respondFor how long Slack then to take the
+	replyTimeout = 2 * time.Second
+	// commandTimeout is how long it may take in all, and respondFor how long Slack then to take the
 	// answer: together less than a program may take to stop.
-	workFor    = 8 * time.Second
-	respondFor = 5 * time.Second
+	commandTimeout = 8 * time.Second
+	respondTimeout = 5 * time.Second
 )
 
-// follows is what is said on the spot of what takes longer.
-const follows = "I am on it. The answer follows here."
+// replyLater is what is said on the spot of what takes longer.
+const replyLater = "I am on it. The answer follows here."
 
-// Desk answers what people type after the slash command, in Slack's mrkdwn. It names what
+// CommandHandler answers what people type after the slash command, in Slack's mrkdwn. It names what
 // it was asked for, and how that ended, for the metrics: done, refused, unknown or failed.
-type Desk interface {
+type CommandHandler interface {
 	Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, order, result string)
 }
 
@@ -36,9 +36,9 @@ type Responder interface {
 
 // command handles a slash command, and returns the immediate answer.
 func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	own, err := d.own(ctx)
+	own, err := d.identity(ctx)
 	if err != nil {
 		d.Metrics.event("failed")
 		return nil, err
@@ -49,10 +49,10 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	}
 	said := make(chan string)
 	d.pending.Go(func() {
-		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workFor)
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
-		text, order, result := d.Desk.Answer(work, c, own)
-		d.told(work, order, result, c.Request, own)
+		text, order, result := d.CommandHandler.Answer(work, c, own)
+		d.orderHandled(work, order, result, c.Request, own)
 		select {
 		case said <- text: // somebody still waits for it
 		case <-ctx.Done():
@@ -63,16 +63,16 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 	case text := <-said:
 		return slack.Ephemeral(text), nil
 	case <-ctx.Done():
-		return slack.Ephemeral(words.In(d.Config.Language).Of(follows)), nil
+		return slack.Ephemeral(words.In(d.Config.Language).Of(replyLater)), nil
 	}
 }
 
 // interaction handles the use of a shortcut, a button or a view. It is answered at its
 // response_url alone, once everything about it is committed.
 func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	own, err := d.own(ctx)
+	own, err := d.identity(ctx)
 	if err != nil {
 		d.Metrics.event("failed")
 		return err
@@ -101,8 +101,8 @@ func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity)
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)
 }
 
-// told counts an order and writes it to the log.
-func (d *Door) told(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
+// orderHandled counts an order and writes it to the log.
+func (d *Door) orderHandled(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
 	d.Metrics.event("ordered")
 	d.Metrics.order(order, result)
 	d.Logger.InfoContext(ctx, "order from Slack", "order", order, "result", result, "conversation", "channel/"+own.TeamID+"/"+r.Channel, "user", r.User)
@@ -111,9 +111,9 @@ func (d *Door) told(ctx context.Context, order, result string, r slack.Request, 
 // respond answers at the response_url of a request, though who asked has been answered on
 // the spot, and the context has ended with that.
 func (d *Door) respond(ctx context.Context, r slack.Request, text string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
-	if err := d.Answers.Respond(ctx, r.ResponseURL, text); err != nil {
+	if err := d.Responder.Respond(ctx, r.ResponseURL, text); err != nil {
 		d.Logger.WarnContext(ctx, "answer not delivered", "type", r.Type, "channel", r.Channel, "user", r.User, "error", err)
 	}
 }

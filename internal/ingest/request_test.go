@@ -80,7 +80,7 @@ func TestCommandIsAnsweredOnTheSpot(t *testing.T) {
 	if n := b.counted(t, "myao_slack_orders_total", "status"); n != 1 {
 		t.Errorf("%v orders counted, want 1", n)
 	}
-	along, err := b.Take(t.Context(), slack.Delivery{Kind: slack.DeliveredCommand,
+	along, err := b.Receive(t.Context(), slack.Delivery{Kind: slack.DeliveredCommand,
 		Body: []byte(`{"command":"/myao","text":"why","team_id":"T1","user_id":"U1","channel_id":"C1"}`)})
 	if err != nil || said(t, string(along)) != "you said why" {
 		t.Errorf("by socket: %s, %v", along, err)
@@ -95,7 +95,7 @@ func TestCommandIsAnsweredLater(t *testing.T) {
 	body := form("status")
 	ran := testserver.MeasureRunning()
 	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
-	if took := ran(); status != 200 || said(t, answer) != follows || took > 2900*time.Millisecond {
+	if took := ran(); status != 200 || said(t, answer) != replyLater || took > 2900*time.Millisecond {
 		t.Errorf("status %d, %s after %s", status, answer, took)
 	}
 	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -150,10 +150,10 @@ func TestShortcutInJapanese(t *testing.T) {
 	b.mayAll()
 	b.Config.Language = config.Japanese
 	japanese := words.In(config.Japanese)
-	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); got != japanese[comes] {
+	if got := b.click(t, shortcut("U1", "C1", "101.000001", "")); got != japanese[replyAccepted] {
 		t.Errorf("%q", got)
 	}
-	for _, sentence := range []string{comes, notHere, alreadyAsked, alreadyDone, ownMessage, gone, nobodySaid, offHere, silencedUntil, follows} {
+	for _, sentence := range []string{replyAccepted, replyNotMember, replyAlreadyAsked, replyAlreadyAnswered, replyOwnMessage, replyDeleted, replyNothingSaid, replyModeOff, replyMuted, replyLater} {
 		if japanese[sentence] == "" {
 			t.Errorf("no Japanese: %s", sentence)
 		}
@@ -173,14 +173,14 @@ func TestShortcutMakesAMessageAddressed(t *testing.T) {
 	b.deliver(t, callback(hello))
 	// One that the door has heard of, one that it has not, and one in a thread; each twice.
 	for _, ts := range []string{"100.000001", "101.000001"} {
-		if got := b.click(t, shortcut("U1", "C1", ts, "")); got != comes {
+		if got := b.click(t, shortcut("U1", "C1", ts, "")); got != replyAccepted {
 			t.Errorf("%s: %q", ts, got)
 		}
-		if got := b.click(t, shortcut("U3", "C1", ts, "")); got != alreadyAsked {
+		if got := b.click(t, shortcut("U3", "C1", ts, "")); got != replyAlreadyAsked {
 			t.Errorf("%s again: %q", ts, got)
 		}
 	}
-	if got := b.click(t, shortcut("U1", "C1", "102.000001", `,"thread_ts":"100.000001"`)); got != comes {
+	if got := b.click(t, shortcut("U1", "C1", "102.000001", `,"thread_ts":"100.000001"`)); got != replyAccepted {
 		t.Errorf("in a thread: %q", got)
 	}
 	for c, want := range map[chat.Conversation][]string{
@@ -229,7 +229,7 @@ func TestMentionEditedIntoWhatIsAnswered(t *testing.T) {
 			b := setup(t)
 			b.mayAll()
 			b.deliver(t, callback(hello))
-			if got := b.click(t, shortcut("U2", "C1", "100.000001", "")); got != comes {
+			if got := b.click(t, shortcut("U2", "C1", "100.000001", "")); got != replyAccepted {
 				t.Fatalf("the shortcut says %q", got)
 			}
 			for _, event := range events {
@@ -267,15 +267,15 @@ func TestShortcutIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ name, body, want string }{
-		{"not here", shortcut("U1", "CELSEWHERE", "100.000001", ""), notHere},
-		{"off", shortcut("U1", "COFF00000", "100.000001", ""), offHere},
-		{"muted", shortcut("U1", "CMUTED000", "100.000001", ""), silencedUntil},
-		{"muted in the thread under it", shortcut("U1", "C1", "200.000001", ""), silencedUntil},
-		{"muted, in a thread", shortcut("U1", "CMUTED000", "100.000001", `,"thread_ts":"90.000001"`), silencedUntil},
-		{"own", shortcut("U1", "C1", "100.000001", `,"user":"UBOT"`), ownMessage},
-		{"being answered", shortcut("U1", "C1", "300.000001", ""), alreadyAsked},
-		{"deleted", shortcut("U1", "C1", "400.000001", ""), gone},
-		{"nothing said", shortcut("U1", "C1", "100.000001", `,"subtype":"channel_join"`), nobodySaid},
+		{"not here", shortcut("U1", "CELSEWHERE", "100.000001", ""), replyNotMember},
+		{"off", shortcut("U1", "COFF00000", "100.000001", ""), replyModeOff},
+		{"muted", shortcut("U1", "CMUTED000", "100.000001", ""), replyMuted},
+		{"muted in the thread under it", shortcut("U1", "C1", "200.000001", ""), replyMuted},
+		{"muted, in a thread", shortcut("U1", "CMUTED000", "100.000001", `,"thread_ts":"90.000001"`), replyMuted},
+		{"own", shortcut("U1", "C1", "100.000001", `,"user":"UBOT"`), replyOwnMessage},
+		{"being answered", shortcut("U1", "C1", "300.000001", ""), replyAlreadyAsked},
+		{"deleted", shortcut("U1", "C1", "400.000001", ""), replyDeleted},
+		{"nothing said", shortcut("U1", "C1", "100.000001", `,"subtype":"channel_join"`), replyNothingSaid},
 	} {
 		if got := b.click(t, test.body); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
@@ -284,7 +284,7 @@ func TestShortcutIsRefused(t *testing.T) {
 	if err := b.Store.MarkPosted(t.Context(), gonePart, chat.Message{Team: "T1", Channel: "C1", TS: "500.000001", Own: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.click(t, shortcut("U1", "C1", "300.000001", "")); got != alreadyDone {
+	if got := b.click(t, shortcut("U1", "C1", "300.000001", "")); got != replyAlreadyAnswered {
 		t.Errorf("answered: %q", got)
 	}
 	b.Config.Slack.EveryoneMay, b.Config.Slack.Operators = nil, []string{"UBOSS"}

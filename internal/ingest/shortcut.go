@@ -15,15 +15,15 @@ import (
 
 // What is said to who used the shortcut.
 const (
-	comes         = "I answer it now."
-	notHere       = "I am not in this channel. Invite me, and ask again."
-	alreadyAsked  = "I am already on it, or was asked to before. Mention me in a message to ask once more."
-	alreadyDone   = "I have already answered that."
-	ownMessage    = "I said that myself."
-	gone          = "That message is gone."
-	nobodySaid    = "There is nothing in that message to answer."
-	offHere       = "I am off in this channel: its mode is `off` in my configuration."
-	silencedUntil = "I am muted here. Unmute me first."
+	replyAccepted        = "I answer it now."
+	replyNotMember       = "I am not in this channel. Invite me, and ask again."
+	replyAlreadyAsked    = "I am already on it, or was asked to before. Mention me in a message to ask once more."
+	replyAlreadyAnswered = "I have already answered that."
+	replyOwnMessage      = "I said that myself."
+	replyDeleted         = "That message is gone."
+	replyNothingSaid     = "There is nothing in that message to answer."
+	replyModeOff         = "I am off in this channel: its mode is `off` in my configuration."
+	replyMuted           = "I am muted here. Unmute me first."
 )
 
 // shortcut handles the use of a shortcut on a message.
@@ -36,7 +36,7 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 		d.Metrics.order("answer_now", "failed")
 		return err
 	}
-	d.told(ctx, "answer_now", result, s.Request, own)
+	d.orderHandled(ctx, "answer_now", result, s.Request, own)
 	d.pending.Go(func() { d.respond(ctx, s.Request, words.In(d.Config.Language).Of(text)) })
 	return nil
 }
@@ -50,9 +50,9 @@ func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack
 	}
 	m, err := s.Message(own)
 	if err != nil {
-		return nobodySaid, "refused", nil
+		return replyNothingSaid, "refused", nil
 	}
-	if why, err := d.unwilling(ctx, m); err != nil || why != "" {
+	if why, err := d.whyNot(ctx, m); err != nil || why != "" {
 		return why, "refused", err
 	}
 	begun, posted, err := d.Store.ReplyProgress(ctx, own.TeamID, m.Channel, m.TS)
@@ -60,9 +60,9 @@ func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack
 	case err != nil:
 		return "", "", err
 	case posted:
-		return alreadyDone, "refused", nil
+		return replyAlreadyAnswered, "refused", nil
 	case begun:
-		return alreadyAsked, "refused", nil
+		return replyAlreadyAsked, "refused", nil
 	}
 	targets, outcome, err := d.Recorder.AnswerNow(ctx, m, "slack/"+s.ID, s.User)
 	if err != nil {
@@ -71,26 +71,26 @@ func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack
 	d.Relay.Notify(targets...)
 	switch outcome {
 	case record.OwnMessage:
-		return ownMessage, "refused", nil
+		return replyOwnMessage, "refused", nil
 	case record.DeletedMessage:
-		return gone, "refused", nil
+		return replyDeleted, "refused", nil
 	case record.AlreadyAddressed:
-		return alreadyAsked, "refused", nil
+		return replyAlreadyAsked, "refused", nil
 	}
-	return comes, "done", nil
+	return replyAccepted, "done", nil
 }
 
-// unwilling is why the bot answers nothing where a message is, whatever it is; or empty.
-func (d *Door) unwilling(ctx context.Context, m chat.Message) (string, error) {
+// whyNot is why the bot answers nothing where a message is, whatever it is; or empty.
+func (d *Door) whyNot(ctx context.Context, m chat.Message) (string, error) {
 	if d.Directory.Absent(ctx, m.Team, m.Channel) {
-		return notHere, nil
+		return replyNotMember, nil
 	}
 	if d.Directory.Settings(ctx, m.Team, m.Channel).Mode == config.ModeOff {
-		return offHere, nil
+		return replyModeOff, nil
 	}
 	until, err := d.Store.SilencedUntil(ctx, record.Conversations(m, true)...)
 	if err != nil || !until.After(d.Clock()) {
 		return "", err
 	}
-	return silencedUntil, nil
+	return replyMuted, nil
 }

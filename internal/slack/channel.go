@@ -55,13 +55,13 @@ type ChannelPage struct {
 	NoGroups bool
 }
 
-// noGroups begins the cursors of a listing that leaves group direct messages out: a cursor
+// withoutGroupsPrefix begins the cursors of a listing that leaves group direct messages out: a cursor
 // of Slack's is one of the listing that it was given for.
-const noGroups = "without mpim:"
+const withoutGroupsPrefix = "without mpim:"
 
-// listSize is the most that Slack allows, and more than it recommends (pageSize): tens of
+// listPageSize is the most that Slack allows, and more than it recommends (pageSize): tens of
 // thousands of conversations are to be listed within the calls that it allows a minute.
-const listSize = 999
+const listPageSize = 999
 
 // Conversations reads a page of the channels and direct messages that the bot is in, archived
 // ones among them (docs.slack.dev/reference/methods/users.conversations); the cursor of the
@@ -73,7 +73,7 @@ const listSize = 999
 // listing is made without them, which is a second request.
 func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage, error) {
 	types := []string{"public_channel", "private_channel", "im"}
-	if after, ok := strings.CutPrefix(cursor, noGroups); ok {
+	if after, ok := strings.CutPrefix(cursor, withoutGroupsPrefix); ok {
 		return c.listWithoutGroups(ctx, after, types)
 	}
 	page, err := c.list(ctx, cursor, append(types, "mpim"))
@@ -90,7 +90,7 @@ func (c *Client) listWithoutGroups(ctx context.Context, cursor string, types []s
 	}
 	page.NoGroups = true
 	if page.Next != "" {
-		page.Next = noGroups + page.Next
+		page.Next = withoutGroupsPrefix + page.Next
 	}
 	return page, nil
 }
@@ -99,7 +99,7 @@ func (c *Client) list(ctx context.Context, cursor string, types []string) (Chann
 	const method = "users.conversations"
 	ctx, answer := withAnswer(ctx)
 	_, next, err := c.api.GetConversationsForUserContext(ctx, &slackapi.GetConversationsForUserParameters{
-		Cursor: cursor, Limit: listSize, Types: types,
+		Cursor: cursor, Limit: listPageSize, Types: types,
 	})
 	if err != nil {
 		return ChannelPage{}, c.fail(method, err)
@@ -127,8 +127,8 @@ func readChannel(o object, id string) Channel {
 	direct := o.flag("is_im") || strings.HasPrefix(id, "D")
 	channel := Channel{
 		ID:       id,
-		Name:     label(o.text("name")),
-		Private:  direct || !public(o),
+		Name:     singleLine(o.text("name")),
+		Private:  direct || !isPublic(o),
 		External: o.flag("is_ext_shared"),
 		Direct:   direct,
 		Member:   direct || o.flag("is_member"),
@@ -140,14 +140,14 @@ func readChannel(o object, id string) Channel {
 	return channel
 }
 
-// public reports whether Slack says that everybody in the workspace can read a channel. What it
+// isPublic reports whether Slack says that everybody in the workspace can read a channel. What it
 // leaves open, or says in a way that cannot be read, is not said. is_channel counts only where
 // is_private is absent: private channels are channels, too.
-func public(o object) bool {
+func isPublic(o object) bool {
 	for _, key := range []string{"is_private", "is_group", "is_mpim", "is_im"} {
-		if _, told := o[key]; told && !o.says(key, false) {
+		if _, told := o[key]; told && !o.isExactly(key, false) {
 			return false
 		}
 	}
-	return o.says("is_private", false) || o.says("is_channel", true)
+	return o.isExactly("is_private", false) || o.isExactly("is_channel", true)
 }

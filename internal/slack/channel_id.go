@@ -16,7 +16,7 @@ func decodeChannelID(raw json.RawMessage) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := ChannelIDChanged{Old: known(e.OldChannelID), New: known(e.NewChannelID)}
+	c := ChannelIDChanged{Old: validOrEmpty(e.OldChannelID), New: validOrEmpty(e.NewChannelID)}
 	if c.Old == "" || c.New == "" || c.Old == c.New {
 		return nil, unusable("change of a channel's id without two different ids")
 	}

@@ -53,7 +53,7 @@ func options(c Config) []slackapi.Option {
 	}
 	return []slackapi.Option{
 		slackapi.OptionAPIURL(base),
-		slackapi.OptionHTTPClient(measured{newTransport(c.HTTPClient), c.Metrics}),
+		slackapi.OptionHTTPClient(measuredTransport{newTransport(c.HTTPClient), c.Metrics}),
 		slackapi.OptionLog(log.New(io.Discard, "", 0)),
 	}
 }
@@ -106,9 +106,9 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	return id, nil
 }
 
-// LearnApp asks which app the bot is of (docs.slack.dev/reference/methods/bots.info;
+// LoadAppID asks which app the bot is of (docs.slack.dev/reference/methods/bots.info;
 // auth.test does not tell). From then on Identity knows it.
-func (c *Client) LearnApp(ctx context.Context) error {
+func (c *Client) LoadAppID(ctx context.Context) error {
 	const method = "bots.info"
 	own, err := c.Identity(ctx)
 	if err != nil {
@@ -159,9 +159,9 @@ func (c *Client) User(ctx context.Context, id string) (User, error) {
 	profile, _ := u.object("profile")
 	return User{
 		ID: id,
-		Name: cmp.Or(label(profile.text("display_name")), label(profile.text("real_name")),
-			label(u.text("real_name")), label(u.text("name")), id),
-		IsBot: u.flag("is_bot") || builtin(id),
+		Name: cmp.Or(singleLine(profile.text("display_name")), singleLine(profile.text("real_name")),
+			singleLine(u.text("real_name")), singleLine(u.text("name")), id),
+		IsBot: u.flag("is_bot") || isBuiltin(id),
 	}, nil
 }
 
@@ -176,5 +176,5 @@ func (c *Client) bot(ctx context.Context, id string) (User, object, error) {
 		return User{}, nil, c.fail(method, err)
 	}
 	b, _ := answer.object("bot")
-	return User{ID: id, Name: cmp.Or(label(b.text("name")), id), IsBot: true}, b, nil
+	return User{ID: id, Name: cmp.Or(singleLine(b.text("name")), id), IsBot: true}, b, nil
 }

@@ -56,7 +56,7 @@ func Decode(env Envelope, own Identity) (Event, error) {
 			return nil, err
 		}
 	default:
-		return nil, ignored("envelope of type %s", name(env.Type))
+		return nil, ignored("envelope of type %s", logName(env.Type))
 	}
 	if env.Type == slackevents.AppRateLimited {
 		return AppRateLimited{Since: env.rateLimited}, nil
@@ -72,7 +72,7 @@ func Decode(env Envelope, own Identity) (Event, error) {
 	case slackevents.ChannelIDChanged:
 		return decodeChannelID(env.raw)
 	default:
-		return nil, ignored("event of type %s", name(string(kind)))
+		return nil, ignored("event of type %s", logName(string(kind)))
 	}
 }
 

@@ -87,13 +87,13 @@ func (e *Error) Retryable() bool {
 	case RateLimited, Transient:
 		return true
 	case Ambiguous:
-		return reads(e.Method)
+		return isRead(e.Method)
 	}
 	return false
 }
 
-// reads reports whether a method changes nothing. An unknown one counts as a write.
-func reads(method string) bool {
+// isRead reports whether a method changes nothing. An unknown one counts as a write.
+func isRead(method string) bool {
 	switch method[strings.LastIndexByte(method, '.')+1:] {
 	case "test", "info", "list", "history", "replies", "members":
 		return true
@@ -130,7 +130,7 @@ func classify(method string, err error) *Error {
 	if answer, ok := errors.AsType[slackapi.SlackErrorResponse](err); ok {
 		return answerError(method, answer.Err, 0)
 	}
-	return transportError(method, err, !neverSent(err))
+	return transportError(method, err, !notSent(err))
 }
 
 // statusError is an answer with another HTTP status than 200
@@ -173,7 +173,7 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 // transportError is a call without a whole answer; sent tells whether any of it can have
 // reached Slack.
 func transportError(method string, err error, sent bool) *Error {
-	e := &Error{Method: method, Code: codeConnection, Kind: Transient, cause: bare(err)}
+	e := &Error{Method: method, Code: codeConnection, Kind: Transient, cause: withoutURL(err)}
 	if sent {
 		e.Kind = Ambiguous
 	}
@@ -191,8 +191,8 @@ func transportError(method string, err error, sent bool) *Error {
 	return e
 }
 
-// neverSent recognises, by the error alone, a call that found no connection.
-func neverSent(err error) bool {
+// notSent recognises, by the error alone, a call that found no connection.
+func notSent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
 	}
@@ -200,8 +200,8 @@ func neverSent(err error) bool {
 	return errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// bare takes away the URL that net/http puts in front: the URL of a socket holds a ticket.
-func bare(err error) error {
+// withoutURL takes away the URL that net/http puts in front: the URL of a socket holds a ticket.
+func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

@@ -107,7 +107,7 @@ func TestReads(t *testing.T) {
 		"conversations.replies": true, "users.conversations": true, "apps.connections.open": true, "conversations.list": true,
 		"chat.postMessage": false, "chat.update": false, "reactions.add": false, "conversations.join": false, "": false,
 	} {
-		if got := reads(method); got != want {
+		if got := isRead(method); got != want {
 			t.Errorf("%q: got %v", method, got)
 		}
 	}

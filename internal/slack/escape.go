@@ -22,7 +22,7 @@ var (
 // no mention or link of the model's passes as one of Slack's; then headings, bold and
 // links outside code rewritten (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
-	return apart(Escape(s), func(code string) string { return code }, prose)
+	return rewriteAround(Escape(s), func(code string) string { return code }, prose)
 }
 
 func prose(s string) string {

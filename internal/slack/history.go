@@ -179,7 +179,7 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 			return "", false, err
 		}
 		for _, message := range raw {
-			if ts, ok := ourPost(message, key, own); ok {
+			if ts, ok := matchPost(message, key, own); ok {
 				return ts, true, nil
 			}
 		}
@@ -191,10 +191,10 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 	return "", false, &Error{Method: method, Code: codeTooMany, Kind: Final}
 }
 
-// ourPost is the ts of a message that we wrote and marked with key. One that names
+// matchPost is the ts of a message that we wrote and marked with key. One that names
 // another author is not ours: any app can put metadata on a message. One that names no
 // author is: to take our own message for another's is to post it twice.
-func ourPost(raw json.RawMessage, key string, own Identity) (string, bool) {
+func matchPost(raw json.RawMessage, key string, own Identity) (string, bool) {
 	o, ok := parseObject(raw)
 	if !ok {
 		return "", false

@@ -43,7 +43,7 @@ func (o *origin) add(installation object) {
 // which it happened, and its list of who may see it is cut to a single entry.
 func (o origin) of(id Identity) error {
 	if o.app != "" && id.AppID != "" && o.app != id.AppID {
-		return fmt.Errorf("%w: app %s", ErrForeign, name(o.app))
+		return fmt.Errorf("%w: app %s", ErrForeign, logName(o.app))
 	}
 	named := ""
 	for _, team := range o.teams {
@@ -59,5 +59,5 @@ func (o origin) of(id Identity) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: workspace %s", ErrForeign, name(named))
+	return fmt.Errorf("%w: workspace %s", ErrForeign, logName(named))
 }

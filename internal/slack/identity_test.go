@@ -174,14 +174,14 @@ func TestLearnApp(t *testing.T) {
 	f, c := newFake(t, says(who), says(`{"ok":false,"error":"missing_scope"}`), says(`{"ok":true,"bot":{"id":"BBOT","app_id":7}}`),
 		says(`{"ok":true,"bot":{"id":"BBOT","name":"myao","app_id":"A1"}}`))
 	for _, want := range []string{"missing_scope", "unreadable_answer"} {
-		if e := asError(t, c.LearnApp(t.Context())); e.Code != want || e.Method != "bots.info" {
+		if e := asError(t, c.LoadAppID(t.Context())); e.Code != want || e.Method != "bots.info" {
 			t.Errorf("got %v, want %s", e, want)
 		}
 		if id, err := c.Identity(t.Context()); err != nil || id.AppID != "" || id.TeamID != "T1" {
 			t.Errorf("then %+v, %v", id, err)
 		}
 	}
-	if err := c.LearnApp(t.Context()); err != nil {
+	if err := c.LoadAppID(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if id, err := c.Identity(t.Context()); err != nil || id.AppID != "A1" {
@@ -196,7 +196,7 @@ func TestLearnApp(t *testing.T) {
 func TestLearnAppOfNoBot(t *testing.T) {
 	t.Parallel()
 	_, c := newFake(t, says(`{"ok":true,"user":"alice","team_id":"T1","user_id":"U1"}`))
-	if e := asError(t, c.LearnApp(t.Context())); e.Kind != Final {
+	if e := asError(t, c.LoadAppID(t.Context())); e.Kind != Final {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -37,8 +37,8 @@ func ReadInteraction(payload []byte) (Interaction, error) {
 	view, _ := o.object("view")
 	channel, _ := o.object("channel")
 	i := Interaction{payload: o, Request: Request{
-		Type: name(o.text("type")), ID: useID(o.text("trigger_id"), payload),
-		User: known(user.text("id")), Channel: known(channel.text("id")), ResponseURL: o.text("response_url"),
+		Type: logName(o.text("type")), ID: useID(o.text("trigger_id"), payload),
+		User: validOrEmpty(user.text("id")), Channel: validOrEmpty(channel.text("id")), ResponseURL: o.text("response_url"),
 		origin: origin{
 			app: o.text("api_app_id"),
 			// In a shared channel the user may belong to another workspace than the app.
@@ -90,7 +90,7 @@ type MessageShortcut struct {
 
 func decodeShortcut(i Interaction) MessageShortcut {
 	message, _ := i.payload.object("message")
-	return MessageShortcut{Request: i.Request, Callback: label(i.payload.text("callback_id")), message: message}
+	return MessageShortcut{Request: i.Request, Callback: singleLine(i.payload.text("callback_id")), message: message}
 }
 
 // Message is the message that the shortcut was used on. Errors wrap ErrIgnored, for a message
@@ -99,8 +99,8 @@ func (s MessageShortcut) Message(own Identity) (chat.Message, error) {
 	if s.message == nil {
 		return chat.Message{}, unusable("no message")
 	}
-	if subtype := s.message.text("subtype"); !stored(subtype) {
-		return chat.Message{}, ignored("message of subtype %s", name(subtype))
+	if subtype := s.message.text("subtype"); !isStored(subtype) {
+		return chat.Message{}, ignored("message of subtype %s", logName(subtype))
 	}
 	return reader{id: own, channel: s.Channel}.message(s.message, nil)
 }
@@ -130,7 +130,7 @@ func decodeBlockAction(i Interaction) (Action, error) {
 	if b.ActionID == "" {
 		return nil, unusable("block_actions without an action_id")
 	}
-	b.Channel = cmp.Or(b.Channel, known(container.text("channel_id")))
+	b.Channel = cmp.Or(b.Channel, validOrEmpty(container.text("channel_id")))
 	return b, nil
 }
 
@@ -151,7 +151,7 @@ func decodeViewSubmission(i Interaction) (Action, error) {
 	if !ok {
 		return nil, unusable("view_submission without a view")
 	}
-	v := ViewSubmission{Request: i.Request, Callback: label(view.text("callback_id")), Metadata: view.text("private_metadata")}
+	v := ViewSubmission{Request: i.Request, Callback: singleLine(view.text("callback_id")), Metadata: view.text("private_metadata")}
 	state, _ := view.object("state")
 	blocks, _ := state.object("values")
 	for block := range blocks {

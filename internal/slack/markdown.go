@@ -30,15 +30,15 @@ var (
 // the character, but in code, and not read again as a token. Bare addresses end where the
 // language around them has no spaces, and so does emphasis.
 func markdown(s string) string {
-	return emphasised(apart(s, func(code string) string {
+	return separateEmphasis(rewriteAround(s, func(code string) string {
 		return callPattern.ReplaceAllString(code, "&lt;!$1")
 	}, func(prose string) string {
-		return addressed(strings.ReplaceAll(prose, "<!", "&lt;!"))
+		return delimitAddresses(strings.ReplaceAll(prose, "<!", "&lt;!"))
 	}))
 }
 
-// apart rewrites code and what is around it, each with its own function.
-func apart(s string, code, prose func(string) string) string {
+// rewriteAround rewrites code and what is around it, each with its own function.
+func rewriteAround(s string, code, prose func(string) string) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range verbatimPattern.FindAllStringIndex(s, -1) {
@@ -50,17 +50,17 @@ func apart(s string, code, prose func(string) string) string {
 	return b.String()
 }
 
-// addressed puts bare addresses that another script follows at once into angle brackets, in
+// delimitAddresses puts bare addresses that another script follows at once into angle brackets, in
 // which Slack sees their end: in Japanese, what stands behind one would be part of it. Letters
 // that follow a delimiter, as in /wiki/日本, are the address's own.
-func addressed(prose string) string {
+func delimitAddresses(prose string) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range addressPattern.FindAllStringSubmatchIndex(prose, -1) {
 		if m[2] < 0 || m[4] < 0 {
 			continue
 		}
-		address, tail := ended(prose[m[2]:m[3]])
+		address, tail := trimAddress(prose[m[2]:m[3]])
 		follows, _ := utf8.DecodeRuneInString(prose[m[4]:])
 		if unicode.IsSpace(follows) || tail == "" && unicode.IsLetter(follows) && !alphanumeric(rune(address[len(address)-1])) {
 			continue
@@ -72,9 +72,9 @@ func addressed(prose string) string {
 	return b.String()
 }
 
-// ended takes from a bare address what ends the sentence or the emphasis around it, or closes
+// trimAddress takes from a bare address what ends the sentence or the emphasis around it, or closes
 // a bracket that it does not open (github.github.com/gfm/#extended-autolink-path-validation).
-func ended(s string) (address, tail string) {
+func trimAddress(s string) (address, tail string) {
 	for end := len(s); ; end-- {
 		switch c := s[end-1]; {
 		case strings.IndexByte("*_~.,:;!?'", c) >= 0:
@@ -97,14 +97,14 @@ type space struct {
 	text string
 }
 
-// emphasised has Slack see emphasis beside characters of a script without spaces: where it is
+// separateEmphasis has Slack see emphasis beside characters of a script without spaces: where it is
 // joined to a word, or to punctuation that is not ASCII's, a zero-width space keeps them apart.
 // Punctuation within gets one, too (spec.commonmark.org/0.31.2/#right-flanking-delimiter-run),
 // and so does code that is joined to such characters. Where code stands within emphasis that
 // does not do, and the spaces are some that everybody sees, around the code as well.
 // Without them Slack shows the asterisks of 詳細は**重要**です and of **注意：**次の, as was tried in
 // its clients in 2026 (github.com/darkgaldragon/slack-markdown-parser, README.md and docs/spec.md).
-func emphasised(s string) string {
+func separateEmphasis(s string) string {
 	var spaces []space
 	put := func(at int, text string, wanted bool) {
 		if wanted {
@@ -113,7 +113,7 @@ func emphasised(s string) string {
 	}
 	codes := verbatimPattern.FindAllStringIndex(s, -1)
 	within := map[int]bool{} // emphasis: code, by where it begins
-	for _, e := range emphases(s) {
+	for _, e := range findEmphasis(s) {
 		begin, end := e[0], e[1]
 		before, after := joined(begin.before, begin.after), joined(end.after, end.before)
 		coded := false
@@ -153,8 +153,8 @@ func emphasised(s string) string {
 	return b.String()
 }
 
-// emphases is what begins and what ends emphasis, pair by pair.
-func emphases(s string) (pairs [][2]delimiter) {
+// findEmphasis is what begins and what ends emphasis, pair by pair.
+func findEmphasis(s string) (pairs [][2]delimiter) {
 	hidden := hiddenPattern.FindAllStringIndex(s, -1)
 	var open []delimiter
 	last := 0

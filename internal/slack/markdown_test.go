@@ -105,7 +105,7 @@ func FuzzMarkdown(f *testing.F) {
 	}
 	bare := strings.NewReplacer(zeroWidth, "", " ", "")
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := emphasised(text); bare.Replace(got) != bare.Replace(text) {
+		if got := separateEmphasis(text); bare.Replace(got) != bare.Replace(text) {
 			t.Errorf("emphasised(%q) = %q", text, got)
 		}
 		if got := markdown(text); callPattern.MatchString(got) || utf8.ValidString(text) != utf8.ValidString(got) {

@@ -25,8 +25,8 @@ const (
 	subtypeMadePrivate = "channel_convert_to_private"
 )
 
-// stored reports whether messages of a subtype are something that was said.
-func stored(subtype string) bool {
+// isStored reports whether messages of a subtype are something that was said.
+func isStored(subtype string) bool {
 	switch subtype {
 	case "", slackapi.MsgSubTypeFileShare, slackapi.MsgSubTypeThreadBroadcast, slackapi.MsgSubTypeMeMessage,
 		slackapi.MsgSubTypeBotMessage, subtypeSlackbotResponse:
@@ -92,9 +92,9 @@ func (r reader) author(o, before object) (chat.Message, error) {
 	m := chat.Message{UserID: user, BotID: bot}
 	subtype := o.text("subtype")
 	if subtype == slackapi.MsgSubTypeBotMessage {
-		m.Name = label(o.text("username"))
+		m.Name = singleLine(o.text("username"))
 	}
-	if bot == "" && (builtin(user) || subtype == slackapi.MsgSubTypeBotMessage) {
+	if bot == "" && (isBuiltin(user) || subtype == slackapi.MsgSubTypeBotMessage) {
 		m.BotID = user
 	}
 	if is(user, r.id.UserID) || is(bot, r.id.BotID) {
@@ -106,12 +106,12 @@ func (r reader) author(o, before object) (chat.Message, error) {
 
 func is(id, own string) bool { return id != "" && id == own }
 
-// builtin reports whether a user's id is one of Slack's own, whose accounts are no person's.
-func builtin(user string) bool { return user == slackbot || user == slackItself }
+// isBuiltin reports whether a user's id is one of Slack's own, whose accounts are no person's.
+func isBuiltin(user string) bool { return user == slackbot || user == slackItself }
 
 // content reads what a message says, which depends on its author: Text, Files and Revision.
 func (r reader) content(o object, by chat.Message) chat.Message {
-	m := chat.Message{Text: r.said(o, by), Files: files(o)}
+	m := chat.Message{Text: r.text(o, by), Files: files(o)}
 	for _, raw := range o.list("attachments") {
 		if a, ok := parseObject(raw); ok && a.flag("is_share") {
 			m.Files = append(m.Files, files(a)...) // of a message that is forwarded they stand there alone
@@ -138,7 +138,7 @@ func files(o object) []chat.File {
 		}
 		for _, key := range []string{"name", "title", "id"} {
 			if file.Name == "" {
-				file.Name = label(f.text(key))
+				file.Name = singleLine(f.text(key))
 			}
 		}
 		found = append(found, file)
@@ -146,8 +146,8 @@ func files(o object) []chat.File {
 	return found
 }
 
-// label is a name on one line, of bounded length.
-func label(s string) string {
+// singleLine is a name on one line, of bounded length.
+func singleLine(s string) string {
 	const most = 200
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if runes := []rune(s); len(runes) > most {

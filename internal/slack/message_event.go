@@ -73,7 +73,7 @@ func decodeMessage(env Envelope, own Identity) (Event, error) {
 	kind := channelType(o.text("channel_type"), channel)
 	event, err := reader{id: own, channel: channel}.event(subtype, o)
 	if err != nil {
-		if subtype == subtypeMadePrivate || private(kind) {
+		if subtype == subtypeMadePrivate || isPrivateType(kind) {
 			return ChannelPrivate{Channel: channel, Reason: err}, nil
 		}
 		return nil, err
@@ -102,9 +102,9 @@ func decodeMessage(env Envelope, own Identity) (Event, error) {
 
 // Private reports whether the event says that not everybody may read its channel. An event
 // without a channel type says nothing about that.
-func (e MessageEvent) Private() bool { return private(e.ChannelType) }
+func (e MessageEvent) Private() bool { return isPrivateType(e.ChannelType) }
 
-func private(channelType string) bool {
+func isPrivateType(channelType string) bool {
 	switch channelType {
 	case slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM, slackevents.ChannelTypeMPIM:
 		return true
@@ -124,8 +124,8 @@ func (r reader) event(subtype string, o object) (MessageEvent, error) {
 
 func (r reader) posted(o object) (MessageEvent, error) {
 	subtype := o.text("subtype")
-	if !stored(subtype) {
-		return MessageEvent{}, ignored("message of subtype %s", name(subtype))
+	if !isStored(subtype) {
+		return MessageEvent{}, ignored("message of subtype %s", logName(subtype))
 	}
 	if _, nested := o.object("message"); nested && o["user"] == nil && o["bot_id"] == nil {
 		// message_replied comes without its subtype over the Events API
@@ -154,8 +154,8 @@ func (r reader) changed(o object) (MessageEvent, error) {
 	if subtype == subtypeTombstone {
 		return r.removed(inner, "ts", before)
 	}
-	if !stored(subtype) {
-		return MessageEvent{}, ignored("change of a message of subtype %s", name(subtype))
+	if !isStored(subtype) {
+		return MessageEvent{}, ignored("change of a message of subtype %s", logName(subtype))
 	}
 	m, err := r.message(inner, before)
 	if err != nil {
@@ -197,8 +197,8 @@ func (r reader) removed(o object, key string, before object) (MessageEvent, erro
 	if err != nil || ts == "" {
 		return MessageEvent{}, unusable("deletion without the ts of a message")
 	}
-	if subtype := before.text("subtype"); !stored(subtype) {
-		return MessageEvent{}, ignored("deletion of a message of subtype %s", name(subtype))
+	if subtype := before.text("subtype"); !isStored(subtype) {
+		return MessageEvent{}, ignored("deletion of a message of subtype %s", logName(subtype))
 	}
 	m := chat.Message{Team: r.id.TeamID, Channel: r.channel, TS: ts, Deleted: true}
 	if m.ThreadTS = firstTS(before, "thread_ts"); m.ThreadTS == "" {
@@ -241,8 +241,8 @@ func channelType(told, channel string) string {
 	return ""
 }
 
-// name makes a type that Slack told fit for a log line and a counter.
-func name(s string) string {
+// logName makes a type that Slack told fit for a log line and a counter.
+func logName(s string) string {
 	if s == "" {
 		return "(none)"
 	}

@@ -340,7 +340,7 @@ func TestWhatIsComposedIsBounded(t *testing.T) {
 	} {
 		e, err := messageIn(t, envelope(`{"type":"message","channel":"C1","ts":"1700000000.000100",`+fields+`}`))
 		text := strings.TrimPrefix(e.Message.Text, "hello\n")
-		if want := cell + " | " + cell + "\n" + cell; err != nil || len([]rune(text)) != maxComposed+1 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "é…") {
+		if want := cell + " | " + cell + "\n" + cell; err != nil || len([]rune(text)) != maxAttached+1 || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "é…") {
 			t.Errorf("%s: %d characters, %v", name, len([]rune(text)), err)
 		}
 	}

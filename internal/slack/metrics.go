@@ -23,14 +23,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// measured has a transport's calls measured.
-type measured struct {
+// measuredTransport has a transport's calls measured.
+type measuredTransport struct {
 	transport
 	metrics *Metrics
 }
 
 // Do makes the call.
-func (t measured) Do(req *http.Request) (*http.Response, error) {
+func (t measuredTransport) Do(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := t.transport.Do(req)
 	if t.metrics != nil {

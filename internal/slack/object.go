@@ -70,8 +70,8 @@ func (o object) count(key string) (n int, told bool) {
 	return *c, true
 }
 
-// says reports whether a field is there and is this very boolean.
-func (o object) says(key string, value bool) bool {
+// isExactly reports whether a field is there and is this very boolean.
+func (o object) isExactly(key string, value bool) bool {
 	var b *bool
 	return o.decode(key, &b) && b != nil && *b == value
 }

@@ -23,7 +23,7 @@ func decodeReaction(o object) (Event, error) {
 		return nil, unusable("reaction on nothing")
 	}
 	if kind := item.text("type"); kind != "message" {
-		return nil, ignored("reaction on a %s", name(kind))
+		return nil, ignored("reaction on a %s", logName(kind))
 	}
 	ts := firstTS(item, "ts")
 	if ts == "" {
@@ -32,7 +32,7 @@ func decodeReaction(o object) (Event, error) {
 	// Names of emoji hold no colon. A skin tone follows one
 	// (docs.slack.dev/reference/methods/reactions.add).
 	emoji, _, _ := strings.Cut(o.text("reaction"), ":")
-	r := ReactionAdded{User: known(o.text("user")), Author: known(o.text("item_user")), Emoji: emoji, Channel: known(item.text("channel")), TS: ts}
+	r := ReactionAdded{User: validOrEmpty(o.text("user")), Author: validOrEmpty(o.text("item_user")), Emoji: emoji, Channel: validOrEmpty(item.text("channel")), TS: ts}
 	if r.User == "" || r.Channel == "" || r.Emoji == "" {
 		return nil, unusable("reaction without user, emoji or channel")
 	}

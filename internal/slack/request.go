@@ -83,13 +83,13 @@ func ReadCommand(payload []byte) (Command, error) {
 }
 
 func command(field func(key string) string, body []byte) (Command, error) {
-	c := Command{Name: label(field("command")), Text: field("text")}
+	c := Command{Name: singleLine(field("command")), Text: field("text")}
 	if c.Name == "" {
 		return Command{}, ErrNotForm
 	}
 	c.Request = Request{
 		Type: "slash_command", ID: useID(field("trigger_id"), body),
-		User: known(field("user_id")), Channel: known(field("channel_id")), ResponseURL: field("response_url"),
+		User: validOrEmpty(field("user_id")), Channel: validOrEmpty(field("channel_id")), ResponseURL: field("response_url"),
 		origin: origin{app: field("api_app_id"), teams: []string{field("team_id")}},
 	}
 	if field("is_enterprise_install") == "true" {
@@ -108,8 +108,8 @@ func useID(trigger string, body []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// known is an id, or nothing.
-func known(id string) string {
+// validOrEmpty is an id, or nothing.
+func validOrEmpty(id string) string {
 	if !validID(id) {
 		return ""
 	}

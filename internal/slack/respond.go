@@ -16,8 +16,8 @@ import (
 	"myao/internal/pause"
 )
 
-// ErrElsewhere means that an answer was to go to an address that is not Slack's.
-var ErrElsewhere = errors.New("the response_url is not Slack's")
+// ErrNotSlackURL means that an answer was to go to an address that is not Slack's.
+var ErrNotSlackURL = errors.New("the response_url is not Slack's")
 
 const (
 	// respondTries is how often one answer is tried: Slack takes five from one address.
@@ -47,8 +47,8 @@ func NewResponder(apiURL string, client *http.Client) (*Responder, error) {
 // address, which is a secret.
 func (r *Responder) Respond(ctx context.Context, address, text string) error {
 	to, err := url.Parse(address)
-	if err != nil || !r.slacks(to) {
-		return ErrElsewhere
+	if err != nil || !r.isSlacks(to) {
+		return ErrNotSlackURL
 	}
 	for try := 1; ; try++ {
 		again, err := r.send(ctx, address, Ephemeral(text))
@@ -61,9 +61,9 @@ func (r *Responder) Respond(ctx context.Context, address, text string) error {
 	}
 }
 
-// slacks reports whether an address is Slack's own: where its API is, or of the host named
+// isSlacks reports whether an address is Slack's own: where its API is, or of the host named
 // hooks there, as hooks.slack.com.
-func (r *Responder) slacks(to *url.URL) bool {
+func (r *Responder) isSlacks(to *url.URL) bool {
 	if to.User != nil || to.Opaque != "" || to.Scheme != r.api.Scheme {
 		return false
 	}
@@ -74,7 +74,7 @@ func (r *Responder) slacks(to *url.URL) bool {
 func (r *Responder) send(ctx context.Context, address string, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return false, ErrElsewhere
+		return false, ErrNotSlackURL
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := r.http.Do(req)

@@ -42,7 +42,7 @@ func TestResponderKnowsSlack(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = r.Respond(t.Context(), tc.address, "hello")
-		if tc.ok && err != nil || !tc.ok && !errors.Is(err, ErrElsewhere) {
+		if tc.ok && err != nil || !tc.ok && !errors.Is(err, ErrNotSlackURL) {
 			t.Errorf("%s of %s: %v, want it answered: %v", tc.address, tc.api, err, tc.ok)
 		}
 		if sent := len(reached) > 0; sent != tc.ok {

@@ -15,12 +15,12 @@ func Sign(body []byte, secret string, now time.Time) http.Header {
 	timestamp := strconv.FormatInt(now.Unix(), 10)
 	header := http.Header{}
 	header.Set(TimestampHeader, timestamp)
-	header.Set(SignatureHeader, seal(timestamp, body, secret))
+	header.Set(SignatureHeader, signature(timestamp, body, secret))
 	return header
 }
 
-// seal is the signature of a body and a timestamp.
-func seal(timestamp string, body []byte, secret string) string {
+// signature is the signature of a body and a timestamp.
+func signature(timestamp string, body []byte, secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(version + ":" + timestamp + ":"))
 	mac.Write(body)

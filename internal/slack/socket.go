@@ -74,9 +74,9 @@ func (s *Socket) api() *slackapi.Client {
 		slackapi.OptionAppLevelToken(s.config.AppToken))...)
 }
 
-// Try asks for the address of a connection, and makes none: it tells whether Listen could
+// Check asks for the address of a connection, and makes none: it tells whether Listen could
 // (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
-func (s *Socket) Try(ctx context.Context) error {
+func (s *Socket) Check(ctx context.Context) error {
 	_, _, err := s.api().StartSocketModeContext(ctx)
 	return (&Client{token: s.config.AppToken}).fail(openMethod, err)
 }
@@ -119,7 +119,7 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 			socketmode.OptionPingInterval(s.config.Ping),
 			socketmode.OptionReadLimit(maxFrame),
 			socketmode.OptionLog(log.New(io.Discard, "", 0)))
-		l := link{client: client, handle: handle, aside: &aside}
+		l := connection{client: client, handle: handle, aside: &aside}
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
@@ -147,8 +147,8 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	return nil
 }
 
-// link is one connection, and what is done with what it brings.
-type link struct {
+// connection is one connection, and what is done with what it brings.
+type connection struct {
 	client *socketmode.Client
 	handle Handle
 	aside  *sync.WaitGroup // of what is handled beside the events
@@ -163,13 +163,13 @@ type request struct {
 
 // receive deals with one event of the library. It returns an error when there is no
 // point in connecting again.
-func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) error {
+func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Event) error {
 	switch event.Type {
 	case socketmode.EventTypeConnected:
 		s.connected.Store(true)
 		s.log.Info("socket mode connected")
 	case socketmode.EventTypeHello:
-		s.greeted(event.Request)
+		s.logHello(event.Request)
 	case socketmode.EventTypeConnecting:
 		s.connected.Store(false)
 	case socketmode.EventTypeConnectionError:
@@ -199,9 +199,9 @@ func (s *Socket) receive(ctx context.Context, l link, event socketmode.Event) er
 	return nil
 }
 
-// greeted logs how many connections Slack takes the app to have. That may be more than there
+// logHello logs how many connections Slack takes the app to have. That may be more than there
 // are: those whose end it has not seen yet count, and it sends to any of them.
-func (s *Socket) greeted(hello *socketmode.Request) {
+func (s *Socket) logHello(hello *socketmode.Request) {
 	if hello == nil {
 		return
 	}
@@ -213,7 +213,7 @@ func (s *Socket) greeted(hello *socketmode.Request) {
 	}
 }
 
-func (s *Socket) deliver(ctx context.Context, l link, message []byte) {
+func (s *Socket) deliver(ctx context.Context, l connection, message []byte) {
 	o, ok := parseObject(message)
 	if !ok || o.text("envelope_id") == "" {
 		s.log.Warn("socket mode message not understood", "bytes", len(message))
@@ -224,20 +224,20 @@ func (s *Socket) deliver(ctx context.Context, l link, message []byte) {
 
 // accept hands a request on and acknowledges it. What is of no kind that is handed on,
 // Slack is told to forget, since sending it again would not help.
-func (s *Socket) accept(ctx context.Context, l link, r request) {
+func (s *Socket) accept(ctx context.Context, l connection, r request) {
 	_, readable := parseObject(r.payload)
 	switch {
 	case readable && r.kind == DeliveredEvent:
-		s.take(ctx, l, r)
+		s.handle(ctx, l, r)
 	case readable && (r.kind == DeliveredCommand || r.kind == DeliveredInteraction):
-		l.aside.Go(func() { s.take(ctx, l, r) })
+		l.aside.Go(func() { s.handle(ctx, l, r) })
 	default:
-		s.log.Warn("socket mode request acknowledged without effect", "type", name(r.kind), "envelope", r.envelope)
+		s.log.Warn("socket mode request acknowledged without effect", "type", logName(r.kind), "envelope", r.envelope)
 		s.acknowledge(ctx, l, r, nil)
 	}
 }
 
-func (s *Socket) take(ctx context.Context, l link, r request) {
+func (s *Socket) handle(ctx context.Context, l connection, r request) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
 	answer, err := l.handle(own, Delivery{Kind: r.kind, Body: r.payload})
@@ -251,7 +251,7 @@ func (s *Socket) take(ctx context.Context, l link, r request) {
 // acknowledge does not wait until the acknowledgement is sent. While there is no connection
 // that lasts, and what the library has to tell meanwhile must not wait behind it: it stops
 // connecting when nobody takes that any more.
-func (s *Socket) acknowledge(ctx context.Context, l link, r request, answer json.RawMessage) {
+func (s *Socket) acknowledge(ctx context.Context, l connection, r request, answer json.RawMessage) {
 	var payload any
 	if answer != nil && r.answers {
 		payload = answer

@@ -46,9 +46,9 @@ func (f fence) closing() string { return f.prefix + f.marker }
 // A fence may stand inside quotes and lists, and begin on the line of an item.
 var fencePattern = regexp.MustCompile("^((?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*)(`{3,}|~{3,})(.*)$")
 
-// beside makes what stands before a fence on the line that opens it what stands before the
+// continuationRune makes what stands before a fence on the line that opens it what stands before the
 // others: an item's mark is there once.
-func beside(r rune) rune {
+func continuationRune(r rune) rune {
 	if strings.ContainsRune(" \t>", r) {
 		return r
 	}
@@ -62,7 +62,7 @@ func (s *splitter) after(f fence, line string) (fence, bool) {
 	if m == nil {
 		return f, false
 	}
-	prefix, marker, info := strings.Map(beside, m[1]), m[2], m[3]
+	prefix, marker, info := strings.Map(continuationRune, m[1]), m[2], m[3]
 	switch {
 	case (len(prefix)+len(marker))*8 > s.limit: // what leaves little room for anything else is no fence to us
 		return f, false

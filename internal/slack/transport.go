@@ -52,7 +52,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	resp, err := t.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
-		return nil, transportError(method, named(req.Context(), err), connected.Load())
+		return nil, transportError(method, withContextError(req.Context(), err), connected.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if into, wanted := req.Context().Value(headerKey{}).(*http.Header); wanted {
@@ -65,7 +65,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		e := transportError(method, named(req.Context(), err), true)
+		e := transportError(method, withContextError(req.Context(), err), true)
 		e.Status = resp.StatusCode
 		return nil, e
 	}
@@ -91,11 +91,11 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// named puts the end of a context before an error of a call that it ended. net/http returns
+// withContextError puts the end of a context before an error of a call that it ended. net/http returns
 // the cause in its place, and the SDK of Temporal, for one, has a cause for every end of an activity.
-func named(ctx context.Context, err error) error {
+func withContextError(ctx context.Context, err error) error {
 	if end := ctx.Err(); end != nil && !errors.Is(err, end) {
-		return fmt.Errorf("%w: %w", end, bare(err))
+		return fmt.Errorf("%w: %w", end, withoutURL(err))
 	}
 	return err
 }

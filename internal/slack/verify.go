@@ -37,7 +37,7 @@ var (
 // well formed, and the timestamp is fresh. It lets a door refuse before it reads.
 // It returns ErrUnsigned, ErrRepeated, ErrStale or ErrForged.
 func CheckHeaders(header http.Header, now time.Time) error {
-	_, _, err := signature(header, now)
+	_, _, err := parseHeaders(header, now)
 	return err
 }
 
@@ -48,11 +48,11 @@ func Verify(header http.Header, body []byte, secret string, now time.Time) error
 	if secret == "" {
 		return ErrNoSecret
 	}
-	timestamp, claimed, err := signature(header, now)
+	timestamp, claimed, err := parseHeaders(header, now)
 	if err != nil {
 		return err
 	}
-	if !hmac.Equal([]byte(seal(timestamp, body, secret)), []byte(claimed)) {
+	if !hmac.Equal([]byte(signature(timestamp, body, secret)), []byte(claimed)) {
 		return ErrForged
 	}
 	return nil
@@ -67,9 +67,9 @@ var (
 	timestampPattern = regexp.MustCompile(`^[1-9][0-9]{0,11}$`)
 )
 
-// signature is the timestamp and the signature as sent, both as Slack writes them: what
+// parseHeaders is the timestamp and the signature as sent, both as Slack writes them: what
 // else could be read as the same number is no request of Slack's.
-func signature(header http.Header, now time.Time) (timestamp, claimed string, err error) {
+func parseHeaders(header http.Header, now time.Time) (timestamp, claimed string, err error) {
 	timestamps, signatures := header.Values(TimestampHeader), header.Values(SignatureHeader)
 	switch {
 	case len(timestamps) > 1 || len(signatures) > 1:

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Grant is what Slack tells of a token beside the answer to a call.
-type Grant struct {
+// TokenInfo is what Slack tells of a token beside the answer to a call.
+type TokenInfo struct {
 	// Scopes are what the token may do, sorted; nil where Slack does not tell.
 	Scopes []string
 	// Date is when Slack answered by its own clock, to the second; zero where it does not tell.
@@ -20,18 +20,18 @@ type Grant struct {
 // (docs.slack.dev/authentication/installing-with-oauth). It stands on every answer.
 const scopesHeader = "X-OAuth-Scopes"
 
-// Grant asks what the token may do, and what time Slack has.
-func (c *Client) Grant(ctx context.Context) (Grant, error) {
+// TokenInfo asks what the token may do, and what time Slack has.
+func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	const method = "auth.test"
 	ctx, header := withHeader(ctx)
 	if _, err := c.api.AuthTestContext(ctx); err != nil {
-		return Grant{}, c.fail(method, err)
+		return TokenInfo{}, c.fail(method, err)
 	}
-	return grant(*header), nil
+	return readTokenInfo(*header), nil
 }
 
-func grant(h http.Header) Grant {
-	var g Grant
+func readTokenInfo(h http.Header) TokenInfo {
+	var g TokenInfo
 	for _, list := range h.Values(scopesHeader) {
 		for scope := range strings.SplitSeq(list, ",") {
 			if scope = strings.TrimSpace(scope); scope != "" {

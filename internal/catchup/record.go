@@ -10,16 +10,16 @@ import (
 	"myao/internal/store"
 )
 
-// batch is how many unhandled messages are read from the database at once.
-const batch = 200
+// batchSize is how many unhandled messages are read from the database at once.
+const batchSize = 200
 
-// take records what was listed and is unhandled, and edits that were missed, the oldest
+// record records what was listed and is unhandled, and edits that were missed, the oldest
 // message first. The bot's own messages are recorded like all others: the planner knows
 // that they set nothing off, and then they are handled. A stale pass takes only edits of
 // what is too old to be answered.
-func (p *pass) take(ctx context.Context) error {
+func (p *pass) record(ctx context.Context) error {
 	if p.stale {
-		p.edits = slices.DeleteFunc(p.edits, func(m chat.Message) bool { return !m.Time().Before(p.since) })
+		p.edits = slices.DeleteFunc(p.edits, func(m chat.Message) bool { return !m.Time().Before(p.replyableSince) })
 	}
 	slices.SortFunc(p.edits, func(a, b chat.Message) int { return a.Time().Compare(b.Time()) })
 	err := p.unhandled(ctx, func(m chat.Message) error {
@@ -27,14 +27,14 @@ func (p *pass) take(ctx context.Context) error {
 			return nil
 		}
 		for len(p.edits) > 0 && p.edits[0].Time().Before(m.Time()) {
-			if err := p.takeEdit(ctx); err != nil {
+			if err := p.recordEdit(ctx); err != nil {
 				return err
 			}
 		}
-		return p.record(ctx, slack.MessageEvent{Kind: slack.Posted, Message: m, At: m.Time()})
+		return p.recordEvent(ctx, slack.MessageEvent{Kind: slack.Posted, Message: m, At: m.Time()})
 	})
 	for err == nil && len(p.edits) > 0 {
-		err = p.takeEdit(ctx)
+		err = p.recordEdit(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("take what was missed: %w", err)
@@ -45,7 +45,7 @@ func (p *pass) take(ctx context.Context) error {
 // unhandled calls do for each unhandled message that is young enough, the oldest first.
 func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error {
 	for after := ""; ; {
-		messages, err := p.Store.Unhandled(ctx, p.own.TeamID, p.channel.ID, p.since, after, batch)
+		messages, err := p.Store.Unhandled(ctx, p.own.TeamID, p.channel.ID, p.replyableSince, after, batchSize)
 		if err != nil {
 			return err
 		}
@@ -55,17 +55,17 @@ func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error
 			}
 			after = m.TS
 		}
-		if len(messages) < batch {
+		if len(messages) < batchSize {
 			return nil
 		}
 	}
 }
 
-// takeEdit records the first of the edits. One of a message that is too old to be
+// recordEdit records the first of the edits. One of a message that is too old to be
 // answered is kept without effect.
-func (p *pass) takeEdit(ctx context.Context) error {
+func (p *pass) recordEdit(ctx context.Context) error {
 	m := p.edits[0]
-	if m.Time().Before(p.since) {
+	if m.Time().Before(p.replyableSince) {
 		if _, err := p.Store.Record(ctx, m, func(known store.Known) store.Entry {
 			if known.Message == nil || !missedEdit(*known.Message, m) {
 				return store.Entry{}
@@ -76,14 +76,14 @@ func (p *pass) takeEdit(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-	} else if err := p.record(ctx, slack.MessageEvent{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
+	} else if err := p.recordEvent(ctx, slack.MessageEvent{Kind: slack.Edited, Message: m, At: chat.Time(m.Revision)}); err != nil {
 		return err
 	}
 	p.edits = p.edits[1:]
 	return nil
 }
 
-func (p *pass) record(ctx context.Context, e slack.MessageEvent) error {
+func (p *pass) recordEvent(ctx context.Context, e slack.MessageEvent) error {
 	e.Mention = chat.Mentions(e.Message.Text, p.own.UserID)
 	targets, err := p.Recorder.Record(ctx, e, p.own)
 	if err == nil && len(targets) > 0 {

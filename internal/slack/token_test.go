@@ -37,7 +37,7 @@ func TestGrant(t *testing.T) {
 				_, _ = w.Write([]byte(`{"ok":true,"team_id":"T1","user_id":"U1"}`))
 			}))
 			defer server.Close()
-			got, err := slack.New(slack.Config{Token: "xoxb-1", APIURL: server.URL}).Grant(t.Context())
+			got, err := slack.New(slack.Config{Token: "xoxb-1", APIURL: server.URL}).TokenInfo(t.Context())
 			if err != nil || !slices.Equal(got.Scopes, tc.scopes) || got.Date.Format(time.RFC3339) != tc.date {
 				t.Errorf("%+v, %v; want %v at %s", got, err, tc.scopes, tc.date)
 			}
@@ -48,13 +48,13 @@ func TestGrant(t *testing.T) {
 func TestGrantOfTheStandIn(t *testing.T) {
 	t.Parallel()
 	_, c := standIn(t, sandbox.Config{Scopes: []string{"chat:write", "channels:read"}})
-	got, err := c.Grant(t.Context())
+	got, err := c.TokenInfo(t.Context())
 	if want := []string{"channels:read", "chat:write"}; err != nil || !slices.Equal(got.Scopes, want) || time.Since(got.Date).Abs() > time.Minute {
 		t.Errorf("%+v, %v; want %v, now", got, err, want)
 	}
 	_, c = standIn(t, sandbox.Config{BotToken: "xoxb-other", Scopes: []string{"chat:write"}})
 	var refused *slack.Error
-	if got, err := c.Grant(t.Context()); !errors.As(err, &refused) || refused.Code != "invalid_auth" || got.Scopes != nil {
+	if got, err := c.TokenInfo(t.Context()); !errors.As(err, &refused) || refused.Code != "invalid_auth" || got.Scopes != nil {
 		t.Errorf("with a wrong token: %+v, %v", got, err)
 	}
 }
@@ -65,7 +65,7 @@ func TestTrySocket(t *testing.T) {
 	server := httptest.NewServer(w.Handler())
 	t.Cleanup(func() { server.Close(); w.Close() })
 	try := func(token, url string) error {
-		return slack.NewSocket(slack.SocketConfig{AppToken: token, APIURL: url + "/api/"}).Try(t.Context())
+		return slack.NewSocket(slack.SocketConfig{AppToken: token, APIURL: url + "/api/"}).Check(t.Context())
 	}
 	if err := try("xapp-1", server.URL); err != nil {
 		t.Errorf("with the right token: %v", err)

@@ -9,18 +9,18 @@ import (
 	"myao/internal/chat"
 )
 
-// maxComposed bounds, in characters, what is taken from the blocks of a message, and what
+// maxAttached bounds, in characters, what is taken from the blocks of a message, and what
 // from its attachments: Slack cuts a text there, too
 // (docs.slack.dev/reference/methods/chat.postMessage#truncating).
-const maxComposed = 40_000
+const maxAttached = 40_000
 
-// said is what a message says, as mrkdwn: its text, and what its blocks and attachments add
+// text is what a message says, as mrkdwn: its text, and what its blocks and attachments add
 // to that. Apps often leave the text empty and write into blocks; for them those are the text.
 // A person's attachments are previews of links, and say nothing; but a message that somebody
 // forwards is one, too, and so are cells that somebody pastes. A table is never in the text,
 // but for one of our own: that text is what its blocks were made of. None of what is attached
 // mentions the bot: a forward brings others' words, which were not said to it here.
-func (r reader) said(o object, by chat.Message) string {
+func (r reader) text(o object, by chat.Message) string {
 	text := o.text("text")
 	var lines []string
 	var holds func(part string) bool
@@ -50,7 +50,7 @@ func (r reader) said(o object, by chat.Message) string {
 			lines = append(lines, forwarded(a))
 		case unfurled(a):
 		case by.ByBot():
-			for _, line := range composed(a) {
+			for _, line := range attachmentLines(a) {
 				add(line)
 			}
 		default:
@@ -95,11 +95,11 @@ func placeholder(text string) bool {
 }
 
 func bounded(s string) string {
-	if len(s) <= maxComposed { // in bytes, of which a character has one at least
+	if len(s) <= maxAttached { // in bytes, of which a character has one at least
 		return s
 	}
-	if runes := []rune(s); len(runes) > maxComposed {
-		return string(runes[:maxComposed]) + "…"
+	if runes := []rune(s); len(runes) > maxAttached {
+		return string(runes[:maxAttached]) + "…"
 	}
 	return s
 }
@@ -123,7 +123,7 @@ func forwarded(a object) string {
 		body = fallback(a)
 	}
 	head := "[forwarded message]"
-	if author := label(a.text("author_name")); author != "" {
+	if author := singleLine(a.text("author_name")); author != "" {
 		head = "[forwarded message by " + Escape(author) + "]"
 	}
 	return strings.TrimSpace(head + "\n" + body)
@@ -135,10 +135,10 @@ func unfurled(a object) bool {
 	return a.flag("is_msg_unfurl") || a.flag("is_app_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
 }
 
-// composed is what an attachment says, part by part
+// attachmentLines is what an attachment says, part by part
 // (docs.slack.dev/reference/block-kit/blocks,
 // docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments).
-func composed(a object) []string {
+func attachmentLines(a object) []string {
 	var lines []string
 	add := func(s string) {
 		if s = strings.TrimSpace(s); s != "" {
@@ -264,12 +264,12 @@ func elementText(raw json.RawMessage, depth int) string {
 // date is a moment in Slack's markup, where a bar ends the format
 // (docs.slack.dev/reference/block-kit/block-elements/date-element).
 func date(o object) string {
-	fallback := Escape(label(o.text("fallback")))
+	fallback := Escape(singleLine(o.text("fallback")))
 	at := o.unix("timestamp")
 	if at.IsZero() {
 		return fallback
 	}
-	format := Escape(label(strings.ReplaceAll(o.text("format"), "|", " ")))
+	format := Escape(singleLine(strings.ReplaceAll(o.text("format"), "|", " ")))
 	return "<!date^" + strconv.FormatInt(at.Unix(), 10) + "^" + format + "|" + fallback + ">"
 }
 
