@@ -10,18 +10,19 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// axeScript is axe-core, where `make axe` puts it.
+// axeScript is axe-core, as installed by `make axe`.
 const axeScript = "../../.bin/axe.min.js"
 
-// finding is something that axe-core has to say about elements of the page.
+// finding is a problem that axe-core finds with elements of the page.
 type finding struct {
 	Rule  string   `json:"rule"`
 	Help  string   `json:"help"`
 	Where []string `json:"where"`
 }
 
-// axeRun runs all of axe-core's rules. Where it cannot tell whether a text has enough contrast, mostly
-// because something may lie over it, the text's colour is compared with the nearest background behind it.
+// axeRun runs all of axe-core's rules. If axe-core cannot decide whether a text has enough contrast,
+// mostly because something may cover it, axeRun compares the text's colour with the nearest
+// background behind it.
 const axeRun = `axe.run({ resultTypes: ["violations", "incomplete"] }).then(found => {
 	const numbers = c => { const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true }); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); return [...pen.getImageData(0, 0, 1, 1).data]; };
 	const light = c => { const [r, g, b] = c.slice(0, 3).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -39,7 +40,7 @@ const axeRun = `axe.run({ resultTypes: ["violations", "incomplete"] }).then(foun
 	].filter(f => f.where.length);
 })`
 
-// axe fails the test for what keeps people from using the page as it stands.
+// axe fails the test for every accessibility problem of the page in its present state.
 func (tb *tab) axe(state string) {
 	tb.t.Helper()
 	for _, f := range tb.findings() {
@@ -56,11 +57,11 @@ func (tb *tab) findings() []finding {
 		}
 		get(tb, "load axe-core", chromedp.Evaluate[chromedp.Void](string(script)+";0"))
 	}
-	tb.await("what moves to have come to rest", resting) // a colour on its way to another is neither
+	tb.await("animations to end", resting) // colours must not be in transition
 	return eval[[]finding](tb, axeRun)
 }
 
-// resting is an expression for nothing being on its way; what moves for ever is at rest.
+// resting is an expression that is true when no animation runs, except endless ones.
 const resting = `document.getAnimations().every(a => a.playState !== "running" || a.effect.getComputedTiming().iterations === Infinity)`
 
 func testAccess(t *testing.T, w *world) {
@@ -78,11 +79,11 @@ func testAccess(t *testing.T, w *world) {
 			t.Parallel()
 			tb := w.open(t, l)
 			tb.awaitOutcome("posted")
-			w.say(t, "alice", "alice", "Are you there?", "") // to which the bot answers
+			w.say(t, "alice", "alice", "Are you there?", "") // the bot answers this
 			tb.await("what is unread to be counted", `document.querySelector("#dms .mentions")`)
 			tb.axe("the thread and its mind")
 
-			// drawer opens what there may be no room for beside the rest.
+			// drawer opens a drawer, if the screen is so narrow that it has a button.
 			drawer := func(button string, open element) (opened bool) {
 				t.Helper()
 				if !tb.is(shown(one(button))) {

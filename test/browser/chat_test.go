@@ -157,8 +157,8 @@ func testChanges(t *testing.T, w *world) {
 	tb.await("the message to be gone", "!"+string(message(mainList, "before, and after")))
 }
 
-// What arrives while a mouse button is down does not take the click away, be it that the button
-// would be drawn anew or that it would move.
+// A message that arrives while the mouse is pressed does not lose the click, although it would
+// redraw or move the button.
 func testClicks(t *testing.T, w *world) {
 	root := w.say(t, "general", "bob", "pressed root", "")
 	w.say(t, "general", "carol", "pressed reply", root)
@@ -188,13 +188,13 @@ func testClicks(t *testing.T, w *world) {
 	}
 }
 
-// What arrives while the page reads everything again is not lost.
+// Messages that arrive while the page reloads its state are not lost.
 func testLoading(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/sandbox/state", RequestStage: fetch.RequestStageResponse}}})
-	// Whatever is told of faults, the page reads everything again.
+	// A change of the faults makes the page reload its state.
 	w.post(t, "misbehave", map[string]any{"name": "order", "on": false})
-	// It asks again where it gets no answer.
+	// Without an answer it tries again.
 	call(tb, fetch.FailRequest, fetch.FailRequestParams{RequestID: tb.request(1), ErrorReason: network.ErrorReasonFailed})
 	answer := tb.request(2)
 	w.say(t, "general", "bob", "said while it reads", "")
@@ -206,11 +206,11 @@ func testLoading(t *testing.T, w *world) {
 	w.say(t, "general", "bob", "said after that", "")
 	tb.awaitMessage(mainList, "said after that")
 	if !tb.is(string(message(mainList, "said while it reads"))) {
-		t.Error("what was said while the page read everything is gone from it")
+		t.Error("the page has lost the message that arrived while it reloaded")
 	}
 }
 
-// A page one of whose scripts cannot be had says so.
+// The page says so if one of its scripts cannot be loaded.
 func testNotLoaded(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/story.js"}}})
@@ -220,7 +220,7 @@ func testNotLoaded(t *testing.T, w *world) {
 	call(tb, fetch.Disable, cdp.Empty{})
 }
 
-// An answer to a command is there for who asked, whatever else happens, and for nobody else.
+// Only the user of a command sees its response, and still sees it after the page reloads its state.
 func testOnlyForOne(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.send("#text-main", "/myao help")
@@ -241,7 +241,7 @@ func testOnlyForOne(t *testing.T, w *world) {
 	tb.become("alice")
 	tb.await("the answer to be there for alice", string(answer))
 
-	// It comes although somebody else is writing by then.
+	// The response also arrives if another person writes by then.
 	w.post(t, "say", map[string]any{"channel": w.channel(t, "general").ID, "user": w.user(t, "bob"), "text": "/myao snooze never"})
 	w.say(t, "general", "carol", "said after the other answer", "")
 	tb.awaitMessage(mainList, "said after the other answer")
@@ -252,8 +252,7 @@ func testOnlyForOne(t *testing.T, w *world) {
 	tb.await("bob's answer", fmt.Sprintf("document.querySelectorAll(%q).length === 1", mainList+" .ephemeral"))
 }
 
-// A page that nobody looks at does not follow the mind, whatever happens meanwhile: each
-// connection is one less for the pages that are looked at.
+// A hidden page closes the stream of the mind, because a browser has few connections to one host.
 func testHidden(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	tb.awaitPhase("idle", "waiting", "judging", "delaying", "replying")
@@ -278,14 +277,14 @@ func testHidden(t *testing.T, w *world) {
 	w.say(t, "general", "bob", "said while nobody looks", "")
 	tb.awaitMessage(mainList, "said while nobody looks")
 	if n := follows(); n != before {
-		t.Errorf("a page that nobody looks at has begun to follow the mind %d times", n-before)
+		t.Errorf("a hidden page opened the stream of the mind %d times", n-before)
 	}
 	show(true)
 	await(t, "the page to follow the mind again", func() bool { return follows() > before })
 	tb.await("the mind to be known", phase)
 }
 
-// The focus stays with what one does, also where that changes or removes a message.
+// The focus survives changes and removals of the focused message.
 func testFocus(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	for _, text := range []string{"the focus stays here", "the focus was here"} {
@@ -319,7 +318,7 @@ func testFocus(t *testing.T, w *world) {
 	}
 }
 
-// What is begun in one place is not sent in another, and not lost.
+// A draft stays in its channel or thread.
 func testDrafts(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	for _, root := range []string{"one root for drafts", "other root for drafts"} {
@@ -370,7 +369,7 @@ func testFiles(t *testing.T, w *world) {
 	tb.write("as promised")
 	tb.click(one(`.composer[data-pane="main"] [data-do="file"]`))
 	tb.await("the name to be asked for", `document.activeElement.tagName === "INPUT" && document.activeElement.value`)
-	tb.write("report <b>2</b>.pdf") // in place of the name that is offered
+	tb.write("report <b>2</b>.pdf") // replaces the suggested name
 	tb.press(kb.Enter)
 	file := message(mainList, "as promised").in(".attachment")
 	tb.await("the file", fmt.Sprintf(`%s?.innerText.includes("report <b>2</b>.pdf")`, file))
@@ -428,10 +427,10 @@ func testLive(t *testing.T, w *world) {
 		tb.awaitMessage(mainList, said)
 	}
 	if !tb.is("window.sameDocument") {
-		t.Error("the page was loaded anew")
+		t.Error("the page was reloaded")
 	}
 	if got := eval[string](tb, `[document.activeElement.id, document.activeElement.value, document.activeElement.selectionStart].join()`); got != "text-main,half a sen,9" {
-		t.Errorf("the composer has become %s", got)
+		t.Errorf("the composer is now %s", got)
 	}
 	tb.press(kb.End)
 	tb.press(kb.Enter, chromedp.ModifierShift)

@@ -1,9 +1,8 @@
-// Package browser looks at the sandbox's page as its visitors do: in a Chromium without
-// a window, by keyboard and mouse, with the whole system behind it as `make run` starts
-// it. What the page promises is tested here: that everything on it works and arrives
-// live, that nothing typed is ever run, that no request leaves the machine, and that it
-// can be read and used by everybody (axe-core looks at that, besides).
+// Package browser tests the sandbox's page in a headless Chromium, with keyboard and mouse and
+// the whole system as `make run` starts it. It checks that everything on the page works and
+// updates live, that typed text never runs as code, that no request leaves the machine, and
+// that the page is accessible (also with axe-core).
 //
-// `make test-browser` runs it. Without -browser.run its tests are skipped: all other
-// tests need no browser. `make screenshots` takes the pictures in docs/images.
+// `make test-browser` runs it. Without -browser.run its tests are skipped, because no other test
+// needs a browser. `make screenshots` takes the pictures in docs/images.
 package browser

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestFaults is what goes wrong for everybody: one thing after the other, in a sandbox of its own.
+// TestFaults tests the faults that affect all visitors, one after the other in a separate sandbox.
 func TestFaults(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()
@@ -27,12 +27,12 @@ func TestFaults(t *testing.T) {
 		{"worker killed", testKilled},
 	} {
 		if !t.Run(c.name, func(t *testing.T) { c.test(t, tb.of(t)) }) {
-			t.FailNow() // what it has left switched on fails the others
+			t.FailNow() // a fault left on would fail the other tests
 		}
 	}
 }
 
-// of is the same tab in another test.
+// of returns the same tab for a subtest.
 func (tb *tab) of(t *testing.T) *tab {
 	return &tab{t: t, w: tb.w, ctx: tb.ctx}
 }
@@ -45,7 +45,7 @@ func (tb *tab) fault(name string, on bool) {
 	tb.await(fmt.Sprintf("%s to be %v", name, on), fmt.Sprintf(`%s.ariaPressed === "%v"`, button, on))
 }
 
-// mention addresses the bot in a thread of its own, which is opened.
+// mention mentions the bot at the top level and opens the mention's thread.
 func (tb *tab) mention(text string) (thread string) {
 	tb.t.Helper()
 	tb.send("#text-main", "@myao "+text)
@@ -53,7 +53,7 @@ func (tb *tab) mention(text string) (thread string) {
 	return tb.w.find(tb.t, "general", "@myao "+text)
 }
 
-// answeredOnce looks at a thread that has come to rest.
+// answeredOnce waits until the thread is idle and checks that it has one answer.
 func (tb *tab) answeredOnce(thread string) {
 	tb.t.Helper()
 	tb.awaitOutcome("posted")
@@ -66,7 +66,7 @@ func (tb *tab) answeredOnce(thread string) {
 	}
 }
 
-// Slack refuses every post, until it no longer does.
+// Slack refuses every post until the fault is switched off.
 func testLimited(t *testing.T, tb *tab) { refused(t, tb, "limited") }
 func testDown(t *testing.T, tb *tab)    { refused(t, tb, "down") }
 
@@ -85,7 +85,7 @@ func refused(t *testing.T, tb *tab, fault string) {
 	tb.await("its tries to be told", again)
 }
 
-// However often the answer is lost: it looks for the post before it tries again.
+// However often Slack's answer is lost, the bot looks for the post before it retries.
 func testLost(t *testing.T, tb *tab)   { postedOnce(t, tb, "lost") }
 func testBroken(t *testing.T, tb *tab) { postedOnce(t, tb, "broken") }
 
@@ -107,11 +107,11 @@ func testAgain(t *testing.T, tb *tab) {
 	tb.fault("again", false)
 	tb.answeredOnce(thread)
 	if got := eval[int](tb, `document.querySelectorAll("#mind-story li[data-decision]").length`); got != 1 {
-		t.Errorf("it decided %d times about what was said once", got)
+		t.Errorf("it made %d decisions about one message", got)
 	}
 }
 
-// What is delivered late is answered all the same. The switch is for one event.
+// A message delivered late is answered all the same. The fault applies to one event.
 func testOrder(t *testing.T, tb *tab) {
 	tb.fault("order", true)
 	thread := tb.mention("is it overtaken?")

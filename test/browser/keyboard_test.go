@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// tabTo presses Tab until the focus is at an element. Wherever it is on the way can be seen.
+// tabTo presses Tab until an element has the focus. It fails the test if the focus is invisible
+// anywhere on the way.
 func (tb *tab) tabTo(selector string, with ...chromedp.Modifier) {
 	tb.t.Helper()
 	for range 120 {
@@ -42,11 +43,11 @@ func testKeyboard(t *testing.T, w *world) {
 	tb.press(kb.Enter)
 	tb.awaitMessage(mainList, "root for the keyboard")
 
-	// Up among the messages, and on to what one can do with the newest.
+	// To the newest message by arrow key, then to its buttons by Tab.
 	tb.tabTo("#messages", chromedp.ModifierShift)
 	tb.press(kb.ArrowUp)
 	tb.await("the newest message to have the focus", `document.activeElement.matches("#messages li.message")`)
-	for !tb.is(`document.activeElement.innerText.includes("root for the keyboard")`) { // others write as well
+	for !tb.is(`document.activeElement.innerText.includes("root for the keyboard")`) { // other tests write here, too
 		tb.press(kb.ArrowUp)
 	}
 	tb.tabTo(`[aria-label="Reply in thread"]`)
@@ -60,18 +61,18 @@ func testKeyboard(t *testing.T, w *world) {
 	tb.awaitPhase("idle")
 	tb.await("the order in the story", `/alice dropped/.test(document.getElementById("mind-story").innerText)`)
 	if focus := eval[string](tb, `document.activeElement === document.body ? "" : document.activeElement.outerHTML.slice(0, 80)`); focus == "" {
-		t.Error("the focus is lost with the button that is no longer of use")
+		t.Error("disabling the focused button loses the focus")
 	}
 }
 
-// While Japanese is composed, Enter takes a word and Escape gives it back: neither is for the page.
+// During a Japanese composition Enter accepts a word and Escape cancels it. The page must ignore both.
 func testInputMethod(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
 	compose := func(text string) {
 		call(tb, input.ImeSetComposition, input.ImeSetCompositionParams{Text: text, SelectionStart: int64(len([]rune(text))), SelectionEnd: int64(len([]rune(text)))})
 	}
-	// taken is a key that the input method takes. Of the one that ends a composition Safari tells
-	// when that is over, with the code 229.
+	// taken presses a key that belongs to the input method. Safari sends the key that ends a
+	// composition afterwards, with keyCode 229.
 	taken := func(key string, code int64) {
 		call(tb, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kb.KeyRawDown, Key: key, Code: key, WindowsVirtualKeyCode: code})
 	}
@@ -112,7 +113,7 @@ func testInputMethod(t *testing.T, w *world) {
 	tb.awaitMessage(mainList, "資料です")
 }
 
-// With the mind in a drawer, and the thread in the channel's place.
+// On a narrow screen the mind is a drawer and the thread replaces the channel.
 func testKeyboardNarrow(t *testing.T, w *world) {
 	thread := w.say(t, "random", "bob", "root for a narrow keyboard", "")
 	tb := w.open(t, look{width: 360, height: 740, hash: "#channel=random&thread=" + thread})
@@ -133,7 +134,7 @@ func testKeyboardNarrow(t *testing.T, w *world) {
 	tb.await("the skip link to lead to a composer", `["text-main", "text-thread"].includes(document.activeElement.id) && `+shown("document.activeElement"))
 }
 
-// What the bot is about to do is told without moving the messages: they would slip away under
+// The line about what the bot is doing must not move the messages, which would slip away under
 // the mouse.
 func testSteady(t *testing.T, w *world) {
 	for name, l := range map[string]look{"phone": {width: 360, height: 740, phone: true}, "desktop": desktop} {
@@ -153,7 +154,7 @@ func testSteady(t *testing.T, w *world) {
 	}
 }
 
-// What slides does not where somebody wants nothing to move.
+// Nothing slides if the visitor prefers reduced motion.
 func testStill(t *testing.T, w *world) {
 	for _, still := range []bool{false, true} {
 		tb := w.open(t, look{width: 360, height: 740, still: still})
@@ -164,9 +165,9 @@ func testStill(t *testing.T, w *world) {
 	}
 }
 
-// ── little room ────────────────────────────────────────────────────────────
+// ── narrow screens ────────────────────────────────────────────────────────────
 
-// wide is what is wider than the screen, or than what scrolls around it up and down only.
+// wide lists elements that are wider than the screen or than their vertically scrolling container.
 const wide = `[
 	...(document.documentElement.scrollWidth > innerWidth ? ["the page: " + document.documentElement.scrollWidth] : []),
 	...[...document.querySelectorAll("#messages, #replies, .side .scroll, #mind .scroll, #prompt-text, #tour-panel, #bar, #controls")]
@@ -177,7 +178,7 @@ const wide = `[
 
 func (tb *tab) fits(state string) {
 	tb.t.Helper()
-	tb.await("what moves to have come to rest", resting)
+	tb.await("animations to end", resting)
 	for _, w := range eval[[]string](tb, wide) {
 		tb.t.Errorf("%s does not fit: %s", state, w)
 	}
@@ -209,7 +210,7 @@ func testNarrow(t *testing.T, w *world) {
 				{"#open-side", "#side", ""}, {"#open-mind", "#mind", "#close-mind"}, {"#open-faults", `#bar [data-fault="model"]`, ""},
 			} {
 				if !tb.is(shown(one(d.button))) {
-					continue // there is room for it
+					continue // the screen is wide enough to show it always
 				}
 				open, shut := shown(one(d.drawer)), "!"+shown(one(d.drawer))
 				expanded := func(on bool) {

@@ -18,11 +18,11 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
 	testserver.Stop()
-	_ = os.RemoveAll(built) // which is nothing where no test has asked for it
+	_ = os.RemoveAll(built) // empty, and harmless, if no test needed the programs
 	os.Exit(code)
 }
 
-// needBrowser skips what needs a browser that nobody asked for.
+// needBrowser skips a test unless -browser.run is set.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if !*flagRun {
@@ -30,10 +30,10 @@ func needBrowser(t *testing.T) {
 	}
 }
 
-// built is where programs has built them.
+// built is the directory of the built programs.
 var built string
 
-// programs builds all programs when a test first asks for them, and returns where they are.
+// programs builds all programs once and returns their directory.
 var programs = sync.OnceValues(func() (string, error) {
 	var err error
 	if built, err = os.MkdirTemp("", "myao-browser-"); err != nil {

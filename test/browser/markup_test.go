@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// vicious is what people may type to have it run on others' pages. Each shows as it is.
+// vicious are texts that try to run code on others' pages. Each must show as it was typed.
 var vicious = []string{
 	`<script>window.owned=1</script>`,
 	`</script><script>window.owned=2</script>`,
@@ -28,7 +28,7 @@ var vicious = []string{
 	`{{state}} ${window.owned=10} <%= 1 %>`,
 }
 
-// leaks is an expression for what of the page could run what was typed, or show it as markup.
+// leaks is an expression that lists every sign that typed text became code or markup.
 const leaks = `[
 	window.owned === undefined ? "" : "it ran: " + window.owned,
 	...[...document.querySelectorAll("iframe, object, embed, base, style, img, body script, [onerror], [onload], svg a")].map(e => "an element: " + e.outerHTML),
@@ -50,7 +50,7 @@ func testMarkup(t *testing.T, w *world) {
 	}
 	tb.safe("messages")
 
-	// A link is one by its address, whatever its text says.
+	// A link leads to its address only, whatever the text around it.
 	tb.send("#text-main", `see https://example.com/?a="><script>window.owned=11</script> and javascript:window.owned=12`)
 	link := message(mainList, "window.owned=12").in("a")
 	tb.await("the link", string(link))
@@ -79,8 +79,8 @@ func testMarkup(t *testing.T, w *world) {
 	tb.awaitMessage(mainList, file)
 	tb.safe("an edit and a file")
 
-	// What the mind tells of it: the thread's title, the story, the verdict's reason, the
-	// prompt, what is read out, and what the bot says in its answer.
+	// In the mind: the thread's title, the story, the verdict's reason, the prompt, and what screen
+	// readers read out. Also in the bot's answer.
 	root := `<b onclick="window.owned=15">root</b>`
 	tb.send("#text-main", root)
 	tb.openThread(root)
@@ -100,7 +100,7 @@ func testMarkup(t *testing.T, w *world) {
 	tb.await("it to be read out", fmt.Sprintf(`document.getElementById("announce").innerText.includes(%s)`, quote(announced)))
 	tb.safe("what is read out")
 
-	// What was there when the page was opened comes with the page itself.
+	// A newly opened page has the messages in its embedded state.
 	again := w.open(t, look{width: 1440, height: 900, hash: "#channel=general"})
 	for _, text := range slices.Concat(vicious, []string{edited, file, root}) {
 		again.awaitMessage(mainList, text)
@@ -109,7 +109,7 @@ func testMarkup(t *testing.T, w *world) {
 	tb.safe("all of it")
 }
 
-// A page of another site, open in the same browser, can neither read nor write.
+// A page of another site in the same browser can neither read nor write.
 func testForeign(t *testing.T, w *world) {
 	evil := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")

@@ -17,9 +17,9 @@ import (
 	"myao/internal/llm/demo"
 )
 
-// waits is a question of which the demo model makes that it should answer, but not yet:
-// of all ways to put it, the one that it holds its answer to back the longest.
-func waits(t *testing.T, question string) string {
+// slowQuestion returns the variant of a question to which the demo model answers yes with the
+// longest delay.
+func slowQuestion(t *testing.T, question string) string {
 	t.Helper()
 	best, longest := "", 0
 	for _, end := range []string{"?", " today?", ", by chance?", " now?", ", roughly?", "? Anybody?", ", then?", "??"} {
@@ -42,13 +42,13 @@ func waits(t *testing.T, question string) string {
 		}
 	}
 	if best == "" {
-		t.Fatalf("the demo model would answer %q at once, however one puts it", question)
+		t.Fatalf("the demo model answers every variant of %q without a delay", question)
 	}
 	return best
 }
 
-// topic begins a thread, which nobody else's test is in, and opens the page at it. A
-// conversation of its own is what a test of the mind needs.
+// topic begins a thread that no other test uses, and opens the page at it. Tests of the mind need
+// their own conversation.
 func (w *world) topic(t *testing.T, text string) (tb *tab, thread string) {
 	t.Helper()
 	thread = w.say(t, "random", "bob", text, "")
@@ -59,7 +59,7 @@ func (w *world) topic(t *testing.T, text string) (tb *tab, thread string) {
 	return tb, thread
 }
 
-// awaitMind waits until the mind is that of a thread.
+// awaitMind waits until the mind shows the thread of a message.
 func (tb *tab) awaitMind(text string) {
 	tb.t.Helper()
 	tb.await("the thread's own mind", fmt.Sprintf(`document.getElementById("mind-title").innerText.includes(%s) && %s`, quote(text), phase))
@@ -77,7 +77,7 @@ func (tb *tab) openThread(text string) {
 
 const phase = `document.getElementById("mind-phase").dataset.phase`
 
-// awaitPhase waits for the mind to be in one of some phases, which it returns.
+// awaitPhase waits until the mind shows one of these phases and returns it.
 func (tb *tab) awaitPhase(phases ...string) string {
 	tb.t.Helper()
 	wanted, err := json.Marshal(phases)
@@ -88,7 +88,7 @@ func (tb *tab) awaitPhase(phases ...string) string {
 	return eval[string](tb, phase)
 }
 
-// due is when what is waited for is due.
+// due returns when the countdown ends.
 func (tb *tab) due() time.Time {
 	tb.t.Helper()
 	at, err := time.Parse(time.RFC3339, eval[string](tb, `document.getElementById("mind-due").dataset.due ?? ""`))
@@ -98,24 +98,24 @@ func (tb *tab) due() time.Time {
 	return at
 }
 
-// awaitTime waits until a moment is well over.
+// awaitTime waits until a time has well passed.
 func awaitTime(t *testing.T, what string, at time.Time) {
 	t.Helper()
 	await(t, what, func() bool { return time.Since(at) > 1500*time.Millisecond })
 }
 
-// held asks a question, to which the answer is held back for some seconds, and reports
-// whether the page shows it: on a busy machine it may see nothing of that.
+// held asks a question whose answer is delayed for some seconds, and reports whether the page shows
+// the delay. A busy machine may miss it.
 func (tb *tab) held(composer, question string) bool {
 	tb.t.Helper()
 	const posted = `document.querySelectorAll('#mind-story li[data-outcome="posted"]').length`
 	before := eval[int](tb, posted)
-	tb.send(composer, waits(tb.t, question))
+	tb.send(composer, slowQuestion(tb.t, question))
 	tb.await("a reply to be held back", fmt.Sprintf(`%s === "delaying" || %s > %d`, phase, posted, before))
 	return tb.is(phase + ` === "delaying"`)
 }
 
-// tries is how often a test looks for what can be missed.
+// tries is how often a test repeats what a busy machine can miss.
 const tries = 4
 
 // decision is the newest one of the story.
@@ -142,7 +142,7 @@ func testMind(t *testing.T, w *world) {
 		if n > 0 {
 			tb.awaitPhase("idle")
 		}
-		question = waits(t, fmt.Sprintf("Does anybody know what <b>it</b> thinks of number %d", n))
+		question = slowQuestion(t, fmt.Sprintf("Does anybody know what <b>it</b> thinks of number %d", n))
 		tb.send("#text-thread", question)
 		tb.awaitPhase("waiting", "judging", "delaying", "replying")
 		counted = tb.countsDown(t) || counted
@@ -169,7 +169,7 @@ func testMind(t *testing.T, w *world) {
 	if got := w.answers(t, "random", thread); !slices.ContainsFunc(got, func(said string) bool { return strings.Contains(w.typed(t, said), question) }) {
 		t.Errorf("the answers are %q, none to %q", got, question)
 	}
-	// A prompt escapes what could be taken for its structure, here none of it.
+	// The prompt may escape characters with backslashes; ignore them.
 	if said := tb.text(one("#prompt-text")); !strings.Contains(strings.ReplaceAll(said, `\`, ""), question) || !strings.Contains(said, "should_respond") {
 		t.Errorf("the prompt lacks the question or the answer:\n%s", said)
 	}
@@ -178,7 +178,7 @@ func testMind(t *testing.T, w *world) {
 	tb.checkLink(t, thread)
 }
 
-// Who closes a prompt is where it was opened, also if that has been drawn anew meanwhile.
+// Closing a prompt returns the focus to its button, even if the button was redrawn meanwhile.
 func testPrompt(t *testing.T, w *world) {
 	tb, thread := w.topic(t, "about a prompt")
 	tb.send("#text-thread", "@myao what is a prompt?")
@@ -197,11 +197,10 @@ func testPrompt(t *testing.T, w *world) {
 	tb.await("the focus to be at the button again", `document.activeElement.matches("#mind-story button.prompt")`)
 }
 
-// countsDown watches the countdown to the judgment, and reports whether there was time
-// enough to see it go down.
+// countsDown watches the countdown to the judgment and reports whether it saw it go down.
 func (tb *tab) countsDown(t *testing.T) bool {
 	t.Helper()
-	// What it says, what it should say, and to when it counts down; null once it says no time.
+	// The shown seconds, the real seconds, and the due time; null once no time is shown.
 	look := func() []float64 {
 		return eval[[]float64](tb, `(e => `+phase+` === "waiting" && /\d/.test(e.innerText) ? [parseFloat(/[\d.]+/.exec(e.innerText)), (Date.parse(e.dataset.due) - Date.now()) / 1000, Date.parse(e.dataset.due)] : null)(document.getElementById("mind-due"))`)
 	}
@@ -221,7 +220,7 @@ func (tb *tab) countsDown(t *testing.T) bool {
 	return !missed
 }
 
-// checkLink follows the link to Temporal's Web UI, whose server knows the same workflow.
+// checkLink checks that the link to Temporal's Web UI leads to the thread's workflow.
 func (tb *tab) checkLink(t *testing.T, thread string) {
 	t.Helper()
 	link := one("#mind-link")
@@ -256,7 +255,7 @@ func testWithdrawn(t *testing.T, w *world) {
 		answered := w.say(t, "random", "bob", answer, thread)
 		tb.await("the decision to be over", `["posted", "withdrawn"].includes(`+decision+`?.dataset.outcome) || `+string(decided("withdrawn")))
 		if !tb.is(string(decided("withdrawn"))) {
-			continue // it was on its way already
+			continue // the reply was already being posted
 		}
 		if said := tb.text(decided("withdrawn")); !strings.Contains(said, "bob") || !strings.Contains(said, answer) {
 			t.Errorf("it does not tell that %q of bob withdrew the reply:\n%s", answer, said)
@@ -320,7 +319,7 @@ func testSilence(t *testing.T, w *world) {
 		func() { tb.click(mute) },
 		func() {
 			tb.click(one("#snooze"))
-			tb.press(kb.Enter) // what is offered first has the focus
+			tb.press(kb.Enter) // the first choice has the focus
 		},
 	} {
 		hush()
@@ -342,7 +341,7 @@ func testSilence(t *testing.T, w *world) {
 
 func testMemories(t *testing.T, w *world) {
 	tb := w.open(t, desktop)
-	tb.visit("secret-plans") // of whom little else is said: the newest few lines are remembered
+	tb.visit("secret-plans") // with few other messages: the demo model remembers only the newest lines
 	tb.awaitPhase("idle")
 	tb.send("#text-main", "For the record: the kettle is <u>blue</u> since 1997.")
 	tb.awaitPhase("waiting")

@@ -2,18 +2,18 @@ package browser
 
 import "testing"
 
-// part is a part of what the page does, as one visitor sees it.
+// part is a subtest of the page, for one visitor.
 type part struct {
 	name string
 	test func(*testing.T, *world)
 }
 
-// TestPage is all that needs no fault. Its visitors share a sandbox.
+// TestPage tests everything that needs no fault. Its visitors share a sandbox.
 func TestPage(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()
 	w := start(t)
-	// In #general one comes after the other: what others say moves what one points at.
+	// Tests in #general run one after the other, because others' messages move what a test points at.
 	t.Run("chat", func(t *testing.T) {
 		t.Parallel()
 		for _, p := range []part{
@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 			t.Run(p.name, func(t *testing.T) { p.test(t, w) })
 		}
 	})
-	// Each of these is in a thread of its own.
+	// Each of these has its own thread.
 	inParallel(t, w, []part{
 		{"mind", testMind},
 		{"prompt", testPrompt},
@@ -51,10 +51,10 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// TestWaiting is what can be seen, and ordered, while something waits. It waits for long: a
-// machine may stand still for seconds, and what is judged meanwhile was not seen to wait.
-// A word in a channel begins its quiet time anew, and gives what was dropped there a new
-// wait: so only "steady" writes in #general, and only "memories" in #secret-plans.
+// TestWaiting tests what the page shows, and which orders it gives, while a conversation waits. The
+// quiet time is long, because a machine may stall for seconds and miss a short wait. A message in
+// a channel restarts the quiet time, even after a drop. So only "steady" writes in #general,
+// and only "memories" in #secret-plans.
 func TestWaiting(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()

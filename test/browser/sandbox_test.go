@@ -23,19 +23,19 @@ import (
 	"myao/internal/testserver"
 )
 
-// within is how long what is awaited may take, on a machine with much else to do.
+// within is the timeout of waits, generous for a busy machine.
 const within = time.Minute
 
 // world is a sandbox as `make run` starts it, and a browser.
 type world struct {
-	url     string // of the page, without a slash at the end
-	ui      string // of Temporal's Web UI
-	dir     string // where the sandbox has its files
+	url     string // of the page, without a trailing slash
+	ui      string // URL of Temporal's Web UI
+	dir     string // of the sandbox's files
 	secrets []string
 	browser context.Context
 }
 
-// start starts both, the sandbox with flags. They end with the test.
+// start starts the sandbox with flags, and the browser. They end with the test.
 func start(t *testing.T, flags ...string) *world {
 	t.Helper()
 	dir, err := programs()
@@ -94,7 +94,7 @@ func start(t *testing.T, flags ...string) *world {
 	return w
 }
 
-// secretsIn is what a configuration has that nobody else may know.
+// secretsIn returns the secrets of a configuration file.
 func secretsIn(t *testing.T, file string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -119,7 +119,7 @@ func secretsIn(t *testing.T, file string) []string {
 	return secrets
 }
 
-// output is what a program says.
+// output is a program's output.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -137,7 +137,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// await asks again and again until done holds.
+// await waits until done returns true and fails the test after within.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	if !holds(t, within, done) {
@@ -145,7 +145,7 @@ func await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// holds reports whether done holds before the time is over.
+// holds waits until done returns true. It returns false after within.
 func holds(t *testing.T, within time.Duration, done func() bool) bool {
 	t.Helper()
 	deadline, tick := time.After(within), time.NewTicker(30*time.Millisecond)
@@ -164,7 +164,7 @@ func holds(t *testing.T, within time.Duration, done func() bool) bool {
 
 // ── the workspace, without the page ────────────────────────────────────────
 
-// workspace is what GET /sandbox/state tells.
+// workspace is the answer of GET /sandbox/state.
 type workspace struct {
 	Bot   sandbox.Bot `json:"bot"`
 	Users []struct {
@@ -197,7 +197,7 @@ func (w *world) state(t *testing.T) workspace {
 	return s
 }
 
-// user is the id of a person.
+// user returns the id of a person.
 func (w *world) user(t *testing.T, name string) string {
 	t.Helper()
 	for _, u := range w.state(t).Users {
@@ -209,7 +209,7 @@ func (w *world) user(t *testing.T, name string) string {
 	return ""
 }
 
-// channel is one by its name; a direct message goes by its person's.
+// channel returns a channel by its name, or a direct message by the name of its person.
 func (w *world) channel(t *testing.T, name string) channel {
 	t.Helper()
 	s := w.state(t)
@@ -227,7 +227,7 @@ func (w *world) channel(t *testing.T, name string) channel {
 	return channel{}
 }
 
-// say says something as somebody else's page would, and returns its ts.
+// say posts a message as another visitor's page would and returns its ts.
 func (w *world) say(t *testing.T, where, who, text, thread string) string {
 	t.Helper()
 	c := w.channel(t, where)
@@ -235,7 +235,7 @@ func (w *world) say(t *testing.T, where, who, text, thread string) string {
 	return w.find(t, where, text)
 }
 
-// find is the ts of the newest message that says so, as it was typed.
+// find returns the ts of the newest message with this typed text.
 func (w *world) find(t *testing.T, where, text string) string {
 	t.Helper()
 	for _, m := range slices.Backward(w.channel(t, where).Messages) {
@@ -249,7 +249,7 @@ func (w *world) find(t *testing.T, where, text string) string {
 
 var mention = regexp.MustCompile(`<@(\w+)>`)
 
-// typed is a message's text as it was typed.
+// typed returns a message's text as it was typed.
 func (w *world) typed(t *testing.T, text string) string {
 	t.Helper()
 	users := w.state(t).Users
@@ -264,7 +264,7 @@ func (w *world) typed(t *testing.T, text string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
 }
 
-// post does what the page does when a button is pressed.
+// post sends an action as the page does.
 func (w *world) post(t *testing.T, action string, body any) {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -287,7 +287,7 @@ func (w *world) post(t *testing.T, action string, body any) {
 	}
 }
 
-// answers are the bot's messages in a thread, or at the top level, in order.
+// answers returns the bot's messages in a thread, or at the top level if thread is empty.
 func (w *world) answers(t *testing.T, where, thread string) []string {
 	t.Helper()
 	var all []string
@@ -299,7 +299,7 @@ func (w *world) answers(t *testing.T, where, thread string) []string {
 	return all
 }
 
-// awaitAnswer waits for the bot to speak in a thread.
+// awaitAnswer waits for a message of the bot in a thread.
 func (w *world) awaitAnswer(t *testing.T, where, thread string) {
 	t.Helper()
 	await(t, fmt.Sprintf("an answer in the thread %s of %s", thread, where), func() bool { return len(w.answers(t, where, thread)) > 0 })

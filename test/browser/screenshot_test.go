@@ -8,8 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestScreenshots takes the pictures in docs/images, at a lively moment: a question that
-// nobody has answered was judged, and the reply waits.
+// TestScreenshots takes the pictures in docs/images while a reply to a judged question is held back.
 func TestScreenshots(t *testing.T) {
 	if *flagScreenshots == "" {
 		t.Skip("takes pictures: `make screenshots` does it")
@@ -35,7 +34,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	w.say(t, "random", "bob", "@alice they are all gone soon", "")
 	for n := range 5 {
-		w.say(t, "general", "bob", waits(t, []string{
+		w.say(t, "general", "bob", slowQuestion(t, []string{
 			"Does anybody know whether the migration is reversible", "Who has the runbook for tonight", "Where do we write down what went wrong",
 			"Is there a dashboard for this", "Which of the alerts may be ignored",
 		}[n]), "")
@@ -58,5 +57,5 @@ func TestScreenshots(t *testing.T) {
 		}
 		return
 	}
-	t.Error("no reply waited for long enough to take pictures of it, in five tries")
+	t.Error("in five tries no reply was held back long enough for all pictures")
 }

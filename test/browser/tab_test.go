@@ -21,9 +21,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// tab is an open page, that of one visitor. Whatever a test does there, at its end no
-// request has left the page's own origin, no dialog has opened, no script has failed, and
-// the address holds nothing that it should not.
+// tab is one visitor's open page. At the end of each test it checks that no request has left the
+// page's origin, no dialog has opened, no script has failed, and neither the page nor an
+// address holds a secret.
 type tab struct {
 	t   *testing.T
 	w   *world
@@ -32,10 +32,10 @@ type tab struct {
 	mu       sync.Mutex
 	requests []string
 	troubles []string
-	paused   []fetch.RequestID // held back by a test
+	paused   []fetch.RequestID // held back by the test
 }
 
-// look is how a visitor's screen is.
+// look describes a visitor's screen.
 type look struct {
 	width, height int64
 	dark, phone   bool
@@ -48,12 +48,12 @@ var desktop = look{width: 1440, height: 900}
 // open opens the page.
 func (w *world) open(t *testing.T, l look) *tab {
 	t.Helper()
-	// A browser context of its own is a window of its own: all tabs are in the foreground.
+	// A separate browser context is a separate window, so all tabs are in the foreground.
 	tb := &tab{t: t, w: w}
 	ctx, end := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(tb.hear))
 	tb.ctx = ctx
 	t.Cleanup(func() {
-		tb.mind()
+		tb.checkPage()
 		end()
 	})
 	scheme, motion := "light", "no-preference"
@@ -63,7 +63,7 @@ func (w *world) open(t *testing.T, l look) *tab {
 	if l.still {
 		motion = "reduce"
 	}
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of this first call
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this first call's context
 		t.Fatalf("open a tab: %v", err)
 	}
 	call(tb, network.Enable, network.EnableParams{})
@@ -74,15 +74,15 @@ func (w *world) open(t *testing.T, l look) *tab {
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
 	}})
 	tb.do("open the page", chromedp.Navigate(w.url+"/"+l.hash))
-	// Once connected it reads everything again.
+	// Once connected, the page loads its state again.
 	tb.await("the page to be connected", `document.getElementById("status").textContent === "connected" && `+loads+" > 0")
 	return tb
 }
 
-// loads is how often the page has read everything.
+// loads is an expression for how often the page has loaded its state.
 const loads = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/sandbox/state")).length`
 
-// request is the nth of those that the page has made and a test holds back.
+// request waits for the nth request that the test holds back.
 func (tb *tab) request(nth int) (id fetch.RequestID) {
 	tb.t.Helper()
 	if !holds(tb.t, within, func() bool {
@@ -93,7 +93,7 @@ func (tb *tab) request(nth int) (id fetch.RequestID) {
 		}
 		return id != ""
 	}) {
-		tb.t.Fatalf("the page has not asked %d times\n%s", nth, tb.sight())
+		tb.t.Fatalf("the page has not made %d requests\n%s", nth, tb.sight())
 	}
 	return id
 }
@@ -121,15 +121,15 @@ func (tb *tab) hear(event any) {
 			tb.troubles = append(tb.troubles, "the console has an error: "+string(said))
 		}
 	case *log.EventEntryAdded:
-		// What the server refuses is the test's business; the policy's refusals are everybody's.
+		// Ignore errors of the server, which tests provoke; refusals by the CSP are never expected.
 		if e.Entry.Source != log.EntrySourceNetwork && e.Entry.Level == log.EntryLevelError {
 			tb.troubles = append(tb.troubles, fmt.Sprintf("the log has an error: %s: %s", e.Entry.Source, e.Entry.Text))
 		}
 	}
 }
 
-// mind fails the test for what no page of ours may do.
-func (tb *tab) mind() {
+// checkPage fails the test for what the page must never do.
+func (tb *tab) checkPage() {
 	tb.t.Helper()
 	tb.mu.Lock()
 	troubles, requests := slices.Clone(tb.troubles), slices.Clone(tb.requests)
@@ -138,7 +138,7 @@ func (tb *tab) mind() {
 		tb.t.Error(trouble)
 	}
 	if len(requests) == 0 {
-		tb.t.Error("no request was seen: nobody watches them")
+		tb.t.Error("no request was seen, so requests are not being watched")
 	}
 	for _, url := range requests {
 		if !strings.HasPrefix(url, tb.w.url+"/") && url != "data:," {
@@ -147,16 +147,16 @@ func (tb *tab) mind() {
 	}
 	address := eval[string](tb, "location.href")
 	if bare, _, _ := strings.Cut(address, "#"); bare != tb.w.url+"/" {
-		tb.t.Errorf("the page's address has become %s", address)
+		tb.t.Errorf("the page's address is now %s", address)
 	}
 	for _, secret := range tb.w.secrets {
 		if slices.ContainsFunc(append(requests, address, eval[string](tb, "document.documentElement.outerHTML")), func(s string) bool { return strings.Contains(s, secret) }) {
-			tb.t.Error("a secret stands in the page, or in an address that it asked for")
+			tb.t.Error("the page, or an address that it requested, holds a secret")
 		}
 	}
 }
 
-// do runs an action, and fails the test if it fails or hangs.
+// do runs an action and fails the test if it fails or hangs.
 func (tb *tab) do(what string, action chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
 	get(tb, what, action)
@@ -183,20 +183,20 @@ func call[P, R any](tb *tab, command cdp.Command[P, R], params P) {
 
 // ── looking ────────────────────────────────────────────────────────────────
 
-// element is an expression for an element of the page, undefined where it is not there.
+// element is an expression for an element of the page; undefined or null if there is none.
 type element string
 
-// one is the first by a selector.
+// one is the first element that matches a selector.
 func one(selector string) element {
 	return element(fmt.Sprintf("document.querySelector(%s)", quote(selector)))
 }
 
-// saying is the last by a selector that shows a text.
+// saying is the last element that matches a selector and shows a text.
 func saying(selector, text string) element {
 	return element(fmt.Sprintf("[...document.querySelectorAll(%s)].findLast(e => e.innerText.includes(%s))", quote(selector), quote(text)))
 }
 
-// in is the first by a selector inside of another.
+// in is the first element inside e that matches a selector.
 func (e element) in(selector string) element {
 	return element(fmt.Sprintf("%s?.querySelector(%s)", e, quote(selector)))
 }
@@ -209,7 +209,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-// eval evaluates an expression, a promise's value for a promise.
+// eval evaluates an expression; for a promise it returns the promise's value.
 func eval[T any](tb *tab, expression string) T {
 	tb.t.Helper()
 	return get(tb, "evaluate "+expression, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -221,7 +221,7 @@ func (tb *tab) is(expression string) bool {
 	return eval[bool](tb, "!!("+expression+")")
 }
 
-// await waits for an expression to become true, and shows the page's text if it does not.
+// await waits until an expression is true. If it fails, it shows the page's text.
 func (tb *tab) await(what, expression string) {
 	tb.t.Helper()
 	if !holds(tb.t, within, func() bool { return tb.is(expression) }) {
@@ -229,34 +229,34 @@ func (tb *tab) await(what, expression string) {
 	}
 }
 
-// sight is what a test that has failed tells of the page.
+// sight describes the page for a failed test.
 func (tb *tab) sight() string {
 	tb.t.Helper()
 	focus := eval[string](tb, `(e => e ? e.tagName + (e.id && "#" + e.id) + " " + JSON.stringify(e.value ?? e.innerText) : "nothing")(document.activeElement)`)
 	return "The focus is at " + focus + ", and the page shows:\n" + eval[string](tb, "document.body.innerText")
 }
 
-// text is what an element shows; empty where it is not there.
+// text returns an element's text, or "" if there is no such element.
 func (tb *tab) text(e element) string {
 	tb.t.Helper()
 	return eval[string](tb, fmt.Sprintf("%s?.innerText ?? ''", e))
 }
 
-// texts are what all elements by a selector show.
+// texts returns the texts of all elements that match a selector.
 func (tb *tab) texts(selector string) []string {
 	tb.t.Helper()
 	return eval[[]string](tb, fmt.Sprintf("[...document.querySelectorAll(%s)].map(e => e.innerText.trim())", quote(selector)))
 }
 
-// shown is an expression for an element being there to be seen.
+// shown is an expression for whether an element is visible.
 func shown(e element) string {
 	return fmt.Sprintf("%s?.checkVisibility({ visibilityProperty: true, opacityProperty: true })", e)
 }
 
 // ── doing ──────────────────────────────────────────────────────────────────
 
-// spot is where an element can be pointed at; false where it cannot, as when something
-// covers it, or is of no use now.
+// spot returns where the mouse can point at an element, or false if the element is missing,
+// disabled or covered.
 func (tb *tab) spot(e element) (x, y float64, ok bool) {
 	tb.t.Helper()
 	where := eval[[]float64](tb, fmt.Sprintf(`(e => {
@@ -280,9 +280,8 @@ func (tb *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
 	call(tb, input.DispatchMouseEvent, p)
 }
 
-// hold presses the mouse on an element, as soon as that stands still and can be pointed
-// at. What is said elsewhere moves messages: over is what the mouse has to be over until
-// the element is there.
+// hold presses the mouse on an element as soon as it does not move and can be pointed at. Until
+// then the mouse hovers over the elements in over, which may make the element appear.
 func (tb *tab) hold(e element, over ...element) (release func()) {
 	tb.t.Helper()
 	var x, y float64
@@ -297,11 +296,11 @@ func (tb *tab) hold(e element, over ...element) (release func()) {
 		x, y, ok = tb.spot(e)
 		return ok && x == lastX && y == lastY
 	}) {
-		tb.t.Fatalf("waited %s in vain for %s to be where one can point at it\n%s", within, e, tb.sight())
+		tb.t.Fatalf("waited %s in vain until the mouse could point at %s\n%s", within, e, tb.sight())
 	}
 	tb.mouse(chromedp.MouseMoved, x, y)
 	tb.mouse(chromedp.MousePressed, x, y)
-	if tb.is(fmt.Sprintf(`%s?.matches(":not(:active)")`, e)) { // it has moved on: whoever misses tries again
+	if tb.is(fmt.Sprintf(`%s?.matches(":not(:active)")`, e)) { // the element has moved: release and try again
 		tb.mouse(chromedp.MouseMoved, 0, 0)
 		tb.mouse(chromedp.MouseReleased, 0, 0)
 		return tb.hold(e, over...)
@@ -321,15 +320,14 @@ func (tb *tab) tool(message element, label string) {
 	tb.hold(message.in(fmt.Sprintf(`[aria-label=%q]`, label)), message)()
 }
 
-// write puts text where the focus is, as a keyboard or its input method does.
+// write inserts text at the focus, as an input method does.
 func (tb *tab) write(text string) {
 	tb.t.Helper()
 	call(tb, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// press presses a key: one of package kb, or a character. Unlike chromedp.KeyEvent it
-// leaves what comes of the key to the browser, which writes nothing where the page has
-// taken the key for itself.
+// press presses a key of package kb, or a character. Unlike chromedp.KeyEvent it lets the browser
+// insert the text, so a key that the page handles itself inserts nothing.
 func (tb *tab) press(key string, with ...chromedp.Modifier) {
 	tb.t.Helper()
 	var modifiers int64
@@ -363,7 +361,7 @@ const (
 	threadList = "#replies"
 )
 
-// message is the newest one in a list that shows a text.
+// message is the newest message in a list that shows a text.
 func message(list, text string) element { return saying(list+" li.message", text) }
 
 // awaitMessage waits until a list shows a text in a message.
@@ -379,14 +377,14 @@ func (tb *tab) visit(name string) {
 	tb.await("the channel "+name, fmt.Sprintf(`["#" + %[1]s, %[1]s].includes(document.getElementById("title").innerText)`, quote(name)))
 }
 
-// become writes as somebody from now on.
+// become writes as another person from now on.
 func (tb *tab) become(name string) {
 	tb.t.Helper()
 	tb.click(saying("#people button", name))
 	tb.awaitWriter(name)
 }
 
-// writer is who is marked as writing.
+// writer returns the name of the selected writer.
 func (tb *tab) writer() string {
 	tb.t.Helper()
 	return tb.text(one(`#people button[aria-pressed="true"] .name`))
@@ -397,7 +395,7 @@ func (tb *tab) awaitWriter(name string) {
 	await(tb.t, "to write as "+name, func() bool { return tb.writer() == name })
 }
 
-// focused is the id of what has the focus.
+// focused returns the id of the focused element.
 func (tb *tab) focused() string {
 	tb.t.Helper()
 	return eval[string](tb, `document.activeElement?.id ?? ""`)

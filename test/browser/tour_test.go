@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTour takes the tour from its beginning to its end, by its own buttons.
+// TestTour takes the whole tour by its buttons.
 func TestTour(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()
@@ -21,8 +21,8 @@ func TestTour(t *testing.T) {
 	}{{"posted", 1}, {"posted", 1}, {"withdrawn", 0}, {"posted", 1}, {"", 0}} {
 		tb.await(fmt.Sprintf("step %d", n+1), fmt.Sprintf(`%[1]s.dataset.step === "%[2]d" && !%[1]s.dataset.done`, panel, n+1))
 		title := tb.text(one("#tour-title"))
-		// What is held back for seconds can be over on a busy machine before the page
-		// gets there. It then says so, and can be told to try again.
+		// On a busy machine a delay may be over before the page can show it. The step then says so
+		// and can be repeated.
 		var said []string
 		for range 3 {
 			said = nil
@@ -52,7 +52,7 @@ func TestTour(t *testing.T) {
 			t.Errorf("%s: did not happen in three tries", title)
 		}
 		if len(said) == 0 {
-			t.Fatalf("%s: nobody has said anything", title)
+			t.Fatalf("%s: there are no messages", title)
 		}
 		if step.outcome != "" && !tb.is(string(decided(step.outcome))) {
 			t.Errorf("%s: no decision has the outcome %s", title, step.outcome)
