@@ -12,7 +12,7 @@ import (
 	"myao/internal/slack"
 )
 
-// SyncOutput counts what a listing of channels changed.
+// SyncOutput counts the changes of a sync.
 type SyncOutput struct {
 	Joined   int `json:"joined,omitempty"`
 	Left     int `json:"left,omitempty"`
@@ -20,7 +20,7 @@ type SyncOutput struct {
 	Archived int `json:"archived,omitempty"`
 }
 
-// SyncChannels takes in which channels the bot is in, and what they are called.
+// SyncChannels saves the channels that the bot is in, and their names.
 func (a *Activities) SyncChannels(ctx context.Context) (SyncOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -31,12 +31,12 @@ func (a *Activities) SyncChannels(ctx context.Context) (SyncOutput, error) {
 	return SyncOutput(synced), nil
 }
 
-// ChannelsOutput is the ids of channels.
+// ChannelsOutput holds channel ids.
 type ChannelsOutput struct {
 	Channels []string `json:"channels,omitempty"`
 }
 
-// Channels is those that the bot is in, the most recently active first.
+// Channels returns the channels that the bot is in, the most recently active first.
 func (a *Activities) Channels(ctx context.Context) (ChannelsOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -47,43 +47,43 @@ func (a *Activities) Channels(ctx context.Context) (ChannelsOutput, error) {
 	return ChannelsOutput{Channels: ids}, nil
 }
 
-// CatchUpInput names the channels to catch up with, one after the other.
+// CatchUpInput names the channels to read, one after the other.
 type CatchUpInput struct {
 	Channels []string `json:"channels"`
-	// Threads asks for their threads, too, even if they were read lately.
+	// Threads asks for their threads, even if they were read recently.
 	Threads bool `json:"threads,omitempty"`
-	// PauseSeconds is left after each channel.
+	// PauseSeconds is the pause after each channel.
 	PauseSeconds int `json:"pause_seconds,omitempty"`
 }
 
 // CatchUpOutput counts messages.
 type CatchUpOutput struct {
 	Read int `json:"read"`
-	// New were not known.
+	// New counts messages that were unknown.
 	New int `json:"new,omitempty"`
-	// Taken were passed on to their conversations as their events would have been.
+	// Taken counts messages that were passed on to their conversations, as their events would have been.
 	Taken int `json:"taken,omitempty"`
-	// Failed is the channels that could not be read.
+	// Failed are the channels that could not be read.
 	Failed []string `json:"failed,omitempty"`
 }
 
-// CatchUp reads what was said in some channels while the door was closed. One of
-// several that cannot be read stops no other, and is told of; one by itself is a failure.
-// At Slack's limit it leaves the others alone for as long as Slack says, or fails if that is
-// longer than it has.
+// CatchUp reads the messages of channels that were missed while the door was closed. If one of several
+// channels cannot be read, it goes on with the others and lists that one in Failed. If the only
+// channel cannot be read, it fails. At a rate limit it pauses for as long as Slack says, or fails
+// if its deadline is sooner.
 func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out CatchUpOutput
 	for _, channel := range in.Channels {
 		result, err := a.Missed.Channel(ctx, channel, in.Threads)
-		left := time.Duration(in.PauseSeconds) * time.Second
+		wait := time.Duration(in.PauseSeconds) * time.Second
 		if refused, ok := errors.AsType[*slack.Error](err); ok {
-			left = max(left, refused.RetryAfter)
+			wait = max(wait, refused.RetryAfter)
 		}
 		end, limited := ctx.Deadline()
 		switch {
-		case err != nil && (len(in.Channels) == 1 || ctx.Err() != nil || limited && time.Until(end) <= left):
+		case err != nil && (len(in.Channels) == 1 || ctx.Err() != nil || limited && time.Until(end) <= wait):
 			return CatchUpOutput{}, classify(fmt.Errorf("catch up with %s: %w", channel, err))
 		case err != nil:
 			a.Logger.WarnContext(ctx, "not caught up", "channel", channel, "error", err)
@@ -92,15 +92,15 @@ func (a *Activities) CatchUp(ctx context.Context, in CatchUpInput) (CatchUpOutpu
 			a.Logger.InfoContext(ctx, "caught up", "channel", channel, "read", result.Read, "new", result.New, "taken", result.Taken)
 		}
 		out.Read, out.New, out.Taken = out.Read+result.Read, out.New+result.New, out.Taken+result.Taken
-		if err := pauseUnlessStopped(ctx, left); err != nil {
+		if err := pauseUnlessStopped(ctx, wait); err != nil {
 			return CatchUpOutput{}, err
 		}
 	}
 	return out, nil
 }
 
-// pauseUnlessStopped is a pause that a worker which is told to stop does not wait for: what has been
-// read is marked, and another attempt has little to do with it.
+// pauseUnlessStopped pauses, and returns early when the worker stops. What was read is marked as read, so
+// the next attempt has little to do.
 func pauseUnlessStopped(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -20,32 +20,32 @@ import (
 type ComposeInput struct {
 	Task
 	Addressed bool `json:"addressed,omitempty"`
-	// Notice asks for the note that the bot cannot answer, instead of an answer.
+	// Notice asks for the note that the bot cannot answer.
 	Notice bool `json:"notice,omitempty"`
-	// Ordered is set where an operator wants the reply.
+	// Ordered is set if an operator ordered the reply.
 	Ordered bool `json:"ordered,omitempty"`
-	// Oldest is the ts of the oldest message that the reply is about: it is outdated where
-	// somebody has answered in a thread under that or a later one since the judgment.
-	// Empty: that does not matter.
+	// Oldest is the ts of the oldest message that the reply is about. The reply is outdated if
+	// somebody answered in a thread under it, or under a later message, since the judgment.
+	// Empty means that no reply in a thread outdates this one.
 	Oldest string `json:"oldest,omitempty"`
 }
 
 // addressedReason is the ledger's reason for a reply that needs no judgment.
 const addressedReason = "somebody addressed the bot"
 
-// noticeReason is the ledger's reason for a note that there is no answer.
+// noticeReason is the ledger's reason for a note that the bot cannot answer.
 const noticeReason = "no answer could be had, and the bot says so"
 
 // ReplyOutput says how composing or posting a reply ended.
 type ReplyOutput struct {
 	Result conversation.Result `json:"result"`
-	// By is the ts of the message by which a reply that was not composed yet is outdated.
+	// By is the ts of the message that outdated a reply before it was composed.
 	By string `json:"by,omitempty"`
 }
 
-// Compose writes a reply to the outbox, from a context that it reads itself. A
-// reply that is already being posted stays as it is, and so does one that an attempt
-// of this decision has composed: the model is not paid again.
+// Compose reads the context, has a model write a reply, and puts that into the outbox. A reply that is
+// being posted stays as it is. So does one that this decision has composed before: the model is
+// not paid twice.
 func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -57,11 +57,11 @@ func (a *Activities) Compose(ctx context.Context, in ComposeInput) (ReplyOutput,
 }
 
 func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result conversation.Result, by string, err error) {
-	known, err := a.look(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed})
+	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Oldest: in.Oldest, Held: !in.Addressed})
 	if err != nil || known.Begun {
 		return conversation.Done, "", err
 	}
-	facts, err := a.facts(ctx, known)
+	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
 		return "", "", err
 	}
@@ -81,7 +81,7 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	}
 	composed := known.ComposedBy == d.Key
 	if composed {
-		facts.OverBudget = false // it is paid for
+		facts.OverBudget = false // the reply is paid for
 	}
 	if rule := in.silenceRule(facts); rule != conversation.NoRule {
 		d.ShouldRespond, d.Rule, d.Reason, d.Outcome = false, string(rule), rule.Reason(), conversation.Silent
@@ -105,12 +105,12 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 		text = a.Mind.Prompts.Notice(prompt.OverBudget)
 		d.Rule, d.Reason = string(conversation.RuleOverBudget), conversation.RuleOverBudget.Reason()
 	default:
-		if text, saw, err = a.write(ctx, in, &d); err != nil {
+		if text, saw, err = a.writeReply(ctx, in, &d); err != nil {
 			return "", "", err
 		}
 	}
 	failpoint.Here("compose: model answered")
-	// A judged reply has its row in the ledger since the judgment; this leaves it alone.
+	// Compose keeps an existing row: that of a judged reply.
 	if err := a.Store.Compose(ctx, a.parts(in.Task, text, saw, read), d); err != nil && !errors.Is(err, store.ErrUnderWay) {
 		return "", "", err
 	}
@@ -118,9 +118,9 @@ func (a *Activities) composeReply(ctx context.Context, in ComposeInput) (result 
 	return conversation.Done, "", nil
 }
 
-// silenceRule is the rule by which nothing is said. Somebody who addresses the bot is
-// answered in quiet hours, too, and told where the budget is used up. An operator's
-// order goes before quiet hours and a silence that is over, but is not worth more than the budget.
+// silenceRule returns the rule that forbids a reply, or NoRule. Whoever addresses the bot is answered in
+// quiet hours, and gets a note if the budget is used up. An operator's order overrides quiet hours
+// and a silence that has ended, but not the budget.
 func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 	if in.Addressed || in.Notice {
 		return facts.AddressedRule()
@@ -131,23 +131,24 @@ func (in ComposeInput) silenceRule(facts conversation.Facts) conversation.Rule {
 	return facts.UnsolicitedRule()
 }
 
-// write has the model write the reply.
-func (a *Activities) write(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
+// writeReply asks the model for the reply. saw is the time of the newest message that it read.
+func (a *Activities) writeReply(ctx context.Context, in ComposeInput, d *store.Decision) (text string, saw time.Time, err error) {
 	q, err := a.Mind.ReplyQuestion(ctx, in.Conversation, in.Trigger, in.Addressed)
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	answer, err := a.Mind.Ask(ctx, q.Question, attemptOf(ctx, in.Task))
-	charge(d, answer)
+	setCost(d, answer)
 	text = answer.Text
 	if cut, ok := errors.AsType[*llm.Error](err); ok && errors.Is(err, llm.ErrCut) && prompt.Visible(cut.Text) {
-		// The model ran into its limit of tokens: most of an answer, and the mark of its end, is an answer.
+		// A reply cut at the token limit is posted with a mark at its end.
 		text, err = strings.TrimSpace(cut.Text)+" …", nil
 	}
 	return prompt.SafeReply(text, q.System, a.Mind.Recall.Persona), q.Saw, err
 }
 
-// parts cuts a reply into messages that Slack takes. Its author read up to saw, beginning at read.
+// parts splits a reply into messages that Slack accepts. Its author began to read at read, and read
+// messages up to saw.
 func (a *Activities) parts(t Task, text string, saw, read time.Time) []store.Part {
 	var parts []store.Part
 	for i, piece := range slack.Split(text, slack.DefaultLimit) {

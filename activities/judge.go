@@ -19,17 +19,17 @@ type JudgeInput struct {
 	Pending []string `json:"pending,omitempty"`
 }
 
-// JudgeOutput is a verdict and, where no model was asked, the rule that made it. Gone is set
-// where the rule was that the message is no longer there, which says nothing about what else
-// waits. A separate field, because older recorded histories carry the rule but continued differently.
+// JudgeOutput is a verdict and, if no model was asked, the rule that made it. Gone is set if the
+// rule was that the message no longer exists, which says nothing about the other waiting messages.
+// A separate field, because older recorded histories carry the rule but continued differently.
 type JudgeOutput struct {
 	Verdict chat.Verdict      `json:"verdict"`
 	Rule    conversation.Rule `json:"rule,omitempty"`
 	Gone    bool              `json:"gone,omitempty"`
 }
 
-// Judge says whether to speak: by rules first, then by the model (mind.Judge). The decision
-// goes into the ledger.
+// Judge decides whether to reply: by rules first, then by mind.Judge. It saves the decision in the
+// ledger.
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -41,14 +41,14 @@ func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 }
 
 func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
-	known, err := a.look(ctx, in.Task, store.FactsRequest{Pending: in.Pending})
+	known, err := a.readFacts(ctx, in.Task, store.FactsRequest{Pending: in.Pending})
 	if err != nil {
 		return JudgeOutput{}, err
 	}
 	if d := known.Decision; d != nil && d.HasVerdict() {
 		return decidedOutput(*d), nil
 	}
-	facts, err := a.facts(ctx, known)
+	facts, err := a.ruleFacts(ctx, known)
 	if err != nil {
 		return JudgeOutput{}, err
 	}
@@ -72,7 +72,7 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if err != nil {
 		return JudgeOutput{}, err
 	}
-	charge(&d, answer)
+	setCost(&d, answer)
 	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
 	d.Outcome = conversation.Silent
 	if v.ShouldRespond {
@@ -93,9 +93,8 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	return JudgeOutput{Verdict: v}, nil
 }
 
-// decidedOutput is what an attempt before this one has written down before it was lost,
-// or what was decided before the workflow was reset: what the ledger says is what
-// happens.
+// decidedOutput returns the decision of an earlier attempt whose result was lost, or of the time before
+// the workflow was reset. What the ledger says is what happens.
 func decidedOutput(d store.Decision) JudgeOutput {
 	v := chat.Verdict{ShouldRespond: d.ShouldRespond, Reason: d.Reason, Confidence: 1, DelaySeconds: d.DelaySeconds}
 	if d.Confidence != nil {

@@ -8,7 +8,7 @@ import (
 	"myao/internal/store"
 )
 
-// Metrics counts what activities bring about. A nil one counts nothing.
+// Metrics counts the results of activities. A nil Metrics counts nothing.
 type Metrics struct {
 	judgments *prometheus.CounterVec
 	replies   *prometheus.CounterVec
@@ -23,25 +23,25 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		judgments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME where no model was asked, failed where none could be had.",
+			Name: "myao_judgments_total", Help: "Judgments by verdict: yes, no, rule:NAME if no model was asked, failed.",
 		}, []string{"verdict"}),
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that there is no answer.",
+			Name: "myao_replies_posted_total", Help: "Replies posted, by cause: addressed, judged, operator, and notice for a note that the bot cannot answer.",
 		}, []string{"cause"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_post_failures_total", Help: "Attempts to post that failed, by reason: rate_limited, transient and ambiguous ones are made again, final ones are not.",
+			Name: "myao_post_failures_total", Help: "Failed attempts to post, by reason: rate_limited, transient and ambiguous ones are retried, final ones are not.",
 		}, []string{"reason"}),
 		ambiguous: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_ambiguous_posts_total", Help: "Posts of unknown end that were looked for in Slack, by result: found, missing.",
+			Name: "myao_ambiguous_posts_total", Help: "Posts of unknown outcome that were looked up in Slack, by result: found, missing.",
 		}, []string{"result"}),
 		runs: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "myao_memory_runs_total", Help: "Memory runs that have come so far as to know what is new.",
+			Name: "myao_memory_runs_total", Help: "Memory runs that have found the changed scopes.",
 		}),
 		scopes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_memory_scopes_total", Help: "Threads, channels and workspaces that were to be remembered, by result: changed, unchanged, failed.",
+			Name: "myao_memory_scopes_total", Help: "Attempts to remember a thread, channel or workspace, by result: changed, unchanged, failed.",
 		}, []string{"result"}),
 		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "myao_rows_pruned_total", Help: "Rows that were deleted since the configuration does not have them kept any longer, by table.",
+			Name: "myao_rows_pruned_total", Help: "Rows deleted by retention, by table.",
 		}, []string{"table"}),
 	}
 	verdicts := []string{"yes", "no", "failed"}
@@ -55,7 +55,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		m.rows:   {"messages", "changes", "decisions", "outbox", "model_calls", "orders", "memories", "conversations"},
 	} {
 		for _, v := range values {
-			vec.WithLabelValues(v) // what has yet to happen for the first time is zero, and not unknown
+			vec.WithLabelValues(v) // 0 until it happens, not absent
 		}
 		r.MustRegister(vec)
 	}
@@ -63,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// verdictOf is the verdict of a rule, by which no model was asked.
+// verdictOf is the label of a rule's verdict.
 func verdictOf(rule conversation.Rule) string { return "rule:" + string(rule) }
 
 func (m *Metrics) judged(v chat.Verdict, rule conversation.Rule) {
@@ -78,13 +78,13 @@ func (m *Metrics) judged(v chat.Verdict, rule conversation.Rule) {
 	}
 }
 
-func (m *Metrics) unjudged() {
+func (m *Metrics) judgmentFailed() {
 	if m != nil {
 		m.judgments.WithLabelValues("failed").Inc()
 	}
 }
 
-// posted counts a reply by the decision that it carries out.
+// posted counts a posted reply by its decision.
 func (m *Metrics) posted(d store.Decision) {
 	if m == nil {
 		return
@@ -99,13 +99,13 @@ func (m *Metrics) posted(d store.Decision) {
 	m.replies.WithLabelValues(cause).Inc()
 }
 
-func (m *Metrics) unsent(reason string) {
+func (m *Metrics) postFailed(reason string) {
 	if m != nil {
 		m.failures.WithLabelValues(reason).Inc()
 	}
 }
 
-func (m *Metrics) lookedFor(found bool) {
+func (m *Metrics) ambiguousPost(found bool) {
 	if m == nil {
 		return
 	}

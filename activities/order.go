@@ -9,10 +9,10 @@ import (
 	"myao/internal/store"
 )
 
-// OrderInput is an order that somebody has given a conversation.
+// OrderInput is an order to a conversation.
 type OrderInput struct {
 	Conversation chat.Conversation `json:"conversation"`
-	// ID is that of the update that brought it.
+	// ID is the update's id.
 	ID string `json:"id"`
 	// Kind is the update's name.
 	Kind string    `json:"kind"`
@@ -22,8 +22,8 @@ type OrderInput struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Order writes down who has ordered what and when and, of a snooze, a mute and an
-// unmute, until when the conversation is silent.
+// Order saves who ordered what and when. A snooze, mute or unmute also sets until when the
+// conversation is silent.
 func (a *Activities) Order(ctx context.Context, in OrderInput) error {
 	err := a.Store.ApplyOrder(ctx, store.Order{
 		ID: in.ID, Scope: chat.Scope(in.Conversation), Kind: in.Kind, By: in.By, Until: in.Until, At: in.At,

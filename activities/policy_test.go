@@ -316,11 +316,11 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 		b.mute(task.Conversation, c.thread)
 		b.mute(top, c.channel)
 		for task, want := range map[Task]conversation.Rule{task: c.want, other: c.other} {
-			known, err := b.look(t.Context(), task, store.FactsRequest{})
+			known, err := b.readFacts(t.Context(), task, store.FactsRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if facts, err := b.facts(t.Context(), known); err != nil || facts.AddressedRule() != want {
+			if facts, err := b.ruleFacts(t.Context(), known); err != nil || facts.AddressedRule() != want {
 				t.Errorf("%s: %q of %s, %v; want %q", c.what, facts.AddressedRule(), task.Conversation.ID(), err, want)
 			}
 		}

@@ -9,30 +9,30 @@ import (
 	"myao/internal/conversation"
 )
 
-// SurveyInput asks for a part of what is to be remembered.
+// SurveyInput asks for a page of the scopes to remember.
 type SurveyInput struct {
-	// Threads asks for threads, else channels.
+	// Threads asks for threads; otherwise for channels.
 	Threads bool `json:"threads"`
-	// At is the time as of which is remembered.
+	// At is the time of the memory run.
 	At time.Time `json:"at"`
-	// After is the last scope of the part before; the zero Scope for the first part.
+	// After is the last scope of the page before; the zero Scope for the first page.
 	After chat.Scope `json:"after"`
 }
 
-// SurveyOutput is scopes that have something new.
+// SurveyOutput is a page of scopes that have something new.
 type SurveyOutput struct {
 	Scopes []chat.Scope `json:"scopes,omitempty"`
-	// Next is where the next part begins after; nil if there is none.
+	// Next is After of the next page; nil if this is the last one.
 	Next *chat.Scope `json:"next,omitempty"`
 	// Team is the workspace.
 	Team string `json:"team"`
 }
 
-// surveyPageSize is how many scopes one part holds.
+// surveyPageSize is how many scopes a page is made from.
 const surveyPageSize = 200
 
-// Survey finds what has changed since it was remembered. Channels in which the bot
-// is switched off are left out.
+// Survey returns scopes that have changed since they were remembered. It leaves out channels of mode
+// off.
 func (a *Activities) Survey(ctx context.Context, in SurveyInput) (SurveyOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -78,39 +78,38 @@ func (a *Activities) survey(ctx context.Context, in SurveyInput) (SurveyOutput, 
 // RememberInput asks for the memories of one scope.
 type RememberInput struct {
 	Scope chat.Scope `json:"scope"`
-	// At is the time as of which is remembered: the same for every attempt.
+	// At is the time of the memory run, the same for every attempt.
 	At time.Time `json:"at"`
 }
 
-// RememberOutput says what was done.
+// RememberOutput says what Remember did.
 type RememberOutput struct {
-	// Calls is how often a model was asked: 0 where nothing was new.
+	// Calls counts the questions to a model: 0 if nothing was new.
 	Calls   int  `json:"calls"`
 	Changed bool `json:"changed"`
 }
 
-// Remember makes the memories of one scope anew, if there is anything new in it. Where
-// the channel's budget is used up it leaves the scope as it is: what is new in it is
-// still new when the next day has begun.
+// Remember renews the memories of one scope if it has something new. If the channel's budget is used up
+// it leaves the scope for the next day.
 func (a *Activities) Remember(ctx context.Context, in RememberInput) (RememberOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	if put, err := a.overBudgetToday(ctx, in.Scope); put || err != nil {
+	if over, err := a.overBudgetToday(ctx, in.Scope); over || err != nil {
 		return RememberOutput{}, classify(err)
 	}
-	made, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
-	a.Metrics.remembered(made.Changed, err)
+	result, err := a.Mind.Remember(ctx, in.Scope, in.At, attemptNumber(ctx))
+	a.Metrics.remembered(result.Changed, err)
 	if err != nil {
 		return RememberOutput{}, classify(err)
 	}
-	if made.Changed {
-		a.Logger.InfoContext(ctx, "remembered", "scope", in.Scope.String(), "calls", made.Calls)
+	if result.Changed {
+		a.Logger.InfoContext(ctx, "remembered", "scope", in.Scope.String(), "calls", result.Calls)
 	}
-	return RememberOutput{Calls: made.Calls, Changed: made.Changed}, nil
+	return RememberOutput{Calls: result.Calls, Changed: result.Changed}, nil
 }
 
-// overBudgetToday reports whether a scope is not remembered today, for want of budget. It says so
-// once a run: of a channel, which comes in each run in which one of its threads does.
+// overBudgetToday reports whether the channel of a scope has used up its budget. It logs that once a run,
+// for the channel itself, which is in every run in which one of its threads is.
 func (a *Activities) overBudgetToday(ctx context.Context, s chat.Scope) (bool, error) {
 	if s.Workspace() {
 		return false, nil

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// minPrunePause is the least that others have the database to themselves between two steps
-	// that delete something: else as long as the step took.
+	// minPrunePause is the shortest pause between two steps that delete rows. Usually the pause is
+	// as long as the step, so that others can use the database.
 	minPrunePause = 20 * time.Millisecond
-	// pruneReserve is how long before an attempt's time is over it ends by itself.
+	// pruneReserve is how long before its deadline an attempt stops.
 	pruneReserve = time.Minute
 )
 
-// PruneOutput counts rows that were deleted.
+// PruneOutput counts deleted rows.
 type PruneOutput struct {
 	Deleted map[string]int `json:"deleted,omitempty"` // by table
-	// Unfinished is set when there is more than was done in time: the next run goes on.
+	// Unfinished is set if time ran out. The next run goes on.
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 var errOutOfTime = errors.New("its time is over")
 
-// Prune deletes what the configuration does not have kept any longer, in small steps. It
-// may be killed anywhere: what is gone is gone, and the next attempt finds what is left.
+// Prune deletes rows older than the configured retention, in small steps. It may be killed at any
+// time: the next attempt deletes the rest.
 func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -67,15 +67,15 @@ func (a *Activities) Prune(ctx context.Context) (PruneOutput, error) {
 	return out, nil
 }
 
-// predatesLedger reports whether the ledger does not reach back to when a task's message was heard
-// of: a reply to it may have been posted, and nobody would know. So comes who does again
-// what was done long ago, as a workflow does that an operator has reset. What is said late,
-// edited or asked for again is heard of then, however old the message is.
+// predatesLedger reports whether a task's message was recorded before the oldest row that the ledger
+// keeps. Then a reply may have been posted without a trace. That happens when an operator resets a
+// workflow to a time long ago. An old message that comes late, or is edited, is recorded when that
+// happens.
 func (a *Activities) predatesLedger(ctx context.Context, t Task) (bool, error) {
 	since := a.Retention.LedgerSince(a.Clock())
 	if since.IsZero() || !chat.Time(t.Trigger).Before(since) || !chat.Time(t.Revision).Before(since) {
 		return false, nil
 	}
-	heard, err := a.Store.ChangeRecordedSince(ctx, t.Conversation, t.Trigger, t.Revision, since)
-	return !heard, err
+	recorded, err := a.Store.ChangeRecordedSince(ctx, t.Conversation, t.Trigger, t.Revision, since)
+	return !recorded, err
 }

@@ -7,10 +7,10 @@ import (
 	"myao/internal/failpoint"
 )
 
-// unjudgedReason is what the ledger says of a judgment that never came to its end.
+// unjudgedReason is the ledger's reason for a judgment that failed.
 const unjudgedReason = "no judgment was had"
 
-// SettleInput says what became of a decision.
+// SettleInput says how a decision ended.
 type SettleInput struct {
 	Task
 	Addressed bool                 `json:"addressed,omitempty"`
@@ -18,8 +18,8 @@ type SettleInput struct {
 	By        string               `json:"by,omitempty"`
 }
 
-// Settle writes the outcome of a decision into the ledger, and the decision
-// itself where the activity that takes it never came to its end.
+// Settle saves the outcome of a decision in the ledger, and the decision itself if the activity that
+// makes it never completed.
 func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	d := in.decisionRow("judgment")
 	d.Reason, d.Outcome, d.OutcomeBy = unjudgedReason, in.Outcome, in.By
@@ -35,7 +35,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) error {
 	}
 	if in.Outcome == conversation.Unsent && !in.Addressed {
 		if d, err := a.Store.Decision(ctx, d.Key); err == nil && !d.HasVerdict() {
-			a.Metrics.unjudged()
+			a.Metrics.judgmentFailed()
 		}
 	}
 	failpoint.Here("settle: settled")

@@ -1,0 +1,215 @@
+package activities
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"myao/internal/chat"
+	"myao/internal/conversation"
+	"myao/internal/failpoint"
+	"myao/internal/pause"
+	"myao/internal/slack"
+	"myao/internal/store"
+	"myao/internal/telemetry"
+)
+
+const (
+	// pace is the time between two messages in a channel (docs.slack.dev/apis/web-api/rate-limits).
+	pace = time.Second
+	// sendTimeout bounds an attempt to post a part, which may take two calls.
+	sendTimeout = 8 * time.Second
+	// sendLease is how long an attempt counts as running if its worker dies. A dead worker must
+	// not delay a reply by more than 15 s.
+	sendLease = 12 * time.Second
+	// settleTime is how long Slack gets to show a post after an ambiguous answer or a lost connection.
+	settleTime = 3 * time.Second
+	// maxEffectDelay is how long after its start a call that timed out may still take effect.
+	maxEffectDelay = 30 * time.Second
+	// lookupPause is the pause between two lookups of a post in Slack.
+	lookupPause = 2 * time.Second
+	// maxTurnWait is how long an attempt waits for its turn, holding one of the worker's slots. With
+	// a longer wait it ends and is retried.
+	maxTurnWait = 3 * time.Second
+	// writeTimeout bounds saving the outcome of an attempt.
+	writeTimeout = 5 * time.Second
+)
+
+// postPart posts a part, whatever its state, and settles the reply with the last part. If it does not
+// post the part, by says why.
+func (a *Activities) postPart(ctx context.Context, p store.Part, last bool) (result conversation.Result, by string, err error) {
+	switch p.State {
+	case store.Sent:
+		return conversation.Done, "", nil
+	case store.Failed:
+		return conversation.Failed, p.Error, nil
+	case store.Sending:
+		if ts, found, err := a.findPost(ctx, p); err != nil {
+			return "", "", err
+		} else if found {
+			return conversation.Done, "", a.markSent(ctx, p, ts, last)
+		}
+	case store.Composed:
+	}
+	send, done, err := a.beginSend(ctx, p)
+	var outdated store.OutdatedError
+	switch {
+	case errors.Is(err, store.ErrDeleted):
+		return conversation.Gone, p.Trigger, a.giveUp(ctx, p, store.ErrDeleted)
+	case errors.As(err, &outdated):
+		return conversation.Outdated, outdated.Deleted, a.giveUp(ctx, p, outdated)
+	case errors.Is(err, store.ErrSilenced):
+		return conversation.Silenced, string(conversation.RuleSilenced), a.giveUp(ctx, p, store.ErrSilenced)
+	case err != nil:
+		return "", "", err
+	}
+	defer done()
+	return conversation.Done, "", a.send(ctx, send, p, last)
+}
+
+// send posts a part whose attempt has begun, and saves the outcome. The call to Slack uses the
+// context attempt, which ends before the lease.
+func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool) error {
+	failpoint.Here("post: begun")
+	began := a.Clock()
+	attempt, span := telemetry.StartSpan(attempt, "chat.postMessage", trace.SpanKindClient, attribute.Int("myao.attempt", p.Attempts+1),
+		attribute.String("myao.key_hash", keyHash(p.Key)))
+	ts, err := a.Slack.Post(attempt, slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
+	if err != nil {
+		telemetry.Fail(span, reasonOf(err))
+	}
+	span.End()
+	if err != nil {
+		return a.markUnsent(ctx, p, began, err)
+	}
+	failpoint.Here("post: sent")
+	return a.markSent(ctx, p, ts, last)
+}
+
+// beginSend begins an attempt when it is the part's turn in its channel, and returns the context for
+// the calls to Slack. If the turn is far away it returns a queuedError. The part keeps its turn.
+func (a *Activities) beginSend(ctx context.Context, p store.Part) (send context.Context, done func(), err error) {
+	for {
+		send, done = context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
+		wait, err := a.Store.BeginSend(send, p, pace, sendLease)
+		if err == nil && wait == 0 {
+			return send, done, nil
+		}
+		done()
+		if err != nil {
+			return nil, nil, err
+		}
+		failpoint.Here("post: turn taken")
+		if wait > maxTurnWait {
+			return nil, nil, queuedError{"part " + p.Key, wait}
+		}
+		if !pause.For(ctx, wait) {
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// giveUp ends an attempted part that is not in Slack and must not be posted any more.
+func (a *Activities) giveUp(ctx context.Context, p store.Part, why error) error {
+	if p.State != store.Sending {
+		return nil
+	}
+	p.Attempts-- // the last attempt had no effect
+	return a.Store.EndSend(ctx, p, store.Composed, time.Time{}, "not posted: "+why.Error())
+}
+
+// findPost looks up a part of unknown outcome in Slack. A part that is not found counts as missing only
+// after its lease: until then the last attempt may still take effect.
+func (a *Activities) findPost(ctx context.Context, p store.Part) (ts string, found bool, err error) {
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for {
+		over := !a.Clock().Before(p.LeasedUntil)
+		ts, found, err = a.Slack.FindPost(ctx, p.Channel, p.Thread, p.Trigger, p.Key, own)
+		if err != nil {
+			return "", false, fmt.Errorf("look for %s: %w", p.Key, err)
+		}
+		if found || over {
+			a.Metrics.ambiguousPost(found)
+			a.Logger.InfoContext(ctx, "looked up a post of unknown outcome", "key", p.Key, "found", found)
+			return ts, found, nil
+		}
+		if !pause.For(ctx, min(lookupPause, p.LeasedUntil.Sub(a.Clock()))) {
+			return "", false, context.Cause(ctx)
+		}
+	}
+}
+
+// markUnsent saves the outcome of a failed attempt, even if the attempt's context has ended. Otherwise
+// the next attempt would have to wait for the end of the lease.
+func (a *Activities) markUnsent(ctx context.Context, p store.Part, began time.Time, cause error) error {
+	state, until := store.Sending, a.Clock().Add(settleTime)
+	if e, ok := errors.AsType[*slack.Error](cause); ok {
+		switch {
+		case e.Kind == slack.RateLimited, e.Kind == slack.Transient:
+			state, until = store.Composed, time.Time{}
+		case e.Kind == slack.Final:
+			state, until = store.Failed, time.Time{}
+		case e.TimedOut():
+			until = began.Add(maxEffectDelay)
+		}
+	}
+	a.Metrics.postFailed(reasonOf(cause))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	if err := a.Store.EndSend(ctx, p, state, until, cause.Error()); err != nil {
+		a.Logger.ErrorContext(ctx, "outcome of an attempt not saved", "key", p.Key, "error", err)
+	}
+	return fmt.Errorf("part %s: %w", p.Key, cause)
+}
+
+// markSent saves that a part is in Slack, and with the last part the reply's outcome, even if the
+// attempt's context has ended.
+func (a *Activities) markSent(ctx context.Context, p store.Part, ts string, last bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	own, err := a.Slack.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	a.Logger.InfoContext(ctx, "posted", "key", p.Key, "ts", ts)
+	m := chat.Message{
+		Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, UserID: own.UserID, BotID: own.BotID,
+		Own: true, Text: p.Text,
+	}
+	if !last {
+		err = a.Store.MarkPosted(ctx, p, m)
+	} else {
+		var settled *store.Decision
+		if settled, err = a.Store.MarkReplied(ctx, p, m); settled != nil {
+			a.Metrics.posted(*settled)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	failpoint.Here("post: written down")
+	return nil
+}
+
+// reasonOf returns the kind of a failed attempt to post, for metrics and traces.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*slack.Error](err); ok {
+		return string(e.Kind)
+	}
+	return string(slack.Ambiguous)
+}
+
+// keyHash identifies a part in traces without its key.
+func keyHash(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}

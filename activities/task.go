@@ -1,0 +1,66 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+
+	"myao/internal/chat"
+	"myao/internal/mind"
+	"myao/internal/store"
+)
+
+// Task names what an activity works on: a message, and the decision about it.
+type Task struct {
+	Conversation chat.Conversation `json:"conversation"`
+	Trigger      string            `json:"trigger"` // ts of the message
+	Revision     string            `json:"revision,omitempty"`
+	Decision     string            `json:"decision"`
+	Epoch        int               `json:"epoch"` // of the decision
+}
+
+// Subject returns the ts of the message, for logs and traces.
+func (t Task) Subject() string { return t.Trigger }
+
+// replyKey names the reply to the trigger in the outbox. It does not depend on the run, so that a
+// reset workflow posts nothing again.
+func (t Task) replyKey() string {
+	c := t.Conversation
+	return c.Team + "/" + c.Channel + "/" + c.Thread + "/" + t.Trigger + "/" + t.Revision
+}
+
+// decisionKey names the decision in the ledger. It contains the trigger, because a reset workflow
+// counts its decisions from the same number again, perhaps about other messages.
+func (t Task) decisionKey() string {
+	key := t.Decision + "/" + t.Trigger
+	if t.Revision != "" {
+		key += "/" + t.Revision
+	}
+	return key
+}
+
+// decisionRow returns a row of the ledger with what the task says.
+func (t Task) decisionRow(source string) store.Decision {
+	return store.Decision{
+		Key: t.decisionKey(), WorkflowID: t.Conversation.ID(), TriggerTS: t.Trigger, Revision: t.Revision, Source: source,
+	}
+}
+
+// setCost sets which model a decision asked, and what that cost.
+func setCost(d *store.Decision, answer mind.Answer) {
+	d.Model, d.TokensIn, d.TokensOut = answer.Model, answer.Usage.Input, answer.Usage.Output
+	d.LatencyUS = answer.Latency.Microseconds()
+}
+
+// attemptOf tells package mind for which decision, and in which attempt, an activity asks a model.
+func attemptOf(ctx context.Context, t Task) mind.Attempt {
+	return mind.Attempt{Decision: t.decisionKey(), Number: attemptNumber(ctx)}
+}
+
+// attemptNumber is 1 for the first attempt, and outside activities.
+func attemptNumber(ctx context.Context) int {
+	if !activity.IsActivity(ctx) {
+		return 1
+	}
+	return int(activity.GetInfo(ctx).Attempt)
+}
