@@ -141,9 +141,9 @@ func TestDoctor(t *testing.T) {
 	}
 	p.expect(found, "search attributes", doctor.Warn, "temporal operator search-attribute create --namespace "+ns+" --name MyaoTeam --type Keyword")
 	p.expect(found, "schedules", doctor.Fail, "start the starter")
-	p.expect(found, "workers", doctor.Fail, "none takes tasks of myao (workflows), myao (activities), myao-model (activities)")
+	p.expect(found, "workers", doctor.Fail, "no worker polls myao (workflows), myao (activities), myao-model (activities)")
 	p.expect(found, "events address", doctor.Warn, "no starter at http://"+address)
-	p.expect(found, "database", doctor.Warn, "not there yet")
+	p.expect(found, "database", doctor.Warn, "does not exist yet")
 	if _, err := os.Stat(strings.TrimPrefix(database, "sqlite:")); !os.IsNotExist(err) {
 		t.Errorf("the doctor has made a database: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestDoctor(t *testing.T) {
 	}
 	p.expect(last, "slack token", doctor.OK, "workspace Sandbox (T0SANDBOX), bot myao")
 	p.expect(last, "channels", doctor.OK, "in 1 channel")
-	p.expect(last, "namespace", doctor.OK, ns+", keeps what has ended for 24 hours")
+	p.expect(last, "namespace", doctor.OK, ns+", keeps closed workflows for 24 hours")
 	p.expect(last, "door", doctor.OK, "")
 	p.expect(last, "backlog", doctor.OK, "nothing waits")
 
@@ -173,7 +173,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 
-	p.expect(last, "memory", doctor.OK, "has yet to run")
+	p.expect(last, "memory", doctor.OK, "has not run yet")
 
 	memory := c.ScheduleClient().GetHandle(t.Context(), temporal.MemorySchedule)
 	if err := memory.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
@@ -301,12 +301,12 @@ func TestDoctorForPeople(t *testing.T) {
 	err := printFindings(&out, []doctor.Finding{
 		{Check: "configuration", Status: doctor.OK, Message: "valid"},
 		{Check: "temporal", Status: doctor.Fail, Message: "gone", Fix: "start it"},
-		{Check: "memory", Status: doctor.Skip, Message: "not looked at: see temporal"},
+		{Check: "memory", Status: doctor.Skip, Message: "not checked: see temporal"},
 	})
 	if want := `ok    configuration  valid
 fail  temporal       gone
                      → start it
-skip  memory         not looked at: see temporal
+skip  memory         not checked: see temporal
 `; err != nil || out.String() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, &out, want)
 	}

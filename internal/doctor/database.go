@@ -17,7 +17,8 @@ import (
 	"myao/internal/store"
 )
 
-// database opens what is there; a file that is not, opening would make.
+// database opens the database. A missing SQLite file is only reported, since opening would
+// create it.
 func (e *examination) database(ctx context.Context) Finding {
 	path, file := e.Config.Database.SQLitePath()
 	if file {
@@ -26,21 +27,21 @@ func (e *examination) database(ctx context.Context) Finding {
 			return e.absent(path)
 		}
 		if err != nil {
-			return fail("let the account that runs this read the file", "%v", err)
+			return fail("let this account read the file", "%v", err)
 		}
 	}
 	db, err := store.Open(ctx, e.Config.Database.URL)
 	if err != nil {
-		fix := "start Postgres, and let database.url name it, with a user and a database that there are"
+		fix := "start Postgres, and set database.url to it, with a user and a database that exist"
 		refused := new(pgconn.PgError)
 		_ = errors.As(err, &refused)
 		switch { // by the codes of postgresql.org/docs/current/errcodes-appendix.html
 		case file:
-			fix = "let the account that runs this read and write the file; if it is no SQLite database, let database.url name another"
+			fix = "let this account read and write the file; if it is not a SQLite database, set database.url to another file"
 		case strings.HasPrefix(refused.Code, "28"): // not authorized
-			fix = "let database.url have a user that there is, and its password; pg_hba.conf has to let it in from here"
+			fix = "set database.url to an existing user with its password; pg_hba.conf must allow it from this machine"
 		case refused.Code == "3D000": // no such database
-			fix = "create the database, as a user that may, or let database.url name a database that there is"
+			fix = "create the database, as a user with that right, or set database.url to an existing one"
 		}
 		return fail(fix, "%v", err)
 	}
@@ -48,77 +49,78 @@ func (e *examination) database(ctx context.Context) Finding {
 	return ok("%s answers", e.Config.Database.Redacted())
 }
 
-// writes looks whether the database can be written to now: without that every event is
-// refused. The other checks only read.
+// writes checks whether the database accepts writes now. Without that the starter refuses
+// every event. The other checks only read.
 func (e *examination) writes(ctx context.Context) Finding {
 	if e.db == nil {
 		return skip("there is no database yet")
 	}
 	if err := e.db.Writable(ctx); err != nil {
-		fix := "let database.url name a Postgres that takes writes: the primary, without default_transaction_read_only"
+		fix := "set database.url to a Postgres that accepts writes: the primary, without default_transaction_read_only"
 		if _, file := e.Config.Database.SQLitePath(); file {
-			fix = "end what holds the file, such as a backup, or a shell in the middle of a transaction"
+			fix = "end the program that locks the file, such as a backup, or a shell with an open transaction"
 		}
 		return fail(fix, "%v", err)
 	}
-	return ok("it takes them")
+	return ok("the database accepts writes")
 }
 
-// absent is a SQLite database that has yet to be made: by the starter or the worker, if
-// they may.
+// absent is the finding for a missing SQLite file, which the starter or the worker creates
+// if it has the right.
 func (e *examination) absent(path string) Finding {
 	dir := filepath.Dir(path)
 	for {
 		info, err := os.Stat(dir)
 		switch parent := filepath.Dir(dir); {
 		case err == nil && !info.IsDir():
-			return fail("let database.url name another place", "%s is not there yet, and cannot be made: %s is no directory", path, dir)
+			return fail("set database.url to another path", "%s does not exist yet and cannot be created: %s is not a directory", path, dir)
 		case err == nil && !writable(dir):
-			return fail("let the account that runs the programs write there", "%s is not there yet, and cannot be made: %s cannot be written to", path, dir)
+			return fail("let the account that runs the programs write there", "%s does not exist yet and cannot be created: no right to write to %s", path, dir)
 		case err == nil:
-			return Finding{Status: Warn, Message: path + " is not there yet", Fix: "start the starter or the worker, which make it; relative paths are of where they are started"}
+			return Finding{Status: Warn, Message: path + " does not exist yet", Fix: "start the starter or the worker, which create it; a relative path starts at their working directory"}
 		case parent == dir:
-			return fail("let database.url name another place", "%v", err)
+			return fail("set database.url to another path", "%v", err)
 		default:
 			dir = parent
 		}
 	}
 }
 
-// leastRoom is how many bytes of its disk SQLite's log and what it copies from it may want
-// in a quiet hour. With none, nothing is committed, while the lock that writes looks for is had.
-const leastRoom = 16 << 20
+// minFreeSpace is, in bytes, what SQLite's write-ahead log and its checkpoints may need in a
+// quiet hour. On a full disk commits fail, although writes can still take its lock.
+const minFreeSpace = 16 << 20
 
-// file looks at who can read what people said, and whether this account may write it.
+// file checks the permissions of the SQLite file, which holds what people said, and the free
+// space on its disk.
 func (e *examination) file(context.Context) Finding {
 	if e.db == nil {
 		return skip("there is no database yet")
 	}
 	path, _ := e.Config.Database.SQLitePath()
 	dir := filepath.Dir(path)
-	if left, known := e.freeSpace(dir); known && left < leastRoom {
-		return fail("make room there, or let database.url name a file on another disk, with the programs stopped and the file moved",
-			"the disk of %s has %d KiB left: once it is full nothing can be written", path, left>>10)
+	if left, known := e.freeSpace(dir); known && left < minFreeSpace {
+		return fail("free space there; or stop the programs, move the file to another disk, and set database.url to it",
+			"the disk of %s has %d KiB left: nothing can be written once it is full", path, left>>10)
 	}
 	for _, name := range []string{path, path + "-wal"} {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fail("let the account that runs this read the file", "%v", err)
+			return fail("let this account read the file", "%v", err)
 		case !writable(name):
-			return fail("let the account that runs the programs write it", "%s cannot be written to", name)
+			return fail("let the account that runs the programs write it", "no right to write to %s", name)
 		case info.Mode().Perm()&0o077 != 0:
 			return warn("chmod 600 "+name, "%s can be read by others on this machine (%s): it holds what people said", name, info.Mode().Perm())
 		}
 	}
 	if !writable(dir) {
-		return fail("let the account that runs the programs write there: SQLite's log stands beside the file", "%s cannot be written to", dir)
+		return fail("let the account that runs the programs write there: SQLite keeps its log beside the file", "no right to write to %s", dir)
 	}
-	return ok("%s is its owner's alone, and this account may write it", path)
+	return ok("only its owner can read %s, and this account can write it", path)
 }
 
-// migrations compares the tables with what this program knows.
+// migrations compares the applied migrations with those of this program.
 func (e *examination) migrations(ctx context.Context) Finding {
 	if e.db == nil {
 		return skip("there is no database yet")
@@ -126,35 +128,35 @@ func (e *examination) migrations(ctx context.Context) Finding {
 	v, err := e.db.Version(ctx)
 	switch {
 	case err != nil:
-		return fail("look at the database", "%v", err)
+		return fail("check the database", "%v", err)
 	case len(v.Unknown) > 0:
 		return fail("use the newer version of the programs", "the tables are newer than this program, by %s", count(len(v.Unknown), "migration"))
 	case len(v.Applied) == 0:
 		if err := e.db.CheckSchema(ctx); err != nil {
-			return fail(suit(err), "there are no tables yet, and cannot be: %v", err)
+			return fail(schemaFix(err), "there are no tables yet, and they cannot be created: %v", err)
 		}
-		return warn("start the starter or the worker, which make them", "there are no tables yet")
+		return warn("start the starter or the worker, which create them", "there are no tables yet")
 	case len(v.Pending) > 0:
-		return warn("back the database up, and start this version's starter or worker, which apply them", "pending: %s", strings.Join(v.Pending, ", "))
+		return warn("back up the database, then start this version's starter or worker, which apply them", "pending: %s", strings.Join(v.Pending, ", "))
 	}
-	return ok("all %d", len(v.Applied))
+	return ok("all %d are applied", len(v.Applied))
 }
 
-// suit is how to fix that a database cannot have our tables.
-func suit(err error) string {
+// schemaFix says how to let a database have the tables.
+func schemaFix(err error) string {
 	switch {
 	case errors.Is(err, store.ErrEncoding):
-		return "make the database anew: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+		return "create the database again: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
 	case errors.Is(err, store.ErrNoSchema):
-		return "make the schema, or let the search_path of database.url or the role name one that there is"
+		return "create the schema, or set the search_path of database.url or of the role to an existing one"
 	case errors.Is(err, store.ErrNoCreate):
-		return "GRANT CREATE ON SCHEMA … TO …, as who owns the database; or have the role own it"
+		return "GRANT CREATE ON SCHEMA … TO …, as the owner of the database; or make the role its owner"
 	}
-	return "look at the database"
+	return "check the database"
 }
 
-// untold is why nothing can be read from the tables; empty: it can.
-func (e *examination) untold(ctx context.Context) string {
+// noTables says why there are no tables to read; empty: there are.
+func (e *examination) noTables(ctx context.Context) string {
 	if e.db == nil {
 		return "there is no database yet"
 	}
@@ -164,37 +166,37 @@ func (e *examination) untold(ctx context.Context) string {
 	return ""
 }
 
-// late is for how long a change may wait for its signal before somebody should look.
-const late = time.Minute
+// maxBacklogAge is how long a change may wait for its signal without a warning.
+const maxBacklogAge = time.Minute
 
-// backlog looks for what was said and has not reached its conversation.
+// backlog checks for changes that the relay has not yet signalled to their conversations.
 func (e *examination) backlog(ctx context.Context) Finding {
-	if why := e.untold(ctx); why != "" {
+	if why := e.noTables(ctx); why != "" {
 		return skip("%s", why)
 	}
 	n, oldest, err := e.db.BacklogSize(ctx)
 	if err != nil {
-		return fail("look at the database", "%v", err)
+		return fail("check the database", "%v", err)
 	}
 	if n == 0 {
 		return ok("nothing waits to be relayed")
 	}
 	age := e.Clock().Sub(oldest)
 	said := fmt.Sprintf("%s to be relayed, the oldest for %s", count(n, "change"), span(age))
-	if age > late {
-		return warn("start the starter; if one runs, see what its log says of Temporal", "%s", said)
+	if age > maxBacklogAge {
+		return warn("start the starter; if one runs, see what its log says about Temporal", "%s", said)
 	}
 	return ok("%s", said)
 }
 
-// ids looks for settings under ids that channels have no longer.
+// ids looks for settings under former ids of channels.
 func (e *examination) ids(ctx context.Context) Finding {
-	if why := e.untold(ctx); why != "" {
+	if why := e.noTables(ctx); why != "" {
 		return skip("%s", why)
 	}
 	moved, err := e.db.MovedTo(ctx, slices.Collect(maps.Keys(e.Config.Channels)))
 	if err != nil {
-		return fail("look at the database", "%v", err)
+		return fail("check the database", "%v", err)
 	}
 	var lost []string
 	for _, from := range slices.Sorted(maps.Keys(moved)) {
@@ -205,8 +207,8 @@ func (e *examination) ids(ctx context.Context) Finding {
 		}
 	}
 	if len(lost) > 0 {
-		return warn("move what the configuration says under channels to the new id, start the programs again, and unmute the channel",
-			"Slack has given channels another id, and they were muted for it: %s", strings.Join(lost, ", "))
+		return warn("move the settings under channels to the new id, restart the programs, and unmute the channel",
+			"Slack gave these channels a new id, and the bot muted them: %s", strings.Join(lost, ", "))
 	}
-	return ok("no settings stand under one that was changed")
+	return ok("no settings under a former id")
 }

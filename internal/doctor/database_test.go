@@ -17,8 +17,9 @@ import (
 	"myao/internal/testserver"
 )
 
-// keep is an examination of a SQLite file, after change has been at it; exec runs SQL on it.
-func keep(t *testing.T, change func(s *store.Store, path string, exec func(string))) []Finding {
+// checkSQLite runs the database checks on a SQLite file that change has prepared; exec runs
+// SQL on it. A nil change leaves the file missing.
+func checkSQLite(t *testing.T, change func(s *store.Store, path string, exec func(string))) []Finding {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data", "myao.db")
 	if change != nil {
@@ -40,11 +41,11 @@ func keep(t *testing.T, change func(s *store.Store, path string, exec func(strin
 			t.Fatal(err)
 		}
 	}
-	return look(t, "sqlite:"+path, time.Now)
+	return checkDatabase(t, "sqlite:"+path, time.Now)
 }
 
-// look is what the checks of a database find: database, file, migrations, backlog, writes.
-func look(t *testing.T, url string, clock func() time.Time) []Finding {
+// checkDatabase runs the database checks: database, file, migrations, backlog, writes.
+func checkDatabase(t *testing.T, url string, clock func() time.Time) []Finding {
 	t.Helper()
 	c := config.Default()
 	c.Database.URL = url
@@ -68,10 +69,10 @@ func TestDatabase(t *testing.T) {
 		statuses [5]Status
 		says     [5]string
 	}{
-		{"as it should be", migrate, [5]Status{OK, OK, OK, OK, OK}, [5]string{"answers", "owner's alone", "all", "nothing waits", "takes them"}},
-		{"not there yet", nil, [5]Status{Warn, Skip, Skip, Skip, Skip}, [5]string{"is not there yet"}},
+		{"as it should be", migrate, [5]Status{OK, OK, OK, OK, OK}, [5]string{"answers", "only its owner", "all", "nothing waits", "accepts writes"}},
+		{"no file yet", nil, [5]Status{Warn, Skip, Skip, Skip, Skip}, [5]string{"does not exist yet"}},
 		{"without tables", func(*store.Store, string, func(string)) {}, [5]Status{OK, OK, Warn, Skip, OK}, [5]string{"", "", "no tables yet"}},
-		{"one to go", func(s *store.Store, path string, exec func(string)) {
+		{"a pending migration", func(s *store.Store, path string, exec func(string)) {
 			migrate(s, path, exec)
 			exec("DELETE FROM " + version + " WHERE version_id = (SELECT MAX(version_id) FROM " + version + ")")
 		}, [5]Status{OK, OK, Warn, OK, OK}, [5]string{"", "", "pending: 000"}},
@@ -79,24 +80,24 @@ func TestDatabase(t *testing.T) {
 			migrate(s, path, exec)
 			exec("INSERT INTO " + version + " (version_id, is_applied) VALUES (9999, true)")
 		}, [5]Status{OK, OK, Fail, Skip, OK}, [5]string{"", "", "newer than this program, by 1 migration"}},
-		{"open to everybody", func(s *store.Store, path string, exec func(string)) {
+		{"readable by everybody", func(s *store.Store, path string, exec func(string)) {
 			migrate(s, path, exec)
 			_ = os.Chmod(path, 0o644)
 		}, [5]Status{OK, Warn, OK, OK, OK}, [5]string{"", "chmod 600"}},
-		{"no database", func(_ *store.Store, path string, _ func(string)) {
+		{"not a database", func(_ *store.Store, path string, _ func(string)) {
 			_ = os.WriteFile(path, []byte("these are my holiday pictures, and no database at all"), 0o600)
-		}, [5]Status{Fail, Skip, Skip, Skip, Skip}, [5]string{"let database.url name another"}},
+		}, [5]Status{Fail, Skip, Skip, Skip, Skip}, [5]string{"set database.url to another file"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			for i, f := range keep(t, tc.change) {
+			for i, f := range checkSQLite(t, tc.change) {
 				expect(t, f, tc.statuses[i], tc.says[i])
 			}
 		})
 	}
 }
 
-// A disk that is full lets a transaction begin, and nothing be committed.
+// On a full disk a transaction can begin but not commit.
 func TestDatabaseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "myao.db")
@@ -111,7 +112,7 @@ func TestDatabaseOnAFullDisk(t *testing.T) {
 		want  Status
 		says  string
 	}{
-		{0, true, Fail, "has 0 KiB left"}, {300 << 10, true, Fail, "has 300 KiB left"}, {leastRoom, true, OK, ""}, {0, false, OK, ""},
+		{0, true, Fail, "has 0 KiB left"}, {300 << 10, true, Fail, "has 300 KiB left"}, {minFreeSpace, true, OK, ""}, {0, false, OK, ""},
 	} {
 		c := config.Default()
 		c.Database.URL = "sqlite:" + path
@@ -120,18 +121,18 @@ func TestDatabaseOnAFullDisk(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsNotMade(t *testing.T) {
+func TestDatabaseIsNotCreated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "obstacle"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, look(t, "sqlite:"+dir+"/a/b/myao.db", time.Now)[0], Warn, "not there yet")
-	expect(t, look(t, "sqlite:"+dir+"/obstacle/myao.db", time.Now)[0], Fail, "obstacle")
-	expect(t, look(t, "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", time.Now)[0], Fail, "start Postgres")
+	expect(t, checkDatabase(t, "sqlite:"+dir+"/a/b/myao.db", time.Now)[0], Warn, "does not exist yet")
+	expect(t, checkDatabase(t, "sqlite:"+dir+"/obstacle/myao.db", time.Now)[0], Fail, "obstacle")
+	expect(t, checkDatabase(t, "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", time.Now)[0], Fail, "start Postgres")
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("the directory holds %v, %v; want the obstacle alone", entries, err)
+		t.Errorf("the directory holds %v, %v; want only the obstacle", entries, err)
 	}
 }
 
@@ -143,12 +144,12 @@ func TestPostgresThatRefuses(t *testing.T) {
 	}
 	stranger, elsewhere := *server, *server
 	stranger.User, elsewhere.Path = url.UserPassword("stranger", "hunter2"), "/nowhere"
-	expect(t, look(t, stranger.String(), time.Now)[0], Fail, `"stranger" does not exist (SQLSTATE 28000) → let database.url have a user that there is`)
-	expect(t, look(t, elsewhere.String(), time.Now)[0], Fail, `"nowhere" does not exist (SQLSTATE 3D000) → create the database`)
+	expect(t, checkDatabase(t, stranger.String(), time.Now)[0], Fail, `"stranger" does not exist (SQLSTATE 28000) → set database.url to an existing user`)
+	expect(t, checkDatabase(t, elsewhere.String(), time.Now)[0], Fail, `"nowhere" does not exist (SQLSTATE 3D000) → create the database`)
 }
 
-// A database that cannot have our tables, or could not hold what people say in them.
-func TestPostgresThatDoesNotSuit(t *testing.T) {
+// Databases that cannot have the tables, or could not store every text.
+func TestPostgresWithoutAUsableSchema(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(testserver.StartPostgres(t).URL)
 	if err != nil {
@@ -177,10 +178,10 @@ func TestPostgresThatDoesNotSuit(t *testing.T) {
 	}{
 		{*server, Warn, "there are no tables yet", "start the starter or the worker"},
 		{guest, Fail, "the role may not make tables: guest, in the schema public", "GRANT CREATE"},
-		{elsewhere, Fail, "there is no schema to make tables in: search_path is nowhere", "make the schema"},
-		{latin, Fail, "the database's encoding is not UTF8 but LATIN1", "make the database anew"},
+		{elsewhere, Fail, "there is no schema to make tables in: search_path is nowhere", "create the schema"},
+		{latin, Fail, "the database's encoding is not UTF8 but LATIN1", "create the database again"},
 	} {
-		f := look(t, tc.url.String(), time.Now)[2]
+		f := checkDatabase(t, tc.url.String(), time.Now)[2]
 		expect(t, f, tc.want, tc.says)
 		expect(t, f, tc.want, tc.fix)
 		if tc.want != Fail {
@@ -199,15 +200,15 @@ func TestPostgresThatDoesNotSuit(t *testing.T) {
 	}
 }
 
-// A file that another program has locked can be read, and nothing more.
+// A file that another program has locked can only be read.
 func TestLockedDatabase(t *testing.T) {
 	t.Parallel()
-	for i, f := range keep(t, func(s *store.Store, path string, exec func(string)) {
+	for i, f := range checkSQLite(t, func(s *store.Store, path string, exec func(string)) {
 		migrate(s, path, exec)
 		unlock := testserver.LockSQLite(t, path)
 		t.Cleanup(func() { _ = unlock() })
 	}) {
-		expect(t, f, [5]Status{OK, OK, OK, OK, Fail}[i], [5]string{"answers", "", "", "", "locked → end what holds the file"}[i])
+		expect(t, f, [5]Status{OK, OK, OK, OK, Fail}[i], [5]string{"answers", "", "", "", "locked → end the program that locks the file"}[i])
 	}
 }
 
@@ -230,7 +231,7 @@ func TestChannelIDs(t *testing.T) {
 	}
 	expect(t, e.ids(t.Context()), OK, "no settings")
 	e.Config.Channels = map[string]config.Channel{"G1": {}, "CG1": {}, "G2": {}, "C4": {}}
-	expect(t, e.ids(t.Context()), Warn, "muted for it: G2 is CG2 now → move")
+	expect(t, e.ids(t.Context()), Warn, "the bot muted them: G2 is CG2 now → move")
 }
 
 func TestBacklog(t *testing.T) {
@@ -250,6 +251,6 @@ func TestBacklog(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, look(t, url, time.Now)[3], OK, "1 change to be relayed")
-	expect(t, look(t, url, shifted(3*time.Minute))[3], Warn, "for 3 minutes")
+	expect(t, checkDatabase(t, url, time.Now)[3], OK, "1 change to be relayed")
+	expect(t, checkDatabase(t, url, shifted(3*time.Minute))[3], Warn, "for 3 minutes")
 }

@@ -1,6 +1,5 @@
-// Package doctor looks at everything that the bot needs, a check for each thing, and says
-// how it stands and how what is wrong is mended. It changes nothing anywhere, and tells no
-// secret.
+// Package doctor checks everything that the bot needs. Each check reports a status, and how
+// to fix what is wrong. The checks change nothing, and their findings hold no secret.
 package doctor
 
 import (
@@ -19,7 +18,7 @@ import (
 	"myao/internal/temporal"
 )
 
-// Status is how something stands.
+// Status is the result of a check.
 type Status string
 
 // The statuses.
@@ -29,61 +28,62 @@ const (
 	Warn Status = "warn"
 	// Fail: the bot does not work.
 	Fail Status = "fail"
-	// Skip: not looked at, since what it rests on is not there.
+	// Skip: not checked, because something that the check needs is missing.
 	Skip Status = "skip"
 )
 
-// Finding is what one check has found.
+// Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
 	// Message is one line.
 	Message string `json:"message"`
-	// Fix is one line that says what to do; empty where nothing is to be done.
+	// Fix is one line that says what to do; empty where there is nothing to do. Its JSON key
+	// is older than the name.
 	Fix string `json:"mend,omitempty"`
 }
 
-// Schedule is one that the starter makes.
+// Schedule is a Temporal Schedule that the starter creates.
 type Schedule struct {
 	ID    string
 	Every time.Duration
 }
 
-// Doctor is what is to be looked at. Config, Slack, Dial and Clock are required.
+// Doctor holds what the checks need. Config, Slack, Dial and Clock are required.
 type Doctor struct {
 	Config config.Config
 	Slack  *slack.Client
-	// Dial makes a client of Temporal, whose end is Examine's business; Address and
-	// Namespace are what it goes by.
+	// Dial makes a client of Temporal for Address and Namespace. Examine closes it.
 	Dial               func() (client.Client, error)
 	Address, Namespace string
 	Schedules          []Schedule
-	// URL is the starter's address as Slack reaches it, without a slash at its end; empty:
-	// that on this machine is tried.
+	// URL is the address at which Slack reaches the starter, without a slash at its end.
+	// Empty: the checks try the starter on this machine.
 	URL string
-	// Ask has each model asked for a word.
+	// Ask sends each model a short question.
 	Ask   bool
 	Clock func() time.Time
-	// HTTP reaches the starter; http.DefaultTransport if nil.
+	// HTTP sends requests to the starter; nil is http.DefaultTransport.
 	HTTP http.RoundTripper
 }
 
 const (
-	// checkTimeout is how long a check may take, and askFor how long a model may.
+	// checkTimeout bounds a check, and modelTimeout the check of a model.
 	checkTimeout = 5 * time.Second
 	modelTimeout = 30 * time.Second
 )
 
-// check is one row of what is looked at.
+// check is one check.
 type check struct {
 	name string
-	// needs is the check above without whose success there is nothing to look at.
-	needs   string
+	// needs names an earlier check. Where that fails or is skipped, this one is skipped.
+	needs string
+	// timeout bounds run; 0 is checkTimeout.
 	timeout time.Duration
 	run     func(context.Context) Finding
 }
 
-// examination is a Doctor at work, with what one check opens for those that need it.
+// examination is one run of a Doctor, with what earlier checks open for later ones.
 type examination struct {
 	Doctor
 	own       slack.Identity
@@ -94,15 +94,14 @@ type examination struct {
 	freeSpace func(dir string) (left uint64, known bool)
 }
 
-// Examine makes all checks side by side and returns what they found, in an order that does
-// not change from time to time.
+// Examine runs all checks concurrently. The order of the findings is always the same.
 func (d Doctor) Examine(ctx context.Context) []Finding {
 	e := &examination{Doctor: d, freeSpace: freeSpace}
 	defer e.close()
 	return redact(runChecks(ctx, e.checks()), d.Config)
 }
 
-// checks are those that this configuration calls for.
+// checks returns the checks for this configuration.
 func (e *examination) checks() []check {
 	checks := []check{
 		{name: "configuration", run: e.configuration},
@@ -142,7 +141,7 @@ func (e *examination) checks() []check {
 	return append(checks, check{name: "encryption", run: e.encryption})
 }
 
-// runChecks runs checks side by side; one that needs another waits for it.
+// runChecks runs checks concurrently. A check waits for the one that it needs.
 func runChecks(ctx context.Context, checks []check) []Finding {
 	findings := make([]Finding, len(checks))
 	done := map[string]chan struct{}{}
@@ -157,7 +156,7 @@ func runChecks(ctx context.Context, checks []check) []Finding {
 			if c.needs != "" {
 				<-done[c.needs]
 				if on := findings[at[c.needs]].Status; on == Fail || on == Skip {
-					findings[i] = Finding{Check: c.name, Status: Skip, Message: "not looked at: see " + c.needs}
+					findings[i] = Finding{Check: c.name, Status: Skip, Message: "not checked: see " + c.needs}
 					return
 				}
 			}
@@ -176,11 +175,11 @@ func (e *examination) close() {
 		e.temporal.Close()
 	}
 	if e.db != nil {
-		_ = e.db.Close() // it was only read
+		_ = e.db.Close() // the checks only read
 	}
 }
 
-// Count is how many of the findings are of a status.
+// Count returns how many findings have the status.
 func Count(findings []Finding, s Status) int {
 	return len(findings) - len(slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Status == s }))
 }

@@ -22,25 +22,25 @@ import (
 	"myao/internal/slack"
 )
 
-// expect compares a finding with a status and a part of what it says, mending included.
+// expect compares a finding with a status and a part of its message or its fix.
 func expect(t *testing.T, f Finding, status Status, says string) {
 	t.Helper()
 	if all := f.Message + " → " + f.Fix; f.Status != status || !strings.Contains(all, says) {
 		t.Errorf("%s: %s, want %s with %q", f.Status, all, status, says)
 	}
 	if (f.Status == Warn || f.Status == Fail) && f.Fix == "" {
-		t.Errorf("%q: it does not say how to fix it", f.Message)
+		t.Errorf("%q: no fix", f.Message)
 	}
 }
 
-func TestExamine(t *testing.T) {
+func TestChecksRunConcurrently(t *testing.T) {
 	t.Parallel()
 	var order []string
 	rows := []check{
 		{name: "slow", run: func(context.Context) Finding { time.Sleep(10 * time.Millisecond); return warn("wait", "slow") }},
 		{name: "broken", run: func(context.Context) Finding { return fail("fix it", "broken") }},
-		{name: "on broken", needs: "broken", run: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
-		{name: "on that", needs: "on broken", run: func(context.Context) Finding { t.Error("looked at"); return ok("") }},
+		{name: "on broken", needs: "broken", run: func(context.Context) Finding { t.Error("the check ran"); return ok("") }},
+		{name: "on that", needs: "on broken", run: func(context.Context) Finding { t.Error("the check ran"); return ok("") }},
 		{name: "on slow", needs: "slow", run: func(context.Context) Finding { return ok("there") }},
 		{name: "stuck", timeout: time.Millisecond, run: func(ctx context.Context) Finding { <-ctx.Done(); return fail("hurry", "%v", ctx.Err()) }},
 	}
@@ -56,7 +56,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-func TestNoSecretIsTold(t *testing.T) {
+func TestFindingsHideSecrets(t *testing.T) {
 	t.Setenv("TEMPORAL_API_KEY", "temporalkey")
 	c := config.Default()
 	c.Slack.BotToken, c.Slack.SigningSecret, c.LLM.Gemini.APIKey = "xoxb-secret", "signing", "xoxb-secret-longer"
@@ -69,11 +69,11 @@ func TestNoSecretIsTold(t *testing.T) {
 		t.Errorf("got %+q, want %+q", got, want)
 	}
 	if long := redact([]Finding{{Message: strings.Repeat("ä", 1000)}}, c)[0].Message; len([]rune(long)) != maxMessage+1 {
-		t.Errorf("%d characters of a long one", len([]rune(long)))
+		t.Errorf("a long message has %d characters", len([]rune(long)))
 	}
 }
 
-func TestExamineTellsNoSecret(t *testing.T) {
+func TestExamineHidesSecrets(t *testing.T) {
 	t.Parallel()
 	_, e := slackOf(t, sandbox.Config{})
 	e.Config.Database.URL = "sqlite:" + t.TempDir() + "/none.db"
@@ -83,7 +83,7 @@ func TestExamineTellsNoSecret(t *testing.T) {
 	expect(t, findings[at], Fail, "no server for (hidden) at all")
 }
 
-// slackOf is an examination of a stand-in of Slack.
+// slackOf is an examination against a stand-in for Slack.
 func slackOf(t *testing.T, workspace sandbox.Config) (*sandbox.Workspace, *examination) {
 	t.Helper()
 	w := sandbox.New(workspace)
@@ -96,8 +96,9 @@ func slackOf(t *testing.T, workspace sandbox.Config) (*sandbox.Workspace, *exami
 	}}
 }
 
-func needed(but ...string) []string {
-	return slices.DeleteFunc(manifest.Names(manifest.Scopes(config.Default())), func(name string) bool { return slices.Contains(but, name) })
+// needed are the scopes that the app needs, without some.
+func needed(without ...string) []string {
+	return slices.DeleteFunc(manifest.Names(manifest.Scopes(config.Default())), func(name string) bool { return slices.Contains(without, name) })
 }
 
 func TestSlack(t *testing.T) {
@@ -110,14 +111,14 @@ func TestSlack(t *testing.T) {
 		status Status
 		says   string
 	}{
-		{"all scopes", needed(), nil, (*examination).scopes, OK, "all that are needed"},
-		{"more scopes", append(needed(), "files:read"), nil, (*examination).scopes, OK, "more than is needed: files:read"},
+		{"all scopes", needed(), nil, (*examination).scopes, OK, "every scope that it needs"},
+		{"more scopes", append(needed(), "files:read"), nil, (*examination).scopes, OK, "not needed: files:read"},
 		{"an extra one is missing", needed("reactions:read"), nil, (*examination).scopes, Warn, "missing: reactions:read (the reaction :shushing_face:"},
-		{"an extra one that is not wanted", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, OK, "all"},
+		{"an extra one that is not wanted", needed("reactions:read"), func(e *examination) { e.Config.Slack.HushReaction = "" }, (*examination).scopes, OK, "every scope"},
 		{"installed before group direct messages were asked for", needed("mpim:history", "mpim:read"), nil, (*examination).scopes, Warn, "missing: mpim:history (the same for group direct messages), mpim:read"},
 		{"channels without them", needed("mpim:history", "mpim:read"), nil, (*examination).channels, Warn, "in no channel"},
 		{"one is missing", needed("chat:write", "commands"), nil, (*examination).scopes, Fail, "chat:write (speak), commands (/myao"},
-		{"scopes not told", nil, nil, (*examination).scopes, Skip, "does not tell"},
+		{"scopes unknown", nil, nil, (*examination).scopes, Skip, "does not say"},
 		{"clock", needed(), nil, (*examination).clock, OK, "within"},
 		{"clock fast", needed(), func(e *examination) { e.Clock = shifted(3 * time.Minute) }, (*examination).clock, Warn, "3m"},
 		{"clock slow", needed(), func(e *examination) { e.Clock = shifted(-6 * time.Minute) }, (*examination).clock, Fail, "NTP"},
@@ -155,10 +156,10 @@ func TestSlackRefuses(t *testing.T) {
 	_, e := slackOf(t, sandbox.Config{BotToken: "xoxb-other"})
 	expect(t, e.token(t.Context()), Fail, "Bot User OAuth Token")
 	e.Slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: "http://127.0.0.1:1/api/"})
-	expect(t, e.token(t.Context()), Fail, "let this machine reach "+e.Config.Slack.APIURL)
+	expect(t, e.token(t.Context()), Fail, "make sure that this machine can reach "+e.Config.Slack.APIURL)
 	e.Config.Slack.APIURL = "https://u:hunter%402@proxy/api/"
 	if found := redact([]Finding{e.token(t.Context())}, e.Config)[0]; strings.Contains(found.Fix, "hunter") || !strings.Contains(found.Fix, "@proxy/api/") {
-		t.Errorf("it says %+v", found)
+		t.Errorf("got %+v", found)
 	}
 }
 
@@ -176,7 +177,7 @@ func TestChannels(t *testing.T) {
 	e.Config.Channels["genral"] = config.Channel{}
 	expect(t, e.channels(t.Context()), Warn, "not in: genral")
 	if len(e.Config.Channels) != 3 {
-		t.Error("the look has changed the configuration")
+		t.Error("the check has changed the configuration")
 	}
 	e.Config.Channels["general"] = config.Channel{}
 	expect(t, e.channels(t.Context()), Warn, "not in: genral")
@@ -187,7 +188,7 @@ func TestChannels(t *testing.T) {
 	expect(t, e.channels(t.Context()), OK, "in 2 channels")
 }
 
-func TestTemporalOfAnUnknownName(t *testing.T) {
+func TestTemporalAtAnUnknownHost(t *testing.T) {
 	t.Parallel()
 	e := &examination{Doctor: Doctor{Address: "nope.invalid:7233"}}
 	e.Dial = func() (client.Client, error) { return client.NewLazyClient(client.Options{HostPort: e.Address}) }
@@ -197,8 +198,8 @@ func TestTemporalOfAnUnknownName(t *testing.T) {
 	expect(t, e.server(ctx), Fail, "nope.invalid:7233: lookup nope.invalid")
 }
 
-// Where the server lists no search attributes, they are asked for one by one.
-func TestSearchAttributesThatAreNotListed(t *testing.T) {
+// Where the server does not list search attributes, the check tries each one.
+func TestSearchAttributesWithoutAList(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		unknown string

@@ -20,20 +20,20 @@ import (
 	"myao/internal/slack"
 )
 
-// signingSecret is what Slack's look like.
+// signingSecret is the form of Slack's signing secrets.
 var signingSecret = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// secret can be no more than looked at: only Slack's own requests prove it.
+// secret checks the form of the signing secret. Only a request from Slack can prove it.
 func (e *examination) secret(context.Context) Finding {
 	if !signingSecret.MatchString(string(e.Config.Slack.SigningSecret)) {
 		return warn("set slack.signing_secret to the Signing Secret under Basic Information",
-			"slack.signing_secret does not look like one of Slack's, which are 32 digits from 0 to f")
+			"slack.signing_secret does not look like one of Slack's, which have 32 digits from 0 to f")
 	}
-	return ok("looks like one of Slack's; whether it is, its first request tells")
+	return ok("has the form of Slack's; only Slack's first request proves it")
 }
 
-// base is where the door is, and whether that is what Slack goes by.
-func (e *examination) base() (address string, given bool, err error) {
+// base returns the starter's address. public reports whether it is the one that Slack uses.
+func (e *examination) base() (address string, public bool, err error) {
 	if e.URL != "" {
 		return e.URL, true, nil
 	}
@@ -42,7 +42,7 @@ func (e *examination) base() (address string, given bool, err error) {
 		return "", false, err
 	}
 	if port == "0" {
-		return "", false, errors.New("server.address has the port 0, which is another one at each start")
+		return "", false, errors.New("server.address has the port 0: the port differs at each start")
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -50,12 +50,12 @@ func (e *examination) base() (address string, given bool, err error) {
 	return "http://" + net.JoinHostPort(host, port), false, nil
 }
 
-// events makes the handshake that Slack makes with a new events address
+// events makes the handshake with which Slack verifies a new events address
 // (docs.slack.dev/reference/events/url_verification).
 func (e *examination) events(ctx context.Context) Finding {
-	base, given, err := e.base()
+	base, public, err := e.base()
 	if err != nil {
-		return skip("%v: with --url the starter is found", err)
+		return skip("%v; --url names the starter", err)
 	}
 	challenge := rand.Text()
 	body, err := json.Marshal(map[string]string{"type": "url_verification", "challenge": challenge})
@@ -65,11 +65,11 @@ func (e *examination) events(ctx context.Context) Finding {
 	address := base + manifest.EventsPath
 	answer, err := e.post(ctx, address, body, slack.Sign(body, string(e.Config.Slack.SigningSecret), e.Clock()))
 	if err != nil {
-		return unreachable(base, given, err)
+		return unreachable(base, public, err)
 	}
 	e.reached = true
-	if !strings.Contains(answer.said, challenge) || answer.status != http.StatusOK {
-		return answer.wrong(address)
+	if !strings.Contains(answer.body, challenge) || answer.status != http.StatusOK {
+		return answer.unexpected(address)
 	}
 	expires := ""
 	if answer.expires != (time.Time{}) {
@@ -79,31 +79,31 @@ func (e *examination) events(ctx context.Context) Finding {
 			return warn("renew the certificate", "%s answers%s", address, expires)
 		}
 	}
-	if !given {
-		return ok("the starter at %s answers; with --url the way that Slack takes is tried", address)
+	if !public {
+		return ok("the starter at %s answers; --url checks the address that Slack uses", address)
 	}
 	if strings.HasPrefix(base, "http:") {
-		return warn("put HTTPS before the starter", "%s answers, but Slack speaks https alone", address)
+		return warn("put HTTPS before the starter", "%s answers, but Slack accepts only https", address)
 	}
 	return ok("%s answers%s", address, expires)
 }
 
-// unreachable is a door from which no answer came.
-func unreachable(base string, given bool, err error) Finding {
+// unreachable is the finding for a starter that did not answer.
+func unreachable(base string, public bool, err error) Finding {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &certificate):
-		return fail("give it a certificate for this name by an authority that everybody knows; Slack takes no other", "%v", certificate)
-	case !given && errors.Is(err, syscall.ECONNREFUSED):
+		return fail("install a certificate for this name from a public authority; Slack accepts no other", "%v", certificate)
+	case !public && errors.Is(err, syscall.ECONNREFUSED):
 		return warn("start the starter, or give the address at which Slack reaches it: --url https://…", "no starter at %s", base)
 	}
-	return fail("start the starter, and see that what stands before it (DNS, a proxy, a firewall) leads there", "%v", err)
+	return fail("start the starter, and make sure that DNS, proxies and firewalls lead to it", "%v", err)
 }
 
-// door looks whether what nobody has signed is refused, at all three addresses.
+// door checks that the starter refuses unsigned requests at all three addresses.
 func (e *examination) door(ctx context.Context) Finding {
 	if !e.reached {
-		return skip("not looked at: see events address")
+		return skip("not checked: see events address")
 	}
 	base, _, err := e.base()
 	if err != nil {
@@ -115,27 +115,27 @@ func (e *examination) door(ctx context.Context) Finding {
 		case err != nil:
 			return fail("try again", "%v", err)
 		case answer.status == http.StatusNotFound:
-			return fail("hand on all of /slack/ to the starter", "%s leads nowhere (404)", base+path)
+			return fail("forward all of /slack/ to the starter", "%s is not found (404)", base+path)
 		case answer.status/100 == 2:
-			return fail("let requests through to the starter as they are, with their headers", "%s takes what nobody has signed (%d)", base+path, answer.status)
+			return fail("forward requests to the starter unchanged, with their headers", "%s accepts an unsigned request (%d)", base+path, answer.status)
 		case answer.status != http.StatusUnauthorized:
-			return fail("hand on all of /slack/ to the starter", "%s answers %d, and the starter would answer 401", base+path, answer.status)
+			return fail("forward all of /slack/ to the starter", "%s answers %d, but the starter would answer 401", base+path, answer.status)
 		}
 	}
-	return ok("events, shortcuts and commands are refused where nobody has signed them")
+	return ok("unsigned events, shortcuts and commands are refused")
 }
 
-// answered is what came back from the door.
-type answered struct {
+// response is the answer of the starter.
+type response struct {
 	status  int
-	said    string
+	body    string
 	expires time.Time // the certificate's end; zero without TLS
 }
 
-func (e *examination) post(ctx context.Context, address string, body []byte, header http.Header) (answered, error) {
+func (e *examination) post(ctx context.Context, address string, body []byte, header http.Header) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return answered{}, err
+		return response{}, err
 	}
 	if header != nil {
 		req.Header = header
@@ -147,32 +147,32 @@ func (e *examination) post(ctx context.Context, address string, body []byte, hea
 	}
 	resp, err := c.Do(req)
 	if err != nil {
-		return answered{}, err
+		return response{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	if err != nil {
-		return answered{}, err
+		return response{}, err
 	}
-	a := answered{status: resp.StatusCode, said: string(said)}
+	a := response{status: resp.StatusCode, body: string(said)}
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		a.expires = resp.TLS.PeerCertificates[0].NotAfter
 	}
 	return a, nil
 }
 
-// wrong is an answer that is not the one that Slack waits for.
-func (a answered) wrong(address string) Finding {
-	fix := "see that what stands before the starter hands on all of /slack/ to it"
-	switch a.status {
+// unexpected is the finding for an answer that Slack would not accept.
+func (r response) unexpected(address string) Finding {
+	fix := "forward all of /slack/ to the starter"
+	switch r.status {
 	case http.StatusUnauthorized:
-		fix = "give the starter there the same slack.signing_secret as here, and both machines the right time"
+		fix = "use the same slack.signing_secret there as here, and synchronise both clocks"
 	case http.StatusServiceUnavailable:
-		fix = "see what /readyz of the starter there says"
+		fix = "see /readyz of the starter there"
 	case http.StatusNotFound:
 		fix += "; a starter in Socket Mode has no such address"
 	case http.StatusOK:
 		fix = "something else answers there: " + fix
 	}
-	return fail(fix, "%s answers %d, and not the challenge", address, a.status)
+	return fail(fix, "%s answers %d, not with the challenge", address, r.status)
 }

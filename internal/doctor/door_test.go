@@ -14,14 +14,14 @@ import (
 	"myao/internal/slack"
 )
 
-// doorway answers as the starter's door does, or as what stands before it.
-type doorway struct {
+// fakeStarter answers as the starter does, or as a proxy before it.
+type fakeStarter struct {
 	secret string
-	// instead answers some requests in another way.
+	// instead, where set, may answer a request itself and return true.
 	instead func(w http.ResponseWriter, r *http.Request, signed bool) bool
 }
 
-func (d doorway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d fakeStarter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	err := slack.Verify(r.Header, body, d.secret, time.Now())
 	switch {
@@ -48,27 +48,27 @@ func TestDoor(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		door   doorway
+		server fakeStarter
 		plain  bool // without TLS
 		events Status
 		says   string
-		door2  Status
-		also   string
+		door   Status
+		reason string
 	}{
-		{"right", doorway{secret: "shh"}, false, OK, "/slack/events answers, with a certificate until", OK, "refused"},
-		{"without TLS", doorway{secret: "shh"}, true, Warn, "Slack speaks https alone", OK, "refused"},
-		{"another secret", doorway{secret: "hush"}, false, Fail, "the same slack.signing_secret", Skip, ""},
-		{"not ready", doorway{"shh", answer(503, true, "events")}, false, Fail, "/readyz", Skip, ""},
-		{"nothing there", doorway{"shh", answer(404, true, "events")}, false, Fail, "Socket Mode has no such address", Skip, ""},
-		{"sent elsewhere", doorway{"shh", answer(302, true, "events")}, false, Fail, "answers 302", Skip, ""},
-		{"something else", doorway{"shh", answer(200, true, "events")}, false, Fail, "something else answers there", Skip, ""},
-		{"no commands", doorway{"shh", answer(404, false, "commands")}, false, OK, "", Fail, "/slack/commands leads nowhere"},
-		{"open to everybody", doorway{"shh", answer(200, false, "interactions")}, false, OK, "", Fail, "/slack/interactions takes what nobody has signed"},
-		{"guarded by another", doorway{"shh", answer(403, false, "events")}, false, OK, "", Fail, "answers 403"},
+		{"right", fakeStarter{secret: "shh"}, false, OK, "/slack/events answers, with a certificate until", OK, "refused"},
+		{"without TLS", fakeStarter{secret: "shh"}, true, Warn, "Slack accepts only https", OK, "refused"},
+		{"another secret", fakeStarter{secret: "hush"}, false, Fail, "the same slack.signing_secret", Skip, ""},
+		{"not ready", fakeStarter{"shh", answer(503, true, "events")}, false, Fail, "/readyz", Skip, ""},
+		{"nothing there", fakeStarter{"shh", answer(404, true, "events")}, false, Fail, "Socket Mode has no such address", Skip, ""},
+		{"sent elsewhere", fakeStarter{"shh", answer(302, true, "events")}, false, Fail, "answers 302", Skip, ""},
+		{"something else", fakeStarter{"shh", answer(200, true, "events")}, false, Fail, "something else answers there", Skip, ""},
+		{"no commands", fakeStarter{"shh", answer(404, false, "commands")}, false, OK, "", Fail, "/slack/commands is not found"},
+		{"open to everybody", fakeStarter{"shh", answer(200, false, "interactions")}, false, OK, "", Fail, "/slack/interactions accepts an unsigned request"},
+		{"guarded by another", fakeStarter{"shh", answer(403, false, "events")}, false, OK, "", Fail, "answers 403"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewUnstartedServer(tc.door)
+			server := httptest.NewUnstartedServer(tc.server)
 			if tc.plain {
 				server.Start()
 			} else {
@@ -80,20 +80,20 @@ func TestDoor(t *testing.T) {
 			e := &examination{Doctor: Doctor{Config: c, URL: server.URL, Clock: time.Now, HTTP: server.Client().Transport}}
 			findings := runChecks(t.Context(), []check{{name: "events address", run: e.events}, {name: "door", needs: "events address", run: e.door}})
 			expect(t, findings[0], tc.events, tc.says)
-			expect(t, findings[1], tc.door2, tc.also)
+			expect(t, findings[1], tc.door, tc.reason)
 		})
 	}
 }
 
-func TestDoorOutOfReach(t *testing.T) {
+func TestUnreachableStarter(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Slack.SigningSecret = "shh"
-	secure := httptest.NewUnstartedServer(doorway{secret: "shh"})
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of those who do not trust it
+	secure := httptest.NewUnstartedServer(fakeStarter{secret: "shh"})
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the client that rejects the certificate
 	secure.StartTLS()
 	defer secure.Close()
-	open := httptest.NewServer(doorway{secret: "shh"})
+	open := httptest.NewServer(fakeStarter{secret: "shh"})
 	defer open.Close()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(open.URL, "http://"))
 	if err != nil {
@@ -104,10 +104,10 @@ func TestDoorOutOfReach(t *testing.T) {
 		status             Status
 		says               string
 	}{
-		{"a certificate of nobody's", secure.URL, "", Fail, "a certificate for this name"},
-		{"nobody there", "https://127.0.0.1:1", "", Fail, "connection refused"},
-		{"nobody on this machine", "", "127.0.0.1:1", Warn, "no starter at http://127.0.0.1:1"},
-		{"a port by chance", "", ":0", Skip, "server.address has the port 0"},
+		{"an unknown certificate authority", secure.URL, "", Fail, "a certificate for this name"},
+		{"nothing listens", "https://127.0.0.1:1", "", Fail, "connection refused"},
+		{"nothing listens on this machine", "", "127.0.0.1:1", Warn, "no starter at http://127.0.0.1:1"},
+		{"a random port", "", ":0", Skip, "server.address has the port 0"},
 		{"all addresses of this machine", "", ":" + port, OK, "the starter at http://127.0.0.1:" + port},
 		{"one address of this machine", "", "127.0.0.1:" + port, OK, "the starter at http://127.0.0.1:" + port},
 	} {
@@ -118,7 +118,7 @@ func TestDoorOutOfReach(t *testing.T) {
 			f := e.events(t.Context())
 			expect(t, f, tc.status, tc.says)
 			if door := e.door(t.Context()).Status; (door == Skip) != (f.Status != OK) {
-				t.Errorf("and the door is %s", door)
+				t.Errorf("the check door is %s", door)
 			}
 		})
 	}
@@ -126,14 +126,14 @@ func TestDoorOutOfReach(t *testing.T) {
 
 func TestExpiringCertificate(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewTLSServer(doorway{secret: "shh"})
+	server := httptest.NewTLSServer(fakeStarter{secret: "shh"})
 	defer server.Close()
 	c := config.Default()
 	c.Slack.SigningSecret = "shh"
-	// The signature goes by the same clock as the certificate: the handler takes ours.
-	late := server.Certificate().NotAfter.Add(-13 * 24 * time.Hour)
+	// The clock also dates the signature, so this handler does not verify it.
+	now := server.Certificate().NotAfter.Add(-13 * 24 * time.Hour)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-	e := &examination{Doctor: Doctor{Config: c, URL: server.URL, Clock: func() time.Time { return late }, HTTP: server.Client().Transport}}
+	e := &examination{Doctor: Doctor{Config: c, URL: server.URL, Clock: func() time.Time { return now }, HTTP: server.Client().Transport}}
 	expect(t, e.events(t.Context()), Warn, "renew the certificate")
 }
 

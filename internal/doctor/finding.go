@@ -27,11 +27,11 @@ func fail(fix, format string, args ...any) Finding {
 	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// maxMessage is how many characters of a message are kept.
+// maxMessage bounds a message, in characters.
 const maxMessage = 400
 
-// redact takes what is secret out of findings, wherever it came from, and makes a line of
-// each. Longer secrets go first: one may be part of another.
+// redact hides secrets in findings, wherever they came from, and makes each text one line.
+// Longer secrets go first, since one may be part of another.
 func redact(findings []Finding, c config.Config) []Finding {
 	known := secrets(c)
 	for i, f := range findings {
@@ -51,8 +51,8 @@ func redactedLine(s string, secrets []string) string {
 	return s
 }
 
-// secrets are those of the configuration, and the key of Temporal's environment. What is
-// shorter than six bytes is none, and would hide parts of plain words.
+// secrets returns the configuration's secrets and Temporal's API key from the environment.
+// Values below six bytes are left out: replacing them would garble ordinary words.
 func secrets(c config.Config) []string {
 	all := append(c.Secrets(), os.Getenv("TEMPORAL_API_KEY"))
 	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < 6 })

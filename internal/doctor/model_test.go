@@ -48,7 +48,7 @@ func TestModels(t *testing.T) {
 	expect(t, findings[1], OK, "for judgment: rules on this machine")
 	expect(t, find(true)[0], OK, "9 tokens in, 1 out")
 	for _, tc := range []struct {
-		answer int
+		http   int
 		status Status
 		says   string
 	}{
@@ -56,15 +56,15 @@ func TestModels(t *testing.T) {
 		{http.StatusNotFound, Fail, "a model of this name"},
 		{http.StatusNotFound, Fail, "llm.openai.base_url is the address before chat/completions"},
 		{http.StatusTooManyRequests, Warn, "limit"},
-		{http.StatusPaymentRequired, Fail, "pay or raise the quota"},
-		{http.StatusBadGateway, Fail, "reach the provider"},
+		{http.StatusPaymentRequired, Fail, "pay, or raise the quota"},
+		{http.StatusBadGateway, Fail, "can reach the provider"},
 	} {
-		status = tc.answer
+		status = tc.http
 		expect(t, find(true)[0], tc.status, tc.says)
 	}
 }
 
-// One model at two servers is two checks, and what is wrong with one names its own keys.
+// One model at two servers is two checks, and each finding names its own keys.
 func TestAModelAtTwoServers(t *testing.T) {
 	t.Parallel()
 	cloud, local := llmtest.New(t, llmtest.Script(llmtest.Text("ready"))), llmtest.New(t, llmtest.Script(llmtest.Fail(http.StatusUnauthorized)))
@@ -82,8 +82,8 @@ func TestAModelAtTwoServers(t *testing.T) {
 	expect(t, findings[1], Fail, "set agents.judgment.api_key to a key")
 }
 
-// A model for judgments is asked for a verdict, in the form in which it will be asked.
-func TestAModelThatJudges(t *testing.T) {
+// The probe of a model for judgments asks for a verdict by the same schema as a judgment.
+func TestAModelForJudgments(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -93,13 +93,13 @@ func TestAModelThatJudges(t *testing.T) {
 	}{
 		{"a verdict", llmtest.No("ready"), OK, "for response, judgment, memory: answers after"},
 		{"prose", llmtest.Text("ready"), Warn, "agents.judgment"},
-		{"half a verdict", llmtest.Text(`{"should_respond": "no"}`), Warn, "its verdict cannot be read"},
-		{"a list of faults on one line", llmtest.Text(`{}`), Warn, "should_respond is missing: true or false; reason is missing"},
-		{"cut by its thoughts", llmtest.Reply{Cut: true, ThoughtTokens: 10}, OK, "answers after"},
-		{"nothing", llmtest.Reply{}, Warn, "take another model; and see that llm.openai.base_url"},
+		{"half a verdict", llmtest.Text(`{"should_respond": "no"}`), Warn, "cannot read its verdict"},
+		{"several faults are one line", llmtest.Text(`{}`), Warn, "should_respond is missing: true or false; reason is missing"},
+		{"cut while thinking", llmtest.Reply{Cut: true, ThoughtTokens: 10}, OK, "answers after"},
+		{"nothing", llmtest.Reply{}, Warn, "use another model; and make sure that llm.openai.base_url"},
 		{"LM Studio without /v1", llmtest.Reply{Raw: `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`}, Fail, "base_url is the address before chat/completions"},
 		{"a page", llmtest.Reply{Raw: "<html>Welcome</html>"}, Fail, "base_url is the address before chat/completions"},
-		{"no money", llmtest.Reply{Status: 429, Code: "insufficient_quota"}, Fail, "pay or raise the quota"},
+		{"no money", llmtest.Reply{Status: 429, Code: "insufficient_quota"}, Fail, "pay, or raise the quota"},
 		{"slow", llmtest.Reply{Delay: time.Minute}, Fail, "had to load the model first"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,24 +110,24 @@ func TestAModelThatJudges(t *testing.T) {
 			agent := config.Agent{Provider: config.ProviderOpenAI, Model: "m", MaxOutputTokens: 10}
 			c.Agents = config.Agents{Response: agent, Memory: agent, Judgment: agent}
 			e := &examination{Doctor: Doctor{Config: c, Ask: true, Clock: time.Now}}
-			most := modelTimeout
+			timeout := modelTimeout
 			if tc.reply.Delay > 0 {
-				most = 200 * time.Millisecond
+				timeout = 200 * time.Millisecond
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), most)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			expect(t, e.model(ctx, uses(c)[0]), tc.status, tc.says)
 			for _, call := range server.Calls() {
 				if !call.Judgment() || call.System == "" {
-					t.Errorf("it was asked %s", call.Body)
+					t.Errorf("the probe is %s", call.Body)
 				}
 			}
 		})
 	}
 }
 
-// The file of somebody who has only changed the providers still names Gemini's models.
-func TestTheDemoModelIsOne(t *testing.T) {
+// Whoever only changes the providers still has the names of Gemini's models in the file.
+func TestTheDemoModelIsCheckedOnce(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	for _, a := range []*config.Agent{&c.Agents.Response, &c.Agents.Judgment, &c.Agents.Memory} {
@@ -147,18 +147,18 @@ func TestEncryption(t *testing.T) {
 	key := config.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	for _, tc := range []struct {
 		name   string
-		given  config.Encryption
+		keys   config.Encryption
 		status Status
 		says   string
 	}{
 		{"none", config.Encryption{}, OK, "off"},
-		{"one", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}}, OK, `"a"; 1 key can be read`},
+		{"one", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key}}, OK, `"a"; data of 1 key can be read`},
 		{"none active", config.Encryption{Keys: map[string]config.Secret{"a": key, "b": key}}, Warn, "2 keys, but none is active"},
 		{"broken", config.Encryption{ActiveKey: "a", Keys: map[string]config.Secret{"a": key, "b": "short"}}, Fail, `"b"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			e := &examination{Doctor: Doctor{Config: config.Config{Encryption: tc.given}}}
+			e := &examination{Doctor: Doctor{Config: config.Config{Encryption: tc.keys}}}
 			expect(t, e.encryption(t.Context()), tc.status, tc.says)
 		})
 	}

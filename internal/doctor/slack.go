@@ -15,88 +15,89 @@ import (
 	"myao/internal/slack"
 )
 
-// token asks Slack whose the token is.
+// token asks Slack which app and workspace the token belongs to.
 func (e *examination) token(ctx context.Context) Finding {
 	own, err := e.Slack.Identity(ctx)
 	if err != nil {
-		return e.unslacked(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & Permissions; a new installation has a new one")
+		return e.slackFailed(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & Permissions; each installation of the app has its own")
 	}
 	e.own = own
 	if e.grant, err = e.Slack.TokenInfo(ctx); err != nil {
-		return e.unslacked(err, "try again")
+		return e.slackFailed(err, "try again")
 	}
 	if own.OrgID != "" {
-		// users.conversations wants a team_id then (docs.slack.dev/reference/methods/users.conversations).
-		return warn("install the app in the one workspace that it is for, and set slack.bot_token to that installation's",
+		// users.conversations needs a team_id then (docs.slack.dev/reference/methods/users.conversations).
+		return warn("install the app in a single workspace, and set slack.bot_token to that installation's token",
 			"the app is installed for the whole of organisation %s (%s): Slack lists none of its channels, so there is no catch-up", own.TeamName, own.OrgID)
 	}
 	return ok("workspace %s (%s), bot %s (%s)", own.TeamName, own.TeamID, own.Name, own.UserID)
 }
 
-// unslacked is a call of Slack's that failed; refused is what helps where Slack has said no.
-func (e *examination) unslacked(err error, refused string) Finding {
+// slackFailed is the finding for a failed call of Slack's API. refused is the fix where
+// Slack refused the call.
+func (e *examination) slackFailed(err error, refused string) Finding {
 	fix := refused
 	var failed *slack.Error
 	if errors.As(err, &failed) && failed.Kind != slack.Final {
 		address := "Slack"
 		if u, err := url.Parse(e.Config.Slack.APIURL); err == nil {
-			address = u.Redacted() // a proxy's password is written otherwise than it reads, and would not be found to be hidden
+			address = u.Redacted() // a proxy's password may be escaped here in a way that redact does not know
 		}
-		fix = fmt.Sprintf("let this machine reach %s, and look at https://status.slack.com", address)
+		fix = fmt.Sprintf("make sure that this machine can reach %s, and check https://status.slack.com", address)
 	}
 	return fail(fix, "%v", err)
 }
 
-// scopes compares what the token may do with what it needs.
+// scopes compares the scopes of the token with those that the app needs.
 func (e *examination) scopes(context.Context) Finding {
 	if e.grant.Scopes == nil {
-		return skip("Slack does not tell which scopes the token has")
+		return skip("Slack does not say which scopes the token has")
 	}
 	var missing []string
-	tell := warn
+	report := warn
 	extra := slices.Clone(e.grant.Scopes)
 	for _, s := range manifest.Scopes(e.Config) {
 		extra = slices.DeleteFunc(extra, func(has string) bool { return has == s.Name })
 		if !slices.Contains(e.grant.Scopes, s.Name) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
 			if !s.Extra {
-				tell = fail
+				report = fail
 			}
 		}
 	}
 	also := ""
 	if len(extra) > 0 {
-		also = "; more than is needed: " + strings.Join(extra, ", ")
+		also = "; not needed: " + strings.Join(extra, ", ")
 	}
 	if len(missing) == 0 {
-		return ok("all that are needed%s", also)
+		return ok("the token has every scope that it needs%s", also)
 	}
-	return tell("add them under OAuth & Permissions and install the app again, or paste what starter manifest prints under App Manifest",
+	return report("add them under OAuth & Permissions and install the app again; or paste the output of starter manifest under App Manifest",
 		"missing: %s%s", strings.Join(missing, ", "), also)
 }
 
-// clock compares this machine's with Slack's: a request of Slack's is refused whose time
-// lies too far from ours.
+// clock compares this machine's clock with Slack's. The starter refuses a request whose
+// timestamp is too far from its own time.
 func (e *examination) clock(context.Context) Finding {
 	if e.grant.Date.IsZero() {
-		return skip("Slack does not tell the time")
+		return skip("Slack does not send its time")
 	}
-	const fix = "set this machine's clock by NTP"
+	const fix = "synchronise this machine's clock with NTP"
 	skew := e.Clock().Sub(e.grant.Date).Round(time.Second)
 	switch {
 	case skew.Abs() > slack.MaxSkew:
-		return fail(fix, "%s off Slack's: its requests are refused", skew)
+		return fail(fix, "%s off Slack's clock: the starter refuses Slack's requests", skew)
 	case skew.Abs() > 2*time.Minute:
-		return warn(fix, "%s off Slack's: from %s on its requests are refused", skew, slack.MaxSkew)
+		return warn(fix, "%s off Slack's clock: from %s on the starter refuses Slack's requests", skew, slack.MaxSkew)
 	}
-	return ok("as Slack's, to within a few seconds")
+	return ok("within a few seconds of Slack's")
 }
 
-// pages bounds how much of a long list of channels is read: a check is not to take long.
+// pages bounds how much of a long list of channels is read, so that the check stays quick.
 const pages = 10
 
-// channels counts what the bot is in, and looks for those that the configuration names,
-// and for those that it names twice.
+// channels counts the bot's channels. It also looks for channels that the configuration
+// names and the bot is not in, and for those that the configuration names twice.
 func (e *examination) channels(ctx context.Context) Finding {
 	named := maps.Clone(e.Config.Channels)
 	var unused []string
@@ -108,7 +109,7 @@ func (e *examination) channels(ctx context.Context) Finding {
 		}
 		got, err := e.Slack.Conversations(ctx, cursor)
 		if err != nil {
-			return e.unslacked(err, "see slack scopes")
+			return e.slackFailed(err, "see the check slack scopes")
 		}
 		for _, c := range got.Channels {
 			if key := e.Config.ChannelKey(config.ChannelFacts{Name: c.Name}); key != "" && e.Config.ChannelKey(config.ChannelFacts{ID: c.ID}) != "" {
@@ -134,12 +135,12 @@ func (e *examination) channels(ctx context.Context) Finding {
 	}
 	var wrong, fix []string
 	if len(unused) > 0 {
-		wrong = append(wrong, "the configuration has these by their ids, too, which win; what it says under the names is not used: "+strings.Join(unused, ", "))
-		fix = append(fix, "put all that is to hold in a channel under its id")
+		wrong = append(wrong, "these channels have settings under their ids too, which win; the settings under their names are not used: "+strings.Join(unused, ", "))
+		fix = append(fix, "put all settings of a channel under its id")
 	}
 	if len(named) > 0 {
 		wrong = append(wrong, fmt.Sprintf("the bot is in %s%s, but not in: %s", more, count(channels, "channel"), strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
-		fix = append(fix, invite+", or fix the name in the configuration")
+		fix = append(fix, invite+", or correct the name in the configuration")
 	}
 	if len(wrong) > 0 {
 		return warn(strings.Join(fix, "; "), "%s", strings.Join(wrong, "; "))
@@ -147,7 +148,7 @@ func (e *examination) channels(ctx context.Context) Finding {
 	return ok("in %s%s and %s", more, count(channels, "channel"), count(direct, "direct message"))
 }
 
-// count is a number of things.
+// count is a number with its noun.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -155,12 +156,12 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// socket asks Slack for an address to connect to.
+// socket asks Slack for an address for Socket Mode.
 func (e *examination) socket(ctx context.Context) Finding {
 	s := slack.NewSocket(slack.SocketConfig{AppToken: string(e.Config.Slack.AppToken), APIURL: e.Config.Slack.APIURL})
 	if err := s.Check(ctx); err != nil {
-		return e.unslacked(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under Basic Information, "+
-			"App-Level Tokens; and switch Socket Mode on under Socket Mode")
+		return e.slackFailed(err, "set slack.app_token to a token (xapp-…) with the scope connections:write, under Basic Information, "+
+			"App-Level Tokens; and enable Socket Mode under Socket Mode")
 	}
-	return ok("Slack gives the app token a connection")
+	return ok("Slack accepts the app token and offers a connection")
 }

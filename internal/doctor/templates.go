@@ -6,15 +6,15 @@ import (
 	"myao/internal/mind"
 )
 
-// templates tries those that the configuration puts in place of the built-in ones. A program
-// that is started does, too; one that runs goes on with those that it was started with.
+// templates renders the operator's templates, as every program does when it starts. A
+// running program keeps the templates that it started with.
 func (e *examination) templates(context.Context) Finding {
 	dir := e.Config.TemplatesDir
 	if dir == "" {
 		return ok("the built-in ones")
 	}
 	if _, err := mind.Prompts(e.Config); err != nil {
-		return fail("fix the template; until then no program can be started", "%v", err)
+		return fail("correct the template; no program starts until then", "%v", err)
 	}
-	return ok("those of %s render", dir)
+	return ok("those in %s render", dir)
 }

@@ -20,8 +20,8 @@ import (
 	"myao/internal/temporal"
 )
 
-// cloud reports whether the server is Temporal Cloud, where namespaces and search
-// attributes are made elsewhere.
+// cloud reports whether the server is Temporal Cloud, where other commands create
+// namespaces and search attributes.
 func (e *examination) cloud() bool {
 	host, _, _ := strings.Cut(e.Address, ":")
 	return strings.HasSuffix(host, ".tmprl.cloud") || strings.HasSuffix(host, ".api.temporal.io")
@@ -29,7 +29,7 @@ func (e *examination) cloud() bool {
 
 // server asks Temporal for its version.
 func (e *examination) server(ctx context.Context) Finding {
-	fix := "start the Temporal server, or let TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it"
+	fix := "start the Temporal server, or set TEMPORAL_ADDRESS and the other TEMPORAL_… variables to it"
 	c, err := e.Dial()
 	if err != nil {
 		return fail(fix, "%v", err)
@@ -43,18 +43,18 @@ func (e *examination) server(ctx context.Context) Finding {
 	return ok("%s, version %s", e.Address, info.GetServerVersion())
 }
 
-// resolve looks the server's name up, since gRPC does not tell that there is no such name.
-// Not every server needs that: a proxy may look it up by itself.
+// resolve looks up the server's name, because gRPC's errors do not say that a name is
+// unknown. A failed lookup alone is no fault: a proxy may resolve the name itself.
 func (e *examination) resolve(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(e.Address)
 	if err != nil || host == "" {
-		return nil // an address of gRPC's own kind, or of this machine
+		return nil // one of gRPC's own forms of address, or this machine
 	}
 	_, err = net.DefaultResolver.LookupHost(ctx, host)
 	return err
 }
 
-// namespace looks for the namespace, and for how long it keeps what has ended.
+// namespace checks that the namespace exists, and reports its retention.
 func (e *examination) namespace(ctx context.Context) Finding {
 	d, err := e.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: e.Namespace})
 	var (
@@ -64,28 +64,28 @@ func (e *examination) namespace(ctx context.Context) Finding {
 	)
 	switch {
 	case errors.As(err, &missing), errors.As(err, &nothing):
-		fix := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or let TEMPORAL_NAMESPACE name another", e.Namespace)
+		fix := fmt.Sprintf("temporal operator namespace create --namespace %s --retention 72h, or set TEMPORAL_NAMESPACE to another one", e.Namespace)
 		if e.cloud() {
-			fix = "make it in the Cloud's web page or with tcld namespace create; its name is NAME.ACCOUNT, in TEMPORAL_NAMESPACE"
+			fix = "create it in the Cloud's web page or with tcld namespace create; TEMPORAL_NAMESPACE is NAME.ACCOUNT"
 		}
-		return fail(fix, "%s is not there", e.Namespace)
+		return fail(fix, "%s does not exist", e.Namespace)
 	case errors.As(err, &denied):
-		return fail("let TEMPORAL_API_KEY or the certificate be one that may use the namespace", "%s: %v", e.Namespace, err)
+		return fail("use an API key (TEMPORAL_API_KEY) or a certificate that has access to the namespace", "%s: %v", e.Namespace, err)
 	case err != nil:
-		return fail("look at the Temporal server", "%s: %v", e.Namespace, err)
+		return fail("check the Temporal server", "%s: %v", e.Namespace, err)
 	}
 	if state := d.GetNamespaceInfo().GetState(); state != enumspb.NAMESPACE_STATE_REGISTERED {
-		return fail("let TEMPORAL_NAMESPACE name another", "%s is %s", e.Namespace, strings.ToLower(state.String()))
+		return fail("set TEMPORAL_NAMESPACE to another one", "%s is %s", e.Namespace, strings.ToLower(state.String()))
 	}
-	return ok("%s, keeps what has ended for %s", e.Namespace, span(d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()))
+	return ok("%s, keeps closed workflows for %s", e.Namespace, span(d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()))
 }
 
-// attributes looks for the search attributes, without which everything works but the
-// lists of the Web UI and of starter conversations.
+// attributes checks the search attributes. Without them only the lists of the Web UI and of
+// starter conversations fail.
 func (e *examination) attributes(ctx context.Context) Finding {
 	known, _, err := temporal.Attributes(ctx, e.temporal, e.Namespace)
 	if err != nil {
-		return warn("see that there are "+strings.Join(conversation.Attributes, ", ")+", all of the type Keyword", "the server does not tell: %v", err)
+		return warn("make sure that these exist with the type Keyword: "+strings.Join(conversation.Attributes, ", "), "the server does not list them: %v", err)
 	}
 	var missing []string
 	command := "temporal operator search-attribute create --namespace " + e.Namespace
@@ -97,7 +97,7 @@ func (e *examination) attributes(ctx context.Context) Finding {
 		switch {
 		case there && kind != enumspb.INDEXED_VALUE_TYPE_KEYWORD:
 			return fail(fmt.Sprintf("remove it (temporal operator search-attribute remove --namespace %s --name %s) and start the starter", e.Namespace, name),
-				"%s is of the type %s, and has to be a Keyword", name, kind)
+				"%s has the type %s, but must be a Keyword", name, kind)
 		case there:
 		case e.cloud():
 			missing, command = append(missing, name), command+" --sa "+name+"=Keyword"
@@ -106,12 +106,12 @@ func (e *examination) attributes(ctx context.Context) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return warn("start the starter, which makes them where it may; else "+command, "missing: %s", strings.Join(missing, ", "))
+		return warn("start the starter, which creates them if it has the right; else "+command, "missing: %s", strings.Join(missing, ", "))
 	}
 	return ok("%s", strings.Join(conversation.Attributes, ", "))
 }
 
-// schedules looks whether all are there and none is paused.
+// schedules checks that all Schedules exist and that none is paused.
 func (e *examination) schedules(ctx context.Context) Finding {
 	var missing, paused []string
 	for _, s := range e.Schedules {
@@ -121,36 +121,36 @@ func (e *examination) schedules(ctx context.Context) Finding {
 		case errors.As(err, &nothing):
 			missing = append(missing, s.ID)
 		case err != nil:
-			return fail("look at the Temporal server", "%s: %v", s.ID, err)
+			return fail("check the Temporal server", "%s: %v", s.ID, err)
 		case d.Schedule.State.Paused:
 			paused = append(paused, fmt.Sprintf("%s (%s)", s.ID, d.Schedule.State.Note))
 		}
 	}
 	switch {
 	case len(missing) == len(e.Schedules):
-		return fail("start the starter, which makes them", "there are none yet")
+		return fail("start the starter, which creates them", "there are none yet")
 	case len(missing) > 0:
-		return fail("start the starter, which makes them", "missing: %s", strings.Join(missing, ", "))
+		return fail("start the starter, which creates them", "missing: %s", strings.Join(missing, ", "))
 	case len(paused) > 0:
 		id, _, _ := strings.Cut(paused[0], " ")
 		return warn(fmt.Sprintf("temporal schedule toggle --unpause --namespace %s --schedule-id %s --reason …", e.Namespace, id),
 			"paused: %s", strings.Join(paused, ", "))
 	}
-	return ok("%d, none is paused", len(e.Schedules))
+	return ok("all %d exist, and none is paused", len(e.Schedules))
 }
 
-// paused looks for what somebody has paused by hand: a workflow, or an activity of one. Nobody
-// goes on with it by itself.
+// paused looks for workflows and activities that somebody has paused by hand. They stay
+// paused until somebody unpauses them.
 func (e *examination) paused(ctx context.Context) Finding {
-	const most = 5 // that are named
+	const maxNamed = 5
 	var ids []string
-	for _, of := range []string{"ExecutionStatus = 'Paused'", "ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
+	for _, query := range []string{"ExecutionStatus = 'Paused'", "ExecutionStatus = 'Running' AND TemporalPauseInfo IS NOT NULL"} {
 		r, err := e.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: e.Namespace, PageSize: most + 1, Query: of + " AND TaskQueue = '" + conversation.TaskQueue + "'",
+			Namespace: e.Namespace, PageSize: maxNamed + 1, Query: query + " AND TaskQueue = '" + conversation.TaskQueue + "'",
 		})
 		var unknown *serviceerror.InvalidArgument
-		if err != nil && !errors.As(err, &unknown) { // one that does not know of it pauses nothing of the kind
-			return fail("look at the Temporal server", "%v", err)
+		if err != nil && !errors.As(err, &unknown) { // a server that does not know the query cannot pause
+			return fail("check the Temporal server", "%v", err)
 		}
 		for _, w := range r.GetExecutions() {
 			ids = append(ids, w.GetExecution().GetWorkflowId())
@@ -159,15 +159,15 @@ func (e *examination) paused(ctx context.Context) Finding {
 	if len(ids) == 0 {
 		return ok("no workflow and no activity is paused")
 	}
-	if len(ids) > most {
-		ids = append(ids[:most], "and more")
+	if len(ids) > maxNamed {
+		ids = append(ids[:maxNamed], "and more")
 	}
-	return warn(fmt.Sprintf("see by whom, and why: starter show, or temporal workflow describe; to have it go on: temporal workflow unpause --namespace %[1]s --workflow-id …, "+
+	return warn(fmt.Sprintf("to see who paused it, and why: starter show, or temporal workflow describe; to resume it: temporal workflow unpause --namespace %[1]s --workflow-id …, "+
 		"or temporal activity unpause --namespace %[1]s --workflow-id … --activity-type …", e.Namespace),
-		"somebody has paused these, or activities of theirs: %s", strings.Join(ids, ", "))
+		"somebody has paused these workflows, or activities in them: %s", strings.Join(ids, ", "))
 }
 
-// lastRun looks at the newest run of a schedule.
+// lastRun checks the newest run of a Schedule.
 func (e *examination) lastRun(schedule string) func(context.Context) Finding {
 	return func(ctx context.Context) Finding {
 		at := slices.IndexFunc(e.Schedules, func(s Schedule) bool { return s.ID == schedule })
@@ -177,29 +177,29 @@ func (e *examination) lastRun(schedule string) func(context.Context) Finding {
 		d, err := e.temporal.ScheduleClient().GetHandle(ctx, schedule).Describe(ctx)
 		var nothing *serviceerror.NotFound
 		if errors.As(err, &nothing) {
-			return skip("there is no such schedule: see schedules")
+			return skip("there is no such schedule: see the check schedules")
 		}
 		if err != nil {
-			return fail("look at the Temporal server", "%v", err)
+			return fail("check the Temporal server", "%v", err)
 		}
 		var last client.ScheduleActionResult
 		if runs := d.Info.RecentActions; len(runs) > 0 {
 			last = runs[len(runs)-1]
 		}
 		if overdue := e.overdue(d, last.ActualTime, e.Schedules[at]); overdue > 0 {
-			return warn("start the starter anew, which tells Temporal of it again; if that does not help, look at the Temporal server",
-				"nothing has begun for %s, and a run is due every %s", span(overdue), span(e.Schedules[at].Every))
+			return warn("restart the starter, which updates the schedule; if that does not help, check the Temporal server",
+				"no run has begun for %s, although one is due every %s", span(overdue), span(e.Schedules[at].Every))
 		}
 		if last.StartWorkflowResult == nil {
-			return ok("has yet to run for the first time")
+			return ok("has not run yet")
 		}
-		return e.run(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime), e.Schedules[at].Every)
+		return e.newestRun(ctx, last.StartWorkflowResult.WorkflowID, e.Clock().Sub(last.ActualTime), e.Schedules[at].Every)
 	}
 }
 
-// overdue is for how long a schedule has begun nothing, if that is too long and nothing keeps
-// it, neither a pause nor a run under way; else 0. A server may lose its timer, and tell when
-// the next run is due all the same (github.com/temporalio/temporal/issues/11869).
+// overdue is how long ago a Schedule last began a run, if that is too long ago; else 0. A
+// paused Schedule, or one with a run under way, is never overdue. A server may lose a
+// Schedule's timer and still report its next run (github.com/temporalio/temporal/issues/11869).
 func (e *examination) overdue(d *client.ScheduleDescription, last time.Time, s Schedule) time.Duration {
 	if d.Schedule.State.Paused || len(d.Info.RunningWorkflows) > 0 {
 		return 0
@@ -209,54 +209,53 @@ func (e *examination) overdue(d *client.ScheduleDescription, last time.Time, s S
 			last = began
 		}
 	}
-	if ago := e.Clock().Sub(last); ago > 2*s.Every+grace {
+	if ago := e.Clock().Sub(last); ago > 2*s.Every+lateRun {
 		return ago
 	}
 	return 0
 }
 
-// grace is how much later than the time of one more a run of a schedule may begin.
-const grace = 10 * time.Minute
+// lateRun is how late a run may begin, beyond one that was left out.
+const lateRun = 10 * time.Minute
 
-// run looks at a run that began so long ago, and is made every so often.
-func (e *examination) run(ctx context.Context, id string, ago, every time.Duration) Finding {
+// newestRun checks a run that began ago ago, of a Schedule with one every every.
+func (e *examination) newestRun(ctx context.Context, id string, ago, every time.Duration) Finding {
 	run, err := e.temporal.DescribeWorkflowExecution(ctx, id, "")
 	var nothing *serviceerror.NotFound
 	if errors.As(err, &nothing) {
-		return ok("last run %s ago; it is not kept any more", span(ago))
+		return ok("last run %s ago; Temporal no longer keeps it", span(ago))
 	}
 	if err != nil {
-		return fail("look at the Temporal server", "%v", err)
+		return fail("check the Temporal server", "%v", err)
 	}
 	state := strings.ToLower(run.GetWorkflowExecutionInfo().GetStatus().String())
-	look := fmt.Sprintf("temporal workflow describe --namespace %s --workflow-id '%s'", e.Namespace, id)
+	describe := fmt.Sprintf("temporal workflow describe --namespace %s --workflow-id '%s'", e.Namespace, id)
 	switch run.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		if ago > 2*every && ago > time.Hour {
-			return warn(look, "the last run began %s ago, and runs still", span(ago))
+			return warn(describe, "the last run began %s ago and is still running", span(ago))
 		}
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		var done struct {
 			Failed int `json:"failed"`
 		}
-		// What cannot be read tells nothing of the run: see encryption.
+		// A result that cannot be read says nothing about the run: its key may be missing.
 		if err := e.temporal.GetWorkflow(ctx, id, "").Get(ctx, &done); err == nil && done.Failed > 0 {
-			return warn("look at the workers' log; the next run tries again", "the last run, %s ago, failed in part: %d left out", span(ago), done.Failed)
+			return warn("see the workers' log; the next run tries again", "the last run, %s ago, failed in part: %d left out", span(ago), done.Failed)
 		}
 	default:
-		return warn(look, "the last run, %s ago, is %s", span(ago), state)
+		return warn(describe, "the last run, %s ago, is %s", span(ago), state)
 	}
 	return ok("last run %s ago: %s", span(ago), state)
 }
 
-// polled is how long ago a worker may have asked for work last: one that has nothing to do
-// asks about once a minute.
-const polled = 2 * time.Minute
+// maxPollAge is how long ago a live worker last polled: an idle one polls about once a minute.
+const maxPollAge = 2 * time.Minute
 
-// workers looks for who takes the tasks of both queues.
+// workers checks that workers poll both task queues.
 func (e *examination) workers(ctx context.Context) Finding {
 	hosts, idle := map[string]bool{}, []string{}
-	var told []string
+	var polled []string
 	for _, q := range []struct {
 		name, what string
 		kind       enumspb.TaskQueueType
@@ -267,11 +266,11 @@ func (e *examination) workers(ctx context.Context) Finding {
 	} {
 		d, err := e.temporal.DescribeTaskQueue(ctx, q.name, q.kind)
 		if err != nil {
-			return fail("look at the Temporal server", "%s: %v", q.name, err)
+			return fail("check the Temporal server", "%s: %v", q.name, err)
 		}
-		found, last := map[string]bool{}, polled
+		found, last := map[string]bool{}, maxPollAge
 		for _, p := range d.GetPollers() {
-			if ago := e.Clock().Sub(p.GetLastAccessTime().AsTime()); ago < polled {
+			if ago := e.Clock().Sub(p.GetLastAccessTime().AsTime()); ago < maxPollAge {
 				last = min(last, ago)
 				found[p.GetIdentity()] = true
 				hosts[host(p.GetIdentity())] = true
@@ -280,27 +279,27 @@ func (e *examination) workers(ctx context.Context) Finding {
 		if len(found) == 0 {
 			idle = append(idle, q.name+" ("+q.what+")")
 		}
-		told = append(told, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"), span(last)))
+		polled = append(polled, fmt.Sprintf("%s (%s) by %s, %s ago", q.name, q.what, count(len(found), "worker"), span(last)))
 	}
 	if len(idle) > 0 {
 		return fail(fmt.Sprintf("start a worker, with the same TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE (%s)", e.Namespace),
-			"none takes tasks of %s", strings.Join(idle, ", "))
+			"no worker polls %s", strings.Join(idle, ", "))
 	}
 	if _, file := e.Config.Database.SQLitePath(); file && len(hosts) > 1 {
 		return warn("use Postgres (database.url) for more than one machine",
-			"workers run on %s, and the database is a file of one machine", strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
+			"workers run on %s, but the database is a file on one machine", strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
 	}
-	return ok("tasks were last asked for: %s", strings.Join(told, "; "))
+	return ok("last polled: %s", strings.Join(polled, "; "))
 }
 
-// host is the machine in the identity that the SDK gives a worker: PID@HOST@ and more.
+// host returns the machine from the identity that the SDK gives a worker, PID@HOST@….
 func host(identity string) string {
 	_, rest, _ := strings.Cut(identity, "@")
 	host, _, _ := strings.Cut(rest, "@")
 	return host
 }
 
-// span is a duration as people write it.
+// span is a duration in words.
 func span(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-func served(t *testing.T) client.Client {
+func temporalClient(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.NewLazyClient(client.Options{HostPort: testserver.Temporal(t), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	if err != nil {
@@ -29,46 +29,46 @@ func served(t *testing.T) client.Client {
 	return c
 }
 
-// until waits for something that the server comes to by itself.
+// until waits for a condition that the server reaches on its own.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("waited in vain for " + what)
+			t.Fatal("timed out waiting for " + what)
 		}
 	}
 }
 
-// A schedule that begins nothing any more is told of, and only where nothing keeps it.
+// A Schedule that no longer begins runs is reported, unless a pause or a run explains it.
 func TestAScheduleThatHasStopped(t *testing.T) {
 	t.Parallel()
-	c := served(t)
+	c := temporalClient(t)
 	hourly := Schedule{ID: fmt.Sprint("stopped-", time.Now().UnixNano()), Every: time.Hour}
 	handle, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
-		ID: hourly.ID, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 1000 * time.Hour}}}, // in vain
+		ID: hourly.ID, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 1000 * time.Hour}}}, // never in this test
 		Action: &client.ScheduleWorkflowAction{ID: hourly.ID, Workflow: "Nothing", TaskQueue: "doctor-nobody"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(after time.Duration) Finding {
+	newestRun := func(after time.Duration) Finding {
 		e := &examination{Doctor: Doctor{Clock: shifted(after), Schedules: []Schedule{hourly}}, temporal: c}
 		return e.lastRun(hourly.ID)(t.Context())
 	}
-	expect(t, look(2*time.Hour), OK, "has yet to run for the first time")
-	expect(t, look(3*time.Hour), Warn, "nothing has begun for 3 hours, and a run is due every 60 minutes")
+	expect(t, newestRun(2*time.Hour), OK, "has not run yet")
+	expect(t, newestRun(3*time.Hour), Warn, "no run has begun for 3 hours, although one is due every 60 minutes")
 
-	// One that is paused is told of elsewhere.
+	// Another check reports a paused Schedule.
 	if err := handle.Pause(t.Context(), client.SchedulePauseOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, look(3*time.Hour), OK, "has yet to run for the first time")
+	expect(t, newestRun(3*time.Hour), OK, "has not run yet")
 	if err := handle.Unpause(t.Context(), client.ScheduleUnpauseOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, look(3*time.Hour), Warn, "nothing has begun")
+	expect(t, newestRun(3*time.Hour), Warn, "no run has begun")
 
-	// Where a run is under way, the next one waits for its end.
+	// While a run is under way, the next one waits for it.
 	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAScheduleThatHasStopped(t *testing.T) {
 		id = d.Info.RunningWorkflows[0].WorkflowID
 		return true
 	})
-	expect(t, look(3*time.Hour), Warn, "and runs still")
+	expect(t, newestRun(3*time.Hour), Warn, "and is still running")
 	if err := c.TerminateWorkflow(t.Context(), id, "", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -89,14 +89,14 @@ func TestAScheduleThatHasStopped(t *testing.T) {
 		d, err := handle.Describe(t.Context())
 		return err == nil && len(d.Info.RunningWorkflows) == 0
 	})
-	expect(t, look(3*time.Hour), Warn, "nothing has begun for 3 hours")
-	expect(t, look(time.Hour), Warn, "is terminated")
+	expect(t, newestRun(3*time.Hour), Warn, "no run has begun for 3 hours")
+	expect(t, newestRun(time.Hour), Warn, "is terminated")
 }
 
-// What somebody pauses by hand is named, for as long as it is.
-func TestWhatIsPaused(t *testing.T) {
+// A paused activity is reported until somebody unpauses it.
+func TestPausedActivities(t *testing.T) {
 	t.Parallel()
-	c := served(t)
+	c := temporalClient(t)
 	e := &examination{Doctor: Doctor{Namespace: client.DefaultNamespace}, temporal: c}
 	expect(t, e.paused(t.Context()), OK, "no activity is paused")
 	w := worker.New(c, conversation.TaskQueue, worker.Options{})
@@ -119,14 +119,14 @@ func TestWhatIsPaused(t *testing.T) {
 		})
 		return err == nil
 	})
-	until(t, "that to be known", func() bool { return e.paused(t.Context()).Status == Warn })
+	until(t, "the check to see that", func() bool { return e.paused(t.Context()).Status == Warn })
 	expect(t, e.paused(t.Context()), Warn, "channel/T1/C1")
 	if _, err := c.WorkflowService().UnpauseActivity(t.Context(), &workflowservice.UnpauseActivityRequest{
 		Namespace: client.DefaultNamespace, Execution: execution, Activity: &workflowservice.UnpauseActivityRequest_Type{Type: "Compose"},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "that to be over", func() bool { return e.paused(t.Context()).Status == OK })
+	until(t, "the check to see its end", func() bool { return e.paused(t.Context()).Status == OK })
 	if err := c.TerminateWorkflow(t.Context(), run.GetID(), "", ""); err != nil {
 		t.Fatal(err)
 	}
