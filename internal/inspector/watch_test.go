@@ -57,7 +57,7 @@ func TestConversationIsFollowed(t *testing.T) {
 	p := w.open("?channel=C1&thread=" + thread.Thread)
 	e := p.next()
 	if *e.Conversation != thread || e.Workflow != thread.ID() || e.Open || e.URL != "" || e.Problem != "" || e.phase() != conversation.Idle || e.Asked.IsZero() {
-		t.Errorf("of which nothing was heard: %s", e.raw)
+		t.Errorf("an unknown conversation: %s", e.raw)
 	}
 
 	w.keep(thread, "1700000001.000100", "what is for lunch?")
@@ -100,7 +100,7 @@ func TestConversationIsFollowed(t *testing.T) {
 	p.await("the end of it", func(e event) bool { return e.Silenced.IsZero() })
 	w.done("order", `{"channel":"C1","thread":"`+thread.Thread+`","user":"U1","order":"snooze","seconds":1}`)
 	p.await("a short snooze", func(e event) bool { return !e.Silenced.IsZero() })
-	p.await("its end by itself", func(e event) bool { return e.Silenced.IsZero() })
+	p.await("its end", func(e event) bool { return e.Silenced.IsZero() })
 
 	// A mute of the channel includes its threads.
 	w.done("order", `{"channel":"C1","user":"U1","order":"mute"}`)
@@ -133,14 +133,14 @@ func TestWorkerRestart(t *testing.T) {
 	w.says(top, 3600, "1700000002.000100")
 	e = p.await("the message", func(e event) bool { return len(e.Story.Entries) == 1 })
 	if len(e.State.Pending) != 1 || !e.Asked.Equal(before.Asked) {
-		t.Errorf("who has told that? %s", e.raw)
+		t.Errorf("unexpected: %s", e.raw)
 	}
 
 	// A new page immediately shows what is known without a worker.
 	late := w.open("?channel=C1").next()
 	if late.State != nil || late.Phase != conversation.Waiting || !late.Open || late.URL != e.URL || len(late.Story.Entries) != 1 ||
 		late.Problem != "the worker is stopped; without it the state of the conversation is unknown" {
-		t.Errorf("of a dead worker's conversation is told: %s", late.raw)
+		t.Errorf("the conversation of a dead worker: %s", late.raw)
 	}
 	if status, said := w.do(http.MethodPost, "/sandbox/mind/order", `{"channel":"C1","user":"U1","order":"drop"}`); status != 503 ||
 		said != "the worker is stopped: start it first" {
@@ -172,7 +172,7 @@ func TestUnresponsiveWorker(t *testing.T) {
 	p.await("a question", func(event) bool { return w.calls.querying.Load() > 0 })
 	// There are many refreshes while the query is pending.
 	described := w.calls.described.Load()
-	w.await("looks", func() bool { return w.calls.described.Load() > described+8 })
+	w.await("refreshes", func() bool { return w.calls.described.Load() > described+8 })
 	w.keep(top, "1700000002.000100", "hello?")
 	w.done("model", `{"down":true}`)
 	e := p.await("something else", func(e event) bool { return e.Model == "down" && len(e.Story.Entries) == 1 })
@@ -194,9 +194,9 @@ func TestWorkerIsQueriedOnlyAfterChanges(t *testing.T) {
 	p := w.open("?channel=C1")
 	p.await("the wait", func(e event) bool { return e.phase() == conversation.Waiting })
 	described, queried := w.calls.described.Load(), w.calls.queried.Load()
-	w.await("some looks", func() bool { return w.calls.described.Load() >= described+6 })
+	w.await("some refreshes", func() bool { return w.calls.described.Load() >= described+6 })
 	if n := w.calls.queried.Load() - queried; n > 1 { // the last task may have ended after the answer
-		t.Errorf("asked %d times in 6 looks, and nothing happened", n)
+		t.Errorf("%d queries in 6 refreshes without a change", n)
 	}
 	select {
 	case e := <-p.events:
@@ -244,7 +244,7 @@ func TestStreamEndsWithItsPage(t *testing.T) {
 		p.next()
 		select {
 		case path := <-w.ended:
-			t.Fatalf("%s%s has ended by itself", path, query)
+			t.Fatalf("%s%s has ended", path, query)
 		default:
 		}
 		p.close()

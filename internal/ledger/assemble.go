@@ -15,36 +15,36 @@ import (
 // timeline assembles the rows. It is pure.
 func (r rows) timeline() Timeline {
 	s := Timeline{Conversation: r.conversation, ChannelName: r.channel.Name, MessageTS: r.options.MessageTS, Earlier: r.earlier, Entries: []Entry{}}
-	told := map[string]*Decision{}
+	decisions := map[string]*Decision{}
 	for _, d := range r.decisions {
-		told[d.Key] = r.decision(d)
+		decisions[d.Key] = r.decision(d)
 	}
-	concerns := map[string]bool{} // the decisions about the message
-	var last time.Time            // when the last of them was settled
+	about := map[string]bool{} // the decisions about the message
+	var last time.Time         // when the last of them was settled
 	for _, m := range r.messages {
-		said := r.message(m)
-		fate := r.explain(m)
-		said.Note = fate.note
-		for _, d := range fate.decisions {
-			concerns[d.Key] = true
+		message := r.message(m)
+		why := r.explain(m)
+		message.Note = why.note
+		for _, d := range why.decisions {
+			about[d.Key] = true
 			if d.TriggerTS != m.TS {
-				told[d.Key].With = append(told[d.Key].With, m.TS)
+				decisions[d.Key].With = append(decisions[d.Key].With, m.TS)
 			}
-			if settled := told[d.Key].Settled; settled.After(last) {
+			if settled := decisions[d.Key].Settled; settled.After(last) {
 				last = settled
 			}
 		}
-		s.Entries = append(s.Entries, Entry{At: m.Time(), Thread: m.ThreadTS, Message: &said})
+		s.Entries = append(s.Entries, Entry{At: m.Time(), Thread: m.ThreadTS, Message: &message})
 	}
 	one := r.options.MessageTS != ""
 	for _, d := range r.decisions {
-		if !one || concerns[d.Key] {
-			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: told[d.Key]})
+		if !one || about[d.Key] {
+			s.Entries = append(s.Entries, Entry{At: d.Decided(), Thread: threadOf(d.WorkflowID), Decision: decisions[d.Key]})
 		}
 	}
 	for _, o := range r.orders {
-		about := strings.Contains(" "+o.Subject+" ", " "+r.options.MessageTS+" ")
-		if !one || about || o.Subject == "" && (last.IsZero() || !o.At.After(last)) {
+		named := strings.Contains(" "+o.Subject+" ", " "+r.options.MessageTS+" ")
+		if !one || named || o.Subject == "" && (last.IsZero() || !o.At.After(last)) {
 			s.Entries = append(s.Entries, Entry{At: o.At, Thread: o.Scope.Thread, Order: &Order{Kind: o.Kind, By: o.By, Subject: o.Subject, Until: o.Until}})
 		}
 	}
@@ -61,19 +61,19 @@ func threadOf(workflowID string) string {
 }
 
 func (r rows) message(m store.StoredMessage) Message {
-	said := Message{
+	message := Message{
 		TS: m.TS, User: cmp.Or(m.UserID, m.BotID), Name: cmp.Or(m.Name, r.users[m.UserID].Name), Own: m.Own, Bot: m.ByBot() && !m.Own,
 		Edited: m.Revision, Deleted: m.Deleted,
 	}
 	if r.options.Text {
-		said.Text = m.Text
+		message.Text = m.Text
 	}
 	for _, p := range r.changes {
 		if p.TS == m.TS && r.isOwn(p.WorkflowID, m) {
-			said.Changes = append(said.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
+			message.Changes = append(message.Changes, Change{Kind: string(p.Kind), Revision: p.Revision, By: p.By, Heard: p.Stored, Relayed: p.Relayed})
 		}
 	}
-	return said
+	return message
 }
 
 // isOwn reports whether a conversation is the message's own. A message that addresses the bot at a
@@ -83,36 +83,36 @@ func (r rows) isOwn(workflowID string, m store.StoredMessage) bool {
 }
 
 func (r rows) decision(d store.Decision) *Decision {
-	told := &Decision{
+	decision := &Decision{
 		Key: d.Key, Trigger: d.TriggerTS, Revision: d.Revision, Source: d.Source, Rule: d.Rule, Respond: d.ShouldRespond, Reason: d.Reason,
 		Confidence: d.Confidence, Delay: d.DelaySeconds, Outcome: d.Outcome, By: d.OutcomeBy,
 	}
 	if d.SettledUS != nil {
-		told.Settled = time.UnixMicro(*d.SettledUS).UTC()
+		decision.Settled = time.UnixMicro(*d.SettledUS).UTC()
 	}
 	for _, c := range r.calls {
 		if c.Decision == d.Key {
-			told.Calls = append(told.Calls, r.call(c))
+			decision.Calls = append(decision.Calls, r.call(c))
 		}
 	}
-	if len(told.Calls) == 0 && d.Model != "" { // older than the model_calls table
+	if len(decision.Calls) == 0 && d.Model != "" { // older than the model_calls table
 		purpose := "response"
 		if d.Source == "judgment" {
 			purpose = "judgment"
 		}
-		told.Calls = []Call{r.call(store.Call{
+		decision.Calls = []Call{r.call(store.Call{
 			Purpose: purpose, Model: d.Model, TokensIn: d.TokensIn, TokensOut: d.TokensOut, Latency: time.Duration(d.LatencyUS) * time.Microsecond,
 		})}
 	}
 	for _, p := range r.parts {
 		if p.Decision == d.Key {
-			told.Parts = append(told.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
+			decision.Parts = append(decision.Parts, Part{State: p.State, TS: p.SentTS, Tries: p.Attempts, Error: p.Error})
 		}
 	}
-	if len(told.Parts) > 0 && told.Outcome == conversation.Sent {
-		told.By = "" // the reply's key, which means nothing to people
+	if len(decision.Parts) > 0 && decision.Outcome == conversation.Sent {
+		decision.By = "" // the reply's key, which means nothing to people
 	}
-	return told
+	return decision
 }
 
 func (r rows) call(c store.Call) Call {

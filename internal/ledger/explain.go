@@ -114,8 +114,8 @@ func (r rows) events(m store.StoredMessage, heard time.Time) []event {
 	thread := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS}.ID()
 	for i, d := range r.decisions {
 		about := d.TriggerTS == m.TS && (d.WorkflowID == own.ID() || d.WorkflowID == thread)
-		along := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) && !m.Deleted
-		if about || along {
+		shared := d.WorkflowID == own.ID() && chat.Time(d.TriggerTS).After(m.Time()) && !d.Decided().Before(heard) && !m.Deleted
+		if about || shared {
 			events = append(events, event{at: d.Decided(), decision: &r.decisions[i]})
 		}
 	}

@@ -113,11 +113,11 @@ func (r *rows) locate(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	passed, err := s.ChangesSince(ctx, []string{thread.ID()}, chat.Time(ts), 1)
+	changes, err := s.ChangesSince(ctx, []string{thread.ID()}, chat.Time(ts), 1)
 	switch {
 	case err != nil:
 		return err
-	case len(replies)+len(passed) > 0:
+	case len(replies)+len(changes) > 0:
 		r.conversation, r.options.MessageTS = thread, ""
 	case len(known) == 0:
 		return fmt.Errorf("the bot has never seen message %s in %s: %w", ts, thread.Channel, store.ErrNotFound)
@@ -184,11 +184,11 @@ func (r *rows) readParent(ctx context.Context, s *store.Store) error {
 	if c.TopLevel() || r.options.MessageTS != "" {
 		return nil
 	}
-	passed, decisions, err := s.ChangesAndDecisions(ctx, []string{c.Top().ID(), c.ID()}, c.Thread)
+	changes, decisions, err := s.ChangesAndDecisions(ctx, []string{c.Top().ID(), c.ID()}, c.Thread)
 	if err != nil {
 		return err
 	}
-	r.changes = append(passed, slices.DeleteFunc(r.changes, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
+	r.changes = append(changes, slices.DeleteFunc(r.changes, func(p store.RecordedChange) bool { return p.TS == c.Thread })...)
 	r.decisions = append(decisions, slices.DeleteFunc(r.decisions, func(d store.Decision) bool { return d.TriggerTS == c.Thread })...)
 	return nil
 }

@@ -78,9 +78,9 @@ func (t *text) head(at time.Time, thread, format string, args ...any) {
 func (t *text) further(format string, args ...any) { t.line(indent+format, args...) }
 
 // at is a time shown next to another one: without the date if that is the same.
-func (t *text) at(at, beside time.Time) string {
-	at, beside = at.In(t.zone), beside.In(t.zone)
-	if at.YearDay() == beside.YearDay() && at.Year() == beside.Year() {
+func (t *text) at(at, other time.Time) string {
+	at, other = at.In(t.zone), other.In(t.zone)
+	if at.YearDay() == other.YearDay() && at.Year() == other.Year() {
 		return at.Format("15:04:05")
 	}
 	return at.Format(clock)
@@ -119,17 +119,17 @@ func (t *text) message(at time.Time, thread string, m Message) {
 // it.
 const lateAfter = 5 * time.Second
 
-func (t *text) change(said time.Time, p Change) {
+func (t *text) change(sent time.Time, p Change) {
 	what := p.Kind
 	if p.By != "" {
 		what += " by " + Plain(p.By)
 	}
-	lag := p.Heard.Sub(said)
+	lag := p.Heard.Sub(sent)
 	switch {
 	case p.Relayed.IsZero():
-		t.further("%s: heard %s, not relayed yet", what, t.at(p.Heard, said))
+		t.further("%s: heard %s, not relayed yet", what, t.at(p.Heard, sent))
 	case p.Kind == "said" || p.Kind == "addressed" && p.Revision == "":
-		line := what + ": relayed " + t.at(p.Relayed, said)
+		line := what + ": relayed " + t.at(p.Relayed, sent)
 		if lag > lateAfter {
 			line += ", heard " + lag.Round(time.Second).String() + " late"
 		}
@@ -138,7 +138,7 @@ func (t *text) change(said time.Time, p Change) {
 		}
 		t.further("%s", line)
 	default:
-		t.further("%s: relayed %s", what, t.at(p.Relayed, said))
+		t.further("%s: relayed %s", what, t.at(p.Relayed, sent))
 	}
 }
 

@@ -72,10 +72,10 @@ type Message struct {
 // OnlyEdited reports whether the bot has only heard of an edit of the message, which asks for
 // nothing on its own.
 func (s Message) OnlyEdited() bool {
-	passed := func(k conversation.Kind) bool {
+	has := func(k conversation.Kind) bool {
 		return slices.ContainsFunc(s.Changes, func(p Change) bool { return p.Kind == string(k) })
 	}
-	return passed(conversation.Edited) && !passed(conversation.Said) && !passed(conversation.Addressed)
+	return has(conversation.Edited) && !has(conversation.Said) && !has(conversation.Addressed)
 }
 
 // Change is a change on its way to the conversation's workflow.

@@ -11,7 +11,7 @@ func TestShow(t *testing.T) {
 	w := newWorld(t, false)
 	state, run, err := w.Show(t.Context(), thread)
 	if err != nil || !reflect.DeepEqual(run, Run{}) || state.Phase != conversation.Idle || state.Conversation != thread {
-		t.Errorf("of which nothing was heard: %+v, %+v, %v", state, run, err)
+		t.Errorf("an unknown conversation: %+v, %+v, %v", state, run, err)
 	}
 	w.says(thread, 3600, conversation.Waiting)
 	state, run, err = w.Show(t.Context(), thread)

@@ -83,11 +83,11 @@ func (s *Store) CallSummaries(ctx context.Context, decision, purpose string) ([]
 		Select("error, COUNT(*) AS calls, SUM(latency_us) AS latency_us").Group("error").Order("error").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read calls for decision %s: %w", decision, err)
 	}
-	tallies := make([]CallSummary, len(rows))
+	summaries := make([]CallSummary, len(rows))
 	for i, r := range rows {
-		tallies[i] = CallSummary{Error: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
+		summaries[i] = CallSummary{Error: r.Error, Calls: r.Calls, Took: time.Duration(r.LatencyUS) * time.Microsecond}
 	}
-	return tallies, nil
+	return summaries, nil
 }
 
 // CheckCalls checks that calls can be recorded, by recording one and rolling back.

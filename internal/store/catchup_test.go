@@ -108,7 +108,7 @@ func TestSyncKeepsMarks(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		if wait, err := db.post(t.Context(), channel, time.Minute); err != nil || wait != time.Minute {
-			t.Errorf("turn in %v, %v", wait, err)
+			t.Errorf("slot in %v, %v", wait, err)
 		}
 	})
 }

@@ -154,7 +154,7 @@ func TestClaimOfNothing(t *testing.T) {
 			t.Errorf("taken %v without a change", got)
 		}
 		if n := db.count(t, "conversations", "TRUE"); n != 0 {
-			t.Errorf("%d conversations are kept of which there is nothing to tell", n)
+			t.Errorf("%d conversations without changes have rows", n)
 		}
 		db.release(t, of(m), "a", false)
 		db.record(t, m, keep(m, conversation.Edited))
@@ -314,7 +314,7 @@ func TestBacklogAlternatesChannels(t *testing.T) {
 			}
 			return db.pending(t, c)
 		}
-		look := func(limit int, want ...string) {
+		backlog := func(limit int, want ...string) {
 			t.Helper()
 			left, err := db.Backlog(t.Context(), limit)
 			if err != nil || !slices.Equal(workflowIDs(left), want) {
@@ -326,19 +326,19 @@ func TestBacklogAlternatesChannels(t *testing.T) {
 				}
 			}
 		}
-		look(7, storm[0], other, third, storm[1], next, storm[2], storm[3])
+		backlog(7, storm[0], other, third, storm[1], next, storm[2], storm[3])
 		all := slices.Concat([]string{storm[0], other, third, storm[1], next}, storm[2:])
-		look(100, all...)
+		backlog(100, all...)
 
 		asked, again := add("C1", at(300), conversation.Addressed), add("C1", at(301), conversation.Addressed)
 		late := add("C3", at(400), conversation.Addressed)
-		look(8, asked, late, other, third, again, next, storm[0], storm[1])
+		backlog(8, asked, late, other, third, again, next, storm[0], storm[1])
 		add("C10", at(201), conversation.Addressed) // an earlier message
-		look(5, next, asked, late, third, again)
+		backlog(5, next, asked, late, third, again)
 		if err := db.MarkRelayed(t.Context(), []int64{waiting(asked)[0].ID}); err != nil {
 			t.Fatal(err)
 		}
-		look(4, next, again, late, third)
+		backlog(4, next, again, late, third)
 	})
 }
 

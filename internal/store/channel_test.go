@@ -52,16 +52,16 @@ func TestChannels(t *testing.T) {
 		if got := get(); len(got) != 0 {
 			t.Errorf("of an empty database: %v", got)
 		}
-		turn := func(want time.Duration) {
+		slot := func(want time.Duration) {
 			t.Helper()
 			if wait, err := db.post(t.Context(), channel, time.Minute); err != nil || wait != want {
-				t.Errorf("turn in %v, %v; want %v", wait, err, want)
+				t.Errorf("slot in %v, %v; want %v", wait, err, want)
 			}
 		}
 		// A channel with posts only has no name.
-		turn(0)
+		slot(0)
 		if got, want := get(), map[string]Channel{channel: {ID: channel}}; !reflect.DeepEqual(got, want) {
-			t.Errorf("after a turn: %+v, want %+v", got, want)
+			t.Errorf("after a slot: %+v, want %+v", got, want)
 		}
 		for _, c := range []Channel{
 			{ID: channel, Name: "secret", Private: true, Member: true, Refreshed: noon},
@@ -73,7 +73,7 @@ func TestChannels(t *testing.T) {
 				t.Errorf("saved %+v, got %+v", c, got)
 			}
 		}
-		turn(time.Minute)
+		slot(time.Minute)
 		if got, err := db.Channels(t.Context(), team, nil); err != nil || len(got) != 0 {
 			t.Errorf("of no ids: %v, %v", got, err)
 		}
@@ -255,7 +255,7 @@ func TestEventClosesItsChannel(t *testing.T) {
 					told := slices.ContainsFunc(k.Channels, func(c ChannelKnowledge) bool { return c.ChannelID == channel && c.ShortTerm != "" })
 					names, err := db.Names(t.Context(), team, from, nil, []string{channel})
 					if err != nil || told != want || (names.Channels[channel] != "") != want {
-						t.Errorf("%s: from %q its memory is told %v, its name %q, %v; want %v", when, from, told, names.Channels[channel], err, want)
+						t.Errorf("%s: from %q its memory is visible %v, its name %q, %v; want %v", when, from, told, names.Channels[channel], err, want)
 					}
 				}
 				db.store(t, said(at(0), ""))

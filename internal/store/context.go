@@ -49,7 +49,7 @@ type Context struct {
 // Context reads what there is for a conversation.
 func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) {
 	c := r.Conversation
-	var said []messageRow
+	var rows []messageRow
 	var counted []struct {
 		Count int `json:"count"`
 	}
@@ -68,7 +68,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		query{fmt.Sprintf("SELECT COUNT(*) AS count FROM (SELECT m.sent_us%s LIMIT %d) n", fromConversation, r.Messages+r.Around+chat.CountAtMost),
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.earlierQuery(r, &earlier),
-		s.messagesQuery(r, &said),
+		s.messagesQuery(r, &rows),
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
@@ -85,9 +85,9 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: messages(said), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
+	read := Context{Messages: messages(rows), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
 	shown := 0
-	for _, m := range said {
+	for _, m := range rows {
 		if m.ThreadTS == c.Thread {
 			shown++
 		}
@@ -140,13 +140,13 @@ func (s *Store) earlierQuery(r ContextRequest, into *[]earlierRow) query {
 // plans it once, and would assume that a parameter stands for a tenth of the channel.
 func (s *Store) messagesQuery(r ContextRequest, into *[]messageRow) query {
 	c := r.Conversation
-	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM said UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM said)")
+	parents := s.inSubselect("SELECT n.thread_ts FROM (SELECT thread_ts FROM found UNION ALL SELECT CAST(? AS TEXT)) n WHERE n.thread_ts NOT IN (SELECT ts FROM found)")
 	channel := []any{c.Team, c.Channel}
 	return query{fmt.Sprintf(`
 		WITH around AS MATERIALIZED (SELECT m.*%s LIMIT %d),
 			own AS (SELECT m.*%s LIMIT %d),
-			said AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
-		SELECT * FROM said
+			found AS MATERIALIZED (SELECT * FROM around UNION ALL SELECT * FROM own WHERE ts NOT IN (SELECT ts FROM around))
+		SELECT * FROM found
 		UNION ALL SELECT m.* FROM messages m WHERE m.team_id = ? AND m.channel_id = ? AND m.ts %s AND NOT m.deleted`,
 		fromChannel, r.Around, fromConversation, r.Messages, parents), slices.Concat(channel, channel, []any{c.Thread}, channel, []any{c.Thread}), into}
 }

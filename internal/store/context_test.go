@@ -87,13 +87,13 @@ func TestEarlierMessagesAroundAConversation(t *testing.T) {
 			want       []string
 			since      int // seconds
 		}{
-			{"a thread, and one of which nothing is read", top, 10, 4, []string{at(1), at(2)}, 20},
+			{"a thread, and one with no message read", top, 10, 4, []string{at(1), at(2)}, 20},
 			{"of what is not read itself nothing is said", top, 1, 4, []string{at(1)}, 20},
 			{"the target is counted", thread(1), 10, 4, []string{""}, 20},
 			{"a thread and the top level, around another thread", thread(20), 10, 4, []string{"", at(1)}, 20},
 			{"a parent is not missing", thread(2), 10, 8, nil, 0},
 			{"a deleted message is not missing", top, 10, 8, nil, 0},
-			{"only one of which nothing is read", top, 10, 6, []string{at(2)}, 10},
+			{"only one with no message read", top, 10, 6, []string{at(2)}, 10},
 			{"all of them", thread(1), 10, 50, nil, 0},
 			{"an unknown thread", thread(59), 10, 2, []string{"", at(1)}, 22},
 			{"nothing around", thread(1), 10, 0, nil, 0},

@@ -63,7 +63,7 @@ const (
 		SELECT sent_us, revision FROM messages
 		WHERE team_id = {team} AND channel_id = {channel} AND thread_ts = {thread} AND NOT deleted
 		UNION ALL SELECT sent_us, revision FROM messages
-		WHERE team_id = {team} AND channel_id = {channel} AND ts = {thread} AND NOT deleted) said`
+		WHERE team_id = {team} AND channel_id = {channel} AND ts = {thread} AND NOT deleted) found`
 )
 
 // savedCursor is the columns of the cursor that was saved with a scope's memories; empty values for

@@ -47,7 +47,7 @@ func TestCurrentCursorOfTheWorkspace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		public, private, left := chat.Scope{Team: team, Channel: "C1"}, chat.Scope{Team: team, Channel: "C2"}, chat.Scope{Team: team, Channel: "C3"}
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Private: true}, Channel{ID: "C3"})
-		look := func(what string, newest time.Time, count int) {
+		check := func(what string, newest time.Time, count int) {
 			t.Helper()
 			if got, want := db.cursor(t, workspace, noon), (Cursor{Newest: newest, Count: count}); got != want {
 				t.Errorf("%s: %+v, want %+v", what, got, want)
@@ -59,17 +59,17 @@ func TestCurrentCursorOfTheWorkspace(t *testing.T) {
 		made := db.clock.now()
 		db.clock.advance(time.Second)
 		db.remember(t, noon, private, aThread, workspace)
-		look("a public channel", made, 4)
+		check("a public channel", made, 4)
 		db.sync(t, Channel{ID: "C1"}, Channel{ID: "C2", Private: true})
-		look("a channel left", made, 2)
+		check("a channel left", made, 2)
 		db.draft(t, public, chat.ShortTerm, "draft", Cursor{})
-		look("a draft", made, 2)
+		check("a draft", made, 2)
 		db.save(t, MemoryUpdate{Scope: public, Short: ClearMemory, Read: noon})
-		look("a memory withdrawn", made, 1)
+		check("a memory withdrawn", made, 1)
 		db.remember(t, noon, public)
-		look("made anew", db.clock.now(), 2)
+		check("made anew", db.clock.now(), 2)
 		db.sync(t, Channel{ID: "C1", Private: true}, Channel{ID: "C2", Private: true})
-		look("made private", time.Time{}, 0)
+		check("made private", time.Time{}, 0)
 	})
 }
 

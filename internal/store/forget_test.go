@@ -105,12 +105,12 @@ func TestForgetAChannel(t *testing.T) {
 		}
 		for _, s := range []chat.Scope{theChannel, thread} {
 			if long, short := db.currentTexts(t, s); long != "" || short != "" {
-				t.Errorf("of %s there is in force %q, %q", s, long, short)
+				t.Errorf("of %s current is %q, %q", s, long, short)
 			}
 		}
 		// The workspace's version from before the channel was among its sources contains nothing of it.
 		if long, short := db.currentTexts(t, workspace); long != "all 1" || short != "" {
-			t.Errorf("of the workspace there is in force %q, %q", long, short)
+			t.Errorf("of the workspace current is %q, %q", long, short)
 		}
 		if got, want := db.texts(t, workspace, chat.LongTerm), []string{"all 1", ""}; !slices.Equal(got, want) {
 			t.Errorf("versions of the workspace: %q, want %q", got, want)
@@ -149,7 +149,7 @@ func TestForgetAChannel(t *testing.T) {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		if long, _ := db.currentTexts(t, theChannel); long != "long 3" {
-			t.Errorf("in force is %q", long)
+			t.Errorf("current is %q", long)
 		}
 		if n := db.current(t, theChannel).Long.Version; n != 3 {
 			t.Errorf("the new version is %d, want 3", n)
@@ -211,7 +211,7 @@ func TestForgetThreadOrMessages(t *testing.T) {
 				}
 				for s, want := range map[chat.Scope]string{thread: "/", theChannel: "long 2/", old: "/", other: "other 2/", workspace: "all 2/lately 2"} {
 					if long, short := db.currentTexts(t, s); long+"/"+short != want {
-						t.Errorf("of %s there is in force %q, want %q", s, long+"/"+short, want)
+						t.Errorf("of %s current is %q, want %q", s, long+"/"+short, want)
 					}
 				}
 				// Messages from in between are new again, forgotten ones are not.

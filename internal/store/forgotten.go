@@ -45,11 +45,11 @@ func (o forgottenRows) exclude(messages *gorm.DB) *gorm.DB {
 // lastOrder is when somebody last gave an order about a scope's memory, or about its sources; 0 for
 // never. A run that began before such an order must begin again.
 func lastOrder(db *gorm.DB, scope chat.Scope) (us int64, err error) {
-	lost := db.Model(&forgottenRow{}).Where("team_id = ?", scope.Team)
+	marks := db.Model(&forgottenRow{}).Where("team_id = ?", scope.Team)
 	if !scope.Workspace() { // whose memory is made from all channels
-		lost = lost.Where("channel_id = ?", scope.Channel)
+		marks = marks.Where("channel_id = ?", scope.Channel)
 	}
-	if err := lost.Select("COALESCE(MAX(until_us), 0)").Scan(&us).Error; err != nil {
+	if err := marks.Select("COALESCE(MAX(until_us), 0)").Scan(&us).Error; err != nil {
 		return 0, err
 	}
 	var row []scopeRow

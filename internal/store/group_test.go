@@ -107,7 +107,7 @@ func TestGroupContinuesWithoutCancelledCaller(t *testing.T) {
 		cancel()
 		for _, end := range []<-chan error{leaves, dropped} {
 			if err := <-end; !errors.Is(err, context.Canceled) {
-				t.Errorf("who has given up is told %v", err)
+				t.Errorf("the cancelled caller gets %v", err)
 			}
 		}
 		c.release <- nil
@@ -210,7 +210,7 @@ func TestGroupInterval(t *testing.T) {
 		left := c.submit(gone, "left")
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("who does not wait any more gets %v", err)
+			t.Errorf("a caller that no longer waits gets %v", err)
 		}
 		time.Sleep(time.Millisecond)
 		c.expect(t, "alone", "a b", "c")

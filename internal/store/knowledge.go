@@ -85,13 +85,13 @@ type knowledgeRow struct {
 // public channels. A memory is only returned together with its channel's name.
 func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, most int, into *[]knowledgeRow) query {
 	channels = max(channels, most)
-	remembered, lost := "", []any(nil)
+	madeLater, madeLaterArgs := "", []any(nil)
 	if here == "" {
-		remembered = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND f.channel_id = '')"
-		lost = []any{team}
+		madeLater = " AND m.made_us > (SELECT COALESCE(MAX(f.until_us), 0) FROM forgotten f WHERE f.team_id = ? AND f.channel_id = '')"
+		madeLaterArgs = []any{team}
 	}
 	text := func(id string) string {
-		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + remembered + ") END"
+		return "CASE WHEN n.told THEN (SELECT m.text FROM memories m WHERE m.id = k." + id + madeLater + ") END"
 	}
 	const others = "FROM channels c WHERE c.team_id = ? AND c.active_us >= ? AND " + joined + " AND " + public + " AND " + notShared
 	since := []any{team, max(1, microsOrZero(active)), team, here}
@@ -111,7 +111,7 @@ func (s *Store) knowledgeQuery(team, here string, active time.Time, channels, mo
 		FROM listed n LEFT JOIN k ON k.channel_id = n.channel_id
 		ORDER BY n.active_us DESC, n.channel_id`,
 		channels, most, text("long_id"), text("short_id"), others, s.inSubselect("SELECT channel_id FROM listed"), channels+chat.CountAtMost),
-		slices.Concat([]any{here}, since, []any{team, here, team}, lost, lost, since, []any{here}), into}
+		slices.Concat([]any{here}, since, []any{team, here, team}, madeLaterArgs, madeLaterArgs, since, []any{here}), into}
 }
 
 // newKnowledge is the Knowledge in rows.

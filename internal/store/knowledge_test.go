@@ -72,10 +72,10 @@ func TestVisibility(t *testing.T) {
 			}
 			got, err := db.Names(t.Context(), team, here, nil, all)
 			if err != nil || !maps.Equal(got.Channels, want) {
-				t.Errorf("%s is told the names %v, %v; want %v", who, got.Channels, err, want)
+				t.Errorf("%s gets the names %v, %v; want %v", who, got.Channels, err, want)
 			}
 			if private := map[string]bool{"G1": true, "G2": true, "D1": true, "GLEFT": true, "GARCH": true, "CEVENT": true, "GEXT": true}; !maps.Equal(got.Private, private) {
-				t.Errorf("%s is told that %v are private, want %v", who, got.Private, private)
+				t.Errorf("%s gets %v as private, want %v", who, got.Private, private)
 			}
 
 			k, err := db.Knowledge(t.Context(), team, here, noon.Add(-time.Hour), 100, 100)
@@ -89,7 +89,7 @@ func TestVisibility(t *testing.T) {
 				ids = append(ids, c.ChannelID)
 				scope := chat.Scope{Team: team, Channel: c.ChannelID}
 				if c.LongTerm != text(scope, chat.LongTerm) || c.ShortTerm != text(scope, chat.ShortTerm) || c.ChannelName != names[c.ChannelID] {
-					t.Errorf("%s is told %+v", who, c)
+					t.Errorf("%s gets %+v", who, c)
 				}
 			}
 			slices.Sort(ids)
@@ -102,13 +102,13 @@ func TestVisibility(t *testing.T) {
 					Conversation: chat.Conversation{Team: team, Channel: here}, Messages: 100, Around: 100, Active: noon.Add(-time.Hour), Channels: 100, Threads: 100, Named: 100,
 				})
 				if err != nil || len(read.Threads) != 1 || !strings.Contains(fmt.Sprint(read.Threads), "thread "+here+"/") {
-					t.Errorf("%s is told of threads %v, %v", who, read.Threads, err)
+					t.Errorf("%s gets threads %v, %v", who, read.Threads, err)
 				}
 				if (read.Long == nil) != external || (read.Short == nil) != external {
-					t.Errorf("%s is told of the workspace %+v, %+v", who, read.Long, read.Short)
+					t.Errorf("%s gets of the workspace %+v, %+v", who, read.Long, read.Short)
 				}
 				if !reflect.DeepEqual(read.Knowledge, k) {
-					t.Errorf("%s is told in its context %+v, want %+v", who, read.Knowledge, k)
+					t.Errorf("%s gets in its context %+v, want %+v", who, read.Knowledge, k)
 				}
 				if slices.ContainsFunc(read.Messages, func(m chat.Message) bool { return m.Channel != here }) || len(read.Messages) != 1 {
 					t.Errorf("%s is shown %+v", who, read.Messages)
@@ -184,7 +184,7 @@ func TestKnowledge(t *testing.T) {
 		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
 		db.clock.advance(time.Minute)
 		c.Count++
-		db.draft(t, scope("C3"), chat.ShortTerm, "in force", c)
+		db.draft(t, scope("C3"), chat.ShortTerm, "current", c)
 		db.save(t, MemoryUpdate{Scope: scope("C3"), Short: PromoteDraft, Cursor: c, Read: noon})
 
 		after := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
@@ -195,17 +195,17 @@ func TestKnowledge(t *testing.T) {
 			want   string
 			untold int
 		}{
-			{"", after(0), 10, "C3:in force C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
-			{"", time.Time{}, 10, "C3:in force C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
-			{"", after(1), 10, "C3:in force C2: C1:short memory of channel C1", 0},
-			{"", after(2), 10, "C3:in force C2:", 0},
+			{"", after(0), 10, "C3:current C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
+			{"", time.Time{}, 10, "C3:current C2: C1:short memory of channel C1 C4:short memory of channel C4", 0},
+			{"", after(1), 10, "C3:current C2: C1:short memory of channel C1", 0},
+			{"", after(2), 10, "C3:current C2:", 0},
 			{"", after(5), 10, "", 0},
-			{"", after(0), 2, "C3:in force C2: C1: C4:", 2},
+			{"", after(0), 2, "C3:current C2: C1: C4:", 2},
 			{"", after(0), 0, "C3: C2: C1: C4:", 3},
-			{"C4", after(0), 2, "C3:in force C2: C1: C4:short memory of channel C4", 1},
+			{"C4", after(0), 2, "C3:current C2: C1: C4:short memory of channel C4", 1},
 			{"C4", after(9), 0, "C4:short memory of channel C4", 0},
-			{"C3", after(0), 0, "C3:in force C2: C1: C4:", 2},
-			{"C5", after(3), 1, "C3:in force C5:", 0}, // a channel without messages
+			{"C3", after(0), 0, "C3:current C2: C1: C4:", 2},
+			{"C5", after(3), 1, "C3:current C5:", 0}, // a channel without messages
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, test.active, 10, test.most)
 			var got []string
@@ -223,10 +223,10 @@ func TestKnowledge(t *testing.T) {
 			unlisted int
 			untold   int
 		}{
-			{"", 2, "C3:in force C2:", 2, 0},
-			{"", 1, "C3:in force", 3, 0},
-			{"C4", 1, "C3:in force C4:short memory of channel C4", 2, 0},
-			{"C2", 2, "C3:in force C2:", 2, 0},
+			{"", 2, "C3:current C2:", 2, 0},
+			{"", 1, "C3:current", 3, 0},
+			{"C4", 1, "C3:current C4:short memory of channel C4", 2, 0},
+			{"C2", 2, "C3:current C2:", 2, 0},
 		} {
 			k, err := db.Knowledge(t.Context(), team, test.here, after(0), test.most, test.most)
 			var got []string
@@ -243,7 +243,7 @@ func TestKnowledge(t *testing.T) {
 		}
 		standing := db.current(t, scope("C3"))
 		want := ChannelKnowledge{
-			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "in force"},
+			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "current"},
 			ShortID:       standing.Short.ID, Active: after(3), // its newest message is in the same minute
 		}
 		if k.Channels[0] != want {

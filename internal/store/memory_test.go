@@ -207,7 +207,7 @@ func TestSaveMemories(t *testing.T) {
 				t.Errorf("step %d: %v", n, err)
 			}
 			if long, short := db.currentTexts(t, theChannel); long != step.wantLong || short != step.wantShort {
-				t.Errorf("step %d: in force are %q and %q, want %q and %q", n, long, short, step.wantLong, step.wantShort)
+				t.Errorf("step %d: current are %q and %q, want %q and %q", n, long, short, step.wantLong, step.wantShort)
 			}
 			after := db.current(t, theChannel)
 			if step.fails && !reflect.DeepEqual(after, before) {
@@ -266,7 +266,7 @@ func TestSaveMemoriesAfterAnotherWorker(t *testing.T) {
 			db.draft(t, theChannel, term, "the second's", c)
 			db.save(t, r)
 			if got := db.current(t, theChannel); !reflect.DeepEqual(got, want) {
-				t.Errorf("with another %s draft: in force is %+v, want %+v", term, got, want)
+				t.Errorf("with another %s draft: current is %+v, want %+v", term, got, want)
 			}
 			if got := db.count(t, "memories", "version > 0"); got != 2 {
 				t.Errorf("with another %s draft: %d versions, want 2", term, got)
@@ -291,7 +291,7 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 				return stores[i%2].SaveMemories(t.Context(), MemoryUpdate{Scope: theChannel, Long: PromoteDraft, Short: PromoteDraft, Cursor: c, Read: noon})
 			}))
 			if long, short := db.currentTexts(t, theChannel); long != fmt.Sprint(n) || short != fmt.Sprint(n) {
-				t.Errorf("round %d: in force are %q and %q", n, long, short)
+				t.Errorf("round %d: current are %q and %q", n, long, short)
 			}
 		}
 		if got := db.count(t, "memories", "version > 0"); got != 2*rounds {
@@ -316,13 +316,13 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 		standing := db.current(t, theChannel)
 		versions, err := db.MemoryVersions(t.Context(), theChannel, chat.ShortTerm, 1)
 		if err != nil || !reflect.DeepEqual(*standing.Short, versions[0]) || standing.Short.Text != standing.Cursor.key() {
-			t.Errorf("in force is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
+			t.Errorf("current is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
 		}
 		if long, _ := db.currentTexts(t, theChannel); long != fmt.Sprint(rounds-1) {
 			t.Errorf("the long memory has become %q", long)
 		}
 		if gaps := db.count(t, "memories", "version > 0 AND term = 'short'"); gaps != versions[0].Version {
-			t.Errorf("%d versions, the newest of which is %d", gaps, versions[0].Version)
+			t.Errorf("%d versions, the newest is %d", gaps, versions[0].Version)
 		}
 	})
 }

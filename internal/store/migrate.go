@@ -102,14 +102,14 @@ func (p Progress) notifyWaiting() (over func()) {
 	if p.Waiting == nil {
 		return func() {}
 	}
-	told := make(chan struct{})
+	called := make(chan struct{})
 	timer := time.AfterFunc(waitingNoticeAfter, func() {
-		defer close(told)
+		defer close(called)
 		p.Waiting()
 	})
 	return func() {
 		if !timer.Stop() {
-			<-told
+			<-called
 		}
 	}
 }

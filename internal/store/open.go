@@ -81,9 +81,9 @@ func openPostgres(url string) (pool *sql.DB, conns int, err error) {
 		return nil, 0, err
 	}
 	conns = maxConns
-	if said, ok := c.RuntimeParams[poolMaxConns]; ok {
-		if conns, err = strconv.Atoi(said); err != nil || conns < minConns {
-			return nil, 0, fmt.Errorf("%s is %q: want a number, at least %d", poolMaxConns, said, minConns)
+	if value, ok := c.RuntimeParams[poolMaxConns]; ok {
+		if conns, err = strconv.Atoi(value); err != nil || conns < minConns {
+			return nil, 0, fmt.Errorf("%s is %q: want a number, at least %d", poolMaxConns, value, minConns)
 		}
 	}
 	// The password file and the client certificate may have changed since the last connection.

@@ -8,7 +8,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestObey(t *testing.T) {
+func TestApplyOrder(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		ctx := t.Context()
 		general := chat.Scope{Team: team, Channel: channel}

@@ -49,7 +49,7 @@ func (db database) parts(t *testing.T, reply string) []Part {
 	return got
 }
 
-// noPace has it be every part's turn.
+// noPace gives every part a slot at once.
 const noPace = 0
 
 // began reports whether an attempt has begun. ErrUnderWay is no error here.
@@ -334,8 +334,8 @@ func TestAttemptWithUnknownResultIsNoticed(t *testing.T) {
 		if seen.State != Sending || again.State != Sending || !again.LeasedUntil.Equal(instant(0)) || again.Error != "timeout" {
 			t.Errorf("after an unknown end: %+v", again)
 		}
-		db.begin(t, seen, time.Minute, false, "who has not seen the second attempt")
-		db.begin(t, again, time.Minute, true, "who has")
+		db.begin(t, seen, time.Minute, false, "a worker that has not seen the second attempt")
+		db.begin(t, again, time.Minute, true, "a worker that has")
 	})
 }
 

@@ -51,7 +51,7 @@ func TestPlansUseIndexes(t *testing.T) {
 					return err
 				}
 			}
-			looks := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
+			facts := func(c chat.Conversation) func(ctx context.Context, s *Store) error {
 				return func(ctx context.Context, s *Store) error {
 					_, err := s.Facts(ctx, FactsRequest{Conversation: c, Trigger: at(0), Decision: "d7", Reply: "r7", Since: chat.Time(at(n - n/5)), Oldest: at(0), Held: true})
 					return err
@@ -66,9 +66,9 @@ func TestPlansUseIndexes(t *testing.T) {
 				{name: "Context of the top level", run: reads(top)},
 				{name: "Context of a short thread", run: reads(short)},
 				{name: "Context of a long thread", run: reads(long)},
-				{name: "Facts of the top level", run: looks(top)},
-				{name: "Facts of a short thread", run: looks(short)},
-				{name: "Facts of a long thread", run: looks(long)},
+				{name: "Facts of the top level", run: facts(top)},
+				{name: "Facts of a short thread", run: facts(short)},
+				{name: "Facts of a long thread", run: facts(long)},
 				{name: "Tail of the top level", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, top, 20); return err }},
 				{name: "Tail of a long thread", run: func(ctx context.Context, s *Store) error { _, err := s.Tail(ctx, long, 20); return err }},
 				{name: "Message", run: func(ctx context.Context, s *Store) error { _, err := s.Message(ctx, team, channel, at(0)); return err }},

@@ -307,7 +307,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 		defer cancel()
 		ran := testserver.MeasureRunning()
 		if _, err := db.Record(ctx, m, keep(m, conversation.Said)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who gives up is told %v", err)
+			t.Errorf("the cancelled caller gets %v", err)
 		}
 		if took := ran(); took > 5*time.Second {
 			t.Errorf("told after %v", took)
@@ -316,7 +316,7 @@ func TestRecordGivesUpWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-stays; err != nil {
-			t.Errorf("who stays is told %v", err)
+			t.Errorf("the remaining caller gets %v", err)
 		}
 		if got := db.count(t, "changes", "TRUE"); got != 1 {
 			t.Errorf("%d changes, want 1", got)

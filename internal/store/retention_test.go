@@ -323,16 +323,16 @@ func TestPruneMemoryVersions(t *testing.T) {
 			return &row.ID
 		}
 		id(theChannel, chat.LongTerm, 1, 60, "gone")
-		rolledBack := id(theChannel, chat.LongTerm, 2, 59, "in force")
+		rolledBack := id(theChannel, chat.LongTerm, 2, 59, "current")
 		id(theChannel, chat.LongTerm, 3, 58, "gone too")
 		id(theChannel, chat.LongTerm, 4, 39, "young")
 		id(theChannel, chat.LongTerm, 5, 38, "newest")
 		id(theChannel, chat.LongTerm, 0, 60, "draft")
 		id(theChannel, chat.ShortTerm, 6, 60, "gone short")
 		id(theChannel, chat.ShortTerm, 7, 59, "newest, withdrawn")
-		only := id(aThread, chat.ShortTerm, 1, 60, "in force, of a thread")
+		only := id(aThread, chat.ShortTerm, 1, 60, "current, of a thread")
 		id(workspace, chat.LongTerm, 1, 60, "gone, of the workspace")
-		newest := id(workspace, chat.LongTerm, 2, 59, "in force, of the workspace")
+		newest := id(workspace, chat.LongTerm, 2, 59, "current, of the workspace")
 		db.insert(t, &scopeRow{TeamID: team, ChannelID: channel, LongID: rolledBack}, &scopeRow{TeamID: team, LongID: newest},
 			&scopeRow{TeamID: team, ChannelID: channel, ThreadTS: aThread.Thread, ShortID: only})
 		if got, want := db.prune(t, all), map[string]int{"memories": 4}; !maps.Equal(got, want) {
@@ -344,8 +344,8 @@ func TestPruneMemoryVersions(t *testing.T) {
 			}
 		}
 		// The current memory can be read, and the next version gets the next number.
-		if long, _ := db.currentTexts(t, theChannel); long != "in force" {
-			t.Errorf("in force is %q", long)
+		if long, _ := db.currentTexts(t, theChannel); long != "current" {
+			t.Errorf("current is %q", long)
 		}
 		db.remember(t, noon, theChannel)
 		for term, want := range map[chat.Term]int{chat.LongTerm: 6, chat.ShortTerm: 8} {

@@ -25,7 +25,7 @@ func TestRollback(t *testing.T) {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 		}
 		if long, short := db.currentTexts(t, theChannel); long != "long 1" || short != "short 2" {
-			t.Errorf("in force is %q, %q", long, short)
+			t.Errorf("current is %q, %q", long, short)
 		}
 		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "long 1"}; !slices.Equal(got, want) {
 			t.Errorf("versions %q, want %q", got, want)
@@ -75,7 +75,7 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 		}
 		if long, short := db.currentTexts(t, theChannel); long != "as it was" || short != "short 2" {
-			t.Errorf("in force is %q, %q", long, short)
+			t.Errorf("current is %q, %q", long, short)
 		}
 		if got, want := db.texts(t, theChannel, chat.LongTerm), []string{"long 1", "long 2", "as it was"}; !slices.Equal(got, want) {
 			t.Errorf("versions %q, want %q", got, want)
@@ -91,7 +91,7 @@ func TestCorrect(t *testing.T) {
 		db.clock.advance(time.Minute)
 		db.make(t, theChannel, chat.LongTerm, "long 4")
 		if long, _ := db.currentTexts(t, theChannel); long != "long 4" {
-			t.Errorf("then in force is %q", long)
+			t.Errorf("then current is %q", long)
 		}
 
 		if _, err := db.Correct(t.Context(), thread, chat.ShortTerm, " \n", operator, "o2"); !errors.Is(err, errEmpty) {
@@ -109,7 +109,7 @@ func TestCorrect(t *testing.T) {
 		}
 		for _, scope := range []chat.Scope{theChannel, {Team: team, Channel: "C9"}} {
 			if _, err := db.Correct(t.Context(), scope, chat.ShortTerm, "x", operator, "o2"); !errors.Is(err, ErrNotFound) {
-				t.Errorf("of %s nothing is in force: %v", scope, err)
+				t.Errorf("no memory of %s is current: %v", scope, err)
 			}
 		}
 		if n := db.count(t, "orders", "id = 'o2'"); n != 0 {

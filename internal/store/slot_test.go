@@ -90,13 +90,13 @@ func TestSlotIsKeptUntilUsedOrMissed(t *testing.T) {
 		db.clock.advance(time.Second + 999*time.Millisecond)
 		db.checkSlot(t, second, 0, "the second, a little late")
 		second = again(second)
-		db.checkSlot(t, second, time.Millisecond, "what has used its turn")
+		db.checkSlot(t, second, time.Millisecond, "a part that has used its slot")
 		db.checkSlot(t, third, 1001*time.Millisecond, "the third")
 		first = again(first)
-		db.checkSlot(t, first, 2001*time.Millisecond, "the first, whose turn is over")
+		db.checkSlot(t, first, 2001*time.Millisecond, "the first, which missed its slot")
 		db.clock.advance(time.Hour)
 		db.checkSlot(t, third, 0, "the third after an hour")
-		db.checkSlot(t, first, time.Second, "the first after an hour: turns long past are not had all at once")
+		db.checkSlot(t, first, time.Second, "the first after an hour: past slots are not used all at once")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestClockSetBackDelaysNoSlot(t *testing.T) {
 		db.checkSlot(t, second, time.Second, "the next, by the same clock")
 		db.clock.advance(-9 * time.Hour)
 		db.checkSlot(t, long[0], 0, "by the clock that is put back")
-		db.checkSlot(t, second, 2*time.Second, "the one that had a turn nine hours ahead")
+		db.checkSlot(t, second, 2*time.Second, "the one that had a slot nine hours ahead")
 		db.checkSlot(t, long[1], time.Second, "the rest of what is under way")
 
 		// A long queue is no such clock.
@@ -144,7 +144,7 @@ func TestNoSlotIsWasted(t *testing.T) {
 			type due struct {
 				part Part
 				at   time.Time
-				turn time.Time // the slot of its last answer
+				slot time.Time // the slot of its last answer
 			}
 			var waiting []due
 			const n, pace, patient = 25, time.Second, 3 * time.Second
@@ -153,7 +153,7 @@ func TestNoSlotIsWasted(t *testing.T) {
 				p[0].Channel = fmt.Sprint("C", 10+seed)
 				waiting = append(waiting, due{part: db.compose(t, p)[0], at: start.Add(time.Duration(random.IntN(1000)) * time.Millisecond)})
 			}
-			var posted, turns []time.Time
+			var posted, slots []time.Time
 			for len(waiting) > 0 {
 				slices.SortStableFunc(waiting, func(a, b due) int { return a.at.Compare(b.at) })
 				// A second worker at the same time, with an attempt that was given up for dead.
@@ -174,14 +174,14 @@ func TestNoSlotIsWasted(t *testing.T) {
 					return err
 				}))
 				if waits[0] != waits[1] || (waits[0] == 0) != (begun.Load() == 1) {
-					t.Fatalf("one part has two turns, in %v and in %v; %d attempts began", waits[0], waits[1], begun.Load())
+					t.Fatalf("one part has two slots, in %v and in %v; %d attempts began", waits[0], waits[1], begun.Load())
 				}
-				if next.turn.Add(pace).After(now) {
-					if want := max(next.turn.Sub(now), 0); waits[0] != want {
-						t.Errorf("seed %d: who has a turn in %v waits %v", seed, want, waits[0])
+				if next.slot.Add(pace).After(now) {
+					if want := max(next.slot.Sub(now), 0); waits[0] != want {
+						t.Errorf("seed %d: a part with a slot in %v waits %v", seed, want, waits[0])
 					}
 				} else {
-					next.turn = now.Add(waits[0])
+					next.slot = now.Add(waits[0])
 				}
 				switch wait := waits[0]; {
 				case wait > patient: // Temporal's timers are inexact: it comes back a little before or after its slot
@@ -192,22 +192,22 @@ func TestNoSlotIsWasted(t *testing.T) {
 					next.at = now.Add(wait)
 					waiting = append(waiting, next)
 				default:
-					posted, turns = append(posted, now), append(turns, next.turn)
+					posted, slots = append(posted, now), append(slots, next.slot)
 				}
 			}
-			if !slices.IsSortedFunc(turns, func(a, b time.Time) int { return cmp.Compare(a.UnixMicro(), b.UnixMicro()) }) {
-				t.Errorf("seed %d: not posted in the order of turns: %v", seed, turns)
+			if !slices.IsSortedFunc(slots, func(a, b time.Time) int { return cmp.Compare(a.UnixMicro(), b.UnixMicro()) }) {
+				t.Errorf("seed %d: not posted in the order of slots: %v", seed, slots)
 			}
-			for i, turn := range turns {
-				if i > 0 && turn.Sub(turns[i-1]) != pace {
-					t.Errorf("seed %d: turn %d is %v after the one before", seed, i, turn.Sub(turns[i-1]))
+			for i, slot := range slots {
+				if i > 0 && slot.Sub(slots[i-1]) != pace {
+					t.Errorf("seed %d: slot %d is %v after the one before", seed, i, slot.Sub(slots[i-1]))
 				}
-				if late := posted[i].Sub(turn); late < 0 || late >= pace {
-					t.Errorf("seed %d: posted %v after its turn", seed, late)
+				if late := posted[i].Sub(slot); late < 0 || late >= pace {
+					t.Errorf("seed %d: posted %v after its slot", seed, late)
 				}
 			}
-			if len(turns) != n {
-				t.Errorf("seed %d: %d posted, want %d", seed, len(turns), n)
+			if len(slots) != n {
+				t.Errorf("seed %d: %d posted, want %d", seed, len(slots), n)
 			}
 			db.clock.advance(time.Hour)
 		}
@@ -276,14 +276,14 @@ func TestDeletedMessageIsNotAnswered(t *testing.T) {
 			for _, p := range []Part{p, db.parts(t, long[0].Reply)[0]} {
 				for range 2 {
 					if _, err := db.BeginSend(t.Context(), p, time.Second, time.Minute); !errors.Is(err, ErrDeleted) {
-						t.Errorf("turn known %v: %v, want ErrDeleted", known, err)
+						t.Errorf("waiting for a slot %v: %v, want ErrDeleted", known, err)
 					}
 				}
 				if row := db.row(t, p.Key); row.State != p.State || row.Attempts != p.Attempts || row.SlotUS != 0 {
-					t.Errorf("turn known %v: the outbox has %+v", known, row)
+					t.Errorf("waiting for a slot %v: the outbox has %+v", known, row)
 				}
 			}
-			db.checkSlot(t, long[1], 0, "the second part, since no turn was used")
+			db.checkSlot(t, long[1], 0, "the second part, since no slot was used")
 			question.Deleted = false
 			db.store(t, question)
 			db.clock.advance(time.Hour)
@@ -460,7 +460,7 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 	}
 	refused := func(p Part, why string) {
 		t.Helper()
-		before, turns := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
+		before, slots := db.row(t, p.Key), db.count(t, "channels", "next_post_us > 0")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		for _, which := range []clause.Expr{unchanged(p), untried(p.Reply)} {
@@ -468,15 +468,15 @@ func TestAttemptBeginsInOneStatement(t *testing.T) {
 				t.Errorf("%s: begun %v, %v", why, begun, err)
 			}
 		}
-		if after := db.row(t, p.Key); after != before || db.count(t, "channels", "next_post_us > 0") != turns {
+		if after := db.row(t, p.Key); after != before || db.count(t, "channels", "next_post_us > 0") != slots {
 			t.Errorf("%s: it became %+v", why, after)
 		}
 	}
 	refused(p, "what another worker sends")
-	refused(next, "when the channel's turn has not come")
+	refused(next, "when the channel's slot has not come")
 	db.checkSlot(t, next, time.Second, "after another")
 	db.clock.advance(1500 * time.Millisecond)
-	refused(next, "what has a turn of its own")
+	refused(next, "a part with a slot of its own")
 	db.clock.advance(time.Hour)
 	refused(long, "what others follow")
 	for _, table := range []string{"outbox", "channels"} {

@@ -40,7 +40,7 @@ func version(t *testing.T, url string) {
 	}
 	check("without tables", nil, all)
 	if s.db.Migrator().HasTable(goose.DefaultTablename) {
-		t.Error("a look has made a table")
+		t.Error("Version has made a table")
 	}
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestConnectionsToStandbyAreDropped(t *testing.T) {
 			_, err := db.Record(t.Context(), m, keep(m))
 			return err
 		},
-		"a look": func(db database) error { return db.Writable(t.Context()) },
+		"Writable": func(db database) error { return db.Writable(t.Context()) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
