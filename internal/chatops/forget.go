@@ -7,15 +7,15 @@ import (
 	"myao/internal/chat"
 )
 
-// forget takes away what is remembered of the channel, once somebody has said yes to it.
-func (d *Handler) forget(ctx context.Context, r request) (text, result string) {
+// forget deletes what is remembered of the channel. It asks for confirmation first.
+func (h *Handler) forget(ctx context.Context, r request) (text, result string) {
 	if len(r.args) != 1 || !strings.EqualFold(r.args[0], "yes") {
-		return d.say("This takes away for good what I remember of this channel: my summaries of it and its threads, in all their versions, "+
-			"and those of the workspace that were made of them. What was said stays where it is. `%s forget yes` does it.", quoted(r.Name)), done
+		return h.say("This deletes what I remember of this channel for good: every version of my summaries of it and its threads, "+
+			"and the summaries of the workspace made from them. The messages stay. `%s forget yes` does it.", quoted(r.Name)), done
 	}
 	scope := chat.Scope{Team: r.conversation.Team, Channel: r.conversation.Channel}
-	if _, err := d.Store.Forget(ctx, scope, r.by(), r.id()); err != nil {
-		return d.internalError(ctx, r, "forget", err)
+	if _, err := h.Store.Forget(ctx, scope, r.by(), r.id()); err != nil {
+		return h.internalError(ctx, r, "forget", err)
 	}
-	return d.say("I have forgotten what I remembered of this channel. What is said from now on I may remember again."), done
+	return h.say("I have forgotten what I remembered of this channel. I may remember what is said from now on."), done
 }

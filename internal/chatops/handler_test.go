@@ -26,52 +26,56 @@ var (
 	own  = slack.Identity{TeamID: "T1", UserID: "UBOT", URL: "https://example.slack.com/"}
 )
 
-// crew is an operator that remembers what it was told.
-type crew struct {
+// fakeOperator records the orders that it gets.
+type fakeOperator struct {
 	orders  []string
 	waiting []operator.Listed
 	filter  operator.Filter
 	err     error
 }
 
-func (c *crew) Order(_ context.Context, in chat.Conversation, update string, o conversation.Order, id string) error {
-	c.orders = append(c.orders, fmt.Sprintf("%s %s by %s for %d as %s", in.ID(), update, o.By, o.Seconds, id))
-	return c.err
+func (f *fakeOperator) Order(_ context.Context, in chat.Conversation, update string, o conversation.Order, id string) error {
+	f.orders = append(f.orders, fmt.Sprintf("%s %s by %s for %d as %s", in.ID(), update, o.By, o.Seconds, id))
+	return f.err
 }
 
-func (c *crew) Conversations(_ context.Context, f operator.Filter) ([]operator.Listed, error) {
-	c.filter = f
-	return c.waiting, c.err
+func (f *fakeOperator) Conversations(_ context.Context, filter operator.Filter) ([]operator.Listed, error) {
+	f.filter = filter
+	return f.waiting, f.err
 }
 
-// rooms are channels, all alike, the bot in all of them but one.
-type rooms struct{ settings config.ChannelSettings }
+// fakeDirectory has the same settings for all channels. The bot is in all of them except CELSEWHERE.
+type fakeDirectory struct{ settings config.ChannelSettings }
 
-func (r *rooms) Absent(_ context.Context, _, channel string) bool { return channel == "CELSEWHERE" }
+func (f *fakeDirectory) Absent(_ context.Context, _, channel string) bool {
+	return channel == "CELSEWHERE"
+}
 
-func (r *rooms) Settings(context.Context, string, string) config.ChannelSettings { return r.settings }
+func (f *fakeDirectory) Settings(context.Context, string, string) config.ChannelSettings {
+	return f.settings
+}
 
-type bench struct {
+type bundle struct {
 	*Handler
-	crew  *crew
-	rooms *rooms
-	reach error
+	operator  *fakeOperator
+	directory *fakeDirectory
+	temporal  error
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
-	b := &bench{crew: &crew{}, rooms: &rooms{settings: config.Default().Channel(config.ChannelFacts{ID: "C1"})}}
+	b := &bundle{operator: &fakeOperator{}, directory: &fakeDirectory{settings: config.Default().Channel(config.ChannelFacts{ID: "C1"})}}
 	b.Handler = &Handler{
-		Config: config.Default(), Store: db, Operator: b.crew, Directory: b.rooms, Clock: func() time.Time { return noon },
-		CheckTemporal: func(context.Context) error { return b.reach }, Logger: slog.New(slog.DiscardHandler),
+		Config: config.Default(), Store: db, Operator: b.operator, Directory: b.directory, Clock: func() time.Time { return noon },
+		CheckTemporal: func(context.Context) error { return b.temporal }, Logger: slog.New(slog.DiscardHandler),
 	}
 	b.Handler.Config.Slack.Operators = []string{"UBOSS"}
 	return b
 }
 
-// say types something after the command and returns the answer.
-func (b *bench) say(t *testing.T, user, text string) (answer, result string) {
+// say types a text after the command and returns the answer.
+func (b *bundle) say(t *testing.T, user, text string) (answer, result string) {
 	t.Helper()
 	answer, _, result = b.Answer(t.Context(), slack.Command{
 		Request: slack.Request{User: user, Channel: "C1", ID: "1.2.x"}, Name: "/myao", Text: text,
@@ -104,18 +108,18 @@ func TestUsage(t *testing.T) {
 	if result != unknown || strings.Contains(answer, "<!") {
 		t.Errorf("%s: %q", result, answer)
 	}
-	wants(t, answer, "I do not know `&lt;!channel&gt;`.", "/myao status")
+	wants(t, answer, "I do not know the command `&lt;!channel&gt;`.", "/myao status")
 }
 
-// Each order is for those alone who may; everybody else is told who that is.
+// Whoever may not use a subcommand is told who may.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for what, order := range subcommands {
 		b := setup(t)
 		b.Config.Slack.EveryoneMay = nil
 		answer, result := b.say(t, "U1", what)
-		if result != refused || len(b.crew.orders) > 0 {
-			t.Errorf("%s: %s, ordered %q", what, result, b.crew.orders)
+		if result != refused || len(b.operator.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", what, result, b.operator.orders)
 		}
 		wants(t, answer, "You may not ", "<@UBOSS>")
 		if answer, _ := b.say(t, "UBOSS", what); strings.Contains(answer, "may not") {
@@ -138,14 +142,14 @@ func TestElsewhere(t *testing.T) {
 		answer, _, result := b.Answer(t.Context(), slack.Command{
 			Request: slack.Request{User: "UBOSS", Channel: "CELSEWHERE"}, Name: "/myao", Text: what,
 		}, own)
-		if result != refused || len(b.crew.orders) > 0 {
-			t.Errorf("%s: %s, ordered %q", what, result, b.crew.orders)
+		if result != refused || len(b.operator.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", what, result, b.operator.orders)
 		}
 		wants(t, answer, "I am not in this conversation")
 	}
 }
 
-func TestOrders(t *testing.T) {
+func TestSilenceOrders(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"snooze":       "channel/T1/C1 snooze by slack:U1 for 3600 as slack/1.2.x",
@@ -158,47 +162,47 @@ func TestOrders(t *testing.T) {
 	} {
 		b := setup(t)
 		answer, result := b.say(t, "U1", text)
-		if result != done || !slices.Equal(b.crew.orders, []string{want}) || answer == "" {
-			t.Errorf("%s: %s, %q, ordered %q, want %q", text, result, answer, b.crew.orders, want)
+		if result != done || !slices.Equal(b.operator.orders, []string{want}) || answer == "" {
+			t.Errorf("%s: %s, %q, ordered %q, want %q", text, result, answer, b.operator.orders, want)
 		}
 		for err, part := range map[error]string{
 			&operator.Refused{Text: "nothing <there>"}:      "Not done: nothing &lt;there&gt;.",
 			&operator.PausedError{WorkflowID: here.ID()}:    "Nothing was changed: somebody has paused me",
-			fmt.Errorf("x: %w", operator.ErrNoWorker):       "Nobody has confirmed that",
-			fmt.Errorf("x: %w", operator.ErrNoServer):       "Nobody has confirmed that",
-			fmt.Errorf("x: %w", context.DeadlineExceeded):   "Nobody has confirmed that",
+			fmt.Errorf("x: %w", operator.ErrNoWorker):       "I have no confirmation of that",
+			fmt.Errorf("x: %w", operator.ErrNoServer):       "I have no confirmation of that",
+			fmt.Errorf("x: %w", context.DeadlineExceeded):   "I have no confirmation of that",
 			errors.New("the password of postgres is hello"): "That did not work",
 		} {
-			b.crew.err = err
+			b.operator.err = err
 			answer, result := b.say(t, "U1", text)
 			if result == done || strings.Contains(answer, "hello") {
 				t.Errorf("%s, %v: %s, %q", text, err, result, answer)
 			}
 			wants(t, answer, part)
 		}
-		before := len(b.crew.orders)
-		b.reach = errors.New("connection refused")
+		before := len(b.operator.orders)
+		b.temporal = errors.New("connection refused")
 		answer, result = b.say(t, "U1", text)
-		if result != failed || len(b.crew.orders) != before {
-			t.Errorf("%s without Temporal: %s, ordered %q", text, result, b.crew.orders)
+		if result != failed || len(b.operator.orders) != before {
+			t.Errorf("%s without Temporal: %s, ordered %q", text, result, b.operator.orders)
 		}
 		wants(t, answer, "Temporal", "Nothing was changed")
 	}
 }
 
-// Who adds something to an order wants more than it does.
-func TestOrdersThatTakeNothing(t *testing.T) {
+// Whoever adds an argument wants something that the subcommand does not do.
+func TestSubcommandsWithoutArguments(t *testing.T) {
 	t.Parallel()
 	for text, part := range map[string]string{
-		"mute 2h":       "For a time there is `/myao snooze 2h`.",
-		"MUTE <now>":    "nothing goes behind `mute`",
-		"unmute please": "nothing goes behind `unmute`",
-		"status C2":     "nothing goes behind `status`",
+		"mute 2h":       "use `/myao snooze 2h`",
+		"MUTE <now>":    "`mute` takes no arguments",
+		"unmute please": "`unmute` takes no arguments",
+		"status C2":     "`status` takes no arguments",
 	} {
 		b := setup(t)
 		answer, result := b.say(t, "U1", text)
-		if result != refused || len(b.crew.orders) > 0 || b.crew.filter.Team != "" {
-			t.Errorf("%s: %s, ordered %q", text, result, b.crew.orders)
+		if result != refused || len(b.operator.orders) > 0 || b.operator.filter.Team != "" {
+			t.Errorf("%s: %s, ordered %q", text, result, b.operator.orders)
 		}
 		wants(t, answer, part, "`/myao status`")
 	}
@@ -209,8 +213,8 @@ func TestBadSnooze(t *testing.T) {
 	b := setup(t)
 	for _, span := range []string{"0m", "30s", "-2h", "2", "h", "1.5h", "367d", "8785h", "99999999999h", "12h1d", "1h 30m", "tomorrow"} {
 		answer, result := b.say(t, "U1", "snooze "+span)
-		if result != refused || len(b.crew.orders) > 0 {
-			t.Errorf("%s: %s, ordered %q", span, result, b.crew.orders)
+		if result != refused || len(b.operator.orders) > 0 {
+			t.Errorf("%s: %s, ordered %q", span, result, b.operator.orders)
 		}
 		wants(t, answer, "`1m` to `366d`")
 	}
@@ -219,19 +223,19 @@ func TestBadSnooze(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.rooms.settings.DailyTokens = 100
+	b.directory.settings.DailyTokens = 100
 	answer, result := b.say(t, "U1", "status")
-	if result != done || answer != "Nothing waits here.\nToday, 0 calls and 0 of 100 tokens of models." {
+	if result != done || answer != "Nothing is waiting here.\nUsed today: 0 model calls and 0 of 100 tokens." {
 		t.Errorf("%s: %q", result, answer)
 	}
 	busy := []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying}
-	if b.crew.filter.Team != "T1" || b.crew.filter.Channel != "C1" || !slices.Equal(b.crew.filter.Phases, busy) {
-		t.Errorf("asked for %+v", b.crew.filter)
+	if b.operator.filter.Team != "T1" || b.operator.filter.Channel != "C1" || !slices.Equal(b.operator.filter.Phases, busy) {
+		t.Errorf("asked for %+v", b.operator.filter)
 	}
 
 	thread := here
 	thread.Thread = "1772366400.000100"
-	b.crew.waiting = []operator.Listed{
+	b.operator.waiting = []operator.Listed{
 		{Conversation: here, Phase: conversation.Waiting, DueAt: noon.Add(time.Minute), Since: noon, Pending: new(3)},
 		{Conversation: thread, Phase: conversation.Delaying, DueAt: noon.Add(time.Hour), Since: noon, Pending: new(1)},
 		{Conversation: thread, Phase: conversation.Judging, Since: noon},
@@ -243,7 +247,7 @@ func TestStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.rooms.settings.Mode, b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 2, 0, quiet
+	b.directory.settings.Mode, b.directory.settings.DailyCalls, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 2, 0, quiet
 	for range 2 {
 		if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 			t.Fatal(err)
@@ -257,29 +261,29 @@ func TestStatus(t *testing.T) {
 		t.Error(result)
 	}
 	wants(t, answer,
-		"• Top level: I wait for it to be quiet, and judge at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
-		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I mean to answer, and hold it back until <!date^1772370000^{date_short_pretty} {time_secs}|2026-03-01 13:00:00 UTC>, since",
-		": I judge whether to say something, since", ": I am answering, since",
-		"does not tell where it stands", ": somebody has paused me in Temporal",
+		"• Top level: I wait for quiet and decide at <!date^1772366460^{date_short_pretty} {time_secs}|2026-03-01 12:01:00 UTC> (3 messages), since",
+		"• <https://example.slack.com/archives/C1/p1772366400000100|Thread of 2026-03-01 12:00:00>: I plan to answer at <!date^1772370000^{date_short_pretty} {time_secs}|2026-03-01 13:00:00 UTC>, since",
+		": I am deciding whether to speak, since", ": I am answering, since",
+		"its state is not known", ": somebody has paused me in Temporal",
 		"I am silent here until <!date^1772373600^",
 		"My mode here is `mention`.", "These are my quiet hours",
-		"Today, 2 of 2 calls and 84 tokens of models. That is all for today")
+		"Used today: 2 of 2 model calls and 84 tokens. That is all for today")
 
 	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "2", Scope: chat.Scope(here), Kind: conversation.UpdateMute, Until: noon.AddDate(100, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	b.crew.err = errors.New("unavailable")
+	b.operator.err = errors.New("unavailable")
 	answer, result = b.say(t, "U1", "status")
 	if result != failed {
 		t.Error(result)
 	}
-	wants(t, answer, "Temporal did not say", "I am muted here")
-	b.reach = errors.New("connection refused")
+	wants(t, answer, "Temporal gave no answer", "I am muted here")
+	b.temporal = errors.New("connection refused")
 	answer, result = b.say(t, "U1", "status")
 	if result != failed {
 		t.Error(result)
 	}
-	wants(t, answer, "Temporal", "What waits I cannot tell", "I am muted here until somebody says `unmute`.", "2 of 2 calls")
+	wants(t, answer, "Temporal", "I cannot tell what is waiting", "I am muted here until somebody types `unmute`.", "2 of 2 model calls")
 	if strings.Contains(answer, "another id") {
 		t.Errorf("%q", answer)
 	}
@@ -293,10 +297,10 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, _ := b.say(t, "U1", "status")
-	wants(t, answer, "I am muted here until somebody says `unmute`.", "another id", "under the old one, `G1`", "to `C1`")
+	wants(t, answer, "I am muted here until somebody types `unmute`.", "another id", "under the old one, `G1`", "to `C1`")
 	b.Config.Channels["C1"] = config.Channel{}
 	answer, _ = b.say(t, "U1", "status")
-	wants(t, answer, "muted here", "the old one was `G1`.")
+	wants(t, answer, "muted here", "The old id was `G1`.")
 	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateUnmute}); err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +309,8 @@ func TestStatusOfAChannelWithANewID(t *testing.T) {
 	}
 }
 
-// foreign is what of an answer in Japanese is in English, but for what is typed or a name.
-func foreign(answer string) []string {
+// englishWords returns the English words of a Japanese answer, except code and names.
+func englishWords(answer string) []string {
 	answer = regexp.MustCompile("`[^`]*`|<[^>|]*[>|]|2026-[^>]*>").ReplaceAllString(answer, "")
 	words := regexp.MustCompile(`[A-Za-z]{2,}`).FindAllString(answer, -1)
 	return slices.DeleteFunc(words, func(w string) bool {
@@ -314,7 +318,7 @@ func foreign(answer string) []string {
 	})
 }
 
-// Where the configuration's language is Japanese, so is all that is answered.
+// With Japanese configured, every answer is in Japanese.
 func TestAnswersInJapanese(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -322,7 +326,7 @@ func TestAnswersInJapanese(t *testing.T) {
 	says := func(user, text string) {
 		t.Helper()
 		answer, _ := b.say(t, user, text)
-		if left := foreign(answer); len(left) > 0 || !regexp.MustCompile(`\p{Hiragana}`).MatchString(answer) {
+		if left := englishWords(answer); len(left) > 0 || !regexp.MustCompile(`\p{Hiragana}`).MatchString(answer) {
 			t.Errorf("%s: %q is in English in %q", text, left, answer)
 		}
 	}
@@ -334,11 +338,11 @@ func TestAnswersInJapanese(t *testing.T) {
 		says("UBOSS", text)
 	}
 	for name, set := range map[string]func(){
-		"not confirmed":    func() { b.crew.err = operator.ErrNoWorker },
-		"paused":           func() { b.crew.err = &operator.PausedError{} },
-		"not possible":     func() { b.crew.err = &operator.Refused{Text: "ない"} },
-		"out of order":     func() { b.crew.err = errors.New("no") },
-		"without Temporal": func() { b.reach = errors.New("connection refused") },
+		"not confirmed":    func() { b.operator.err = operator.ErrNoWorker },
+		"paused":           func() { b.operator.err = &operator.PausedError{} },
+		"not possible":     func() { b.operator.err = &operator.Refused{Text: "ない"} },
+		"out of order":     func() { b.operator.err = errors.New("no") },
+		"without Temporal": func() { b.temporal = errors.New("connection refused") },
 		"for operators":    func() { b.Config.Slack = config.Slack{Operators: []string{"UCHIEF"}} },
 		"for nobody":       func() { b.Config.Slack = config.Slack{} },
 	} {
@@ -359,19 +363,19 @@ func TestAnswersInJapanese(t *testing.T) {
 	thread.Thread = "1772366400.000100"
 	for _, phase := range []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying, operator.Unknown, operator.Paused} {
 		for _, c := range []chat.Conversation{here, thread} {
-			b.crew.waiting = append(b.crew.waiting, operator.Listed{Conversation: c, Phase: phase, DueAt: noon, Since: noon, Pending: new(3)})
+			b.operator.waiting = append(b.operator.waiting, operator.Listed{Conversation: c, Phase: phase, DueAt: noon, Since: noon, Pending: new(3)})
 		}
 	}
 	quiet, err := config.ParseQuietHours("11:00-13:00")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.rooms.settings.Mode, b.rooms.settings.DailyTokens, b.rooms.settings.QuietHours = config.ModeMention, 1, quiet
+	b.directory.settings.Mode, b.directory.settings.DailyTokens, b.directory.settings.QuietHours = config.ModeMention, 1, quiet
 	says("U1", "status")
 	if err := b.Store.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C1"}, TokensIn: 40, TokensOut: 2, Ended: noon}); err != nil {
 		t.Fatal(err)
 	}
-	b.rooms.settings.DailyCalls, b.rooms.settings.DailyTokens = 1, 0
+	b.directory.settings.DailyCalls, b.directory.settings.DailyTokens = 1, 0
 	b.Config.Channels["C1"] = config.Channel{}
 	says("U1", "status")
 	if err := b.Store.ApplyOrder(t.Context(), store.Order{ID: "1", Scope: chat.Scope(here), Kind: conversation.UpdateSnooze, Until: noon.Add(time.Hour)}); err != nil {
@@ -379,12 +383,12 @@ func TestAnswersInJapanese(t *testing.T) {
 	}
 	says("U1", "status")
 	answer, _, _ := b.Answer(t.Context(), slack.Command{Request: slack.Request{User: "U1", Channel: "CELSEWHERE"}, Name: "/myao", Text: "status"}, own)
-	if left := foreign(answer); len(left) > 0 {
+	if left := englishWords(answer); len(left) > 0 {
 		t.Errorf("%q", answer)
 	}
 }
 
-func TestMessage(t *testing.T) {
+func TestParseMessage(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string][2]string{
 		"1700000000.000100": {"", "1700000000.000100"},
@@ -406,13 +410,13 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestWhyOfNoMessage(t *testing.T) {
+func TestWhyOfAnUnknownMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for text, part := range map[string]string{
-		"why yesterday": "I do not know which message that is",
+		"why yesterday": "I do not know which message you mean",
 		"why https://x.slack.com/archives/C2/p1700000000000100": "in another channel",
-		"why 1700000000.000100":                                 "I have not heard of that message",
+		"why 1700000000.000100":                                 "I do not know that message",
 	} {
 		answer, _ := b.say(t, "U1", text)
 		wants(t, answer, part)
@@ -425,7 +429,7 @@ func TestWhyOfAThreadWithoutItsParent(t *testing.T) {
 	b := setup(t)
 	for parent, want := range map[time.Time]string{
 		noon.Add(-time.Hour):      "I have decided nothing about that yet.",
-		noon.AddDate(0, 0, -1000): "That is so long ago that I do not know any more.",
+		noon.AddDate(0, 0, -1000): "That is too long ago: I no longer have a record of it.",
 	} {
 		reply := chat.Message{Team: "T1", Channel: "C1", TS: chat.TS(parent.Add(time.Minute)), ThreadTS: chat.TS(parent), UserID: "U1", Text: "hello?"}
 		if _, err := b.Store.Record(t.Context(), reply, func(store.Known) store.Entry { return store.Entry{Message: &reply, Handled: true} }); err != nil {
@@ -439,7 +443,7 @@ func TestWhyOfAThreadWithoutItsParent(t *testing.T) {
 	}
 }
 
-// An edit of what the bot never heard of asks for nothing, and never will.
+// An edit of a message that the bot never saw asks for nothing.
 func TestWhyOfAnEditAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -451,12 +455,12 @@ func TestWhyOfAnEditAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, result := b.say(t, "U1", "why "+edited.TS)
-	if want := "only of an edit of it"; result != done || !strings.Contains(answer, want) {
+	if want := "only an edit of that message"; result != done || !strings.Contains(answer, want) {
 		t.Errorf("%s, %q, want %q", result, answer, want)
 	}
 }
 
-// What the database does not take is not told as done, nor what it does not give as nothing.
+// A failed write is not reported as done, nor a failed read as nothing.
 func TestWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -472,7 +476,7 @@ func TestWithoutADatabase(t *testing.T) {
 	}
 }
 
-// Forgetting is asked for twice, and is for operators unless the configuration says otherwise.
+// Forgetting needs confirmation. It is for operators unless the configuration says otherwise.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

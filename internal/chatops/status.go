@@ -11,53 +11,65 @@ import (
 	"myao/internal/operator"
 )
 
-// maxConversations is how many conversations are told of.
+// maxConversations bounds how many conversations are listed.
 const maxConversations = 20
 
-// status tells what waits in the channel and its threads, and what keeps the bot silent.
-func (d *Handler) status(ctx context.Context, r request) (text, result string) {
-	settings := d.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel)
-	now := d.Clock()
-	until, err := d.Store.SilencedUntil(ctx, r.conversation)
+// status lists what is waiting in the channel and its threads, and what keeps the bot silent.
+func (h *Handler) status(ctx context.Context, r request) (text, result string) {
+	settings := h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel)
+	now := h.Clock()
+	until, err := h.Store.SilencedUntil(ctx, r.conversation)
 	if err != nil {
-		return d.internalError(ctx, r, "status", err)
+		return h.internalError(ctx, r, "status", err)
 	}
-	budget, err := d.budgetText(ctx, r.conversation, settings)
+	budget, err := h.budgetText(ctx, r.conversation, settings)
 	if err != nil {
-		return d.internalError(ctx, r, "status", err)
+		return h.internalError(ctx, r, "status", err)
 	}
-	waiting, result := d.waitingText(ctx, r, settings.Zone)
-	silent := d.silenceText(until, now, settings.Zone)
+	waiting, result := h.waitingText(ctx, r, settings.Zone)
+	silent := h.silenceText(until, now, settings.Zone)
 	lines := []string{waiting, silent}
 	if silent != "" {
-		why, err := d.movedNotice(ctx, r.conversation)
+		why, err := h.movedNotice(ctx, r.conversation)
 		if err != nil {
-			return d.internalError(ctx, r, "status", err)
+			return h.internalError(ctx, r, "status", err)
 		}
 		lines = append(lines, why)
 	}
 	if settings.Mode != config.ModeJudge {
-		lines = append(lines, d.say("My mode here is `%s`.", settings.Mode))
+		lines = append(lines, h.say("My mode here is `%s`.", settings.Mode))
 	}
 	if settings.InQuietHours(now) {
-		lines = append(lines, d.say("These are my quiet hours: I answer only who addresses me."))
+		lines = append(lines, h.say("These are my quiet hours: I answer only when addressed."))
 	}
 	lines = append(lines, budget)
 	return strings.Join(nonEmpty(lines), "\n"), result
 }
 
-// movedNotice tells where the channel's silence comes from its having another id now; else it is empty.
-func (d *Handler) movedNotice(ctx context.Context, c chat.Conversation) (string, error) {
-	order, err := d.Store.LatestSilenceOrder(ctx, c)
+// silenceText tells until when the bot is silent. It is empty when the bot is not silent.
+func (h *Handler) silenceText(until, now time.Time, zone *time.Location) string {
+	switch {
+	case !until.After(now):
+		return ""
+	case until.Sub(now) > conversation.MaxSnooze:
+		return h.say("I am muted here until somebody types `unmute`.")
+	}
+	return h.say("I am silent here until %s.", slackTime(until, zone))
+}
+
+// movedNotice explains a silence that began because Slack gave the channel another id. It is
+// empty for any other silence.
+func (h *Handler) movedNotice(ctx context.Context, c chat.Conversation) (string, error) {
+	order, err := h.Store.LatestSilenceOrder(ctx, c)
 	from := order.MovedFrom()
 	switch {
 	case err != nil || from == "":
 		return "", err
-	case d.Config.LeavesSettingsBehind(from, c.Channel):
-		return d.say("That is since Slack has given this channel another id: my settings for it stand under the old one, `%s`. "+
-			"Whoever runs me has to move them to `%s`.", from, c.Channel), nil
+	case h.Config.LeavesSettingsBehind(from, c.Channel):
+		return h.say("The reason: Slack gave this channel another id, and my settings for it are still under the old one, `%s`. "+
+			"An operator must move them to `%s`.", from, c.Channel), nil
 	}
-	return d.say("That is since Slack has given this channel another id; the old one was `%s`.", from), nil
+	return h.say("The reason: Slack gave this channel another id. The old id was `%s`.", from), nil
 }
 
 func nonEmpty(lines []string) (full []string) {
@@ -69,86 +81,86 @@ func nonEmpty(lines []string) (full []string) {
 	return full
 }
 
-// waitingText is what waits, a line each.
-func (d *Handler) waitingText(ctx context.Context, r request, zone *time.Location) (text, result string) {
-	if err := d.CheckTemporal(ctx); err != nil {
-		return d.say(noTemporal + " What waits I cannot tell now."), failed
+// waitingText lists the conversations in which something is waiting, one a line.
+func (h *Handler) waitingText(ctx context.Context, r request, zone *time.Location) (text, result string) {
+	if err := h.CheckTemporal(ctx); err != nil {
+		return h.say(noTemporal + " I cannot tell what is waiting."), failed
 	}
-	all, err := d.Operator.Conversations(ctx, operator.Filter{
+	all, err := h.Operator.Conversations(ctx, operator.Filter{
 		Team: r.conversation.Team, Channel: r.conversation.Channel, Limit: maxConversations,
 		Phases: []conversation.Phase{conversation.Waiting, conversation.Judging, conversation.Delaying, conversation.Replying},
 	})
 	if err != nil {
-		d.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.conversation.ID(), "error", err)
-		return d.say("What waits I cannot tell now: Temporal did not say."), failed
+		h.Logger.WarnContext(ctx, "what waits is not known", "conversation", r.conversation.ID(), "error", err)
+		return h.say("I cannot tell what is waiting: Temporal gave no answer."), failed
 	}
 	var lines []string
 	for _, l := range all {
-		lines = append(lines, "• "+d.conversationLabel(l.Conversation, r.own.URL, zone)+": "+d.phaseText(l, zone))
+		lines = append(lines, "• "+h.conversationLabel(l.Conversation, r.own.URL, zone)+": "+h.phaseText(l, zone))
 	}
 	if len(lines) == 0 {
-		return d.say("Nothing waits here."), done
+		return h.say("Nothing is waiting here."), done
 	}
 	return strings.Join(lines, "\n"), done
 }
 
-// conversationLabel is a conversation in words, with a link to a thread's parent where the workspace's
-// address is known.
-func (d *Handler) conversationLabel(c chat.Conversation, workspace string, zone *time.Location) string {
+// conversationLabel names a conversation. A thread's label links to its parent message if the
+// address of the workspace is known.
+func (h *Handler) conversationLabel(c chat.Conversation, workspace string, zone *time.Location) string {
 	if c.TopLevel() {
-		return d.say("Top level")
+		return h.say("Top level")
 	}
 	when := chat.Time(c.Thread)
 	if workspace == "" {
-		return d.say("Thread of %s", slackTime(when, zone))
+		return h.say("Thread of %s", slackTime(when, zone))
 	}
 	// docs.slack.dev/reference/methods/chat.getPermalink
 	link := workspace + "archives/" + c.Channel + "/p" + strings.ReplaceAll(c.Thread, ".", "")
-	return "<" + link + "|" + d.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
+	return "<" + link + "|" + h.say("Thread of %s", when.In(zone).Format("2006-01-02 15:04:05")) + ">"
 }
 
-func (d *Handler) phaseText(l operator.Listed, zone *time.Location) string {
+func (h *Handler) phaseText(l operator.Listed, zone *time.Location) string {
 	var what string
 	switch l.Phase {
 	case conversation.Waiting:
-		what = d.say("I wait for it to be quiet, and judge at %s", slackTime(l.DueAt, zone))
+		what = h.say("I wait for quiet and decide at %s", slackTime(l.DueAt, zone))
 	case conversation.Judging:
-		what = d.say("I judge whether to say something")
+		what = h.say("I am deciding whether to speak")
 	case conversation.Delaying:
-		what = d.say("I mean to answer, and hold it back until %s", slackTime(l.DueAt, zone))
+		what = h.say("I plan to answer at %s", slackTime(l.DueAt, zone))
 	case conversation.Replying:
-		what = d.say("I am answering")
+		what = h.say("I am answering")
 	case operator.Paused:
-		return d.say("somebody has paused me in Temporal")
+		return h.say("somebody has paused me in Temporal")
 	default:
-		return d.say("does not tell where it stands")
+		return h.say("its state is not known")
 	}
 	if l.Pending != nil && *l.Pending > 1 {
-		what += d.say(" (%d messages)", *l.Pending)
+		what += h.say(" (%d messages)", *l.Pending)
 	}
-	return d.say("%s, since %s", what, slackTime(l.Since, zone))
+	return h.say("%s, since %s", what, slackTime(l.Since, zone))
 }
 
-// budgetText is what today has cost, of what it may; empty where nothing bounds it.
-func (d *Handler) budgetText(ctx context.Context, c chat.Conversation, s config.ChannelSettings) (string, error) {
+// budgetText tells how much of today's budget is used. It is empty for a channel without one.
+func (h *Handler) budgetText(ctx context.Context, c chat.Conversation, s config.ChannelSettings) (string, error) {
 	if !s.HasBudget() {
 		return "", nil
 	}
-	calls, tokens, err := d.Store.Spent(ctx, c.Team, c.Channel, s.StartOfDay(d.Clock()))
+	calls, tokens, err := h.Store.Spent(ctx, c.Team, c.Channel, s.StartOfDay(h.Clock()))
 	if err != nil {
 		return "", err
 	}
-	text := d.say("Today, %s and %s of models.", d.spentText(calls, s.DailyCalls, "calls"), d.spentText(tokens, s.DailyTokens, "tokens"))
+	text := h.say("Used today: %s and %s.", h.spentText(calls, s.DailyCalls, "model calls"), h.spentText(tokens, s.DailyTokens, "tokens"))
 	if s.Exhausted(calls, tokens) {
-		text += " " + d.say("That is all for today: I judge nothing more, and answer nobody until tomorrow.")
+		text += " " + h.say("That is all for today: I answer nobody until tomorrow.")
 	}
 	return text, nil
 }
 
-// spentText is how much of something is spent, calls or tokens.
-func (d *Handler) spentText(spent, most int, what string) string {
+// spentText tells how many of something are used: model calls or tokens.
+func (h *Handler) spentText(spent, most int, what string) string {
 	if most == 0 {
-		return d.say("%d "+what, spent)
+		return h.say("%d "+what, spent)
 	}
-	return d.say("%d of %d "+what, spent, most)
+	return h.say("%d of %d "+what, spent, most)
 }

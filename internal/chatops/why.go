@@ -13,50 +13,50 @@ import (
 	"myao/internal/words"
 )
 
-// maxDecisions is how many decisions are told of.
+// maxDecisions bounds how many decisions are listed.
 const maxDecisions = 5
 
-// why tells what was decided in the channel and its threads, or about one message.
-func (d *Handler) why(ctx context.Context, r request) (text, result string) {
+// why lists the latest decisions in the channel and its threads, or those about one message.
+func (h *Handler) why(ctx context.Context, r request) (text, result string) {
 	options := ledger.Options{
-		Threads: true, Settings: d.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel), Prices: d.Config.LLM.Prices,
-		LedgerSince: d.Config.Retention.LedgerSince(d.Clock()),
+		Threads: true, Settings: h.Directory.Settings(ctx, r.conversation.Team, r.conversation.Channel), Prices: h.Config.LLM.Prices,
+		LedgerSince: h.Config.Retention.LedgerSince(h.Clock()),
 	}
 	var about string // ts
 	if len(r.args) > 0 {
 		channel, ts, ok := parseMessage(strings.Join(r.args, " "))
 		switch {
 		case !ok:
-			return d.say("I do not know which message that is. Give me its link (Copy link), or its ts, as `1700000000.000100`."), refused
+			return h.say("I do not know which message you mean. Give me its link (Copy link) or its ts, such as `1700000000.000100`."), refused
 		case channel != "" && channel != r.conversation.Channel:
-			return d.say("That message is in another channel. Ask me there."), refused
+			return h.say("That message is in another channel. Ask me there."), refused
 		}
 		about, options.MessageTS = ts, ts
 	}
-	story, err := ledger.Read(ctx, d.Store, r.conversation, options)
+	story, err := ledger.Read(ctx, h.Store, r.conversation, options)
 	if errors.Is(err, store.ErrNotFound) {
-		return d.say("I have not heard of that message."), done
+		return h.say("I do not know that message."), done
 	}
 	if err != nil {
-		return d.internalError(ctx, r, "why", err)
+		return h.internalError(ctx, r, "why", err)
 	}
-	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(d.Config.Language))
+	text = story.Brief(maxDecisions, options.Settings.Zone, words.In(h.Config.Language))
 	switch {
 	case text != "":
 		return text, done
 	case options.MessageTS != "" && chat.Time(options.MessageTS).Before(options.LedgerSince):
-		return d.say("That is so long ago that I do not know any more."), done
+		return h.say("That is too long ago: I no longer have a record of it."), done
 	case slices.ContainsFunc(story.Entries, func(e ledger.Entry) bool { return e.Message != nil && e.Message.TS == about && e.Message.OnlyEdited() }):
-		return d.say("I have not heard of that message, only of an edit of it, which alone asks nothing of me."), done
+		return h.say("I know only an edit of that message, and I do not answer edits alone."), done
 	}
-	return d.say("I have decided nothing about that yet."), done
+	return h.say("I have decided nothing about that yet."), done
 }
 
-// A link to a message, bare or as Slack writes it in a text, and what else names one
-// (docs.slack.dev/reference/methods/chat.getPermalink).
+// permalinkPattern matches a link to a message, bare or as Slack writes links in a text, and
+// the last part of one (docs.slack.dev/reference/methods/chat.getPermalink).
 var permalinkPattern = regexp.MustCompile(`^<?(?:https://[^/\s<>|]+/archives/([A-Z0-9]+)/)?p(\d{10,})(\d{6})(?:\?[^\s<>|]*)?(?:\|[^<>]*)?>?$`)
 
-// parseMessage reads which message somebody means: its ts, or its link, which tells the channel too.
+// parseMessage parses a reference to a message: its ts, or a link, which names the channel too.
 func parseMessage(s string) (channel, ts string, ok bool) {
 	if chat.ValidTS(s) {
 		return "", s, true

@@ -1,5 +1,4 @@
-// Package words has what the bot says of itself in Slack without a model, in the languages
-// of its prompts.
+// Package words translates what the bot says in Slack without a model.
 package words
 
 import (
@@ -8,23 +7,24 @@ import (
 	"myao/internal/config"
 )
 
-// Words has sentences in a language by what they are in English. A sentence may have verbs
-// of package fmt; where the order is another one, the translation numbers them.
+// Words maps English sentences to those of another language. A sentence may contain verbs of
+// package fmt; a translation numbers them if it needs another order.
 type Words map[string]string
 
-// In is the words of a language; of English, and of any that is not known, the English ones.
+// In returns the words of a language. It returns none for English and for unknown languages,
+// which leaves every sentence in English.
 func In(l config.Language) Words { return languages[l] }
 
-// languages is every language but English.
+// languages holds every language except English.
 var languages = map[config.Language]Words{config.Japanese: japanese}
 
-// Of is a sentence in the language, as it is where there is no other.
+// Of translates a sentence. It returns a sentence without a translation as it is.
 func (w Words) Of(sentence string) string {
-	if own, ok := w[sentence]; ok {
-		return own
+	if translation, ok := w[sentence]; ok {
+		return translation
 	}
 	return sentence
 }
 
-// Say is a sentence in the language with its verbs filled in.
+// Say translates a sentence and fills in its verbs.
 func (w Words) Say(sentence string, args ...any) string { return fmt.Sprintf(w.Of(sentence), args...) }

@@ -9,8 +9,8 @@ import (
 	"myao/internal/conversation"
 )
 
-// What a sentence is filled with, and what is to be typed as it stands, is the same in each language.
-func TestTranslationsSayTheSame(t *testing.T) {
+// A translation has the same verbs and the same code as the English sentence.
+func TestTranslationsKeepVerbsAndCode(t *testing.T) {
 	t.Parallel()
 	verb := regexp.MustCompile(`%(?:\[(\d)\])?(\.?\d*[a-z])`)
 	verbs := func(s string) []string {
@@ -27,14 +27,14 @@ func TestTranslationsSayTheSame(t *testing.T) {
 	}
 	code := regexp.MustCompile("`[^`]*`")
 	for language, words := range languages {
-		for english, own := range words {
-			if !slices.Equal(verbs(english), verbs(own)) {
-				t.Errorf("%s: %q has %q, and %q has %q", language, english, verbs(english), own, verbs(own))
+		for english, translation := range words {
+			if !slices.Equal(verbs(english), verbs(translation)) {
+				t.Errorf("%s: %q has %q, and %q has %q", language, english, verbs(english), translation, verbs(translation))
 			}
-			has := code.FindAllString(own, -1)
+			has := code.FindAllString(translation, -1)
 			for _, span := range code.FindAllString(english, -1) {
 				if !slices.Contains(has, span) {
-					t.Errorf("%s: %q lacks %s", language, own, span)
+					t.Errorf("%s: %q lacks %s", language, translation, span)
 				}
 			}
 		}
@@ -44,23 +44,23 @@ func TestTranslationsSayTheSame(t *testing.T) {
 func TestSay(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[config.Language]string{
-		config.English: "2 of 5 calls", config.Japanese: "呼び出し 5 回中 2 回", "tlh": "2 of 5 calls",
+		config.English: "2 of 5 model calls", config.Japanese: "モデルの呼び出し 5 回中 2 回", "tlh": "2 of 5 model calls",
 	} {
-		if got := In(language).Say("%d of %d calls", 2, 5); got != want {
+		if got := In(language).Say("%d of %d model calls", 2, 5); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)
 		}
 	}
 	if got := In(config.Japanese).Of("100%d of a model's reason"); got != "100%d of a model's reason" {
-		t.Errorf("what has no translation is %q", got)
+		t.Errorf("a sentence without a translation becomes %q", got)
 	}
 }
 
-func TestEachRuleHasItsReason(t *testing.T) {
+func TestReasonsOfRulesAreTranslated(t *testing.T) {
 	t.Parallel()
 	for language, words := range languages {
 		for _, rule := range conversation.Rules() {
 			if words[rule.Reason()] == "" {
-				t.Errorf("%s: %s", language, rule)
+				t.Errorf("%s has no reason for rule %s", language, rule)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func TestCommandInSlack(t *testing.T) {
 			channel := chat.Conversation{Team: "T0E2E", Channel: s.general}
 			s.workspace.Say(s.general, s.alice.ID, "does anybody know the way?")
 			s.await("it to wait", 30*time.Second, func() bool {
-				return strings.Contains(s.typeCommand(s.general, s.bob.ID, "status"), "Top level: I wait for it to be quiet")
+				return strings.Contains(s.typeCommand(s.general, s.bob.ID, "status"), "Top level: I wait for quiet")
 			})
 			elsewhere := s.workspace.AddChannel(sandbox.Public, "elsewhere", s.bob.ID)
 			s.mustContain(s.typeCommand(elsewhere, s.bob.ID, "status"), "I am not in this conversation")
@@ -87,7 +87,7 @@ func TestCommandInSlack(t *testing.T) {
 			if left := time.Until(until); err != nil || left < 119*time.Minute || left > 2*time.Hour {
 				t.Errorf("silent for %s, %v; want 2h", left, err)
 			}
-			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing waits here.", "I am silent here until")
+			s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing is waiting here.", "I am silent here until")
 
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "unmute"), "may speak")
 			muted, request := s.interact("mute", func() *sandbox.Interaction { return s.workspace.Command(s.general, s.bob.ID, "/myao mute") })
@@ -113,7 +113,7 @@ func TestCommandInSlack(t *testing.T) {
 			s.mustContain(s.typeCommand(s.general, s.bob.ID, "why https://example.slack.com/archives/"+s.general+"/p"+strings.ReplaceAll(ts, ".", "")), "answered")
 
 			s.worker.kill()
-			s.mustContain(s.typeCommand(s.general, s.bob.ID, "mute"), "Nobody has confirmed that")
+			s.mustContain(s.typeCommand(s.general, s.bob.ID, "mute"), "I have no confirmation of that")
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 	s.await("the withdrawal", 20*time.Second, func() bool {
 		return slices.Equal(s.outcomes(channel.ID()), []string{"dropped slack:" + s.bob.ID})
 	})
-	s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing waits here.")
+	s.mustContain(s.typeCommand(s.general, s.bob.ID, "status"), "Nothing is waiting here.")
 	second := s.workspace.Say(s.general, s.alice.ID, "and who the other one?")
 	s.await("the second judgment", 20*time.Second, func() bool { return len(s.outcomes(channel.ID())) == 2 })
 	if len(s.posts()) > 0 {
