@@ -21,16 +21,16 @@ const longestQuiet = 60
 //go:embed config.yaml.tmpl
 var configTemplate string
 
-// model is what the bot thinks with.
+// model is the bot's language model.
 type model struct {
 	// provider and name are the model's in the configuration.
 	provider config.Provider
 	name     string
-	// demo: it is the demo model, which is asked by OpenAI's protocol and costs nothing.
+	// demo is set for the demo model, which speaks OpenAI's protocol and costs nothing.
 	demo bool
-	// says is what a visitor is told of it.
+	// says describes the model in the banner.
 	says string
-	// tap stands before it. The worker is pointed there.
+	// tap is a proxy in front of the model. The worker calls the tap.
 	tap *tap.Tap
 }
 
@@ -73,9 +73,9 @@ func variable(provider config.Provider, key string) string {
 	return strings.ToUpper(string(provider) + "_" + key)
 }
 
-// writeConfig writes the configuration of the worker and the starter. slack, door
-// and tap are addresses, HOST:PORT: the stand-in's, the starter's, and that of m's tap.
-// quiet is in seconds.
+// writeConfig writes the configuration of worker and starter. slack, door and tap are the
+// addresses, HOST:PORT, of the sandbox's Slack, of the starter and of m's tap. quiet is in
+// seconds.
 func writeConfig(path, dir, slack, door, tap string, quiet int, m model, s secrets) error {
 	t, err := template.New("config").Parse(configTemplate)
 	if err != nil {

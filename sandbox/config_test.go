@@ -75,7 +75,7 @@ func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 		provider, name string
 		says           string
 		key            string
-		answer         string // empty: it is out of a test's reach, and switched off
+		answer         string // empty: the test cannot reach the model and switches it off
 	}{
 		"nothing": {nil, "openai", "demo", "demo: rules, no network", "", "demo model"},
 		"empty":   {map[string]string{"GEMINI_API_KEY": "", "OPENAI_API_KEY": ""}, "openai", "demo", "demo: rules, no network", "", "demo model"},

@@ -66,7 +66,7 @@ func (c *call) botsInfo() (reply, error) {
 	return nil, apiError("bot_not_found")
 }
 
-// The reactions methods name a message by channel and timestamp
+// The reactions methods identify a message by channel and timestamp
 // (docs.slack.dev/reference/methods/reactions.add).
 
 func (c *call) reactionsAdd() (reply, error)    { return c.reaction(true) }

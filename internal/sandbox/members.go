@@ -90,7 +90,7 @@ func (w *Workspace) AddChannel(kind Kind, name string, members ...string) string
 }
 
 func (w *Workspace) addChannel(kind Kind, name string, members ...string) *Channel {
-	// Ids begin with C for channels, public and private alike, and groups, and D for DMs
+	// Ids of DMs begin with D, those of channels and group DMs with C
 	// (docs.slack.dev/apis/web-api/using-the-conversations-api).
 	c := &Channel{Kind: kind, Name: name, Members: members, Created: w.cfg.Clock().Unix()}
 	if kind == DM {

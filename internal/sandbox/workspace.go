@@ -47,7 +47,8 @@ type Config struct {
 	// RetryAfter are the pauses before the retries of an unacknowledged event. Slack: at
 	// once, one minute, five minutes (docs.slack.dev/apis/events-api, "Retries").
 	RetryAfter []time.Duration
-	// AckTimeout is how long an acknowledgement may take. Slack: 3 s (same page).
+	// AckTimeout is how long an acknowledgement may take. Slack: 3 s
+	// (docs.slack.dev/apis/events-api).
 	AckTimeout time.Duration
 	// Deliverers limits the events in flight; 1 if zero, which keeps events in order.
 	Deliverers int

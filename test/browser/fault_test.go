@@ -73,7 +73,7 @@ func testDown(t *testing.T, tb *tab)    { refused(t, tb, "down") }
 func refused(t *testing.T, tb *tab, fault string) {
 	tb.fault(fault, true)
 	thread := tb.mention("is it refused, " + fault + "?")
-	tb.await("the trouble to be told of", `/slack gives trouble/i.test(document.getElementById("mind-why").innerText)`)
+	tb.await("the page to say that Slack fails", `/slack fails/i.test(document.getElementById("mind-why").innerText)`)
 	const again = `/[2-9] tries/.test(` + decision + `?.innerText)`
 	tb.await("a second try", again)
 	if got := tb.w.answers(t, "general", thread); len(got) != 0 {

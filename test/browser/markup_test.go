@@ -58,7 +58,7 @@ func testMarkup(t *testing.T, w *world) {
 		t.Errorf("the link leads to %s", href)
 	}
 
-	// Edited, in a thread, and as a file's name.
+	// In an edit and as a file's name.
 	tb.send("#text-main", "harmless")
 	mine := message(mainList, "harmless")
 	tb.tool(mine, "Edit message")

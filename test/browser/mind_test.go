@@ -118,10 +118,10 @@ func (tb *tab) held(composer, question string) bool {
 // tries is how often a test repeats what a busy machine can miss.
 const tries = 4
 
-// decision is the newest one of the story.
+// decision is an expression for the newest decision in the story.
 const decision = `document.querySelector("#mind-story li[data-decision]")`
 
-// decided is the newest line of the story that shows an outcome.
+// decided is the newest decision in the story with an outcome.
 func decided(outcome string) element {
 	return one(fmt.Sprintf(`#mind-story li[data-outcome=%q]`, outcome))
 }

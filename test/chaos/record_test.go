@@ -35,9 +35,9 @@ type said struct {
 	at      time.Time
 	// acknowledged is when the first of its events was acknowledged.
 	acknowledged time.Time
-	// edited is when an edit made it a mention, editHeard when that was acknowledged.
+	// edited is when an edit made it a mention, editAcknowledged when that was acknowledged.
 	edited, editAcknowledged time.Time
-	// deleted is when it was deleted, deletionHeard when that was acknowledged.
+	// deleted is when it was deleted, deletionAcknowledged when that was acknowledged.
 	deleted, deletionAcknowledged time.Time
 }
 

@@ -66,8 +66,8 @@ func (x *export) has(metric, label string) bool {
 	return ok || slices.Contains(scraped, label)
 }
 
-// check fails the test for each metric, label or value of ours in an expression that the
-// programs do not export. It returns the labels by which the expression groups.
+// check fails the test for each metric and label in an expression that the programs do not export,
+// and for each label value of a myao_ metric. It returns the labels by which the expression groups.
 func (x *export) check(t *testing.T, where, expression string) (labels []string) {
 	t.Helper()
 	parsed, err := metricsql.Parse(strings.ReplaceAll(expression, "$__rate_interval", "5m"))

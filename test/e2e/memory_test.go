@@ -252,8 +252,8 @@ func TestKilledWhileRemembering(t *testing.T) {
 		id := d.Info.RecentActions[0].StartWorkflowResult
 		return s.temporal.GetWorkflow(t.Context(), id.WorkflowID, id.FirstExecutionRunID).Get(t.Context(), &out) == nil
 	})
-	// A channel whose memories were kept, but not reported before the kill, has nothing new to
-	// the second attempt: what was remembered is in the database, not in the run's count.
+	// If the worker was killed between storing and reporting a channel's memories, the second attempt
+	// finds nothing new there. So check the database rather than the run's count.
 	if !out.Workspace || out.Failed != 0 {
 		t.Errorf("remembered %+v", out)
 	}
@@ -265,9 +265,9 @@ func TestKilledWhileRemembering(t *testing.T) {
 			}
 		}
 	}
-	// Three channels and the workspace, twice each; what was answered was not asked again, what was under way when the worker died was.
+	// Three channels and the workspace need two calls each. Only calls under way at the kill are repeated.
 	if n := len(s.memories()); n < 9 || n > 8+4 {
-		t.Errorf("%d calls, want 8 and those that were under way", n)
+		t.Errorf("%d calls, want 8 plus those that the kill interrupted", n)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestPromptCommand(t *testing.T) {
 	if n := len(s.posts()); n != 0 {
 		t.Errorf("%d posts, want none", n)
 	}
-	// What is printed is what is sent.
+	// The command prints the prompt that the model gets.
 	printed, err := command("--for", "response", "--channel", s.general, "--thread", root)
 	if err != nil {
 		t.Fatal(err)

@@ -2,5 +2,5 @@
 
 package e2e
 
-// The programs are built as the tests are: with the race detector, or without.
+// raced is whether the tests, and so also the programs, are built with the race detector.
 const raced = true

@@ -167,7 +167,7 @@ type resetCase struct {
 	suffix         string // more of the question
 	twice, delayed bool
 	to             func([]*historypb.HistoryEvent) int64
-	paid           int // calls of the model, the reset included
+	paid           int // calls of the model, including those after the reset
 
 	id        string
 	wantPosts int // posts

@@ -173,7 +173,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.withOpenAI()
 	h := &leakSearch{t: t, texts: map[string][]byte{}}
 
-	// The model refuses for good, at the answer to a mention and at a judgment.
+	// The model refuses the reply to a mention and a judgment permanently.
 	for i, refusal := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
 		s.model.Handle(func(c llmtest.Call) llmtest.Reply { return fail(c, refusal) })
 		said := s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 1"))
@@ -182,7 +182,7 @@ func TestSecretsStayInside(t *testing.T) {
 		s.workspace.Say(s.general, s.bob.ID, saidWord+" 2?")
 		s.await("the failed judgment", 30*time.Second, func() bool { return len(s.judgments()) > judged })
 	}
-	// It fails for a while, and then answers.
+	// The model fails for a while and then answers.
 	tries := len(s.replies())
 	s.model.Handle(func(c llmtest.Call) llmtest.Reply {
 		if !c.Judgment() && len(s.replies()) < tries+3 {
@@ -193,7 +193,7 @@ func TestSecretsStayInside(t *testing.T) {
 	before := len(s.posts())
 	s.workspace.Say(s.general, s.alice.ID, s.mention(saidWord+" 3"))
 	s.await("the answer", 60*time.Second, func() bool { return len(s.posts()) > before })
-	// Slack refuses, is out of order, is not there, and quotes what it was sent.
+	// Slack refuses, fails, loses its answer, and quotes what it was sent.
 	for i, fault := range []sandbox.Fault{
 		{Method: "chat.postMessage", Error: "invalid_auth", Times: 1},
 		{Method: "chat.postMessage", Error: "the token " + botToken + " may not say " + replyWord, Times: 1},

@@ -29,7 +29,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// bin is where TestMain built the programs.
+// bin is the directory of the programs that TestMain built.
 var bin string
 
 func TestMain(m *testing.M) {

@@ -238,7 +238,7 @@ func probeFaults(f *faults, what string, p *core.Probe, want string) {
 	}
 }
 
-// wayIn follows Slack from the Ingress to the starter.
+// wayIn checks the path of Slack's requests from the Ingress to the starter.
 func (m manifests) wayIn(f *faults) {
 	service := m.services["myao-starter"]
 	for _, d := range m.deployments {

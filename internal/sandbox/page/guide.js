@@ -97,7 +97,7 @@ export async function prepare(g) {
     await send("mind/order", { channel: g.channel, thread: "", user: g.people[0].id, order: "unmute", seconds: 0 });
   }
   const busy = () => g.state() && g.state().phase !== "idle";
-  if (busy()) g.explain("Something waits in this channel. As soon as that is over, it begins …");
+  if (busy()) g.explain("Something waits in this channel. The step begins once that is over …");
   await g.until("the conversation comes to rest", 90, () => g.state()?.phase === "idle");
 }
 

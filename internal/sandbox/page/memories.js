@@ -31,7 +31,7 @@ function drawMemories(memories) {
     const key = [m.scope, m.term, m.channel, m.thread].join(" "), had = box.rows?.get(key)?.node;
     return { key, version: JSON.stringify([m, scope(m)]), make: () => memory(m, had ? had.open : i === 0) };
   });
-  const none = { key: "none", version: "", make: () => el("p", { class: "none" }, "Nothing yet. Once a minute it writes down what was said; that stands in its prompts from then on.") };
+  const none = { key: "none", version: "", make: () => el("p", { class: "none" }, "Nothing yet. Once a minute it summarizes what was said; the summary is then part of its prompts.") };
   showRows(box, rows.length ? rows : [none]);
   box.dataset.version = JSON.stringify(memories);
 }

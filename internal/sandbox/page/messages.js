@@ -76,8 +76,8 @@ function empty() {
   const c = currentChannel(), bot = el("span", { class: "mention" }, "@" + state.bot.name);
   return el("li", { class: "empty" },
     el("span", { class: "large" }, avatar(state.bot.user_id, true)),
-    c.kind === "im" ? el("p", {}, "Whatever you write here is meant for the bot, and answered.")
-      : el("p", {}, "Nothing has been said here yet. Mention ", bot, " and it answers at once; say anything else, and it waits, and makes up its mind."),
+    c.kind === "im" ? el("p", {}, "The bot answers everything that you write here.")
+      : el("p", {}, "Nothing has been said here yet. Mention ", bot, " and it answers at once. Write anything else, and it waits and then decides whether to answer."),
     el("p", {}, el("button", { type: "button", class: "link", onclick: () => $("tour").click() }, "Take the tour: one minute")));
 }
 

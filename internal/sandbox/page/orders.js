@@ -13,7 +13,7 @@ function draw() {
   if (!m || !mind.connected) why = "Orders need a connection.";
   else if (stopped(m)) why = "Orders go to the workflow, which needs a worker to carry them out.";
   else if (!waits && !drops) why = phase === "replying" ? "The reply is on its way: too late to drop it." : "Nothing waits, so there is nothing to answer or to drop.";
-  const help = phase === "replying" ? "Drop calls the reply back." : "Answer now skips the wait. Drop gives up what waits.";
+  const help = phase === "replying" ? "Drop withdraws the reply." : "Answer now skips the wait. Drop gives up what waits.";
   enable($("answer-now"), waits, why);
   enable($("drop"), drops, why);
   enable($("snooze"), able, why);

@@ -21,11 +21,11 @@ export async function showPrompt(decision, when) {
     calls = all;
   } catch (e) {
     if (own !== calls) return;
-    $("prompt-text").replaceChildren(el("p", { class: "none" }, "It cannot be had: " + e.message));
+    $("prompt-text").replaceChildren(el("p", { class: "none" }, "The prompt could not be loaded: " + e.message));
     return;
   }
   if (!calls.length) {
-    $("prompt-text").replaceChildren(el("p", { class: "none" }, "It is no longer there: only the newest prompts are kept, in memory, while the sandbox runs."));
+    $("prompt-text").replaceChildren(el("p", { class: "none" }, "The prompt is gone: only the newest prompts are kept, in memory, while the sandbox runs."));
     return;
   }
   $("prompt-tabs").replaceChildren(...calls.map((c, i) => el("button", {

@@ -14,7 +14,7 @@ const quiet = s => Math.round((Date.parse(s.due_at) - Date.parse(s.since)) / 100
 
 function explain(m) {
   const s = m.state;
-  if (!s) return stopped(m) ? "Only a worker can tell more, and none is there." : "A worker is being asked where it stands.";
+  if (!s) return stopped(m) ? "Only a worker knows more, and none is running." : "Asking a worker for the conversation's state …";
   const pending = s.pending || [], answering = s.answering || [];
   const about = (answering.length ? answering : pending).at(-1)?.ts;
   const many = pending.length > 1 ? ` (and ${count(pending.length - 1, "message", "messages")} before it)` : "";
@@ -22,18 +22,18 @@ function explain(m) {
   const trouble = s.posting && m.story.entries.findLast(e => e.decision?.outcome === "pending")?.decision.parts?.find(p => p.error);
   switch (s.phase) {
     case "idle":
-      if (silence(m)) return "Nothing waits, and as long as it is silent nothing will.";
-      return m.open ? "Nothing waits. The next message starts the quiet time; a mention is answered at once." : "Nobody has said anything here that it would have to think about.";
+      if (silence(m)) return "Nothing waits, and nothing will while it is silent.";
+      return m.open ? "Nothing waits. The next message starts the quiet time; a mention is answered at once." : "Nobody has written anything here that it would have to judge.";
     case "waiting":
       return `After ${authorAndExcerpt(about)}${many} it waits until nobody has written for ${quiet(s)} s, then judges whether to speak.` +
-        (pending.length > 1 && s.first_at && s.policy.max_wait ? ` It waits no longer than until ${clock(Date.parse(s.first_at) + s.policy.max_wait * 1000)}.` : "");
+        (pending.length > 1 && s.first_at && s.policy.max_wait ? ` It waits until ${clock(Date.parse(s.first_at) + s.policy.max_wait * 1000)} at the latest.` : "");
     case "judging":
       return m.model === "down" ? "It asks its model whether to speak, and the model is down: Temporal tries again until an answer comes." : `It asks its model whether to answer ${authorAndExcerpt(about)}.`;
     case "delaying":
-      return `It means to answer ${authorAndExcerpt(about)}, and holds back, in case somebody else does. Whatever is said now withdraws the reply.`;
+      return `It wants to answer ${authorAndExcerpt(about)}, but holds back in case somebody else does. Any message now withdraws the reply.`;
     case "replying":
-      if (trouble) return `Slack gives trouble (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, and looks first whether the post is there: it is made once.`;
-      if (s.posting) return "The reply is written and on its way to Slack: it cannot be called back any more.";
+      if (trouble) return `Slack fails (${slackError(trouble.error)}) after ${count(trouble.tries, "try", "tries")}. It tries again, but first checks whether the message is there: it is posted once.`;
+      if (s.posting) return "The reply is written and on its way to Slack: it can no longer be withdrawn.";
       if (m.model === "down") return "The model that should write the reply is down: Temporal tries again until an answer comes.";
       if (s.notice) return "It cannot answer, and says so.";
       return answering.length ? `${authorAndExcerpt(about)} is meant for ${bot}: it answers at once, without a judgment.` : `It writes its reply to ${authorAndExcerpt(about)}.`;

@@ -13,11 +13,11 @@ const bot = () => "@" + state.bot.name;
 
 // judged waits until a message has been judged. It throws if the verdict is no.
 async function judged(g, ts) {
-  const d = await g.until("it makes up its mind", 90, () => {
+  const d = await g.until("it decides", 90, () => {
     const d = g.decision(ts);
     return d && (d.confidence !== undefined || d.source !== "judgment" || d.outcome !== "pending") && d;
   });
-  if (!d.should_respond && d.outcome !== "withdrawn") throw new Unexpected(`The model decided otherwise, and keeps silent. Its reason: “${d.reason}”`);
+  if (!d.should_respond && d.outcome !== "withdrawn") throw new Unexpected(`The model decided to stay silent. Its reason: “${d.reason}”`);
   return d;
 }
 
@@ -25,7 +25,7 @@ async function judged(g, ts) {
 const settled = (g, ts) => g.until("the reply is posted", 120, () => { const d = g.decision(ts); return d && d.outcome !== "pending" && d; });
 
 function answered(d) {
-  if (d.outcome !== "posted") throw new Unexpected(`It turned out otherwise: ${d.outcome}${d.by ? " (" + d.by + ")" : ""}.`);
+  if (d.outcome !== "posted") throw new Unexpected(`The outcome was different: ${d.outcome}${d.by ? " (" + d.by + ")" : ""}.`);
   const ts = d.parts?.find(p => p.ts)?.ts;
   if (ts) reveal(ts);
 }
@@ -33,7 +33,7 @@ function answered(d) {
 export const steps = [
   {
     title: "A mention is answered at once",
-    text: "Somebody mentions the bot in #general. It asks no judgment and waits for nothing: the answer comes in a thread under the message, which has a workflow of its own.",
+    text: "Somebody mentions the bot in #general. It needs no judgment and does not wait: the answer comes in a thread under the message, which has its own workflow.",
     beats: ["a mention", "it writes", "answered in the thread"],
     async run(g) {
       g.highlight("#messages");
@@ -47,12 +47,12 @@ export const steps = [
       answered(await settled(g, ts));
       g.beat();
       g.highlight("#mind-verdict", ".thread");
-      return "The mind is the thread's own now: it was addressed, so nothing was judged. Prompt, in the list of what it decided, shows what the model was sent; Workflow shows all of it in Temporal's Web UI.";
+      return "The mind now shows the thread. The bot was mentioned, so nothing was judged. Prompt, in the list of decisions, shows what the model was sent; Workflow shows all of it in Temporal's Web UI.";
     },
   },
   {
     title: "Nobody answers, so it does",
-    text: "A question to everybody. The bot keeps quiet while people may talk: it waits for a few seconds of silence, then asks its model whether to speak at all.",
+    text: "A question to everybody. The bot stays quiet while people may answer. After a few seconds of silence it asks its model whether to speak at all.",
     beats: ["a question", "it waits for quiet", "it judges", "it replies"],
     async run(g) {
       g.highlight("#messages");
@@ -64,17 +64,17 @@ export const steps = [
       const d = await judged(g, ts);
       g.beat();
       g.highlight("#mind-verdict");
-      if (d.outcome === "pending" && d.delay_seconds) g.explain(`It judged yes: “${d.reason}”. Still it holds back for ${d.delay_seconds} s, in case a colleague is quicker. You may press Answer now.`);
+      if (d.outcome === "pending" && d.delay_seconds) g.explain(`It judged yes: “${d.reason}”. It still holds back for ${d.delay_seconds} s, in case a colleague is quicker. You may press Answer now.`);
       answered(await settled(g, ts));
       g.beat();
       g.highlight("#mind-verdict", "#messages");
-      return `It judged yes, and answered. Its reason, how sure it was, and what it cost stand in the mind: “${d.reason}”`;
+      return `It judged yes and answered. The mind shows its reason, its confidence and its cost: “${d.reason}”`;
     },
   },
   {
     title: "A colleague is quicker",
     text: "Another question. This time a colleague answers while the bot still holds its reply back. The reply is withdrawn: nobody needs it any more.",
-    beats: ["a question", "it means to reply", "a colleague answers", "withdrawn", "judged anew"],
+    beats: ["a question", "it wants to reply", "a colleague answers", "withdrawn", "judged again"],
     async run(g) {
       g.highlight("#messages");
       const ts = await g.say(g.people[2], "How can I get a badge for a visitor?");
@@ -82,7 +82,7 @@ export const steps = [
       g.highlight("#mind-now");
       // A judgment can be withdrawn as well, but a held reply shows it better.
       let since = 0;
-      const moment = await g.until("it means to reply", 90, () => {
+      const moment = await g.until("it wants to reply", 90, () => {
         const s = g.state(), d = g.decision(ts);
         if (s?.phase === "delaying" && g.isPending(ts)) return "delaying";
         if (s?.phase === "judging") { since ||= now(); if (now() - since > 1200) return "judging"; }
@@ -94,18 +94,18 @@ export const steps = [
       const answer = await g.say(g.people[1], "Ask at the front desk, they print one while you wait.");
       g.beat();
       const d = await settled(g, ts);
-      if (d.outcome !== "withdrawn") throw new Unexpected(d.outcome === "posted" ? "The bot was quicker: its reply was on its way already, and a post is not called back." : `It turned out otherwise: ${d.outcome}.`);
+      if (d.outcome !== "withdrawn") throw new Unexpected(d.outcome === "posted" ? "The bot was quicker: its reply was already on its way to Slack." : `The outcome was different: ${d.outcome}.`);
       g.beat();
       g.highlight("#mind-story");
-      g.explain(`Withdrawn, because ${author(answer)} wrote. The quiet time starts again, and all of it is judged anew …`);
-      const after = await g.until("it judges anew", 90, () => { const d = g.decision(answer); return d && d.outcome !== "pending" && d; });
+      g.explain(`Withdrawn, because ${author(answer)} wrote. The quiet time starts again, and then everything is judged again …`);
+      const after = await g.until("it judges again", 90, () => { const d = g.decision(answer); return d && d.outcome !== "pending" && d; });
       g.beat();
-      return `What it decided, and what withdrew it, stands in the list. Judged anew it ${after.outcome === "silent" ? "had nothing to add" : "had something to add"}: “${after.reason}”`;
+      return `The list shows the decision and what withdrew it. Judged again, it ${after.outcome === "silent" ? "had nothing to add" : "had something to add"}: “${after.reason}”`;
     },
   },
   {
     title: "Killed, and nothing is lost",
-    text: "Once more a question, and while the reply is held back, the worker is killed, as by a crash. The reply is a durable thing: it waits in Temporal, and the next worker posts it. Once.",
+    text: "Another question. While the reply is held back, the worker is killed, as in a crash. The reply is durable: it waits in Temporal, and the next worker posts it. Once.",
     beats: ["a question", "the reply waits", "worker killed", "due, nobody there", "a new worker", "posted once"],
     async run(g) {
       g.highlight("#messages");
@@ -124,30 +124,30 @@ export const steps = [
       await g.kill();
       await g.until("the worker is dead", 30, () => g.worker() === "stopped");
       g.beat();
-      g.explain("The worker is dead. The timer is Temporal's, and goes on: watch it run out with nobody there.");
+      g.explain("The worker is dead. The timer is in Temporal and goes on: watch it run out without a worker.");
       await g.until("the reply is due", 90, () => now() > due + 1500 && g.worker() === "stopped");
       g.beat();
       await g.start();
       g.beat();
-      g.explain("A new worker. It reads the workflow's history, finds where the old one stood, and goes on. That may take a few seconds.");
+      g.explain("A new worker. It replays the workflow's history and continues where the old one stopped. That may take a few seconds.");
       answered(await settled(g, ts));
       const replies = messages().filter(m => own(m) && m.ts > ts && !isReply(m)).length;
       if (replies !== 1) throw new Unexpected(`It should be posted once, and there are ${replies}.`);
       g.beat();
       g.highlight("#mind-story", "#messages");
-      return "The reply survived its worker, and is posted once: before each post it is written down, and after a doubtful one it is looked for in Slack before another try.";
+      return "The reply survived its worker and is posted once. The bot records each post first, and after a doubtful one it looks for it in Slack before it tries again.";
     },
   },
   {
     title: "It remembers",
-    text: "Something worth keeping is said. The memory workflow, which runs once a minute, is started now: it writes down what was said, and that stands in every later prompt.",
+    text: "Somebody says something worth keeping. The memory workflow, which runs once a minute, starts now: it summarizes what was said, and the summary is part of every later prompt.",
     beats: ["something is said", "the memory workflow runs", "remembered"],
     async run(g) {
       const key = m => [m.scope, m.term, m.channel, m.thread, m.at, m.text].join("\n");
       g.highlight("#messages");
       const ts = await g.say(g.people[2], "For the record: the release party is on Friday at six, on the roof.");
       g.beat();
-      await g.until("the bot hears of it", 30, () => g.isPending(ts) || g.decision(ts));
+      await g.until("the bot gets the message", 30, () => g.isPending(ts) || g.decision(ts));
       const before = new Set(g.memories().map(key));
       const fresh = () => g.memories().filter(m => m.channel === g.channel && !before.has(key(m)));
       const kept = () => fresh().find(m => /party/i.test(m.text));
@@ -156,11 +156,11 @@ export const steps = [
       g.beat();
       await g.until("it remembers", 90, kept).catch(e => {
         if (!(e instanceof Unexpected) || !fresh().length) throw e;
-        throw new Unexpected("It wrote something down, but the party is not among it: look for yourself.");
+        throw new Unexpected("It remembered something, but not the party. See for yourself.");
       });
       g.beat();
       g.highlight("#mind-memories");
-      return `That is what it remembers of #${names.channel(g.channel)}, dated line by line, and it stands in every prompt from now on. That was the tour: write something yourself.`;
+      return `That is what it remembers of #${names.channel(g.channel)}, with a date for each line. It is part of every prompt from now on. That was the tour: write something yourself.`;
     },
   },
 ];

@@ -19,10 +19,10 @@ const rules = {
 // ── decisions ──────────────────────────────────────────────────────────────
 
 const headline = d => ({
-  pending: d.respond ? "Means to answer" : "Makes up its mind",
-  posted: d.source === "addressed" ? "Answered, being asked" : d.source === "operator" ? "Answered, being told to" : "Answered",
+  pending: d.respond ? "Wants to answer" : "Decides",
+  posted: d.source === "addressed" ? "Answered a mention" : d.source === "operator" ? "Answered on order" : "Answered",
   silent: d.source === "rule" ? "Silent by rule" : "Stayed silent",
-  withdrawn: d.respond ? "Withdrew its reply" : "Began anew", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
+  withdrawn: d.respond ? "Withdrew its reply" : "Started again", dropped: "Dropped its reply", overruled: "Overruled", failed: "Could not answer",
 }[d.outcome] || d.outcome);
 
 // cause explains the outcome, or returns null.
@@ -100,7 +100,7 @@ function drawStory(entries) {
     const line = entry(e), trigger = e.decision?.trigger || e.said?.ts, by = e.decision?.by;
     if (line) rows.push({ ...line, version: JSON.stringify([e, state.people, trigger && excerpt(trigger), by && exists(by) && excerpt(by)]) });
   }
-  showRows($("mind-story"), rows.length ? rows : [{ key: "none", version: "", make: () => el("li", { class: "none" }, "Nothing yet. Each time that it speaks, or decides not to, a line with the reason appears here.") }]);
+  showRows($("mind-story"), rows.length ? rows : [{ key: "none", version: "", make: () => el("li", { class: "none" }, "Nothing yet. Each decision to speak or to stay silent appears here, with its reason.") }]);
 }
 
 // ── the last verdict ───────────────────────────────────────────────────────
@@ -149,7 +149,7 @@ function showWhy() {
   const known = mind.latest.story?.entries?.find(e => e.decision?.parts?.some(p => p.ts === wanted))?.decision;
   wanted = null;
   const line = known && $("mind-story").querySelector(`[data-decision="${CSS.escape(known.key)}"]`);
-  if (!line) { problem("That is longer ago than the mind shows. `starter why` tells more."); return; }
+  if (!line) { problem("That is older than what the mind shows. Run `starter why` for more."); return; }
   line.scrollIntoView({ block: "center" });
   flash(line);
   line.querySelector("button")?.focus({ preventScroll: true });
