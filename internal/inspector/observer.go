@@ -64,10 +64,10 @@ type observer struct {
 	run          run         // as Temporal last described it
 	timelineRead time.Time   // when the timeline was read
 
-	answers  chan answer
-	asking   context.CancelFunc // nil while no query runs
-	stateRun run                // the run that view.State belongs to
-	askAt    time.Time          // no query before then
+	answers     chan answer
+	cancelQuery context.CancelFunc // nil while no query runs
+	stateRun    run                // the run that view.State belongs to
+	nextQuery   time.Time          // no query before then
 
 	// The last error of Temporal, the worker and the database.
 	temporalErr, workerErr, databaseErr error
@@ -104,10 +104,10 @@ func (l *observer) refresh(ctx context.Context) {
 	}
 	worker := l.w.Worker.State()
 	switch {
-	case worker != Running && l.asking != nil:
-		l.asking()
+	case worker != Running && l.cancelQuery != nil:
+		l.cancelQuery()
 	case worker == Running && l.worker != Running:
-		l.stateRun, l.askAt, l.workerErr = run{}, time.Time{}, nil
+		l.stateRun, l.nextQuery, l.workerErr = run{}, time.Time{}, nil
 	}
 	l.worker = worker
 	newest, err := l.describe(ctx, system)
@@ -120,7 +120,7 @@ func (l *observer) refresh(ctx context.Context) {
 		if changed {
 			l.timelineRead = time.Time{}
 		}
-		if worker == Running && l.asking == nil && newest != l.stateRun && !l.w.Clock().Before(l.askAt) {
+		if worker == Running && l.cancelQuery == nil && newest != l.stateRun && !l.w.Clock().Before(l.nextQuery) {
 			l.query(ctx, system, newest)
 		}
 	}
@@ -155,11 +155,11 @@ func (l *observer) describe(ctx context.Context, system *operator.Operator) (run
 
 // query asks a worker for the conversation's state.
 func (l *observer) query(ctx context.Context, system *operator.Operator, of run) {
-	asking, cancel := context.WithTimeout(ctx, queryTimeout)
-	l.asking = cancel
+	queryCtx, cancel := context.WithTimeout(ctx, queryTimeout)
+	l.cancelQuery = cancel
 	go func() {
 		a := answer{run: of}
-		value, err := system.Client.QueryWorkflow(asking, l.c.ID(), "", conversation.QueryName)
+		value, err := system.Client.QueryWorkflow(queryCtx, l.c.ID(), "", conversation.QueryName)
 		if err == nil {
 			err = value.Get(&a.state)
 		}
@@ -178,13 +178,13 @@ func (l *observer) query(ctx context.Context, system *operator.Operator, of run)
 
 // accept takes a worker's answer into the view.
 func (l *observer) accept(a answer) {
-	if l.asking != nil {
-		l.asking()
-		l.asking = nil
+	if l.cancelQuery != nil {
+		l.cancelQuery()
+		l.cancelQuery = nil
 	}
 	now := l.w.Clock().UTC()
 	if l.workerErr = a.err; a.err != nil {
-		l.askAt = now.Add(queryRetryInterval)
+		l.nextQuery = now.Add(queryRetryInterval)
 		return
 	}
 	l.stateRun = a.run
@@ -201,7 +201,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	story, err := ledger.Read(ctx, db, l.c, ledger.Options{
+	timeline, err := ledger.Read(ctx, db, l.c, ledger.Options{
 		Limit: timelineMessages, Prices: l.w.Config.LLM.Prices, LedgerSince: l.w.Config.Retention.LedgerSince(l.w.Clock()),
 		Settings: settings[channel],
 	})
@@ -216,7 +216,7 @@ func (l *observer) read(ctx context.Context, system *operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	l.view.Timeline, l.view.Silenced, l.view.Memories = story, silenced, memories
+	l.view.Timeline, l.view.Silenced, l.view.Memories = timeline, silenced, memories
 	return nil
 }
 

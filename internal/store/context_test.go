@@ -165,8 +165,7 @@ func TestThreadMemories(t *testing.T) {
 	})
 }
 
-// A memory is as old as its own time says, even if the clock of the worker that made it is ahead of
-// the one that saved it.
+// A memory's own time counts, even if the clock that set it was ahead of the saving worker's.
 func TestThreadMemoriesFromAFastClock(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		c := Cursor{Newest: noon, Count: 1}

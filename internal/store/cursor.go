@@ -112,8 +112,8 @@ func (s *Store) CurrentCursor(ctx context.Context, scope chat.Scope, since time.
 // Scope: from the first). window is how old messages of a scope without memories may be. Archived
 // channels, and channels that the bot is not in, are left out.
 //
-// A thread is considered if it has a reply within the window, or since its channel was last
-// remembered, or if its own memory was updated since recalled.
+// A thread is considered if it has a reply within the window or since its channel was last
+// remembered. It is also considered if its own memory was updated since recalled.
 func (s *Store) ChangedThreads(ctx context.Context, team string, window, recalled time.Time, after chat.Scope, limit int) ([]chat.Scope, error) {
 	now := strings.NewReplacer("{team}", "t.team_id", "{channel}", "t.channel_id", "{thread}", "t.thread_ts").Replace(threadCursor)
 	if s.sqlite != "" {

@@ -272,8 +272,8 @@ func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	}, before)
 }
 
-// ChangeRecordedSince reports whether a change of a message, or of one of its edits (revision), was
-// recorded for a conversation since a time, as far as the ledger goes back.
+// ChangeRecordedSince reports whether a message's change was recorded for a conversation since a
+// time, as far as the ledger goes back. revision selects an edit; empty means the message itself.
 func (s *Store) ChangeRecordedSince(ctx context.Context, c chat.Conversation, ts, revision string, since time.Time) (bool, error) {
 	var n int64
 	if err := s.db.WithContext(ctx).Model(&changeRow{}).

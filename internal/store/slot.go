@@ -26,10 +26,10 @@ func (e OutdatedError) Error() string {
 // ErrSilenced is returned for a part of a reply in a muted or snoozed conversation.
 var ErrSilenced = errors.New("the conversation is muted or snoozed")
 
-// BeginSend begins one attempt to post a part, if the part is still as the caller saw it (state,
-// attempts and text) and its slot in the channel has come. Otherwise it returns how long the slot
-// is away, and the caller tries again then. Of two workers that race, one begins and the other gets
-// ErrUnderWay. The attempt holds the part until the lease ends, and uses up the slot.
+// BeginSend begins one attempt to post a part. The part must still be as the caller saw it (state,
+// attempts and text), and its slot in the channel must have come. Otherwise it returns how long the
+// slot is away, and the caller tries again then. Of two workers that race, one begins and the other
+// gets ErrUnderWay. The attempt holds the part until the lease ends, and uses up the slot.
 //
 // Some parts are never begun. The first part of a reply is refused with ErrDeleted if the trigger
 // was deleted. It is refused with OutdatedError if it may repeat a message that was deleted since;
@@ -197,15 +197,15 @@ func (s *Store) beginInSlot(ctx context.Context, p Part, pace, lease time.Durati
 // last; a mute may have ended a moment ago.
 func whyNotSendable(tx *gorm.DB, p Part) error {
 	var why struct {
-		Standing, Outdated bool
-		Deleted            string
+		TriggerExists, Outdated bool
+		Deleted                 string
 	}
-	if err := tx.Raw("SELECT "+triggerExists+" AS standing, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
+	if err := tx.Raw("SELECT "+triggerExists+" AS trigger_exists, "+outdated+" AS outdated, COALESCE((SELECT d.ts "+deletedSince+
 		" ORDER BY d.stored_us DESC LIMIT 1), '') AS deleted FROM outbox WHERE key = ?", p.Key).Scan(&why).Error; err != nil {
 		return err
 	}
 	switch {
-	case !why.Standing:
+	case !why.TriggerExists:
 		return ErrDeleted
 	case why.Outdated:
 		return OutdatedError{why.Deleted}
