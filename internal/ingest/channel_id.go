@@ -8,10 +8,9 @@ import (
 	"myao/internal/store"
 )
 
-// channelIDChanged records that Slack has given a channel a new id. Who has silenced the bot
-// under the old id means the new one, too. Settings under the old id no longer apply: the channel
-// is muted until somebody has moved them, so that the bot does not speak by other settings than
-// were meant for it.
+// channelIDChanged records that Slack has given a channel a new id. Mutes and snoozes of the old id
+// hold for the new one, too. Settings under the old id no longer apply. The channel is then muted
+// until somebody moves them, so that the bot does not speak by settings meant for other channels.
 func (d *Door) channelIDChanged(ctx context.Context, e slack.ChannelIDChanged, own slack.Identity) error {
 	move := store.Move{Team: own.TeamID, From: e.Old, To: e.New}
 	lost := d.Config.LeavesSettingsBehind(e.Old, e.New)
@@ -22,9 +21,9 @@ func (d *Door) channelIDChanged(ctx context.Context, e slack.ChannelIDChanged, o
 		return err
 	}
 	d.Metrics.event("moved")
-	d.Logger.InfoContext(ctx, "channel has another id", "channel", e.New, "before", e.Old)
+	d.Logger.InfoContext(ctx, "channel has a new id", "channel", e.New, "before", e.Old)
 	if lost {
-		d.Logger.WarnContext(ctx, "the settings of a channel stand under an id that it has no longer; it is muted: move them to its new id, and unmute it",
+		d.Logger.WarnContext(ctx, "a channel has a new id, and its settings are under the old one; it is muted: move its settings to the new id, then unmute it",
 			"channel", e.New, "before", e.Old)
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package ingest is the way in: Slack's requests, by HTTP or Socket Mode, are
-// verified, normalised, stored and acknowledged, in this order. What Slack has
-// been told is taken is committed; what becomes of it is the relay's business.
+// Package ingest receives what Slack delivers. Events, slash commands and interactions, by HTTP or
+// Socket Mode, are verified, decoded, recorded and acknowledged, in this order. An acknowledged
+// event is committed to the database. The relay carries it on from there.
 package ingest

@@ -20,12 +20,13 @@ import (
 	"myao/internal/store"
 )
 
-// eventTimeout is how long an event may take. Slack waits three seconds for its
-// answer: one that cannot be taken by then is refused in time.
+// eventTimeout is how long an event may take. It ends before the three seconds that Slack waits
+// for the acknowledgement, so that Slack is told of the failure.
 const eventTimeout = 2500 * time.Millisecond
 
-// Relay is told of conversations that have something new.
+// Relay sends recorded changes to their workflows.
 type Relay interface {
+	// Notify tells the relay which conversations have something new.
 	Notify(targets ...store.Target)
 }
 
@@ -42,7 +43,7 @@ type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
 }
 
-// Door takes in events, and what people ask of the bot by name. All fields are required.
+// Door receives events, slash commands and interactions. All fields are required except Tracer.
 type Door struct {
 	Store          *store.Store
 	Recorder       *record.Recorder
@@ -55,14 +56,14 @@ type Door struct {
 	Clock          func() time.Time
 	Logger         *slog.Logger
 	Metrics        *Metrics
-	// Tracer begins traces; nil: there are none.
+	// Tracer starts the trace of each delivery; nil: nothing is traced.
 	Tracer trace.Tracer
 
-	pending sync.WaitGroup // of what is answered at a response_url
+	pending sync.WaitGroup // answers to a response_url
 }
 
-// Receive takes in what came by Socket Mode, and returns what goes along with the
-// acknowledgement. An error means that Slack is not to be told that it was taken.
+// Receive handles what Socket Mode delivers, and returns the payload of the acknowledgement. On an
+// error the delivery must not be acknowledged.
 func (d *Door) Receive(ctx context.Context, in slack.Delivery) (json.RawMessage, error) {
 	ctx, span := d.startSpan(ctx, "socket "+in.Kind, trace.SpanKindConsumer, d.Clock())
 	defer span.End()
@@ -135,8 +136,8 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, event)
 }
 
-// decode is slack.Decode without what the configuration has no use for. Neither needs to know
-// who the bot is: Slack need not send again what is of no use to any bot.
+// decode is slack.Decode, and leaves out what the configuration has no use for, too. Both work while
+// the bot's identity is unknown, so that Slack does not resend what no bot could use.
 func (d *Door) decode(env slack.Envelope, own slack.Identity) (slack.Event, error) {
 	event, err := slack.Decode(env, own)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"myao/internal/slack"
 )
 
-// bodyLimit is the largest body that is read, in bytes.
+// bodyLimit is the size of the largest body that is read, in bytes.
 const bodyLimit = 1 << 20
 
 var errTooLarge = errors.New("the body is larger than 1 MiB")
@@ -30,8 +30,8 @@ func (d *Door) Events() http.Handler {
 			return
 		}
 		if err := d.receive(r.Context(), env); err != nil {
-			d.Logger.ErrorContext(r.Context(), "event not taken", "event", env.EventID, "error", err)
-			http.Error(w, "not taken; send it again", http.StatusServiceUnavailable)
+			d.Logger.ErrorContext(r.Context(), "event not accepted", "event", env.EventID, "error", err)
+			http.Error(w, "not stored; send it again", http.StatusServiceUnavailable)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func (d *Door) Commands() http.Handler {
 	return d.verified(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		c, err := slack.ParseCommand(body)
 		if errors.Is(err, slack.ErrCertificateCheck) {
-			return // with 200, which is all that Slack wants
+			return // 200 is all that Slack checks
 		}
 		if err != nil {
 			d.refuse(w, r, http.StatusBadRequest, err)
@@ -72,15 +72,15 @@ func (d *Door) Commands() http.Handler {
 	})
 }
 
-// unavailable answers a request that Slack does not send again: it tells whoever asked that
-// nothing was done.
+// unavailable answers a request that failed. Slack does not resend commands and interactions, but
+// shows the user that nothing was done.
 func (d *Door) unavailable(w http.ResponseWriter, r *http.Request, kind string, err error) {
-	d.Logger.ErrorContext(r.Context(), "request not taken", "path", r.URL.Path, "type", kind, "error", err)
-	http.Error(w, "not taken; ask again", http.StatusServiceUnavailable)
+	d.Logger.ErrorContext(r.Context(), "request not accepted", "path", r.URL.Path, "type", kind, "error", err)
+	http.Error(w, "nothing was done; try again", http.StatusServiceUnavailable)
 }
 
-// refuse answers at once, and ends the connection: the server would read on in a body
-// that nobody wants, to find the next request behind it.
+// refuse answers at once and closes the connection. Otherwise the server would read the rest of
+// the body to find the next request behind it.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why error) {
 	w.Header().Set("Connection", "close")
 	d.Metrics.refused(r.URL.Path, status, why)
@@ -88,7 +88,7 @@ func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, why er
 	http.Error(w, why.Error(), status)
 }
 
-// verified lets only Slack's requests through, cheapest check first: headers,
+// verified passes on only requests that Slack has signed. The cheapest check comes first: headers,
 // then size, then signature.
 func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,7 @@ func (d *Door) verified(next func(http.ResponseWriter, *http.Request, []byte)) h
 			d.refuse(w, r, http.StatusUnauthorized, err)
 			return
 		}
-		if r.ContentLength > bodyLimit { // told beforehand: not a byte of it is waited for
+		if r.ContentLength > bodyLimit { // announced by the header; the body is not read
 			d.refuse(w, r, http.StatusRequestEntityTooLarge, errTooLarge)
 			return
 		}

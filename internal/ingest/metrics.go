@@ -11,7 +11,7 @@ import (
 	"myao/internal/slack"
 )
 
-// Metrics counts what comes to the door.
+// Metrics counts what Slack delivers, and what became of it.
 type Metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.CounterVec
@@ -66,8 +66,8 @@ func (m *Metrics) refused(path string, status int, why error) {
 	m.requests.WithLabelValues(path, strconv.Itoa(status), reason(why)).Inc()
 }
 
-// reason is why a request is refused, in a word. What is unsigned does not claim to be
-// Slack's: starter doctor sends such requests, too.
+// reason names in one word why a request is refused. An unsigned request does not claim to come
+// from Slack: starter doctor sends such requests, too.
 func reason(why error) string {
 	switch {
 	case errors.Is(why, slack.ErrUnsigned):

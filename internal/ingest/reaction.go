@@ -11,6 +11,10 @@ import (
 	"myao/internal/store"
 )
 
+// userTimeout is how long Slack may take to describe a user. Slack itself waits three seconds for
+// the acknowledgement of an event.
+const userTimeout = time.Second
+
 // reactionAdded records that somebody wants no answer to a message, by the reaction that the
 // configuration names. decode leaves out all other reactions.
 func (d *Door) reactionAdded(ctx context.Context, e slack.ReactionAdded, own slack.Identity) error {
@@ -44,20 +48,21 @@ func (d *Door) mayHush(ctx context.Context, e slack.ReactionAdded, own slack.Ide
 	return nil
 }
 
-// isBot reports whether a user is known to be an app's. Whoever cannot be told is a person.
+// isBot reports whether a user is an app. It asks Slack about unknown users. A user about whom
+// Slack does not answer counts as a person.
 func (d *Door) isBot(ctx context.Context, team, id string) bool {
 	if users, err := d.Store.Users(ctx, team, []string{id}); err == nil && !users[id].Refreshed.IsZero() {
 		return users[id].Bot
 	}
-	ask, cancel := context.WithTimeout(ctx, time.Second) // Slack waits three seconds for its answer
+	ask, cancel := context.WithTimeout(ctx, userTimeout)
 	defer cancel()
 	user, err := d.Slack.User(ask, id)
 	if err != nil {
-		d.Logger.WarnContext(ctx, "not known whether a user is an app", "user", id, "error", err)
+		d.Logger.WarnContext(ctx, "cannot tell whether a user is an app; taken for a person", "user", id, "error", err)
 		return false
 	}
 	if err := d.Store.SaveUser(ctx, team, store.User{ID: id, Name: user.Name, Bot: user.IsBot, Refreshed: d.Clock()}); err != nil {
-		d.Logger.WarnContext(ctx, "name of user not kept", "user", id, "error", err)
+		d.Logger.WarnContext(ctx, "user not saved", "user", id, "error", err)
 	}
 	return user.IsBot
 }

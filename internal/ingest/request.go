@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// replyTimeout is how long a request may take to be answered on the spot. Slack waits
-	// three seconds; what takes longer is answered at the request's response_url.
+	// replyTimeout is how long the immediate answer to a request may take. Slack waits three
+	// seconds. A later answer goes to the request's response_url.
 	replyTimeout = 2 * time.Second
-	// commandTimeout is how long it may take in all, and respondFor how long Slack then to take the
-	// answer: together less than a program may take to stop.
+	// commandTimeout is how long a command may take in all, and respondTimeout how long it may take
+	// to deliver the late answer. Together they are shorter than the shutdown of the starter.
 	commandTimeout = 8 * time.Second
 	respondTimeout = 5 * time.Second
 )
 
-// replyLater is what is said on the spot of what takes longer.
+// replyLater is the immediate answer to a command that takes longer.
 const replyLater = "I am on it. The answer follows here."
 
-// CommandHandler answers what people type after the slash command, in Slack's mrkdwn. It names what
-// it was asked for, and how that ended, for the metrics: done, refused, unknown or failed.
+// CommandHandler carries out slash commands. Answer returns the answer in Slack's mrkdwn and, for
+// the metrics, the name of the order and its result: done, refused, unknown or failed.
 type CommandHandler interface {
 	Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, order, result string)
 }
 
-// Responder brings an answer to the response_url of a request.
+// Responder sends an answer to the response_url of a request.
 type Responder interface {
 	Respond(ctx context.Context, address, text string) error
 }
@@ -47,20 +47,20 @@ func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, e
 		d.leaveOut(ctx, "", c.Type, why)
 		return nil, nil
 	}
-	said := make(chan string)
+	answered := make(chan string)
 	d.pending.Go(func() {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
 		defer cancel()
 		text, order, result := d.CommandHandler.Answer(work, c, own)
 		d.orderHandled(work, order, result, c.Request, own)
 		select {
-		case said <- text: // somebody still waits for it
+		case answered <- text: // in time for the immediate answer
 		case <-ctx.Done():
 			d.respond(ctx, c.Request, text)
 		}
 	})
 	select {
-	case text := <-said:
+	case text := <-answered:
 		return slack.Ephemeral(text), nil
 	case <-ctx.Done():
 		return slack.Ephemeral(words.In(d.Config.Language).Of(replyLater)), nil
@@ -84,7 +84,8 @@ func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
 	return err
 }
 
-// act decodes an interaction, and carries it out. Its error is as that of handle.
+// act decodes an interaction and carries it out. Its error is a reason to leave the interaction
+// out (slack.LeftOut), or says why it failed.
 func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity) error {
 	action, err := slack.DecodeInteraction(i, own)
 	if err != nil {
@@ -101,15 +102,15 @@ func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity)
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)
 }
 
-// orderHandled counts an order and writes it to the log.
+// orderHandled counts and logs an order.
 func (d *Door) orderHandled(ctx context.Context, order, result string, r slack.Request, own slack.Identity) {
 	d.Metrics.event("ordered")
 	d.Metrics.order(order, result)
 	d.Logger.InfoContext(ctx, "order from Slack", "order", order, "result", result, "conversation", "channel/"+own.TeamID+"/"+r.Channel, "user", r.User)
 }
 
-// respond answers at the response_url of a request, though who asked has been answered on
-// the spot, and the context has ended with that.
+// respond sends an answer to the response_url of a request. It ignores the end of ctx, which ends
+// with the immediate answer.
 func (d *Door) respond(ctx context.Context, r slack.Request, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), respondTimeout)
 	defer cancel()
@@ -118,8 +119,8 @@ func (d *Door) respond(ctx context.Context, r slack.Request, text string) {
 	}
 }
 
-// Close waits until what was promised on the spot has been answered, or the context ends.
-// Nothing may be taken in any more.
+// Close waits until all late answers are sent, or ctx ends. Nothing may be received after Close
+// is called.
 func (d *Door) Close(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {

@@ -13,7 +13,7 @@ import (
 	"myao/internal/words"
 )
 
-// What is said to who used the shortcut.
+// Answers to the user of the shortcut.
 const (
 	replyAccepted        = "I answer it now."
 	replyNotMember       = "I am not in this channel. Invite me, and ask again."
@@ -41,9 +41,9 @@ func (d *Door) shortcut(ctx context.Context, s slack.MessageShortcut, own slack.
 	return nil
 }
 
-// answerNow makes a message one that addresses the bot, as an edit does that adds a
-// mention. It returns what to say to who asked, and the result for the metrics. Once it
-// has returned without an error, what it says is committed.
+// answerNow has the bot answer a message, like an edit that adds a mention. It returns the answer
+// to the user and the result for the metrics. When it returns without an error, the order is
+// committed.
 func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack.Identity) (text, result string, err error) {
 	if !d.Config.Slack.May(s.User, config.MayAnswerNow) {
 		return chatops.MayNot(d.Config, "have me answer a message"), "refused", nil
@@ -80,7 +80,7 @@ func (d *Door) answerNow(ctx context.Context, s slack.MessageShortcut, own slack
 	return replyAccepted, "done", nil
 }
 
-// whyNot is why the bot answers nothing where a message is, whatever it is; or empty.
+// whyNot returns the reason why the bot answers nothing in the place of a message, or "".
 func (d *Door) whyNot(ctx context.Context, m chat.Message) (string, error) {
 	if d.Directory.Absent(ctx, m.Team, m.Channel) {
 		return replyNotMember, nil

@@ -13,7 +13,7 @@ import (
 	"myao/internal/telemetry"
 )
 
-// startSpan begins the trace of what Slack has sent: its own, whatever a header may say.
+// startSpan starts the trace of a delivery. It is a new root: nobody outside may choose its id.
 func (d *Door) startSpan(ctx context.Context, name string, kind trace.SpanKind, began time.Time) (context.Context, trace.Span) {
 	if d.Tracer == nil {
 		return ctx, noop.Span{}
@@ -21,7 +21,7 @@ func (d *Door) startSpan(ctx context.Context, name string, kind trace.SpanKind, 
 	return d.Tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(kind), trace.WithTimestamp(began))
 }
 
-// withEvent has lines and the span say which event is being taken in.
+// withEvent adds the event's id to the span and to all log lines of the context.
 func withEvent(ctx context.Context, event string) context.Context {
 	if event == "" {
 		return ctx
@@ -30,7 +30,7 @@ func withEvent(ctx context.Context, event string) context.Context {
 	return telemetry.WithLogAttrs(ctx, slog.String("event", event))
 }
 
-// traced serves a request within a span.
+// traced serves a request in a span.
 func (d *Door) traced(w http.ResponseWriter, r *http.Request, began time.Time, serve func(http.ResponseWriter, *http.Request)) {
 	ctx, span := d.startSpan(r.Context(), r.Method+" "+r.URL.Path, trace.SpanKindServer, began)
 	defer span.End()
@@ -47,13 +47,13 @@ func (d *Door) traced(w http.ResponseWriter, r *http.Request, began time.Time, s
 	}
 }
 
-// statusWriter keeps what a request was answered with.
+// statusWriter remembers the HTTP status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	code int
 }
 
-// WriteHeader notes the code.
+// WriteHeader implements http.ResponseWriter.
 func (s *statusWriter) WriteHeader(code int) {
 	s.code = code
 	s.ResponseWriter.WriteHeader(code)

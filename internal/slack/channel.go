@@ -9,21 +9,21 @@ import (
 	slackapi "github.com/slack-go/slack"
 )
 
-// Channel is what Slack tells of a channel or direct message.
+// Channel is a channel or direct message as Slack describes it.
 type Channel struct {
 	ID string
 	// Name is without the "#"; empty for a direct message.
 	Name string
-	// Private is set for whatever Slack does not say that everybody in the workspace can
-	// read it, direct messages included.
+	// Private is set unless Slack says that everybody in the workspace can read the channel.
+	// Direct messages are private.
 	Private bool
-	// External is set where people of other companies are in it, too (docs.slack.dev/apis/slack-connect).
+	// External is set if people of other companies are members, too (docs.slack.dev/apis/slack-connect).
 	External bool
-	// Direct is set for the direct message of one person with the bot.
+	// Direct is set for the direct message between one person and the bot.
 	Direct bool
 	Member bool
-	// Archived is set for a channel that is closed, and for the direct message of
-	// somebody whose account is.
+	// Archived is set for an archived channel, and for a direct message with a person whose
+	// account was deactivated.
 	Archived bool
 }
 
@@ -39,7 +39,7 @@ func (c *Client) Channel(ctx context.Context, id string) (Channel, error) {
 	}
 	o, ok := answer.object("channel")
 	if !ok {
-		// Taking an unknown channel for a public one would open a private one's memory.
+		// Otherwise an unknown channel would count as public, and a private one's memory would be open.
 		return Channel{}, unreadable(method, errors.New("no channel"))
 	}
 	return readChannel(o, id), nil
@@ -50,27 +50,27 @@ type ChannelPage struct {
 	Channels []Channel
 	// Next is the cursor of the following page; empty on the last.
 	Next string
-	// NoGroups is set where group direct messages are left out, since the token may not
-	// list them (mpim:read).
+	// NoGroups is set if group direct messages are left out, because the token may not list
+	// them (mpim:read).
 	NoGroups bool
 }
 
-// withoutGroupsPrefix begins the cursors of a listing that leaves group direct messages out: a cursor
-// of Slack's is one of the listing that it was given for.
+// withoutGroupsPrefix marks the cursors of a listing without group direct messages. Slack's cursors
+// belong to the listing that they were given for.
 const withoutGroupsPrefix = "without mpim:"
 
-// listPageSize is the most that Slack allows, and more than it recommends (pageSize): tens of
-// thousands of conversations are to be listed within the calls that it allows a minute.
+// listPageSize is the most that Slack allows. That is more than it recommends (pageSize), so that
+// tens of thousands of channels can be listed within Slack's limit of calls a minute.
 const listPageSize = 999
 
-// Conversations reads a page of the channels and direct messages that the bot is in, archived
-// ones among them (docs.slack.dev/reference/methods/users.conversations); the cursor of the
-// first page is "". A page with an entry that names no channel is an error as a whole: to pass
-// over it would make a channel look as if the bot had left it.
+// Conversations reads a page of the channels and direct messages that the bot is in, including
+// archived ones (docs.slack.dev/reference/methods/users.conversations). The cursor of the first
+// page is "". An entry without a channel id makes the whole page an error: without the entry it
+// would look as if the bot had left the channel.
 //
-// Slack refuses the whole listing where the scope for one of its types is missing, and an app
-// that was installed before group direct messages were asked for lacks theirs: then the
-// listing is made without them, which is a second request.
+// Slack refuses the whole listing if the scope for one of the types is missing. An app that was
+// installed before the manifest asked for mpim:read lacks it. Then a second request lists the
+// channels without group direct messages.
 func (c *Client) Conversations(ctx context.Context, cursor string) (ChannelPage, error) {
 	types := []string{"public_channel", "private_channel", "im"}
 	if after, ok := strings.CutPrefix(cursor, withoutGroupsPrefix); ok {
@@ -116,7 +116,7 @@ func (c *Client) list(ctx context.Context, cursor string, types []string) (Chann
 			return ChannelPage{}, unreadable(method, fmt.Errorf("channel %d of the page has no valid id", i))
 		}
 		channel := readChannel(o, id)
-		channel.Member = true // to be listed is to be in it; Slack leaves is_member out here
+		channel.Member = true // only members' channels are listed; Slack leaves is_member out here
 		page.Channels = append(page.Channels, channel)
 	}
 	return page, nil
@@ -140,9 +140,9 @@ func readChannel(o object, id string) Channel {
 	return channel
 }
 
-// isPublic reports whether Slack says that everybody in the workspace can read a channel. What it
-// leaves open, or says in a way that cannot be read, is not said. is_channel counts only where
-// is_private is absent: private channels are channels, too.
+// isPublic reports whether Slack says that everybody in the workspace can read a channel. An absent
+// or malformed field says nothing. is_channel counts only if is_private is absent, because it is set
+// for private channels, too.
 func isPublic(o object) bool {
 	for _, key := range []string{"is_private", "is_group", "is_mpim", "is_im"} {
 		if _, told := o[key]; told && !o.isExactly(key, false) {

@@ -21,17 +21,16 @@ type Config struct {
 	// HTTPClient makes the calls; without one, or without a Timeout, a call takes at most
 	// 10 seconds in all. It is copied, and redirects are not followed.
 	HTTPClient *http.Client
-	// Metrics measures the calls; nil: nobody does.
+	// Metrics measures the calls; nil: they are not measured.
 	Metrics *Metrics
 }
 
-// Client calls Slack's Web API, one HTTP request a method call unless said otherwise,
-// and never retries: that is its caller's business. All errors are *Error. It is safe
-// for concurrent use.
+// Client calls Slack's Web API. A method makes one HTTP request unless its comment says otherwise,
+// and never retries. All errors are *Error. A Client is safe for concurrent use.
 type Client struct {
 	api   *slackapi.Client
 	token string
-	// identity holds what Identity has learnt; taking it is the lock.
+	// identity holds the known identity. Receiving it is the lock.
 	identity chan Identity
 }
 
@@ -58,7 +57,7 @@ func options(c Config) []slackapi.Option {
 	}
 }
 
-// fail is the *Error of a call, without the token; nil for nil.
+// fail returns the *Error of a call, without the token; nil for nil.
 func (c *Client) fail(method string, err error) error {
 	if err == nil {
 		return nil
@@ -74,8 +73,8 @@ func argument(method, what string) error {
 	return &Error{Method: method, Code: codeArgument, Kind: Final, cause: errors.New(what)}
 }
 
-// Identity is who the token belongs to (docs.slack.dev/reference/methods/auth.test). The
-// first success is kept for the client's life.
+// Identity returns the bot that the token belongs to (docs.slack.dev/reference/methods/auth.test).
+// The first success is kept for the client's lifetime.
 func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	const method = "auth.test"
 	var id Identity
@@ -106,8 +105,8 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	return id, nil
 }
 
-// LoadAppID asks which app the bot is of (docs.slack.dev/reference/methods/bots.info;
-// auth.test does not tell). From then on Identity knows it.
+// LoadAppID asks Slack for the id of the bot's app, which auth.test does not return
+// (docs.slack.dev/reference/methods/bots.info). After that Identity includes it.
 func (c *Client) LoadAppID(ctx context.Context) error {
 	const method = "bots.info"
 	own, err := c.Identity(ctx)
@@ -132,7 +131,7 @@ func (c *Client) LoadAppID(ctx context.Context) error {
 	}
 }
 
-// User is somebody who writes: a person, or an app.
+// User is the author of messages: a person or an app.
 type User struct {
 	ID string
 	// Name is the display name, else the real name, else the handle, else the id.
@@ -140,8 +139,8 @@ type User struct {
 	IsBot bool
 }
 
-// User looks up a user id, or a bot id (B…), which bots.info knows
-// (docs.slack.dev/reference/methods/users.info, …/bots.info).
+// User looks up a user id or a bot id (B…)
+// (docs.slack.dev/reference/methods/users.info, docs.slack.dev/reference/methods/bots.info).
 func (c *Client) User(ctx context.Context, id string) (User, error) {
 	if strings.HasPrefix(id, "B") {
 		user, _, err := c.bot(ctx, id)
@@ -165,7 +164,7 @@ func (c *Client) User(ctx context.Context, id string) (User, error) {
 	}, nil
 }
 
-// bot is an app's bot, and what else Slack tells of it.
+// bot looks up a bot id. It returns Slack's whole bot object, too.
 func (c *Client) bot(ctx context.Context, id string) (User, object, error) {
 	const method = "bots.info"
 	if !validID(id) {

@@ -19,22 +19,22 @@ import (
 	"myao/internal/pause"
 )
 
-// ErrorKind is what a failed call allows its caller to do next.
+// ErrorKind says what the caller of a failed call may do next.
 type ErrorKind string
 
 const (
-	// RateLimited: refused without effect; try again after RetryAfter.
+	// RateLimited: Slack refused the call, without effect. Try again after RetryAfter.
 	RateLimited ErrorKind = "rate_limited"
-	// Final: refused without effect, and would be again.
+	// Final: Slack refused the call, without effect, and would refuse it again.
 	Final ErrorKind = "final"
-	// Ambiguous: the call may have had its effect. A write has to be looked for before
-	// it is repeated; a read may simply be repeated.
+	// Ambiguous: the call may have had its effect. Look for the effect of a write before you
+	// repeat it. A read may simply be repeated.
 	Ambiguous ErrorKind = "ambiguous"
-	// Transient: never reached Slack, or was turned away while something passes.
+	// Transient: the call never reached Slack, or Slack refused it for a passing reason.
 	Transient ErrorKind = "transient"
 )
 
-// Codes of failures that Slack did not name itself.
+// Codes of failures that Slack has no code for.
 const (
 	codeTimeout    = "timeout"
 	codeCanceled   = "canceled"
@@ -55,7 +55,7 @@ type Error struct {
 	Code string
 	// Status is the HTTP status; 0 without an answer.
 	Status int
-	// RetryAfter is how long Slack asks to wait; 0 when it does not say.
+	// RetryAfter is how long Slack asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 	Kind       ErrorKind
 	cause      error
@@ -72,16 +72,15 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap is the error below; nil where Slack's own answer is the error.
+// Unwrap returns the underlying error; nil if Slack's own answer is the error.
 func (e *Error) Unwrap() error { return e.cause }
 
-// TimedOut reports whether the call was given up by us, before Slack had answered or
-// let go of it: what it does may come later than its end.
+// TimedOut reports whether we gave the call up before Slack answered. Its effect may still come
+// afterwards.
 func (e *Error) TimedOut() bool { return e.Code == codeTimeout || e.Code == codeCanceled }
 
-// Retryable reports whether the same call may simply be made again, after RetryAfter:
-// always when it had no effect and the cause can pass, and for methods that only read
-// also when the answer was lost.
+// Retryable reports whether the same call may simply be made again after RetryAfter: if it had no
+// effect and the cause can pass, or if the answer was lost and the method only reads.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case RateLimited, Transient:
@@ -92,7 +91,7 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// isRead reports whether a method changes nothing. An unknown one counts as a write.
+// isRead reports whether a method changes nothing. An unknown method counts as a write.
 func isRead(method string) bool {
 	switch method[strings.LastIndexByte(method, '.')+1:] {
 	case "test", "info", "list", "history", "replies", "members":
@@ -111,8 +110,8 @@ func (e *Error) Wait(ctx context.Context, fallback time.Duration) bool {
 	return pause.For(ctx, d)
 }
 
-// classify says what a failed call of method means. It takes the errors of this
-// package's client, of slack-go and of net/http; it returns nil for nil. Codes:
+// classify turns the error of a call into an *Error. It accepts errors of this package, of slack-go
+// and of net/http, and returns nil for nil. Codes:
 // docs.slack.dev/reference/methods/chat.postMessage#errors.
 func classify(method string, err error) *Error {
 	if err == nil {
@@ -134,13 +133,13 @@ func classify(method string, err error) *Error {
 }
 
 // statusError is an answer with another HTTP status than 200
-// (docs.slack.dev/apis/web-api/rate-limits). But for 429 it is no word of Slack's, which
-// refuses with 200 and a code: what a proxy or an edge says tells nothing of what was done.
+// (docs.slack.dev/apis/web-api/rate-limits). Slack itself refuses with 200 and a code, or with 429.
+// Any other status may come from a proxy, and does not say whether the call had its effect.
 func statusError(method string, status int, retryAfter time.Duration) *Error {
 	e := &Error{Method: method, Code: "http_" + strconv.Itoa(status), Status: status, RetryAfter: retryAfter, Kind: Ambiguous}
 	if status == http.StatusTooManyRequests {
 		e.Code, e.Kind = "ratelimited", RateLimited
-		// socketmode looks for this one, to wait as long as it says.
+		// socketmode looks for this error, and waits as long as it says.
 		e.cause = &slackapi.RateLimitedError{RetryAfter: retryAfter}
 	}
 	return e
@@ -148,8 +147,7 @@ func statusError(method string, status int, retryAfter time.Duration) *Error {
 
 var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,79}$`)
 
-// answerError is an answer {"ok":false,"error":code}. A code that is not known to pass is
-// Final: Slack has refused.
+// answerError is an answer {"ok":false,"error":code}. A code that is not known to be passing is Final.
 func answerError(method, code string, retryAfter time.Duration) *Error {
 	e := &Error{Method: method, Code: code, Status: http.StatusOK, RetryAfter: retryAfter, Kind: Final}
 	switch code {
@@ -170,8 +168,8 @@ func answerError(method, code string, retryAfter time.Duration) *Error {
 	return e
 }
 
-// transportError is a call without a whole answer; sent tells whether any of it can have
-// reached Slack.
+// transportError is a call without a complete answer. sent says whether any of it may have reached
+// Slack.
 func transportError(method string, err error, sent bool) *Error {
 	e := &Error{Method: method, Code: codeConnection, Kind: Transient, cause: withoutURL(err)}
 	if sent {
@@ -191,7 +189,7 @@ func transportError(method string, err error, sent bool) *Error {
 	return e
 }
 
-// notSent recognises, by the error alone, a call that found no connection.
+// notSent reports whether the error alone shows that the call found no connection.
 func notSent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
@@ -200,7 +198,7 @@ func notSent(err error) bool {
 	return errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// withoutURL takes away the URL that net/http puts in front: the URL of a socket holds a ticket.
+// withoutURL removes the URL that net/http puts in front. The URL of a socket holds a secret ticket.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

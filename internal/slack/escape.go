@@ -18,9 +18,9 @@ var (
 	headingPattern = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
 )
 
-// mrkdwn is Markdown as Slack's plain text field shows it: everything escaped, so that
-// no mention or link of the model's passes as one of Slack's; then headings, bold and
-// links outside code rewritten (docs.slack.dev/messaging/formatting-message-text).
+// mrkdwn converts Markdown for Slack's plain text field. It escapes everything, so that no mention
+// or link of the model's counts as one of Slack's. Then it rewrites headings, bold and links outside
+// code (docs.slack.dev/messaging/formatting-message-text).
 func mrkdwn(s string) string {
 	return rewriteAround(Escape(s), func(code string) string { return code }, prose)
 }
@@ -34,8 +34,8 @@ func prose(s string) string {
 	})
 }
 
-// bold is bold as mrkdwn has it. Where a script without spaces goes on beside it Slack would
-// show the asterisks, and they are left out; within a word of ASCII they are no emphasis.
+// bold converts bold text. Beside a script without spaces Slack would show the asterisks, so they
+// are left out. Asterisks within an ASCII word are no emphasis.
 func bold(s string) string {
 	var b strings.Builder
 	last := 0

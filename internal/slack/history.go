@@ -11,42 +11,42 @@ import (
 )
 
 const (
-	// pageSize is what Slack recommends at most (docs.slack.dev/apis/web-api/pagination).
+	// pageSize is the most that Slack recommends (docs.slack.dev/apis/web-api/pagination).
 	pageSize = 200
-	// maxPages bounds a read-back: 10,000 messages since the trigger.
+	// maxPages bounds the search for a post: 10,000 messages since the trigger.
 	maxPages = 50
 )
 
 // Range is a part of a channel or thread.
 type Range struct {
-	// Oldest and Latest are ts strings, both inclusive; empty means no bound. In a thread
-	// Slack gives the parent whatever they say.
+	// Oldest and Latest are ts strings, both inclusive; empty means no bound. A thread always
+	// includes the parent.
 	Oldest, Latest string
 	// Limit is the most messages a page holds, 1 to 999; 0 means 200. Slack may give fewer.
 	Limit int
-	// Cursor is Next of the page before; empty for the first.
+	// Cursor is Next of the previous page; empty for the first.
 	Cursor string
 }
 
 // Page is a page of messages.
 type Page struct {
-	// Messages are normalised as events are, in Slack's order: newest first in a channel,
-	// oldest first in a thread. The parent of a thread can come again on later pages. Slack
-	// does not say at which end of a Range without Latest a channel's first page lies:
-	// only all pages together are the whole of it.
+	// Messages are read like those of events, in Slack's order: newest first in a channel, oldest
+	// first in a thread. A thread's parent can occur again on later pages. For a Range without
+	// Latest, Slack does not say at which end a channel's first page is; only all pages together
+	// are complete.
 	Messages []chat.Message
-	// Skipped counts what is no message anybody said: joins, topics, tombstones.
+	// Skipped counts the entries that are no messages: joins, topics, tombstones.
 	Skipped int
-	// Threads has an entry for each message on this page that has replies: by its ts, the ts of
-	// the newest reply, "" where Slack does not tell that. The message itself can be one of the
-	// Skipped: people reply to joins, and a deleted message keeps its thread.
+	// Threads maps the ts of each message with replies on this page to the ts of its newest reply,
+	// or "" if Slack does not say. The message itself may be one of the Skipped: people reply to
+	// joins, and a deleted message keeps its thread.
 	Threads map[string]string
-	// Next is the cursor of the following page; empty on the last.
+	// Next is the cursor of the next page; empty on the last.
 	Next string
 }
 
 // History reads a page of a channel's top level (docs.slack.dev/reference/methods/conversations.history).
-// Replies are not among it, except those that were also sent to the channel.
+// It has no replies, except those that were also sent to the channel.
 func (c *Client) History(ctx context.Context, channel string, r Range, own Identity) (Page, error) {
 	raw, next, err := c.page(ctx, channel, "", r)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Client) History(ctx context.Context, channel string, r Range, own Ident
 	return readPage(raw, next, channel, own), nil
 }
 
-// Replies reads a page of a thread, its parent included (docs.slack.dev/reference/methods/conversations.replies).
+// Replies reads a page of a thread, including its parent (docs.slack.dev/reference/methods/conversations.replies).
 func (c *Client) Replies(ctx context.Context, channel, thread string, r Range, own Identity) (Page, error) {
 	if !chat.ValidTS(thread) {
 		return Page{}, argument("conversations.replies", "malformed thread_ts")
@@ -87,7 +87,7 @@ func readPage(raw []json.RawMessage, next, channel string, own Identity) Page {
 	return page
 }
 
-// page is one call of conversations.replies, or of conversations.history without a thread.
+// page calls conversations.replies, or conversations.history without a thread.
 func (c *Client) page(ctx context.Context, channel, thread string, r Range) (messages []json.RawMessage, next string, err error) {
 	method := "conversations.history"
 	if thread != "" {
@@ -124,8 +124,8 @@ func (c *Client) page(ctx context.Context, channel, thread string, r Range) (mes
 	return messages, next, nil
 }
 
-// items is the list of a paged answer. An answer without one, or one that tells of more and
-// not how to ask for it, must not pass for the last page.
+// items returns the list in a page. A page without the list, or one that has more but no cursor, is
+// an error, because it would pass for the last page.
 func (o object) items(method, key, next string) ([]json.RawMessage, error) {
 	items := o.list(key)
 	switch {
@@ -137,9 +137,9 @@ func (o object) items(method, key, next string) ([]json.RawMessage, error) {
 	return items, nil
 }
 
-// thread is the ts of a message that has replies, and of the newest of them where that is told
-// (docs.slack.dev/messaging/retrieving-messages). In doubt a message has some: to look for
-// them in vain costs a call, and not to look loses them.
+// thread returns the ts of a message that has replies, and of its newest reply if Slack says so
+// (docs.slack.dev/messaging/retrieving-messages). In doubt a message counts as one with replies:
+// reading them in vain costs a call, not reading them loses them.
 func thread(o object) (parent, newest string) {
 	ts, root := firstTS(o, "ts"), firstTS(o, "thread_ts")
 	if ts == "" || root != "" && root != ts {
@@ -156,11 +156,11 @@ func thread(o object) (parent, newest string) {
 	return ts, newest
 }
 
-// FindPost looks for the message that a Post with key has made, in the thread or, where
-// threadTS is empty, at the top level, from the ts oldest on. It reads all pages, so a
-// "not found" is certain as of now; a place with more than 50 pages is an error. Where
-// the thread does not exist, because its parent was deleted, Slack has put the message
-// at the top level (seen in github.com/slack-go/slack/issues/1571).
+// FindPost searches for the message that a Post with key has made, from the ts oldest on, in the
+// thread, or at the top level if threadTS is empty. It reads all pages, so that "not found" is
+// certain; more than 50 pages are an error. If the thread does not exist because its parent was
+// deleted, Slack has put the message at the top level (seen in
+// github.com/slack-go/slack/issues/1571).
 func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key string, own Identity) (ts string, found bool, err error) {
 	method := "conversations.history"
 	if threadTS != "" {
@@ -191,9 +191,9 @@ func (c *Client) FindPost(ctx context.Context, channel, threadTS, oldest, key st
 	return "", false, &Error{Method: method, Code: codeTooMany, Kind: Final}
 }
 
-// matchPost is the ts of a message that we wrote and marked with key. One that names
-// another author is not ours: any app can put metadata on a message. One that names no
-// author is: to take our own message for another's is to post it twice.
+// matchPost returns the ts of a message that we posted with key. A message with another author is
+// not ours, because any app can put metadata on a message. A message without an author counts as
+// ours: otherwise we might post it twice.
 func matchPost(raw json.RawMessage, key string, own Identity) (string, bool) {
 	o, ok := parseObject(raw)
 	if !ok {

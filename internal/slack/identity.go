@@ -2,7 +2,7 @@ package slack
 
 import "fmt"
 
-// Identity is who this bot is, as auth.test tells (docs.slack.dev/reference/methods/auth.test).
+// Identity is the bot's own identity (docs.slack.dev/reference/methods/auth.test).
 type Identity struct {
 	TeamID   string
 	UserID   string
@@ -11,25 +11,23 @@ type Identity struct {
 	TeamName string
 	// URL is the workspace's address, such as https://example.slack.com/.
 	URL string
-	// OrgID is the Enterprise organisation for the whole of which the app is installed;
-	// empty for an app installed in a workspace, whatever organisation that is part of.
+	// OrgID is the Enterprise organisation in which the app is installed as a whole; empty for
+	// an app that is installed in one workspace, even if that belongs to an organisation.
 	OrgID string
-	// AppID is the app that the bot is of, once Client.LearnApp has asked; empty: not known.
+	// AppID is the bot's app; empty until Client.LoadAppID has asked.
 	AppID string
 }
 
-// origin is whose something is by its own account: everything that it names, each of
-// which may be empty.
+// origin is the app, workspaces and organisations that a delivery names. Each may be empty.
 type origin struct {
 	app   string
 	teams []string
-	// orgs are the organisations for the whole of which an app is installed.
+	// orgs are organisations in which the app is installed as a whole.
 	orgs []string
 }
 
-// add takes in an object with the fields team_id and, where an app is installed for all
-// of an organisation, enterprise_id and is_enterprise_install
-// (docs.slack.dev/enterprise/developing-for-enterprise-orgs).
+// add adds the workspace of an installation, and its organisation if the app is installed in all
+// of that (docs.slack.dev/enterprise/developing-for-enterprise-orgs).
 func (o *origin) add(installation object) {
 	o.teams = append(o.teams, installation.text("team_id"))
 	if installation.flag("is_enterprise_install") {
@@ -37,10 +35,10 @@ func (o *origin) add(installation object) {
 	}
 }
 
-// of returns ErrForeign unless the origin is the bot's own workspace and, where both are
-// known, its own app. One of the workspaces has to be ours and not all: in a channel that
-// is shared with others (docs.slack.dev/apis/slack-connect) an event also names the one in
-// which it happened, and its list of who may see it is cut to a single entry.
+// of returns ErrForeign unless the origin is the bot's own workspace and, where both are known, its
+// own app. One of the workspaces must be ours, not all. In a channel that is shared with another
+// company (docs.slack.dev/apis/slack-connect) an event also names the workspace in which it
+// happened, and Slack cuts the list of authorizations to one entry.
 func (o origin) of(id Identity) error {
 	if o.app != "" && id.AppID != "" && o.app != id.AppID {
 		return fmt.Errorf("%w: app %s", ErrForeign, logName(o.app))

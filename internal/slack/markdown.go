@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// zeroWidth is a zero-width space, which nobody sees.
+// zeroWidth is an invisible zero-width space.
 const zeroWidth = "\u200b"
 
 var (
-	// verbatimPattern is code, which is shown as it stands.
+	// verbatimPattern matches code, which Slack shows unchanged.
 	verbatimPattern = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|`[^`\n]+`")
-	// hiddenPattern is what no emphasis begins or ends in: code, and the addresses of links.
+	// hiddenPattern matches where no emphasis begins or ends: code, and the addresses of links.
 	hiddenPattern = regexp.MustCompile(verbatimPattern.String() + `|\]\([^()\s]*\)|<[^<>\s]+>|https?://[!-)+-~]+`)
-	// emphasisPattern is what begins emphasis, and ends it.
+	// emphasisPattern matches what begins or ends emphasis.
 	emphasisPattern = regexp.MustCompile(`\*+|~~`)
-	// callPattern begins a token that calls many people.
+	// callPattern matches the beginning of a token that notifies many people.
 	callPattern = regexp.MustCompile(`(?i)<!(channel|here|everyone|group|subteam)`)
-	// addressPattern is the address of a link, or a bare one with the character that follows it.
+	// addressPattern matches the address of a link, or a bare one with the character after it.
 	addressPattern = regexp.MustCompile(`\]\([^()\s]*\)|<[^<>\s]+>|(https?://[!#-;=?-_a-z{}~]+)([^\x00-\x7f])?`)
 )
 
-// markdown makes a model's Markdown fit for a markdown block. Slack reads its own tokens
-// there, too, so one that calls a whole channel or group is taken apart; an entity is shown as
-// the character, but in code, and not read again as a token. Bare addresses end where the
-// language around them has no spaces, and so does emphasis.
+// markdown prepares a model's Markdown for a markdown block. Slack reads its own tokens there, too,
+// so tokens that notify a channel or group are escaped. Slack shows an entity as its character,
+// except in code, and does not read it as part of a token. Bare addresses and emphasis are
+// separated from a text in a language without spaces.
 func markdown(s string) string {
 	return separateEmphasis(rewriteAround(s, func(code string) string {
 		return callPattern.ReplaceAllString(code, "&lt;!$1")
@@ -37,7 +37,7 @@ func markdown(s string) string {
 	}))
 }
 
-// rewriteAround rewrites code and what is around it, each with its own function.
+// rewriteAround rewrites code and the text around it, each with its own function.
 func rewriteAround(s string, code, prose func(string) string) string {
 	var b strings.Builder
 	last := 0
@@ -50,9 +50,9 @@ func rewriteAround(s string, code, prose func(string) string) string {
 	return b.String()
 }
 
-// delimitAddresses puts bare addresses that another script follows at once into angle brackets, in
-// which Slack sees their end: in Japanese, what stands behind one would be part of it. Letters
-// that follow a delimiter, as in /wiki/日本, are the address's own.
+// delimitAddresses puts a bare address in angle brackets if another script follows it directly.
+// Otherwise Slack takes the Japanese text after it for a part of the address. Letters after a
+// delimiter, as in /wiki/日本, belong to the address.
 func delimitAddresses(prose string) string {
 	var b strings.Builder
 	last := 0
@@ -72,8 +72,8 @@ func delimitAddresses(prose string) string {
 	return b.String()
 }
 
-// trimAddress takes from a bare address what ends the sentence or the emphasis around it, or closes
-// a bracket that it does not open (github.github.com/gfm/#extended-autolink-path-validation).
+// trimAddress cuts from a bare address what ends the sentence or emphasis around it, or closes a
+// bracket that it does not open (github.github.com/gfm/#extended-autolink-path-validation).
 func trimAddress(s string) (address, tail string) {
 	for end := len(s); ; end-- {
 		switch c := s[end-1]; {
@@ -85,25 +85,27 @@ func trimAddress(s string) (address, tail string) {
 	}
 }
 
-// delimiter is a run of characters that begins or ends emphasis, and what it stands between.
+// delimiter is a run of characters that begins or ends emphasis, and the characters around it.
 type delimiter struct {
 	from, to      int
 	before, after rune
 }
 
-// space is what goes between the characters on both sides of a place.
+// space is white space to insert.
 type space struct {
 	at   int
 	text string
 }
 
-// separateEmphasis has Slack see emphasis beside characters of a script without spaces: where it is
-// joined to a word, or to punctuation that is not ASCII's, a zero-width space keeps them apart.
-// Punctuation within gets one, too (spec.commonmark.org/0.31.2/#right-flanking-delimiter-run),
-// and so does code that is joined to such characters. Where code stands within emphasis that
-// does not do, and the spaces are some that everybody sees, around the code as well.
-// Without them Slack shows the asterisks of 詳細は**重要**です and of **注意：**次の, as was tried in
-// its clients in 2026 (github.com/darkgaldragon/slack-markdown-parser, README.md and docs/spec.md).
+// separateEmphasis makes Slack recognise emphasis in a script without spaces. It puts a zero-width
+// space between the emphasis and an adjoining word, or punctuation that is not ASCII. Punctuation at
+// the inner ends gets one, too (spec.commonmark.org/0.31.2/#right-flanking-delimiter-run), and so
+// does code next to such characters. For code within emphasis that is not enough: visible spaces go
+// around both.
+//
+// Without the spaces Slack shows the asterisks of 詳細は**重要**です and of **注意：**次の. This was
+// tried in its clients in 2026 (github.com/darkgaldragon/slack-markdown-parser, README.md and
+// docs/spec.md).
 func separateEmphasis(s string) string {
 	var spaces []space
 	put := func(at int, text string, wanted bool) {
@@ -112,7 +114,7 @@ func separateEmphasis(s string) string {
 		}
 	}
 	codes := verbatimPattern.FindAllStringIndex(s, -1)
-	within := map[int]bool{} // emphasis: code, by where it begins
+	within := map[int]bool{} // offsets of the code within emphasis
 	for _, e := range findEmphasis(s) {
 		begin, end := e[0], e[1]
 		before, after := joined(begin.before, begin.after), joined(end.after, end.before)
@@ -153,7 +155,7 @@ func separateEmphasis(s string) string {
 	return b.String()
 }
 
-// findEmphasis is what begins and what ends emphasis, pair by pair.
+// findEmphasis returns the pairs of delimiters that begin and end emphasis.
 func findEmphasis(s string) (pairs [][2]delimiter) {
 	hidden := hiddenPattern.FindAllStringIndex(s, -1)
 	var open []delimiter
@@ -183,21 +185,21 @@ func findEmphasis(s string) (pairs [][2]delimiter) {
 	return pairs
 }
 
-// around is the characters before and behind a part of a text.
+// around returns the characters before and after a part of a text.
 func around(s string, from, to int) (before, after rune) {
 	before, _ = utf8.DecodeLastRuneInString(s[:from])
 	after, _ = utf8.DecodeRuneInString(s[to:])
 	return before, after
 }
 
-// blank reports whether a character is white space or, as utf8 tells of it, none.
+// blank reports whether a character is white space, or absent (utf8.RuneError).
 func blank(r rune) bool { return r == utf8.RuneError || unicode.IsSpace(r) }
 
 // mark reports whether a character is punctuation or a symbol.
 func mark(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// joined reports whether Slack does not see emphasis between a character around it and one
-// within. In 2**10 and 2**20 nobody means any.
+// joined reports whether Slack fails to see emphasis between a character outside and one inside. In
+// 2**10 and 2**20 there is no emphasis.
 func joined(around, within rune) bool {
 	return !blank(around) && (around >= utf8.RuneSelf || alphanumeric(around) && within >= utf8.RuneSelf)
 }

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// slackbot is the built-in bot, which has the id of a user and no bot id.
+	// slackbot is the built-in bot. It has a user id, and no bot id.
 	slackbot = "USLACKBOT"
-	// slackItself tells of what has happened, such as that a channel was archived. It writes
-	// into the direct message with the bot like a person, without a subtype
+	// slackItself is the author of notices, such as that a channel was archived. It writes into the
+	// direct message with the bot like a person, without a subtype
 	// (seen in github.com/vercel/chat, packages/adapter-slack/sample-messages.md).
 	slackItself = "USLACK"
-	// subtypeTombstone marks what is left of a deleted message that has replies.
+	// subtypeTombstone marks the rest of a deleted message that has replies.
 	subtypeTombstone = "tombstone"
 	// subtypeSlackbotResponse is an automatic answer of Slackbot.
 	subtypeSlackbotResponse = "slackbot_response"
-	// subtypeMadePrivate tells that a public channel is a private one from now on.
+	// subtypeMadePrivate reports that a public channel became private.
 	subtypeMadePrivate = "channel_convert_to_private"
 )
 
-// isStored reports whether messages of a subtype are something that was said.
+// isStored reports whether messages of a subtype are stored: those that say something.
 func isStored(subtype string) bool {
 	switch subtype {
 	case "", slackapi.MsgSubTypeFileShare, slackapi.MsgSubTypeThreadBroadcast, slackapi.MsgSubTypeMeMessage,
@@ -35,14 +35,14 @@ func isStored(subtype string) bool {
 	return false
 }
 
-// reader reads the message objects of one channel, those of events and of history alike.
+// reader reads the message objects of one channel, from events and history alike.
 type reader struct {
 	id      Identity
 	channel string
 }
 
-// message reads a message object. What it leaves out, author and thread, is taken from
-// before, which may be nil.
+// message reads a message object. An author or thread that it leaves out is taken from before, which
+// may be nil.
 func (r reader) message(o, before object) (chat.Message, error) {
 	ts, err := o.ts("ts")
 	if err != nil || ts == "" {
@@ -71,9 +71,8 @@ func (r reader) message(o, before object) (chat.Message, error) {
 	return m, nil
 }
 
-// author reads who wrote a message: UserID, BotID, Own and Name. The team of the author
-// is of no interest: somebody from a connected workspace is a member of the conversation
-// like any other.
+// author reads who wrote a message: UserID, BotID, Own and Name. The author's workspace does not
+// matter: a person of a connected company is a member like any other.
 func (r reader) author(o, before object) (chat.Message, error) {
 	user, err := o.id("user")
 	if err != nil {
@@ -106,15 +105,15 @@ func (r reader) author(o, before object) (chat.Message, error) {
 
 func is(id, own string) bool { return id != "" && id == own }
 
-// isBuiltin reports whether a user's id is one of Slack's own, whose accounts are no person's.
+// isBuiltin reports whether a user id is one of Slack's own accounts, which belong to no person.
 func isBuiltin(user string) bool { return user == slackbot || user == slackItself }
 
-// content reads what a message says, which depends on its author: Text, Files and Revision.
+// content reads Text, Files and Revision of a message by an author.
 func (r reader) content(o object, by chat.Message) chat.Message {
 	m := chat.Message{Text: r.text(o, by), Files: files(o)}
 	for _, raw := range o.list("attachments") {
 		if a, ok := parseObject(raw); ok && a.flag("is_share") {
-			m.Files = append(m.Files, files(a)...) // of a message that is forwarded they stand there alone
+			m.Files = append(m.Files, files(a)...) // a forwarded message has its files only there
 		}
 	}
 	if edited, ok := o.object("edited"); ok {
@@ -123,12 +122,12 @@ func (r reader) content(o object, by chat.Message) chat.Message {
 	return m
 }
 
-// files are those of a message, or of one that is forwarded.
+// files reads the files of a message, or of a forwarded message.
 func files(o object) []chat.File {
 	var found []chat.File
 	for _, raw := range o.list("files") {
 		f, ok := parseObject(raw)
-		// A tombstone stands for a file that has been deleted.
+		// A tombstone is what is left of a deleted file.
 		if !ok || f.text("mode") == subtypeTombstone {
 			continue
 		}
@@ -146,7 +145,7 @@ func files(o object) []chat.File {
 	return found
 }
 
-// singleLine is a name on one line, of bounded length.
+// singleLine returns a name on one line, with at most 200 characters.
 func singleLine(s string) string {
 	const most = 200
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")

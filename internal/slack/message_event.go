@@ -14,43 +14,42 @@ import (
 // Kind is what happened to a message.
 type Kind string
 
-// The kinds of event.
+// The kinds of message events.
 const (
 	Posted  Kind = "posted"
 	Edited  Kind = "edited"
 	Deleted Kind = "deleted"
 )
 
-// MessageEvent is something that happened to one message.
+// MessageEvent reports that one message was posted, edited or deleted.
 type MessageEvent struct {
-	// ID is the event_id; empty if Slack told none.
+	// ID is the event_id; empty if Slack sent none.
 	ID   string
 	Kind Kind
-	// Message is the message's new state. Its Team is always the Identity's. Of a
-	// deleted one the place is known, and author and thread where Slack told them; the
-	// text is gone. Its Revision is the ts of the edit; where Slack tells none, that of
-	// the event.
+	// Message is the message's new state. Its Team is always the Identity's. A deleted message has
+	// no text; its author and thread are set if Slack sends them. Revision is the ts of the edit,
+	// or of the event if Slack sends none.
 	Message chat.Message
-	// Partial is set when the event does not speak of files, as app_mention does not:
-	// the files known of the message still hold.
+	// Partial is set if the event has no files, as an app_mention has none: the known files still
+	// hold.
 	Partial bool
-	// Previous is the text before an edit or deletion, where HasPrevious.
+	// Previous is the text before an edit or deletion, if HasPrevious.
 	Previous    string
 	HasPrevious bool
 	// ChannelType is channel, group, im, mpim or "".
 	ChannelType string
-	// External is set where people of other companies read the channel, too.
+	// External is set if people of other companies read the channel, too.
 	External bool
-	// Mention is set when the new text mentions the bot, PreviousMention when the old did.
+	// Mention is set if the new text mentions the bot, PreviousMention if the old text did.
 	Mention         bool
 	PreviousMention bool
-	// At is when Slack dispatched the event, UTC; the message's own time where that is not told.
+	// At is when Slack dispatched the event, UTC; if Slack does not say, the message's own time.
 	At time.Time
 }
 
-// ChannelPrivate reports that not everybody in the workspace may read a channel. Slack says so
-// in a message event whose message itself is left out, such as somebody's joining, or that the
-// channel was made private, which Slack says only once
+// ChannelPrivate reports that not everybody in the workspace may read a channel. Slack says so in
+// any message event of the channel. This event stands for one whose message is left out, such as a
+// join. Slack says only once that a channel was made private, in such an event
 // (docs.slack.dev/reference/events/message/channel_convert_to_private).
 type ChannelPrivate struct {
 	Channel string
@@ -58,8 +57,8 @@ type ChannelPrivate struct {
 	Reason error
 }
 
-// decodeMessage reads a message or app_mention event: a MessageEvent or ChannelPrivate.
-// Shapes: docs.slack.dev/reference/events/message and docs.slack.dev/reference/events/app_mention.
+// decodeMessage reads a message or app_mention event, as a MessageEvent or ChannelPrivate
+// (docs.slack.dev/reference/events/message, docs.slack.dev/reference/events/app_mention).
 //
 // It reads by hand. In slackevents.MessageEvent one malformed block, attachment or file makes the
 // whole message unusable, and the text of tables and forwarded messages is lost.
@@ -82,8 +81,8 @@ func decodeMessage(env Envelope, own Identity) (Event, error) {
 	if slackevents.EventsAPIType(env.EventType) == slackevents.AppMention {
 		_, told := o["files"]
 		event.Partial = !told
-		// Slack dispatches an app_mention for an edit that adds a mention, too. Its
-		// message_changed twin tells what the text was before.
+		// Slack dispatches an app_mention for an edit that adds a mention, too. The message_changed
+		// event of the same edit has the text before.
 		if event.Message.Revision != "" {
 			event.Kind = Edited
 		}
@@ -142,8 +141,8 @@ func (r reader) posted(o object) (MessageEvent, error) {
 	return MessageEvent{Kind: Posted, Message: m}, nil
 }
 
-// changed reads docs.slack.dev/reference/events/message/message_changed. Slack sends
-// it for much that is no edit: unfurled links, reply counts, a detected language.
+// changed reads docs.slack.dev/reference/events/message/message_changed. Slack sends it for much that
+// is no edit: unfurled links, reply counts, a detected language.
 func (r reader) changed(o object) (MessageEvent, error) {
 	inner, ok := o.object("message")
 	if !ok {
@@ -169,7 +168,7 @@ func (r reader) changed(o object) (MessageEvent, error) {
 			return MessageEvent{}, ignored("no change of text")
 		}
 		if m.Revision == content.Revision {
-			m.Revision = "" // not the edit that this event tells of
+			m.Revision = "" // of an earlier edit
 		}
 		event.Previous, event.HasPrevious = content.Text, true
 	}
@@ -191,7 +190,7 @@ func (r reader) deleted(o object) (MessageEvent, error) {
 	return r.removed(o, "deleted_ts", before)
 }
 
-// removed is the deletion of the message named by the field key of o.
+// removed reads the deletion of the message whose ts is in the field key of o.
 func (r reader) removed(o object, key string, before object) (MessageEvent, error) {
 	ts, err := o.ts(key)
 	if err != nil || ts == "" {
@@ -220,7 +219,7 @@ func (r reader) removed(o object, key string, before object) (MessageEvent, erro
 	return event, nil
 }
 
-// firstTS is the first of the fields that holds a ts.
+// firstTS returns the first of the fields that holds a valid ts, or "".
 func firstTS(o object, keys ...string) string {
 	for _, key := range keys {
 		if ts, err := o.ts(key); err == nil && ts != "" {
@@ -241,7 +240,7 @@ func channelType(told, channel string) string {
 	return ""
 }
 
-// logName makes a type that Slack told fit for a log line and a counter.
+// logName makes a type from Slack fit for a log line and a metric label.
 func logName(s string) string {
 	if s == "" {
 		return "(none)"

@@ -17,13 +17,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		Buckets: []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"method", "result"})}
 	for _, result := range []string{"ok", string(RateLimited)} {
-		m.calls.WithLabelValues("chat.postMessage", result) // what has yet to happen for the first time is zero, and not unknown
+		m.calls.WithLabelValues("chat.postMessage", result) // so that it is 0, not absent, before the first call
 	}
 	r.MustRegister(m.calls)
 	return m
 }
 
-// measuredTransport has a transport's calls measured.
+// measuredTransport measures the calls of a transport.
 type measuredTransport struct {
 	transport
 	metrics *Metrics

@@ -12,11 +12,11 @@ import (
 	"myao/internal/chat"
 )
 
-// object is a JSON object whose fields are decoded one at a time, so that a field
-// nobody asks for can hold anything.
+// object is a JSON object whose fields are decoded one at a time, so that a field that nobody reads can
+// hold anything.
 type object map[string]json.RawMessage
 
-// parseObject reads one JSON object; anything else, null included, is not ok.
+// parseObject reads one JSON object. For anything else, null included, it returns false.
 func parseObject(raw []byte) (object, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -29,15 +29,14 @@ func parseObject(raw []byte) (object, bool) {
 	return o, true
 }
 
-// decode reads a field, and reports whether it is there and fits. Slack leaves out most
-// fields that are asked for, and an error of the decoder's would be made for each.
+// decode reads a field, and reports whether it is there and has the type of value. It returns no error,
+// because Slack leaves most fields out, and an error costs an allocation.
 func (o object) decode(key string, value any) bool {
 	raw, there := o[key]
 	return there && json.Unmarshal(raw, value) == nil
 }
 
-// text is a string field; empty when it is absent or no string. NUL is dropped:
-// Postgres cannot hold it.
+// text returns a string field without NUL, which Postgres cannot hold; "" if it is absent or no string.
 func (o object) text(key string) string {
 	var s string
 	if !o.decode(key, &s) {
@@ -61,7 +60,7 @@ func (o object) flag(key string) bool {
 	return o.decode(key, &b) && b
 }
 
-// count is a field that counts something; not told when it is absent or no count.
+// count returns a field that counts something; false if it is absent or no count.
 func (o object) count(key string) (n int, told bool) {
 	var c *int
 	if !o.decode(key, &c) || c == nil || *c < 0 {
@@ -70,13 +69,13 @@ func (o object) count(key string) (n int, told bool) {
 	return *c, true
 }
 
-// isExactly reports whether a field is there and is this very boolean.
+// isExactly reports whether a field is there and has this boolean value.
 func (o object) isExactly(key string, value bool) bool {
 	var b *bool
 	return o.decode(key, &b) && b != nil && *b == value
 }
 
-// unix is a field of seconds since 1970, as a number or in quotes; else the zero time.
+// unix returns a field of seconds since 1970, a number or a string, as UTC; else the zero time.
 func (o object) unix(key string) time.Time {
 	digits, _, _ := strings.Cut(strings.Trim(string(o[key]), `"`), ".")
 	if s, err := strconv.ParseInt(digits, 10, 64); err == nil && s > 0 && s < 1e12 {
@@ -92,10 +91,10 @@ func validID(s string) bool { return idPattern.MatchString(s) }
 
 var errMalformed = errors.New("malformed")
 
-// id is a field with one of Slack's ids; empty when absent, null or "".
+// id returns a field with one of Slack's ids; "" if it is absent, null or "".
 func (o object) id(key string) (string, error) { return o.identifier(key, validID) }
 
-// ts is a field with a message's ts; empty when absent, null or "".
+// ts returns a field with the ts of a message; "" if it is absent, null or "".
 func (o object) ts(key string) (string, error) { return o.identifier(key, chat.ValidTS) }
 
 func (o object) identifier(key string, valid func(string) bool) (string, error) {

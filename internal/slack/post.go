@@ -12,11 +12,11 @@ import (
 	"myao/internal/chat"
 )
 
-// metadataType names our metadata on a message; its payload is {"key": …}. Everybody in
-// the channel can read it, so a key is no secret.
+// metadataType is the event_type of our metadata on a message; its payload is {"key": …}. Everybody in
+// the channel can read the key, so it is no secret.
 const metadataType = "myao_reply"
 
-// maxMarkdown is the most a markdown block may hold, in characters
+// maxMarkdown is the size limit of a markdown block, in characters
 // (docs.slack.dev/reference/block-kit/blocks/markdown-block).
 const maxMarkdown = 12_000
 
@@ -31,10 +31,10 @@ type Post struct {
 	Key string
 }
 
-// Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage).
-// The text goes out as a markdown block, with plain text for notifications and old
-// clients; if Slack refuses the block, which leaves nothing posted, a second call sends
-// the plain text alone. After an Ambiguous error the message may be there: FindPost.
+// Post sends a message and returns its ts (docs.slack.dev/reference/methods/chat.postMessage). The text
+// is sent as a markdown block, with plain text for notifications and old clients. If Slack refuses
+// the block, nothing is posted, and a second call sends the plain text alone. After an Ambiguous
+// error the message may be there; FindPost tells.
 func (c *Client) Post(ctx context.Context, p Post) (string, error) {
 	const method = "chat.postMessage"
 	switch {
@@ -77,9 +77,9 @@ func (c *Client) send(ctx context.Context, channel string, options ...slackapi.M
 	return ts, nil
 }
 
-// blockRefused reports whether Slack refused a message for its block. Some refusals are named
-// after attachments, which we never send: Slack makes a table block of a table in Markdown,
-// and answers a second one in a message with invalid_attachments
+// blockRefused reports whether Slack refused a message because of its block. Some codes name
+// attachments, although we send none: Slack makes table blocks of tables in Markdown, and answers a
+// second table in one message with invalid_attachments
 // (docs.slack.dev/reference/block-kit/blocks/table-block).
 func blockRefused(err error) bool {
 	e, ok := errors.AsType[*Error](err)

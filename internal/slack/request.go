@@ -9,30 +9,29 @@ import (
 )
 
 var (
-	// ErrNotForm means that a body is no form with the fields of a slash command.
+	// ErrNotForm means that a body is not the form of a slash command.
 	ErrNotForm = errors.New("not the form of a slash command")
-	// ErrCertificateCheck means that nobody has typed a command: Slack looks whether the
-	// certificate of the address is good, and wants to be answered.
+	// ErrCertificateCheck means that nobody has typed a command: Slack checks the certificate of the
+	// address, and expects an answer.
 	ErrCertificateCheck = errors.New("a check of the certificate")
 )
 
-// Request is what somebody asked of the app by a button, a shortcut or a slash command.
+// Request is what commands and interactions have in common.
 type Request struct {
-	// Type is block_actions, message_action …, or slash_command; for logs.
+	// Type is slash_command, block_actions, message_action or another type of interaction, for logs.
 	Type string
-	// ID names this one use of it: the same when the request comes again.
+	// ID identifies this one use. It is the same when the request is repeated.
 	ID string
-	// User is who asks, and Channel where; empty where Slack does not tell, or tells what
-	// cannot be an id.
+	// User is the user who asks, and Channel the place; empty if Slack sends none, or a malformed one.
 	User, Channel string
-	// ResponseURL takes answers for half an hour, five of them: see Responder.
+	// ResponseURL accepts five answers within half an hour; see Responder.
 	ResponseURL string
 
 	origin origin
 }
 
-// check returns ErrForeign if a request was not meant for this bot, and ErrUnusable if it does
-// not say who asks, or where while that is needed.
+// check returns ErrForeign if a request was not meant for this bot, and ErrUnusable if it has no user,
+// or no channel while one is needed.
 func (r Request) check(own Identity, where bool) error {
 	if err := r.origin.of(own); err != nil {
 		return err
@@ -67,15 +66,15 @@ func ParseCommand(body []byte) (Command, error) {
 	return command(form.Get, body)
 }
 
-// ReadCommand reads a slash command as Socket Mode brings it: an object with the fields of
-// the form. Its only error is ErrNotForm.
+// ReadCommand reads a slash command as Socket Mode delivers it: an object with the fields of the form.
+// Its only error is ErrNotForm.
 func ReadCommand(payload []byte) (Command, error) {
 	o, ok := parseObject(payload)
 	if !ok {
 		return Command{}, ErrNotForm
 	}
 	return command(func(key string) string {
-		if o.flag(key) { // is_enterprise_install, which is in quotes or is not
+		if o.flag(key) { // is_enterprise_install, a boolean or a string
 			return "true"
 		}
 		return o.text(key)
@@ -108,7 +107,7 @@ func useID(trigger string, body []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// validOrEmpty is an id, or nothing.
+// validOrEmpty returns an id, or "" if it is malformed.
 func validOrEmpty(id string) string {
 	if !validID(id) {
 		return ""
@@ -116,10 +115,10 @@ func validOrEmpty(id string) string {
 	return id
 }
 
-// Ephemeral is an answer to a request that only who asked sees, in Slack's mrkdwn
+// Ephemeral returns an answer in mrkdwn that only the user of the request sees
 // (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
 func Ephemeral(text string) json.RawMessage {
-	// Strings cannot fail to be encoded.
+	// Encoding strings cannot fail.
 	body, _ := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": text})
 	return body
 }

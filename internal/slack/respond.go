@@ -16,25 +16,25 @@ import (
 	"myao/internal/pause"
 )
 
-// ErrNotSlackURL means that an answer was to go to an address that is not Slack's.
+// ErrNotSlackURL means that a response_url does not belong to Slack.
 var ErrNotSlackURL = errors.New("the response_url is not Slack's")
 
 const (
-	// respondTries is how often one answer is tried: Slack takes five from one address.
+	// respondTries is how often one answer is tried. Slack accepts five at one response_url.
 	respondTries = 3
-	// respondPause passes between two tries.
+	// respondPause is the pause after the first try; it grows with each try.
 	respondPause = 500 * time.Millisecond
 )
 
-// Responder answers requests at the address that came with them. What somebody without the
-// signing secret could not have sent is checked all the same: it answers to Slack alone.
+// Responder answers requests at their response_url. Only Slack knows the signing secret that vouches for it. It is
+// checked all the same, so that no answer leaves for another host.
 type Responder struct {
 	api  *url.URL
 	http *http.Client
 }
 
-// NewResponder makes a responder for the Slack whose Web API is at apiURL; empty is Slack
-// itself. The client is as in Config.
+// NewResponder makes a responder for the Slack whose Web API is at apiURL; empty means Slack itself.
+// client is as in Config.
 func NewResponder(apiURL string, client *http.Client) (*Responder, error) {
 	api, err := url.Parse(cmp.Or(apiURL, slackapi.APIURL))
 	if err != nil {
@@ -43,8 +43,8 @@ func NewResponder(apiURL string, client *http.Client) (*Responder, error) {
 	return &Responder{api: api, http: newTransport(client).client}, nil
 }
 
-// Respond sends an answer that only who asked sees, in mrkdwn. Its errors do not hold the
-// address, which is a secret.
+// Respond sends an answer in mrkdwn that only the user of the request sees. Its errors do not contain
+// the address, which is a secret.
 func (r *Responder) Respond(ctx context.Context, address, text string) error {
 	to, err := url.Parse(address)
 	if err != nil || !r.isSlacks(to) {
@@ -61,8 +61,8 @@ func (r *Responder) Respond(ctx context.Context, address, text string) error {
 	}
 }
 
-// isSlacks reports whether an address is Slack's own: where its API is, or of the host named
-// hooks there, as hooks.slack.com.
+// isSlacks reports whether an address is Slack's own: at the host of its API, or at the host hooks
+// below it, as hooks.slack.com.
 func (r *Responder) isSlacks(to *url.URL) bool {
 	if to.User != nil || to.Opaque != "" || to.Scheme != r.api.Scheme {
 		return false
@@ -70,7 +70,7 @@ func (r *Responder) isSlacks(to *url.URL) bool {
 	return to.Host == r.api.Host || to.Scheme == "https" && to.Host == "hooks."+r.api.Host
 }
 
-// send is one try; again: another one may do better.
+// send makes one try. again reports whether another try may succeed.
 func (r *Responder) send(ctx context.Context, address string, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Responder) send(ctx context.Context, address string, body []byte) (agai
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := r.http.Do(req)
 	if err != nil {
-		if told, ok := errors.AsType[*url.Error](err); ok { // it names the address
+		if told, ok := errors.AsType[*url.Error](err); ok { // it contains the address
 			err = told.Err
 		}
 		return true, err

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Sign makes the headers by which a door takes a request with this body for one of
-// Slack's: for asking our own door how it is.
+// Sign returns the headers that Verify accepts for a body. Doctor tests our own door with it.
 func Sign(body []byte, secret string, now time.Time) http.Header {
 	timestamp := strconv.FormatInt(now.Unix(), 10)
 	header := http.Header{}
@@ -19,7 +18,7 @@ func Sign(body []byte, secret string, now time.Time) http.Header {
 	return header
 }
 
-// signature is the signature of a body and a timestamp.
+// signature returns Slack's v0 signature of a body and a timestamp.
 func signature(timestamp string, body []byte, secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(version + ":" + timestamp + ":"))

@@ -18,12 +18,12 @@ import (
 
 const (
 	openMethod = "apps.connections.open"
-	// handleTimeout bounds the storing of one event, so that one that hangs does not
-	// stop those behind it. Slack has sent it again by then.
+	// handleTimeout bounds the handling of one event, so that one that hangs does not stop the
+	// events after it. Slack has resent it by then.
 	handleTimeout = 10 * time.Second
-	// defaultPing is how long a silent connection is taken for alive; Slack pings more often.
+	// defaultPing is how long a silent connection counts as alive. Slack pings more often.
 	defaultPing = 30 * time.Second
-	// maxFrame bounds a message from the socket, in bytes.
+	// maxFrame is the size limit of a message from the socket, in bytes.
 	maxFrame = 8 << 20
 	// maxConnections is how many connections an app may have open at once
 	// (docs.slack.dev/apis/events-api/using-socket-mode#connections).
@@ -38,11 +38,11 @@ type SocketConfig struct {
 	APIURL string
 	// HTTPClient opens connections; as in Config.
 	HTTPClient *http.Client
-	// Logger is told of connections and of what is not understood, never of what people
-	// wrote; nil is silence.
+	// Logger logs connections and deliveries that are not understood, never what people wrote; nil
+	// logs nothing.
 	Logger *slog.Logger
-	// Ping is after how long without a ping from Slack the connection is given up and made
-	// anew; 0 means 30 seconds.
+	// Ping is how long the connection may be without a ping from Slack before it is replaced; 0
+	// means 30 seconds.
 	Ping time.Duration
 }
 
@@ -53,7 +53,7 @@ type Socket struct {
 	connected atomic.Bool
 }
 
-// NewSocket makes a socket. It makes no connection.
+// NewSocket makes a socket. It does not connect.
 func NewSocket(c SocketConfig) *Socket {
 	if c.Ping <= 0 {
 		c.Ping = defaultPing
@@ -68,24 +68,24 @@ func NewSocket(c SocketConfig) *Socket {
 // Connected reports whether a connection is open.
 func (s *Socket) Connected() bool { return s.connected.Load() }
 
-// api makes the calls by which connections are opened.
+// api returns a client that opens connections.
 func (s *Socket) api() *slackapi.Client {
 	return slackapi.New("", append(options(Config{APIURL: s.config.APIURL, HTTPClient: s.config.HTTPClient}),
 		slackapi.OptionAppLevelToken(s.config.AppToken))...)
 }
 
-// Check asks for the address of a connection, and makes none: it tells whether Listen could
-// (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
+// Check asks Slack for the address of a connection, without connecting. It shows whether Listen could
+// connect (docs.slack.dev/reference/methods/apps.connections.open). Its errors are *Error.
 func (s *Socket) Check(ctx context.Context) error {
 	_, _, err := s.api().StartSocketModeContext(ctx)
 	return (&Client{token: s.config.AppToken}).fail(openMethod, err)
 }
 
-// Delivery is what came by the socket.
+// Delivery is what Slack delivers by the socket.
 type Delivery struct {
-	// Kind is one of the kinds below.
+	// Kind is one of the constants below.
 	Kind string
-	// Body is the payload: what an event's body is over HTTP, and of the others the object.
+	// Body is the payload. Of an event it is the same as the body over HTTP.
 	Body []byte
 }
 
@@ -96,16 +96,17 @@ const (
 	DeliveredInteraction = socketmode.RequestTypeInteractive
 )
 
-// Handle takes a delivery in. An answer goes along with the acknowledgement.
+// Handle handles a delivery. The answer is sent with the acknowledgement.
 type Handle func(ctx context.Context, d Delivery) (answer json.RawMessage, err error)
 
-// Listen receives until ctx ends, then returns nil. It gives handle the events, one at a
-// time in the order of arrival, and acknowledges each to Slack when handle has returned
-// nil; otherwise Slack delivers it again. Commands and interactions, which Slack delivers
-// once, are handled side by side and hold up nothing. The context of handle outlasts ctx,
-// so that what has begun to be stored is stored, and ends after 10 seconds. Lost
-// connections are made anew; a token that Slack itself refuses ends Listen with an *Error
-// of kind Final.
+// Listen receives until ctx ends, then returns nil. It passes events to handle one at a time in the
+// order of arrival. When handle returns nil, Listen acknowledges the event to Slack; otherwise Slack
+// resends it. Slack does not resend commands and interactions; they are handled concurrently and
+// delay nothing.
+//
+// The context of handle outlives ctx, so that a store that has begun can finish, and ends after 10
+// seconds. Lost connections are replaced. If Slack refuses the token, Listen returns an *Error of
+// kind Final.
 func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	var aside sync.WaitGroup
 	defer aside.Wait()
@@ -147,22 +148,21 @@ func (s *Socket) Listen(ctx context.Context, handle Handle) error {
 	return nil
 }
 
-// connection is one connection, and what is done with what it brings.
+// connection is one connection and the handler of its deliveries.
 type connection struct {
 	client *socketmode.Client
 	handle Handle
-	aside  *sync.WaitGroup // of what is handled beside the events
+	aside  *sync.WaitGroup // handlers that run concurrently with the events
 }
 
 // request is an envelope of Slack's.
 type request struct {
 	kind, envelope string
 	payload        json.RawMessage
-	answers        bool // it takes an answer along with the acknowledgement
+	answers        bool // the acknowledgement may carry an answer
 }
 
-// receive deals with one event of the library. It returns an error when there is no
-// point in connecting again.
+// receive handles one event of the library. It returns an error if connecting again is pointless.
 func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Event) error {
 	switch event.Type {
 	case socketmode.EventTypeConnected:
@@ -186,8 +186,8 @@ func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Eve
 	case socketmode.EventTypeErrorWriteFailed:
 		s.log.Warn("socket mode acknowledgement not sent; the event will come again")
 	case socketmode.EventTypeErrorBadMessage:
-		// The library parses events by type and gives up on one it does not know; the
-		// envelope around it is all we need.
+		// The library parses events by type, and fails on a type that it does not know. We need only
+		// the envelope.
 		if bad, ok := event.Data.(*socketmode.ErrorBadMessage); ok {
 			s.deliver(ctx, l, bad.Message)
 		}
@@ -199,16 +199,16 @@ func (s *Socket) receive(ctx context.Context, l connection, event socketmode.Eve
 	return nil
 }
 
-// logHello logs how many connections Slack takes the app to have. That may be more than there
-// are: those whose end it has not seen yet count, and it sends to any of them.
+// logHello logs how many connections Slack counts. Those whose end Slack has not noticed yet count, and
+// Slack sends deliveries to them, too.
 func (s *Socket) logHello(hello *socketmode.Request) {
 	if hello == nil {
 		return
 	}
 	s.log.Info("socket mode greeted by Slack", "connections", hello.NumConnections)
 	if hello.NumConnections >= maxConnections {
-		s.log.Warn("Slack counts as many connections as an app may have; it sends each event, command and click to one of them, "+
-			"and what goes to one that is gone comes late or, if a command or a click, never",
+		s.log.Warn("Slack counts as many connections as an app may have; it sends each delivery to one of them; "+
+			"if that connection is gone, an event arrives late, and a command or click is lost",
 			"connections", hello.NumConnections, "limit", maxConnections)
 	}
 }
@@ -222,8 +222,8 @@ func (s *Socket) deliver(ctx context.Context, l connection, message []byte) {
 	s.accept(ctx, l, request{o.text("type"), o.text("envelope_id"), o["payload"], o.flag("accepts_response_payload")})
 }
 
-// accept hands a request on and acknowledges it. What is of no kind that is handed on,
-// Slack is told to forget, since sending it again would not help.
+// accept handles a request and acknowledges it. A request of another kind is acknowledged without
+// effect, since resending it would not help.
 func (s *Socket) accept(ctx context.Context, l connection, r request) {
 	_, readable := parseObject(r.payload)
 	switch {
@@ -248,9 +248,8 @@ func (s *Socket) handle(ctx context.Context, l connection, r request) {
 	s.acknowledge(ctx, l, r, answer)
 }
 
-// acknowledge does not wait until the acknowledgement is sent. While there is no connection
-// that lasts, and what the library has to tell meanwhile must not wait behind it: it stops
-// connecting when nobody takes that any more.
+// acknowledge does not wait until the acknowledgement is sent. Without a connection that takes long,
+// and the library stops connecting if nobody receives its events meanwhile.
 func (s *Socket) acknowledge(ctx context.Context, l connection, r request, answer json.RawMessage) {
 	var payload any
 	if answer != nil && r.answers {

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// DefaultLimit is the length of a part, in characters, that stays below the 4,000 which
-// Slack recommends for a message (docs.slack.dev/reference/methods/chat.postMessage#truncating).
+// DefaultLimit is the length of a part, in characters. Slack recommends at most 4,000
+// (docs.slack.dev/reference/methods/chat.postMessage#truncating).
 const DefaultLimit = 3900
 
-// Split cuts Markdown into parts of at most limit characters (runes; DefaultLimit if
-// not positive): between paragraphs, else lines, else sentences or words. It keeps a
-// code fence whole where that is possible, and closes and opens it again where not.
-// Nothing but white space is lost, and no part is empty; blank text has no parts.
+// Split cuts Markdown into parts of at most limit characters (runes; DefaultLimit if not positive). It
+// prefers to cut between paragraphs, then lines, then sentences or words. It keeps a code fence whole
+// if possible; otherwise it closes the fence and opens it again in the next part. It loses only white
+// space. No part is empty, and blank text has no parts.
 func Split(text string, limit int) []string {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -30,24 +30,24 @@ type splitter struct {
 	limit int
 	parts []string
 	rest  []rune
-	open  fence  // in force where rest begins
-	lead  string // the fence's prefix, where rest begins within a line
+	open  fence  // the fence that is open where rest begins
+	lead  string // the fence's prefix if rest begins within a line
 }
 
 // fence is an open code fence; without a marker there is none.
 type fence struct {
-	prefix string // what each of its lines begins with, inside a quote or a list
-	marker string // what closes it, after the prefix
-	line   string // what opens it
+	prefix string // of each line, if the fence is inside a quote or a list
+	marker string // closes the fence, after the prefix
+	line   string // opens the fence
 }
 
 func (f fence) closing() string { return f.prefix + f.marker }
 
-// A fence may stand inside quotes and lists, and begin on the line of an item.
+// A fence may be inside quotes and lists, and begin on the line of a list item.
 var fencePattern = regexp.MustCompile("^((?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*)(`{3,}|~{3,})(.*)$")
 
-// continuationRune makes what stands before a fence on the line that opens it what stands before the
-// others: an item's mark is there once.
+// continuationRune maps the prefix of the line that opens a fence to the prefix of its other lines: the
+// mark of a list item occurs only once.
 func continuationRune(r rune) rune {
 	if strings.ContainsRune(" \t>", r) {
 		return r
@@ -55,7 +55,7 @@ func continuationRune(r rune) rune {
 	return ' '
 }
 
-// after is the fence in force after a line, and whether the line opened or closed one
+// after returns the open fence after a line, and whether the line opened or closed one
 // (spec.commonmark.org/0.31.2/#fenced-code-blocks).
 func (s *splitter) after(f fence, line string) (fence, bool) {
 	m := fencePattern.FindStringSubmatch(strings.TrimRight(line, " \t\n"))
@@ -64,7 +64,7 @@ func (s *splitter) after(f fence, line string) (fence, bool) {
 	}
 	prefix, marker, info := strings.Map(continuationRune, m[1]), m[2], m[3]
 	switch {
-	case (len(prefix)+len(marker))*8 > s.limit: // what leaves little room for anything else is no fence to us
+	case (len(prefix)+len(marker))*8 > s.limit: // leaves too little room for text
 		return f, false
 	case f.marker != "":
 		if m[1] == prefix && info == "" && marker[0] == f.marker[0] && len(marker) >= len(f.marker) && f.closedAt(prefix) {
@@ -81,13 +81,13 @@ func (s *splitter) after(f fence, line string) (fence, bool) {
 	return f, true
 }
 
-// closedAt reports whether a marker after a prefix may close the fence: what is further in
-// stands in the code.
+// closedAt reports whether a marker after a prefix may close the fence. A marker that is indented
+// further is part of the code.
 func (f fence) closedAt(prefix string) bool {
 	return strings.Count(prefix, ">") <= strings.Count(f.prefix, ">") && len(prefix) <= len(f.prefix)+3
 }
 
-// cut is a place to cut: at runes into rest, inside f if that is open.
+// cut is a place to cut: at runes into rest, inside the fence f if that is open.
 type cut struct {
 	at int
 	f  fence
@@ -127,7 +127,7 @@ func (s *splitter) next() {
 	if s.open.marker == "" {
 		return
 	}
-	// Where only the closing line is left of a fence, it is closed already.
+	// If only the closing line of a fence is left, the fence is closed already.
 	line := s.line(0)
 	if f, changed := s.after(s.open, string(line)); changed && f.marker == "" {
 		s.rest, s.open = s.rest[len(line):], f
@@ -135,7 +135,7 @@ func (s *splitter) next() {
 	}
 }
 
-// skipBlank drops the blank lines that rest begins with, but no indentation.
+// skipBlank drops the blank lines at the beginning of rest, but no indentation.
 func (s *splitter) skipBlank() {
 	for len(s.rest) > 0 {
 		line := s.line(0)
@@ -146,8 +146,8 @@ func (s *splitter) skipBlank() {
 	}
 }
 
-// line is the line of rest that starts at from, its line break included, and no more of
-// it than could be of interest: one that is longer than a part has to be cut anyway.
+// line returns the line of rest that starts at from, including its line break. It returns at most one
+// rune more than fits in a part, since a longer line must be cut anyway.
 func (s *splitter) line(from int) []rune {
 	end := min(len(s.rest), from+s.limit+1)
 	for i := from; i < end; i++ {
@@ -158,13 +158,13 @@ func (s *splitter) line(from int) []rune {
 	return s.rest[from:end]
 }
 
-// choose finds the best cut that leaves a part of at most room runes.
+// choose returns the best cut that leaves a part of at most room runes.
 func (s *splitter) choose(room int) cut {
 	var paragraph, line, word, codeLine, codeWord, hard cut
 	f := s.open
 	opened := 0          // where f was opened, if in this part
-	said := false        // something stands in this part
-	coded := false       // something stands in this part inside f
+	said := false        // this part has text
+	coded := false       // this part has text inside f
 	blankBefore := false // the line before is blank
 	for start := 0; start < room; {
 		text := s.line(start)
@@ -174,7 +174,7 @@ func (s *splitter) choose(room int) cut {
 			paragraph, line = cut{start, f}, cut{start, f}
 		case f.marker == "" && said:
 			line = cut{start, f}
-		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line takes the line break's place
+		case f.marker != "" && coded && start+len(f.closing()) <= room: // the closing line replaces the line break
 			codeLine = cut{start, f}
 		}
 		after, isFence := s.after(f, string(text))
@@ -245,12 +245,12 @@ func (s *splitter) fits(start int) bool {
 	return false
 }
 
-// wordEnd is where a line can be cut between words or sentences, at most at runes into
-// it; 0 if nowhere. Japanese and Chinese have no spaces, but marks that end a clause.
+// wordEnd returns where a line can be cut between words or sentences, at most at runes into it; 0 if
+// nowhere. Japanese and Chinese have no spaces, but marks that end a clause.
 func wordEnd(line []rune, at int) int {
 	for i := min(at, len(line)); i > 0; i-- {
 		if i < len(line) && (line[i] == '`' || line[i] == '~') {
-			continue // what follows must not become a fence
+			continue // otherwise what follows could become a fence
 		}
 		spaced := unicode.IsSpace(line[i-1]) || i < len(line) && unicode.IsSpace(line[i])
 		if !spaced && !(clauseEnds(line[:i]) && separable(line, i)) {
@@ -265,11 +265,11 @@ func wordEnd(line []rune, at int) int {
 }
 
 const (
-	ending  = "。、！？；："      // marks that end a clause without a space behind them
-	closing = "」』）】〕］｝〉》)]" // brackets that close behind such a mark
+	ending  = "。、！？；："      // marks that end a clause without a space after them
+	closing = "」』）】〕］｝〉》)]" // brackets that close after such a mark
 )
 
-// clauseEnds reports whether a clause ends where a text does, with up to three closing brackets.
+// clauseEnds reports whether a text ends with the end of a clause, and up to three closing brackets.
 func clauseEnds(text []rune) bool {
 	for i := len(text) - 1; i >= max(0, len(text)-4); i-- {
 		if !strings.ContainsRune(closing, text[i]) {
@@ -279,8 +279,8 @@ func clauseEnds(text []rune) bool {
 	return false
 }
 
-// separable reports whether a line can be cut at i: not before a mark that ends or closes
-// what stands there, nor within what is drawn as one.
+// separable reports whether a line can be cut at i: not before a mark that ends or closes a clause, nor
+// within characters that are drawn as one.
 func separable(line []rune, i int) bool {
 	if i <= 0 || i >= len(line) {
 		return true
@@ -290,7 +290,7 @@ func separable(line []rune, i int) bool {
 	switch r := line[i]; {
 	case strings.ContainsRune(ending+closing+"ー…", r), unicode.IsMark(r), r == joiner, line[i-1] == joiner:
 		return false
-	case '\U0001F3FB' <= r && r <= '\U0001F3FF': // a tone of skin
+	case '\U0001F3FB' <= r && r <= '\U0001F3FF': // a skin tone
 		return false
 	case flag(r):
 		before := i
@@ -302,8 +302,8 @@ func separable(line []rune, i int) bool {
 	return true
 }
 
-// whole is the last place up to at where a line without words can be cut; at itself where
-// none is near.
+// whole returns the last place up to at where a line without words can be cut, or at itself if there is
+// none nearby.
 func whole(line []rune, at int) int {
 	for i := at; i > at/2; i-- {
 		if separable(line, i) {

@@ -9,17 +9,18 @@ import (
 	"myao/internal/chat"
 )
 
-// maxAttached bounds, in characters, what is taken from the blocks of a message, and what
-// from its attachments: Slack cuts a text there, too
+// maxAttached bounds, in characters, the text taken from a message's blocks, and that taken from its
+// attachments. Slack truncates a text there, too
 // (docs.slack.dev/reference/methods/chat.postMessage#truncating).
 const maxAttached = 40_000
 
-// text is what a message says, as mrkdwn: its text, and what its blocks and attachments add
-// to that. Apps often leave the text empty and write into blocks; for them those are the text.
-// A person's attachments are previews of links, and say nothing; but a message that somebody
-// forwards is one, too, and so are cells that somebody pastes. A table is never in the text,
-// but for one of our own: that text is what its blocks were made of. None of what is attached
-// mentions the bot: a forward brings others' words, which were not said to it here.
+// text returns what a message says, as mrkdwn: its text, and what blocks and attachments add.
+//
+//   - Apps often leave the text empty and write blocks; then the blocks are the text.
+//   - A person's attachments are previews of links, and add nothing. Forwarded messages and pasted
+//     tables are attachments, too, and are added.
+//   - A table is never in the text, except in our own messages: there the blocks are made of the text.
+//   - Attachments never mention the bot. A forwarded message was not addressed to it here.
 func (r reader) text(o object, by chat.Message) string {
 	text := o.text("text")
 	var lines []string
@@ -28,7 +29,7 @@ func (r reader) text(o object, by chat.Message) string {
 		if holds == nil {
 			holds = wholeLines(text)
 		}
-		if !holds(part) { // the text is often the same, for notifications
+		if !holds(part) { // for notifications, the text is often the same
 			lines = append(lines, part)
 		}
 	}
@@ -69,8 +70,8 @@ func (r reader) text(o object, by chat.Message) string {
 	return text + "\n" + attached
 }
 
-// wholeLines reports of parts whether they are whole lines of a text. An attachment has room
-// for thousands, so that the text is not gone through for each: most are told by their first line.
+// wholeLines returns a function that reports whether a part is whole lines of a text. An attachment can
+// have thousands of parts. Most are decided by their first line, without searching the text.
 func wholeLines(text string) func(part string) bool {
 	whole, lines := "\n"+text+"\n", map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -82,10 +83,9 @@ func wholeLines(text string) func(part string) bool {
 	}
 }
 
-// placeholder reports whether a text is one that Slack itself puts where an app has written
-// blocks and no text, or where it makes none of them: for some days of 2023 even where a
-// person had written beside an image (seen in github.com/Sorunome/mx-puppet-slack/issues/22
-// and github.com/wee-slack/wee-slack/issues/893).
+// placeholder reports whether a text is one that Slack itself writes where an app has sent blocks
+// without a text. For some days of 2023 it wrote it even where a person had written beside an image
+// (seen in github.com/Sorunome/mx-puppet-slack/issues/22 and github.com/wee-slack/wee-slack/issues/893).
 func placeholder(text string) bool {
 	switch strings.TrimSpace(text) {
 	case "This content can't be displayed.", "This message contains interactive elements.":
@@ -95,7 +95,7 @@ func placeholder(text string) bool {
 }
 
 func bounded(s string) string {
-	if len(s) <= maxAttached { // in bytes, of which a character has one at least
+	if len(s) <= maxAttached { // a character has at least one byte
 		return s
 	}
 	if runes := []rune(s); len(runes) > maxAttached {
@@ -104,8 +104,8 @@ func bounded(s string) string {
 	return s
 }
 
-// forwarded is a message that somebody chose to show here, under a line that tells it from
-// what they say themselves. Slack describes no such attachment; its shape is seen in
+// forwarded returns the text of a forwarded message, after a line that separates it from the person's
+// own words. Slack does not document this attachment; its shape is seen in
 // github.com/slackapi/java-slack-sdk/issues/1179.
 func forwarded(a object) string {
 	body := strings.TrimSpace(a.text("text"))
@@ -129,13 +129,13 @@ func forwarded(a object) string {
 	return strings.TrimSpace(head + "\n" + body)
 }
 
-// unfurled reports whether Slack, or the app that a link leads to, made an attachment of a
-// link. It comes after the message.
+// unfurled reports whether an attachment is the preview of a link, made by Slack or by an app. It is
+// added after the message was posted.
 func unfurled(a object) bool {
 	return a.flag("is_msg_unfurl") || a.flag("is_app_unfurl") || a.text("from_url") != "" || a.text("original_url") != ""
 }
 
-// attachmentLines is what an attachment says, part by part
+// attachmentLines returns what an attachment says, part by part
 // (docs.slack.dev/reference/block-kit/blocks,
 // docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments).
 func attachmentLines(a object) []string {
@@ -163,8 +163,8 @@ func attachmentLines(a object) []string {
 	return lines
 }
 
-// fallback is what an attachment says where it cannot be shown. Slack's own words for one
-// without it say nothing.
+// fallback returns the text of an attachment for clients that cannot show it. Slack's own placeholder
+// says nothing.
 func fallback(a object) string {
 	if s := strings.TrimSpace(a.text("fallback")); s != "[no preview available]" && !placeholder(s) {
 		return s
@@ -182,8 +182,8 @@ func blocksText(o object) string {
 	return strings.Join(lines, "\n")
 }
 
-// tables is what the tables among the blocks of a message or an attachment say. What somebody
-// pastes from a spreadsheet is a block of an attachment, and nowhere else
+// tables returns the text of the tables among the blocks of a message or attachment. What somebody
+// pastes from a spreadsheet is only in a block of an attachment
 // (seen in github.com/vercel/chat/issues/803).
 func tables(o object) []string {
 	var found []string
@@ -199,11 +199,11 @@ func tables(o object) []string {
 	return found
 }
 
-// maxNesting bounds the descent into blocks; Slack's own nest four deep.
+// maxNesting bounds the descent into blocks. Slack's own blocks nest four deep.
 const maxNesting = 10
 
-// elementText is the text of a block or of an element inside one. It knows shapes, not
-// types, so that a new type of block reads as well as it can.
+// elementText returns the text of a block or of an element inside one. It goes by shape, not by type,
+// so that it can read new types of blocks, too.
 func elementText(raw json.RawMessage, depth int) string {
 	o, ok := parseObject(raw)
 	if !ok || depth == 0 {
@@ -256,12 +256,12 @@ func elementText(raw json.RawMessage, depth int) string {
 	}
 	separator := "\n"
 	if strings.HasPrefix(o.text("type"), "rich_text_") && o.text("type") != "rich_text_list" {
-		separator = "" // the runs of one paragraph
+		separator = "" // runs of one paragraph
 	}
 	return strings.Join(parts, separator)
 }
 
-// date is a moment in Slack's markup, where a bar ends the format
+// date returns a moment in Slack's markup, where a bar ends the format
 // (docs.slack.dev/reference/block-kit/block-elements/date-element).
 func date(o object) string {
 	fallback := Escape(singleLine(o.text("fallback")))
@@ -273,7 +273,7 @@ func date(o object) string {
 	return "<!date^" + strconv.FormatInt(at.Unix(), 10) + "^" + format + "|" + fallback + ">"
 }
 
-// row is one row of a table, on one line; empty if no cell says anything
+// row returns one row of a table, on one line; "" if all cells are empty
 // (docs.slack.dev/reference/block-kit/blocks/table-block,
 // docs.slack.dev/reference/block-kit/blocks/data-table-block).
 func row(raw json.RawMessage, depth int) string {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// TokenInfo is what Slack tells of a token beside the answer to a call.
+// TokenInfo is what Slack says about a token in the header of each answer.
 type TokenInfo struct {
-	// Scopes are what the token may do, sorted; nil where Slack does not tell.
+	// Scopes are what the token may do, sorted; nil if Slack does not say.
 	Scopes []string
-	// Date is when Slack answered by its own clock, to the second; zero where it does not tell.
+	// Date is the time of the answer by Slack's clock, to the second; zero if Slack does not say.
 	Date time.Time
 }
 
 // scopesHeader names the scopes of the token that a call was made with
-// (docs.slack.dev/authentication/installing-with-oauth). It stands on every answer.
+// (docs.slack.dev/authentication/installing-with-oauth). Every answer has it.
 const scopesHeader = "X-OAuth-Scopes"
 
-// TokenInfo asks what the token may do, and what time Slack has.
+// TokenInfo asks Slack for the token's scopes and for the time.
 func (c *Client) TokenInfo(ctx context.Context) (TokenInfo, error) {
 	const method = "auth.test"
 	ctx, header := withHeader(ctx)

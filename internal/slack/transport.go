@@ -19,19 +19,19 @@ import (
 
 const (
 	defaultTimeout = 10 * time.Second
-	// maxAnswer bounds what is read of an answer: a page of 1,000 long messages fits.
+	// maxAnswer bounds how much of an answer is read, in bytes: a page of 1,000 long messages fits.
 	maxAnswer = 64 << 20
-	// maxRetryAfter keeps a nonsensical header from stopping a bot for good.
+	// maxRetryAfter bounds the Retry-After header, so that a nonsensical one cannot stop the bot for good.
 	maxRetryAfter = 24 * time.Hour
 )
 
-// transport stands between slack-go and net/http. It judges an answer before slack-go
-// decodes it, because slack-go takes {"ok":false} without a code, or {}, for success,
-// and lets one malformed block fail a whole page or a post that was made.
+// transport is between slack-go and net/http. It judges an answer before slack-go decodes it. slack-go
+// takes {} and {"ok":false} without a code for success, and one malformed block makes it fail a whole
+// page, or a post that was made.
 type transport struct{ client *http.Client }
 
-// newTransport copies the client: a bound on time, and no redirects, since following one
-// would hand the token in the body to wherever it points.
+// newTransport copies the client, with a timeout and without redirects: a redirect would send the token
+// in the body to another address.
 func newTransport(client *http.Client) transport {
 	own := http.Client{Timeout: defaultTimeout}
 	if client != nil {
@@ -44,7 +44,7 @@ func newTransport(client *http.Client) transport {
 	return transport{client: &own}
 }
 
-// Do makes the call. Whatever is not {"ok":true} comes back as an *Error.
+// Do makes the call. Every answer other than {"ok":true} is returned as an *Error.
 func (t transport) Do(req *http.Request) (*http.Response, error) {
 	method := methodOf(req)
 	// Without a connection nothing can have been sent, whatever the error says.
@@ -60,7 +60,7 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	}
 	retryAfter := retryAfter(resp.Header)
 	if resp.StatusCode != http.StatusOK {
-		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be reused
 		return nil, statusError(method, resp.StatusCode, retryAfter)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -91,8 +91,8 @@ func (t transport) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// withContextError puts the end of a context before an error of a call that it ended. net/http returns
-// the cause in its place, and the SDK of Temporal, for one, has a cause for every end of an activity.
+// withContextError adds the context's error to an error of a call that the context ended. net/http
+// returns the context's cause instead, and Temporal's SDK sets a cause whenever it ends an activity.
 func withContextError(ctx context.Context, err error) error {
 	if end := ctx.Err(); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("%w: %w", end, withoutURL(err))
@@ -100,7 +100,7 @@ func withContextError(ctx context.Context, err error) error {
 	return err
 }
 
-// methodOf is the API method that a request calls.
+// methodOf returns the API method that a request calls.
 func methodOf(req *http.Request) string { return path.Base(req.URL.Path) }
 
 func unreadable(method string, cause error) *Error {
@@ -120,8 +120,8 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
 }
 
-// answerKey asks Do to put the answer aside, and to let slack-go see no more of it than
-// its cursor: what people wrote and are called is read here, field by field, as events are.
+// answerKey makes Do store the answer in the context, and pass only its cursor on to slack-go. What
+// people wrote and how they are called is read here, field by field, like events.
 type answerKey struct{}
 
 func withAnswer(ctx context.Context) (context.Context, *object) {
@@ -129,7 +129,7 @@ func withAnswer(ctx context.Context) (context.Context, *object) {
 	return context.WithValue(ctx, answerKey{}, answer), answer
 }
 
-// headerKey asks Do to put the answer's header aside.
+// headerKey makes Do store the answer's header in the context.
 type headerKey struct{}
 
 func withHeader(ctx context.Context) (context.Context, *http.Header) {

@@ -15,35 +15,35 @@ const (
 	TimestampHeader = "X-Slack-Request-Timestamp"
 )
 
-// MaxSkew is how far a request's timestamp may lie from now, in both directions.
+// MaxSkew is the largest difference between a request's timestamp and the clock, in both directions.
 const MaxSkew = 5 * time.Minute
 
-// What can be wrong with a request's signature.
+// Errors of Verify.
 var (
 	// ErrUnsigned: a signature header is missing.
 	ErrUnsigned = errors.New("slack signature: header missing")
-	// ErrRepeated: a signature header is there more than once. Slack sends one of each;
-	// with two, a proxy before us might have checked the other.
+	// ErrRepeated: a signature header occurs twice. Slack sends one of each; a proxy before us might
+	// have checked the other.
 	ErrRepeated = errors.New("slack signature: header repeated")
-	// ErrStale: the timestamp is unreadable or further than MaxSkew from now.
+	// ErrStale: the timestamp is malformed, or further than MaxSkew from the clock.
 	ErrStale = errors.New("slack signature: timestamp not within five minutes of now")
-	// ErrForged: the signature is malformed, or not that of this body and timestamp.
+	// ErrForged: the signature is malformed, or does not match the body and timestamp.
 	ErrForged = errors.New("slack signature: does not match")
-	// ErrNoSecret: there is no signing secret to check against; nothing passes.
+	// ErrNoSecret: no signing secret is configured; nothing passes.
 	ErrNoSecret = errors.New("slack signature: no signing secret configured")
 )
 
-// CheckHeaders is the part of Verify that needs no body: both headers are there,
-// well formed, and the timestamp is fresh. It lets a door refuse before it reads.
-// It returns ErrUnsigned, ErrRepeated, ErrStale or ErrForged.
+// CheckHeaders is the part of Verify that needs no body: both headers are there and well formed, and the
+// timestamp is recent. With it a door can refuse before it reads the body. It returns ErrUnsigned,
+// ErrRepeated, ErrStale or ErrForged.
 func CheckHeaders(header http.Header, now time.Time) error {
 	_, _, err := parseHeaders(header, now)
 	return err
 }
 
-// Verify checks Slack's v0 signature of the raw body in constant time. It returns
-// the errors of CheckHeaders, or ErrNoSecret. A valid request passes again within
-// MaxSkew: whoever acts on it has to tell duplicates apart.
+// Verify checks Slack's v0 signature of the raw body in constant time. It returns the errors of
+// CheckHeaders, or ErrNoSecret. A valid request passes again within MaxSkew, so its handler must
+// recognise duplicates.
 func Verify(header http.Header, body []byte, secret string, now time.Time) error {
 	if secret == "" {
 		return ErrNoSecret
@@ -58,7 +58,7 @@ func Verify(header http.Header, body []byte, secret string, now time.Time) error
 	return nil
 }
 
-// version is the only scheme of signatures there has been.
+// version is the only version of signatures so far.
 const version = "v0"
 
 var (
@@ -67,8 +67,8 @@ var (
 	timestampPattern = regexp.MustCompile(`^[1-9][0-9]{0,11}$`)
 )
 
-// parseHeaders is the timestamp and the signature as sent, both as Slack writes them: what
-// else could be read as the same number is no request of Slack's.
+// parseHeaders returns the timestamp and the signature as Slack writes them. Any other spelling of the
+// same number does not come from Slack.
 func parseHeaders(header http.Header, now time.Time) (timestamp, claimed string, err error) {
 	timestamps, signatures := header.Values(TimestampHeader), header.Values(SignatureHeader)
 	switch {
