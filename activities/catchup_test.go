@@ -14,14 +14,14 @@ import (
 	"myao/internal/sandbox"
 )
 
-// plain attempts an activity that takes no input.
-func plain[T any](do func(context.Context) (T, error)) (T, error) {
-	return attempt[T](func(ctx context.Context, _ struct{}) (T, error) { return do(ctx) }, struct{}{})
+// runWithoutInput makes one attempt of an activity without input.
+func runWithoutInput[T any](do func(context.Context) (T, error)) (T, error) {
+	return runOnce[T](func(ctx context.Context, _ struct{}) (T, error) { return do(ctx) }, struct{}{})
 }
 
-func TestSyncChannelsCounts(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
+func TestSyncChannels(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
 		bot := b.workspace.Bot().UserID
 		other := b.workspace.AddChannel(sandbox.Public, "other", bot)
 		third := b.workspace.AddChannel(sandbox.Private, "third", bot)
@@ -42,38 +42,38 @@ func TestSyncChannelsCounts(t *testing.T) {
 			}, SyncOutput{Joined: 1, Archived: 1}},
 		} {
 			c.happens()
-			if got, err := plain(b.SyncChannels); err != nil || got != c.want {
+			if got, err := runWithoutInput(b.SyncChannels); err != nil || got != c.want {
 				t.Errorf("%s: %+v, %v; want %+v", c.what, got, err, c.want)
 			}
 		}
 	})
 }
 
-func TestChannelsAreThoseTheBotIsIn(t *testing.T) {
+func TestChannels(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	bot := b.workspace.Bot().UserID
 	other := b.workspace.AddChannel(sandbox.Public, "other", bot)
 	left := b.workspace.AddChannel(sandbox.Public, "left", bot)
-	b.sync()
+	b.syncChannels()
 	b.sayIn(b.general, "hello?", sandbox.At(time.Now().Add(-time.Hour)))
 	b.sayIn(other, "hello?")
 	b.workspace.Leave(left, bot)
-	b.sync()
-	got, err := plain(b.Channels)
+	b.syncChannels()
+	got, err := runWithoutInput(b.Channels)
 	if want := []string{other, b.general}; err != nil || !slices.Equal(got.Channels, want) {
 		t.Errorf("got %v, %v; want %v, the most recently active first", got.Channels, err, want)
 	}
 }
 
-func TestCatchUpReadsWhatWasMissed(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
-		b.sync()
+func TestCatchUp(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
+		b.syncChannels()
 		b.say("heard")
 		missed := b.workspace.Say(b.general, b.alice.ID, "<@"+b.workspace.Bot().UserID+"> are you there?")
 		reply := b.workspace.Say(b.general, b.alice.ID, "are you?", sandbox.InThread(missed))
-		got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true})
+		got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true})
 		if err != nil || got.New != 2 || got.Taken != 2 || got.Read < 3 {
 			t.Errorf("got %+v, %v; want 2 new, and taken", got, err)
 		}
@@ -82,37 +82,36 @@ func TestCatchUpReadsWhatWasMissed(t *testing.T) {
 				t.Errorf("%s: %+v, %v", ts, m, err)
 			}
 		}
-		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
+		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}, Threads: true}); err != nil || got.New != 0 || got.Taken != 0 {
 			t.Errorf("again: %+v, %v; want nothing new", got, err)
 		}
 	})
 }
 
-// Nothing in the newest history tells of a reply in an old thread: all of them are
-// read now and then, or when that is asked for.
-func TestCatchUpReadsOldThreadsWhenItIsAskedTo(t *testing.T) {
+// The newest history does not show replies in old threads. With Threads set they are all read.
+func TestCatchUpThreads(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.sync()
+	b := setup(t)
+	b.syncChannels()
 	parent := b.say("who comes to the party?", sandbox.At(time.Now().Add(-72*time.Hour)))
 	b.say("I do", sandbox.InThread(parent.TS), sandbox.At(time.Now().Add(-71*time.Hour)))
 	in := CatchUpInput{Channels: []string{b.general}, Threads: true}
 	for _, want := range []CatchUpOutput{{}, {New: 1, Taken: 1}} {
-		got, err := attempt[CatchUpOutput](b.CatchUp, in)
+		got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 		if got.Read = 0; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 		b.workspace.Say(b.general, b.alice.ID, "me too", sandbox.InThread(parent.TS))
-		if got, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err != nil || got.New != 0 {
+		if got, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err != nil || got.New != 0 {
 			t.Errorf("without threads: %+v, %v; want nothing new", got, err)
 		}
 	}
 }
 
-func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
+func TestCatchUpErrors(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.sync()
+	b := setup(t)
+	b.syncChannels()
 	for name, c := range map[string]struct {
 		fault sandbox.Fault
 		kind  string
@@ -125,9 +124,9 @@ func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
 		"scope missing": {sandbox.Fault{Error: "missing_scope"}, typeFinal, 0},
 	} {
 		for method, do := range map[string]func() error{
-			"users.conversations": func() error { _, err := plain(b.SyncChannels); return err },
+			"users.conversations": func() error { _, err := runWithoutInput(b.SyncChannels); return err },
 			"conversations.history": func() error {
-				_, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}})
+				_, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}})
 				return err
 			},
 		} {
@@ -146,60 +145,60 @@ func TestErrorsOfSlackWhenCatchingUp(t *testing.T) {
 	}
 }
 
-// Of several channels one that cannot be read stops no other, and is told of.
+// One channel that cannot be read does not stop the others, and is reported.
 func TestCatchUpWithSeveralChannels(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
-	b.sync()
+	b.syncChannels()
 	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Error: "internal_error", Match: func(c sandbox.Call) bool {
 		return c.Args.Get("channel") == b.general
 	}})
 	in := CatchUpInput{Channels: []string{b.general, other}, PauseSeconds: 1}
 	began := time.Now()
-	got, err := attempt[CatchUpOutput](b.CatchUp, in)
+	got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 	if err != nil || got.New != 1 || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
 		t.Errorf("got %+v, %v; want one new, and %s failed", got, err, b.general)
 	}
 	if paused := time.Since(began); paused < 2*time.Second {
 		t.Errorf("it took %v, and two pauses are two seconds", paused)
 	}
-	if _, err := attempt[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err == nil {
-		t.Error("a channel by itself that cannot be read is no failure")
+	if _, err := runOnce[CatchUpOutput](b.CatchUp, CatchUpInput{Channels: []string{b.general}}); err == nil {
+		t.Error("no error, though the only channel cannot be read")
 	}
 }
 
-// Slack's limit is of the whole workspace: the other channels wait as long as it says.
-func TestCatchUpWaitsAtSlacksLimit(t *testing.T) {
+// Slack's rate limit is for the whole workspace, so the other channels wait, too.
+func TestCatchUpAtARateLimit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	other := b.workspace.AddChannel(sandbox.Public, "other", b.alice.ID, b.workspace.Bot().UserID)
-	b.sync()
+	b.syncChannels()
 	b.workspace.Say(other, b.alice.ID, "does anybody hear me?")
 	in := CatchUpInput{Channels: []string{b.general, other}}
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "2", Times: 1})
 	began := time.Now()
-	got, err := attempt[CatchUpOutput](b.CatchUp, in)
+	got, err := runOnce[CatchUpOutput](b.CatchUp, in)
 	if err != nil || got.Taken != 1 || !slices.Equal(got.Failed, []string{b.general}) {
 		t.Errorf("got %+v, %v; want one taken, and %s failed", got, err, b.general)
 	}
 	if took := time.Since(began); took < 2*time.Second {
-		t.Errorf("it took %v, and Slack wants to be left alone for two seconds", took)
+		t.Errorf("it took %v, want at least the two seconds of the limit", took)
 	}
 	before := len(b.workspace.Calls("conversations.history"))
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.history", Status: 429, RetryAfter: "7200"})
-	_, err = attempt[CatchUpOutput](b.CatchUp, in)
+	_, err = runOnce[CatchUpOutput](b.CatchUp, in)
 	if err == nil || applicationError(t, err).NextRetryDelay() != 2*time.Hour || len(b.workspace.Calls("conversations.history")) != before+1 {
-		t.Errorf("to be left alone for hours: %v, after %d calls", err, len(b.workspace.Calls("conversations.history"))-before)
+		t.Errorf("limited for hours: %v, after %d calls", err, len(b.workspace.Calls("conversations.history"))-before)
 	}
 }
 
-// A worker that is told to stop does not sit out the pauses.
-func TestCatchUpEndsWithItsWorker(t *testing.T) {
+// A worker that stops does not wait for the end of a pause.
+func TestCatchUpStopsWithItsWorker(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.sync()
+	b := setup(t)
+	b.syncChannels()
 	stop := make(chan struct{})
 	once := sync.OnceFunc(func() { close(stop) })
 	var suite testsuite.WorkflowTestSuite

@@ -24,7 +24,7 @@ func TestClassify(t *testing.T) {
 		kind  string
 		after time.Duration
 	}{
-		{"an error of ours that no attempt mends", final(errors.New("the verdict cannot be read")), typeFinal, 0},
+		{"a final error of ours", final(errors.New("the verdict cannot be read")), typeFinal, 0},
 		{"the database", errors.New("database is locked"), typeUnavailable, 0},
 		{"a canceled attempt", context.Canceled, typeUnavailable, 0},
 		{"an attempt out of time", context.DeadlineExceeded, typeUnavailable, 0},
@@ -34,7 +34,7 @@ func TestClassify(t *testing.T) {
 		{"model unavailable", &llm.Error{Kind: llm.ErrUnavailable, Status: 503}, typeUnavailable, 0},
 		{"model unavailable until", &llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: time.Minute}, typeRateLimited, time.Minute},
 		{"model rate limited", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: 7 * time.Second}, typeRateLimited, 7 * time.Second},
-		{"model rate limited for as long as is borne", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: maxRetryAfter}, typeRateLimited, maxRetryAfter},
+		{"model rate limited for maxRetryAfter", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: maxRetryAfter}, typeRateLimited, maxRetryAfter},
 		{"model rate limited for longer", &llm.Error{Kind: llm.ErrRateLimited, Status: 429, RetryAfter: maxRetryAfter + time.Second}, typeFinal, 0},
 		{"model rate limited, no time named", &llm.Error{Kind: llm.ErrRateLimited, Status: 429}, typeUnavailable, 0},
 		{"model empty", &llm.Error{Kind: llm.ErrEmpty}, typeUnavailable, 0},
@@ -72,8 +72,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A provider may quote the prompt in its refusal, and with it what people said.
-func TestAProvidersWordsStayOutOfTheHistory(t *testing.T) {
+// A provider may quote the prompt, and with it messages, in its refusal.
+func TestProviderMessagesStayOutOfHistories(t *testing.T) {
 	t.Parallel()
 	err := classify(fmt.Errorf("compose: %w", &llm.Error{Kind: llm.ErrInvalid, Provider: "gemini", Status: 400, Message: "bad contents: PRIVATE"}))
 	if got, want := applicationError(t, err).Message(), "compose: gemini: invalid request (HTTP 400)"; got != want {

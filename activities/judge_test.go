@@ -29,62 +29,62 @@ import (
 	"myao/internal/store"
 )
 
-func TestRulesSpareTheModel(t *testing.T) {
+func TestJudgmentRules(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) sandbox.SayOption { return sandbox.At(time.Now().Add(-d)) }
 	for _, c := range []struct {
 		rule conversation.Rule
-		set  func(b *bench) Task
+		set  func(b *bundle) Task
 	}{
-		{conversation.RuleModeOff, func(b *bench) Task {
+		{conversation.RuleModeOff, func(b *bundle) Task {
 			b.settings.Mode = config.ModeOff
 			return atTopLevel(b.say("hello?"))
 		}},
-		{conversation.RuleModeMention, func(b *bench) Task {
+		{conversation.RuleModeMention, func(b *bundle) Task {
 			b.settings.Mode = config.ModeMention
 			return atTopLevel(b.say("hello?"))
 		}},
-		{conversation.RuleSilenced, func(b *bench) Task {
+		{conversation.RuleSilenced, func(b *bundle) Task {
 			task := atTopLevel(b.say("hello?"))
-			if _, err := attempt[any](b.Order, silence(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
+			if _, err := runOnce[any](b.Order, muteOrder(task.Conversation, time.Now().Add(conversation.MuteDuration))); err != nil {
 				b.t.Fatal(err)
 			}
 			return task
 		}},
-		{conversation.RuleSpokeLast, func(b *bench) Task {
+		{conversation.RuleSpokeLast, func(b *bundle) Task {
 			task := atTopLevel(b.say("hello?"))
-			b.own("here I am", "")
+			b.sayAsBot("here I am", "")
 			return task
 		}},
-		{conversation.RuleTooOld, func(b *bench) Task {
+		{conversation.RuleTooOld, func(b *bundle) Task {
 			return atTopLevel(b.say("hello?", ago(13*time.Hour)))
 		}},
-		{conversation.RuleAddressesOther, func(b *bench) Task {
+		{conversation.RuleAddressesOther, func(b *bundle) Task {
 			return atTopLevel(b.say("<@U0BOB> are you there?"))
 		}},
-		{conversation.RuleAddressesOther, func(b *bench) Task { // and apps have said much since
+		{conversation.RuleAddressesOther, func(b *bundle) Task { // and apps have said much since
 			m := b.say("<@U0BOB|bob> are you there?")
 			for n := range 25 {
-				b.bot(fmt.Sprint("build ", n, " passed"))
+				b.sayAsApp(fmt.Sprint("build ", n, " passed"))
 			}
 			return atTopLevel(m)
 		}},
-		{conversation.RuleBotBudget, func(b *bench) Task {
+		{conversation.RuleBotBudget, func(b *bundle) Task {
 			b.say("go on, you two")
 			var last chat.Message
 			for range 3 {
-				b.bot("ping")
-				b.own("pong", "")
-				last = b.bot("ping")
+				b.sayAsApp("ping")
+				b.sayAsBot("pong", "")
+				last = b.sayAsApp("ping")
 			}
 			return atTopLevel(last)
 		}},
-		{conversation.RuleNothingLeft, func(b *bench) Task {
+		{conversation.RuleNothingLeft, func(b *bundle) Task {
 			m := b.say("forget it")
 			b.remove(m)
 			return atTopLevel(m)
 		}},
-		{conversation.RuleNothingLeft, func(b *bench) Task { // of it, but of what was said before
+		{conversation.RuleNothingLeft, func(b *bundle) Task { // of it, but of what was said before
 			b.say("hello?")
 			m := b.say("<@U0BOB> are you there?")
 			b.remove(m)
@@ -93,9 +93,9 @@ func TestRulesSpareTheModel(t *testing.T) {
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := setup(t)
 			task := c.set(b)
-			got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestRulesSpareTheModel(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
-			if again, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || !reflect.DeepEqual(again, want) {
+			if again, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || !reflect.DeepEqual(again, want) {
 				t.Errorf("an attempt after that: %+v, %v", again, err)
 			}
 			d := b.decision(task)
@@ -117,23 +117,23 @@ func TestRulesSpareTheModel(t *testing.T) {
 	}
 }
 
-// own has the bot itself have said something.
-func (b *bench) own(text, thread string) chat.Message {
+// sayAsBot posts and records a message of the bot itself.
+func (b *bundle) sayAsBot(text, thread string) chat.Message {
 	b.t.Helper()
 	own := b.workspace.Bot()
 	ts := b.workspace.SayAsApp(b.general, sandbox.App{BotID: own.BotID, UserID: own.UserID, Name: own.Name}, text, sandbox.InThread(thread))
-	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
+	return b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: own.UserID, BotID: own.BotID, Own: true, Text: text})
 }
 
-// bot has another app say something.
-func (b *bench) bot(text string) chat.Message {
+// sayAsApp posts and records a message of another app.
+func (b *bundle) sayAsApp(text string) chat.Message {
 	b.t.Helper()
 	ts := b.workspace.SayAsApp(b.general, b.ci, text)
-	return b.keep(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
+	return b.record(chat.Message{Team: "T1", Channel: b.general, TS: ts, UserID: b.ci.UserID, BotID: b.ci.BotID, Text: text})
 }
 
-func TestJudgment(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
+func TestJudge(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
 		ninety := 90
 		for _, c := range []struct {
 			name    string
@@ -151,16 +151,16 @@ func TestJudgment(t *testing.T) {
 					t.Parallel()
 				}
 				c.reply.InputTokens, c.reply.OutputTokens = 120, 34
-				options := []benchOption{answers(llmtest.Script(c.reply))}
+				options := []option{withModel(llmtest.Script(c.reply))}
 				if !strings.HasPrefix(t.Name(), "TestJudgment/sqlite") {
 					options = append(options, url)
 				}
-				b := newBench(t, options...)
+				b := setup(t, options...)
 				var log strings.Builder
 				b.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				task := atTopLevel(b.say("does anybody know?"))
 				task.Decision, task.Revision = "run/"+c.name, "7.000000"
-				got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+				got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -195,16 +195,16 @@ func TestJudgment(t *testing.T) {
 	})
 }
 
-func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
+func TestUnreadableVerdictIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	broken := llmtest.Reply{Text: `{"should_respond": "perhaps"}`, InputTokens: 10, OutputTokens: 1}
 	t.Run("and read then", func(t *testing.T) {
 		t.Parallel()
 		good := llmtest.Yes("somebody asked", 0.7, 0)
 		good.InputTokens, good.OutputTokens = 20, 2
-		b := newBench(t, answers(llmtest.Script(broken, good)))
+		b := setup(t, withModel(llmtest.Script(broken, good)))
 		task := atTopLevel(b.say("does anybody know?"))
-		got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 		if err != nil || got.Verdict.Reason != "somebody asked" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -222,9 +222,9 @@ func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
 	})
 	t.Run("and given up then", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, answers(llmtest.Script(broken)))
+		b := setup(t, withModel(llmtest.Script(broken)))
 		task := atTopLevel(b.say("does anybody know?"))
-		_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 		if app := applicationError(t, err); !app.NonRetryable() || app.Type() != typeFinal {
 			t.Errorf("got %v", app)
 		}
@@ -234,8 +234,8 @@ func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
 	})
 	t.Run("a cut one too", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: `{"should_respond": tr`, Cut: true}, llmtest.No("quiet"))))
-		got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: `{"should_respond": tr`, Cut: true}, llmtest.No("quiet"))))
+		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
 		if err != nil || got.Verdict.Reason != "quiet" {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -248,15 +248,15 @@ func TestAVerdictThatCannotBeReadIsAskedForOnceMore(t *testing.T) {
 	})
 	t.Run("cut twice", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, answers(llmtest.Script(llmtest.Reply{Cut: true})))
-		_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+		b := setup(t, withModel(llmtest.Script(llmtest.Reply{Cut: true})))
+		_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
 		if app := applicationError(t, err); app.Type() != typeFinal || !strings.Contains(app.Error(), "cut at max_output_tokens") {
 			t.Errorf("got %v", app)
 		}
 	})
 }
 
-func TestErrorsOfTheModelWhenJudging(t *testing.T) {
+func TestJudgeErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
@@ -274,9 +274,9 @@ func TestErrorsOfTheModelWhenJudging(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.reply)))
+			b := setup(t, withModel(llmtest.Script(c.reply)))
 			task := atTopLevel(b.say("does anybody know?"))
-			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 			app := applicationError(t, err)
 			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
 				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
@@ -291,9 +291,9 @@ func TestErrorsOfTheModelWhenJudging(t *testing.T) {
 	}
 }
 
-// A model is given up after so many failures, or so long a time of them, and not for what
-// else fails.
-func TestAModelIsGivenUp(t *testing.T) {
+// After too many failures of the model, or too long a time of them, the error is final. Other failures
+// do not count.
+func TestFailuresOfAModelAreCounted(t *testing.T) {
 	t.Parallel()
 	many := func(n int, c store.Call) (calls []store.Call) {
 		for range n {
@@ -321,7 +321,7 @@ func TestAModelIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.reply)))
+			b := setup(t, withModel(llmtest.Script(c.reply)))
 			task := atTopLevel(b.say("does anybody know?"))
 			for _, call := range c.before {
 				call.Scope, call.Decision = chat.Scope(task.Conversation), cmp.Or(call.Decision, task.decisionKey())
@@ -331,11 +331,11 @@ func TestAModelIsGivenUp(t *testing.T) {
 					}
 				}
 			}
-			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("%v; want a final error: %v", app, c.final)
 			}
-			_, err = attempt[ReplyOutput](b.Compose, ComposeInput{Task: task})
+			_, err = runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task})
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("composing: %v; want a final error: %v", app, c.final)
 			}
@@ -343,9 +343,8 @@ func TestAModelIsGivenUp(t *testing.T) {
 	}
 }
 
-// A database that cannot be written to, or not to its end, does not cost a call each time
-// that is tried again.
-func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
+// If the database cannot be written, retries do not pay for calls without end.
+func TestUnsavedAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		table  string
@@ -361,7 +360,7 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := sqliteURL(t)
-			b := newBench(t, database(url), answers(llmtest.Script(c.reply)))
+			b := setup(t, withDatabase(url), withModel(llmtest.Script(c.reply)))
 			task := inThread(b.say("<@" + b.workspace.Bot().UserID + "> how many dwarfs?"))
 			for range c.before {
 				if err := b.Store.SaveCall(t.Context(), store.Call{Decision: task.decisionKey(), Purpose: llm.PurposeResponse}); err != nil {
@@ -376,7 +375,7 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 			if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON "+c.table+" BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"); err != nil {
 				t.Fatal(err)
 			}
-			_, err = retried[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+			_, err = runWithRetries[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 			if app := applicationError(t, err); app.NonRetryable() != c.final {
 				t.Errorf("ended with %v; want a final error: %v", app, c.final)
 			}
@@ -387,34 +386,34 @@ func TestWhatCannotBeKeptIsNotPaidForWithoutEnd(t *testing.T) {
 	}
 }
 
-// What is decided is what the ledger says: a silence that cannot be written down is none yet.
-func TestASilenceThatCannotBeKeptIsTriedAgain(t *testing.T) {
+// A silence counts only once it is in the ledger.
+func TestUnsavedSilenceIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mode   config.Mode
-		decide func(b *bench, t Task) error
+		decide func(b *bundle, t Task) error
 	}{
-		"by a rule": {config.ModeOff, func(b *bench, task Task) error {
-			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		"by a rule": {config.ModeOff, func(b *bundle, task Task) error {
+			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 			return err
 		}},
-		"by the model": {config.ModeJudge, func(b *bench, task Task) error {
-			_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		"by the model": {config.ModeJudge, func(b *bundle, task Task) error {
+			_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 			return err
 		}},
-		"of a mention": {config.ModeOff, func(b *bench, task Task) error {
-			_, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+		"of a mention": {config.ModeOff, func(b *bundle, task Task) error {
+			_, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 			return err
 		}},
-		"for want of a judgment": {config.ModeJudge, func(b *bench, task Task) error {
-			_, err := attempt[any](b.Settle, SettleInput{Task: task, Outcome: conversation.Silent})
+		"for want of a judgment": {config.ModeJudge, func(b *bundle, task Task) error {
+			_, err := runOnce[any](b.Settle, SettleInput{Task: task, Outcome: conversation.Silent})
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := sqliteURL(t)
-			b := newBench(t, database(url), answers(llmtest.Script(llmtest.No("nothing to add"))))
+			b := setup(t, withDatabase(url), withModel(llmtest.Script(llmtest.No("nothing to add"))))
 			b.settings.Mode = c.mode
 			task := atTopLevel(b.say("how many dwarfs?"))
 			db, err := sql.Open("sqlite3", strings.TrimPrefix(url, "sqlite:"))
@@ -426,7 +425,7 @@ func TestASilenceThatCannotBeKeptIsTriedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if app := applicationError(t, c.decide(b, task)); app.NonRetryable() {
-				t.Errorf("got %v, want an error that passes", app)
+				t.Errorf("got %v, want a retryable error", app)
 			}
 			if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full"); err != nil {
 				t.Fatal(err)
@@ -441,27 +440,27 @@ func TestASilenceThatCannotBeKeptIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Somebody answers in the thread while the names of those who spoke are asked for: what was
-// said before was read already. An edit of what was said before that is no answer.
-func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {
+// Somebody answers in the thread while Slack is asked for names, after the messages were read. The
+// edit of an older message is no answer.
+func TestThreadReplyDuringTheJudgment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		aside func(b *bench, asked chat.Message)
+		aside func(b *bundle, asked chat.Message)
 		want  conversation.Result
 	}{
-		"an answer": {func(b *bench, asked chat.Message) { b.say("seven", sandbox.InThread(asked.TS)) }, conversation.Outdated},
-		"an edit": {func(b *bench, asked chat.Message) {
-			b.keep(chat.Message{
+		"an answer": {func(b *bundle, asked chat.Message) { b.say("seven", sandbox.InThread(asked.TS)) }, conversation.Outdated},
+		"an edit": {func(b *bundle, asked chat.Message) {
+			b.record(chat.Message{
 				Team: "T1", Channel: b.general, TS: chat.TS(asked.Time().Add(-time.Hour)), ThreadTS: asked.TS, UserID: b.alice.ID, Text: "interesting", Revision: asked.TS,
 			})
 		}, conversation.Done},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var b *bench
+			var b *bundle
 			var asked chat.Message
 			var once sync.Once
-			b = newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))), func(s *benchSettings) {
+			b = setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 60), llmtest.Text("Seven."))), func(s *settings) {
 				s.wrap = func(h http.Handler) http.Handler {
 					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						if strings.HasSuffix(r.URL.Path, "/users.info") {
@@ -474,7 +473,7 @@ func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {
 			asked = b.say("how many dwarfs?")
 			b.judge(atTopLevel(asked))
 			once.Do(func() { t.Error("nobody asked for names") })
-			got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: atTopLevel(asked), Oldest: asked.TS})
+			got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: atTopLevel(asked), Oldest: asked.TS})
 			if err != nil || got.Result != c.want {
 				t.Errorf("got %+v, %v; want %s", got, err, c.want)
 			}
@@ -482,12 +481,11 @@ func TestWhatIsSaidAsideWhileTheModelReads(t *testing.T) {
 	}
 }
 
-// A model that does not answer is given up before its attempt is, which so has the time to
-// write that down.
-func TestAModelThatHangsIsWrittenDown(t *testing.T) {
+// A call ends before its attempt does, so that there is time to save it.
+func TestTimedOutCallIsSaved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Delay: time.Hour})))
-	asked := &hurried{Model: b.Mind.Agents.Response.Model}
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Delay: time.Hour})))
+	asked := &shortModel{Model: b.Mind.Agents.Response.Model}
 	b.Mind.Agents.Response.Model = asked
 	task := inThread(b.say("hello?"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -504,34 +502,33 @@ func TestAModelThatHangsIsWrittenDown(t *testing.T) {
 	}
 }
 
-// hurried is a model that waits no longer than a second, and knows how long it may.
-type hurried struct {
+// shortModel waits at most a second for a model, and notes the deadline it was given.
+type shortModel struct {
 	llm.Model
 	until time.Time
 }
 
-func (h *hurried) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
+func (h *shortModel) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	h.until, _ = ctx.Deadline()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return h.Model.Generate(ctx, r)
 }
 
-// A delay above the limit is asked about once more; a model that insists is taken
-// for the longest that is allowed.
-func TestADelayAboveTheLimit(t *testing.T) {
+// A delay above the limit is asked for once more. If the model insists, it gets the longest allowed one.
+func TestTooLongDelay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		second llmtest.Reply
 		want   int
 	}{
-		"mended":      {llmtest.Yes("soon", 0.5, 60), 60},
+		"corrected":   {llmtest.Yes("soon", 0.5, 60), 60},
 		"insisted on": {llmtest.Yes("some day", 0.5, 86400), 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(llmtest.Yes("some day", 0.5, 86400), c.second)))
-			got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
+			b := setup(t, withModel(llmtest.Script(llmtest.Yes("some day", 0.5, 86400), c.second)))
+			got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: atTopLevel(b.say("does anybody know?")), MaxDelay: 600})
 			if err != nil || got.Verdict.DelaySeconds == nil || *got.Verdict.DelaySeconds != c.want {
 				t.Errorf("got %+v, %v; want a delay of %d s", got.Verdict, err, c.want)
 			}
@@ -542,11 +539,11 @@ func TestADelayAboveTheLimit(t *testing.T) {
 	}
 }
 
-// An attempt whose result was lost has decided: the model is not asked to think
-// again, or ledger and deed might differ.
-func TestAnAttemptAfterALostResultKeepsTheDecision(t *testing.T) {
+// After a lost result the decision in the ledger holds, and the model is not asked again. Otherwise
+// the ledger might differ from what happens.
+func TestJudgeAfterALostResult(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
 	task := atTopLevel(b.say("does anybody know?"))
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -556,7 +553,7 @@ func TestAnAttemptAfterALostResultKeepsTheDecision(t *testing.T) {
 	env.RegisterActivityWithOptions(func(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 		out, err := b.Judge(ctx, in)
 		if err == nil && activity.GetInfo(ctx).Attempt == 1 {
-			return JudgeOutput{}, errors.New("the worker dies before it can say so")
+			return JudgeOutput{}, errors.New("the worker dies before it reports")
 		}
 		return out, err
 	}, activity.RegisterOptions{Name: "Judge"})
@@ -582,19 +579,18 @@ func TestAnAttemptAfterALostResultKeepsTheDecision(t *testing.T) {
 	}
 }
 
-// A workflow that was reset judges again what it has judged, or counts from the same
-// number and judges another message.
-func TestAJudgmentAfterAReset(t *testing.T) {
+// A reset workflow judges the same message again, or judges another one under the same number.
+func TestJudgeAfterAReset(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Fail(400), llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Fail(400), llmtest.Yes("somebody asked", 0.7, 30), llmtest.No("on second thought"))))
 	judge := func(task Task) (JudgeOutput, error) {
-		return attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		return runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 	}
 	first := atTopLevel(b.say("does anybody know?"))
 	if _, err := judge(first); err == nil {
 		t.Fatal("no error")
 	}
-	if _, err := attempt[any](b.Settle, SettleInput{Task: first, Outcome: "failed", By: "no model"}); err != nil {
+	if _, err := runOnce[any](b.Settle, SettleInput{Task: first, Outcome: "failed", By: "no model"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"after it had failed", "after it had been made"} {
@@ -619,26 +615,26 @@ func TestAJudgmentAfterAReset(t *testing.T) {
 	}
 }
 
-// Somebody who wrote while the bot was writing is not answered by that.
-func TestTheBotSpokeLastButHadNotReadTheMessage(t *testing.T) {
+// The bot spoke last, but had not read the message when it wrote.
+func TestSpokeLastWithoutReadingTheMessage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Text("Yes, I am."), llmtest.No("read it"))))
+	b := setup(t, withModel(llmtest.Script(llmtest.Text("Yes, I am."), llmtest.No("read it"))))
 	first := b.say("are you there?")
 	task := atTopLevel(first)
-	if _, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil {
+	if _, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
 	meanwhile := atTopLevel(b.say("and can you help?"))
 	meanwhile.Decision = "run/2"
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
+	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: meanwhile, MaxDelay: 600})
+	got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: meanwhile, MaxDelay: 600})
 	if err != nil || got.Rule != conversation.NoRule || got.Verdict.Reason != "read it" {
 		t.Errorf("got %+v, %v; want the model's judgment", got, err)
 	}
 	task.Decision = "run/3"
-	if got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || got.Rule != conversation.RuleSpokeLast {
+	if got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || got.Rule != conversation.RuleSpokeLast {
 		t.Errorf("of what it had read: %+v, %v; want %s", got, err, conversation.RuleSpokeLast)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Each verdict is zero before it comes for the first time: Prometheus sees no increase in
-// a series that begins at one.
-func TestVerdictsAreZeroFromTheStart(t *testing.T) {
+// Each verdict starts at zero, because Prometheus sees no increase in a series that starts at one.
+func TestMetricsStartAtZero(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	NewMetrics(registry)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // to look into the database
+	_ "github.com/ncruces/go-sqlite3/driver" // the test reads the database
 
 	"myao/internal/chat"
 	"myao/internal/config"
@@ -18,34 +18,33 @@ import (
 	"myao/internal/store"
 )
 
-// noon has it be noon in the bench's channels, today or so many days later.
-func (b *bench) noon(days int) {
+// setNoon makes it noon in the channels, today or some days later.
+func (b *bundle) setNoon(days int) {
 	now := time.Now().AddDate(0, 0, days)
 	b.Clock = func() time.Time { return now }
-	b.settings.Zone = time.FixedZone("", (12-now.UTC().Hour())*3600) // midnight is far, whenever the test runs
+	b.settings.Zone = time.FixedZone("", (12-now.UTC().Hour())*3600) // far from midnight, whenever the test runs
 }
 
-func (b *bench) judge(task Task) JudgeOutput {
+func (b *bundle) judge(task Task) JudgeOutput {
 	b.t.Helper()
-	got, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+	got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return got
 }
 
-func (b *bench) reply(task Task, addressed bool) conversation.Result {
+func (b *bundle) reply(task Task, addressed bool) conversation.Result {
 	b.t.Helper()
-	got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed})
+	got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: addressed})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return got.Result
 }
 
-// silent demands that a task has ended in silence by a rule, and has cost nothing but
-// so many calls.
-func (b *bench) silent(what string, task Task, rule conversation.Rule, calls int) {
+// wantSilence fails unless a task ended in silence by a rule, after this many calls of the model.
+func (b *bundle) wantSilence(what string, task Task, rule conversation.Rule, calls int) {
 	b.t.Helper()
 	d := b.decision(task)
 	if d.Outcome != "silent" || d.Rule != string(rule) && d.OutcomeBy != string(rule) {
@@ -59,23 +58,23 @@ func (b *bench) silent(what string, task Task, rule conversation.Rule, calls int
 	}
 }
 
-func TestAChannelThatIsOverItsBudget(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
+func TestOverBudget(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
 		answer := llmtest.Reply{Text: "Seven.", InputTokens: 400, OutputTokens: 100}
-		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+		b := setup(t, url, withModel(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.Yes("why not", 1, 0)
 			}
 			return answer
 		}))
-		b.noon(0)
+		b.setNoon(0)
 		b.settings.DailyTokens = 500
 		before := inThread(b.say("how many dwarfs?"))
 		if got := b.reply(before, true); got != conversation.Done || b.outbox(before)[0].Text != "Seven." {
 			t.Fatalf("within the budget: %s, %+v", got, b.outbox(before))
 		}
 
-		// A mention is told, once, however often that is tried.
+		// A mention gets one note, however often that is attempted.
 		mention := inThread(b.say("and how many today?"))
 		for range 2 {
 			if got := b.reply(mention, true); got != conversation.Done {
@@ -84,11 +83,11 @@ func TestAChannelThatIsOverItsBudget(t *testing.T) {
 			if parts := b.outbox(mention); len(parts) != 1 || parts[0].Text != b.Mind.Prompts.Notice(prompt.OverBudget) || parts[0].Text == "" {
 				t.Errorf("a mention: the outbox has %+v, want the notice", parts)
 			}
-			if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: mention}); err != nil {
+			if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: mention}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if posted := b.posted(); len(posted) != 1 {
+		if posted := b.postedTexts(); len(posted) != 1 {
 			t.Errorf("posted %q, want one note", posted)
 		}
 		if d := b.decision(mention); d.Source != "addressed" || d.Rule != "over_budget" || d.Outcome != "posted" || !d.ShouldRespond ||
@@ -100,22 +99,22 @@ func TestAChannelThatIsOverItsBudget(t *testing.T) {
 		if got := b.judge(ambient); got.Rule != conversation.RuleOverBudget || got.Verdict.ShouldRespond {
 			t.Errorf("a judgment: %+v", got)
 		}
-		b.silent("a judgment", ambient, conversation.RuleOverBudget, 1)
+		b.wantSilence("a judgment", ambient, conversation.RuleOverBudget, 1)
 		order := atTopLevel(b.say("nobody?"))
 		order.Decision = "run/order"
 		if got := b.reply(order, false); got != conversation.Silenced {
 			t.Errorf("an operator's order: %s", got)
 		}
-		b.silent("an operator's order", order, conversation.RuleOverBudget, 1)
+		b.wantSilence("an operator's order", order, conversation.RuleOverBudget, 1)
 
-		// Another channel has a budget of its own.
+		// Another channel has its own budget.
 		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
 		direct := atTopLevel(b.sayIn(dm, "hello?"))
 		if b.reply(direct, true); b.outbox(direct)[0].Text != "Seven." {
 			t.Errorf("another channel: %+v", b.outbox(direct))
 		}
 
-		b.noon(1)
+		b.setNoon(1)
 		tomorrow := atTopLevel(b.say("and now?"))
 		tomorrow.Decision = "run/tomorrow"
 		b.settings.MaxMessageAge = 0
@@ -125,11 +124,11 @@ func TestAChannelThatIsOverItsBudget(t *testing.T) {
 	})
 }
 
-// A judged reply is not written when the judgment was the last that could be paid for.
-func TestABudgetThatEndsWithTheJudgment(t *testing.T) {
+// A judged reply is not written if the judgment used up the budget.
+func TestJudgmentUsesUpTheBudget(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
-	b.noon(0)
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0))))
+	b.setNoon(0)
 	b.settings.DailyCalls = 1
 	task := atTopLevel(b.say("how many dwarfs?"))
 	if got := b.judge(task); !got.Verdict.ShouldRespond {
@@ -138,23 +137,23 @@ func TestABudgetThatEndsWithTheJudgment(t *testing.T) {
 	if got := b.reply(task, false); got != conversation.Silenced {
 		t.Errorf("got %s", got)
 	}
-	b.silent("the reply", task, conversation.RuleOverBudget, 1)
+	b.wantSilence("the reply", task, conversation.RuleOverBudget, 1)
 	if d := b.decision(task); d.Source != "judgment" || !d.ShouldRespond {
 		t.Errorf("the ledger has %+v", d)
 	}
 }
 
-// The channel's name, under which its budget may stand, comes with what is to be counted.
-func TestABudgetUnderTheChannelsName(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(llmtest.Script(llmtest.No("nothing to add"))))
-		b.noon(0)
-		b.sync()
+// A budget may be set by the channel's name, which is read in the same query.
+func TestBudgetByChannelName(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(llmtest.No("nothing to add"))))
+		b.setNoon(0)
+		b.syncChannels()
 		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
 			switch f.Name {
 			case "":
-				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600) // midnight has passed an hour ago
+				s.DailyCalls, s.Zone = 1000, time.FixedZone("", (12-b.Clock().UTC().Hour()+13)*3600) // an hour after midnight
 			case "general":
 				s.DailyCalls = 1
 			}
@@ -168,13 +167,13 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 		if got := b.judge(task); got.Rule != conversation.RuleOverBudget {
 			t.Errorf("got %+v", got)
 		}
-		b.silent("the judgment", task, conversation.RuleOverBudget, 0)
+		b.wantSilence("the judgment", task, conversation.RuleOverBudget, 0)
 		elsewhere := b.workspace.AddChannel(sandbox.Public, "elsewhere", b.workspace.Bot().UserID, b.alice.ID)
-		b.sync()
+		b.syncChannels()
 		b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 			s := b.settings
 			if f.Name == "" {
-				s.DailyCalls = 1 // which is not that of the channel
+				s.DailyCalls = 1 // not the settings of the channel
 			}
 			return s
 		})
@@ -188,11 +187,11 @@ func TestABudgetUnderTheChannelsName(t *testing.T) {
 	})
 }
 
-// The attempt after one whose result was lost finds its reply, which used up the budget.
-func TestAReplyThatIsPaidForIsKept(t *testing.T) {
+// After a lost result, the next attempt finds the reply that used up the budget.
+func TestPaidReplyIsKept(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
-	b.noon(0)
+	b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", 0.8, 0), llmtest.Text("Seven."))))
+	b.setNoon(0)
 	b.settings.DailyCalls = 2
 	task := atTopLevel(b.say("how many dwarfs?"))
 	b.judge(task)
@@ -206,27 +205,27 @@ func TestAReplyThatIsPaidForIsKept(t *testing.T) {
 	}
 }
 
-// A provider that does not answer costs nothing: who asks in vain is not told of a budget.
-func TestAnOutageUsesUpNoBudget(t *testing.T) {
+// Failed calls cost nothing and do not count for the budget.
+func TestOutageUsesUpNoBudget(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Text("Seven."))))
-	b.noon(0)
+	b := setup(t, withModel(llmtest.Script(llmtest.Fail(503), llmtest.Fail(503), llmtest.Text("Seven."))))
+	b.setNoon(0)
 	b.settings.DailyCalls = 1
 	task := inThread(b.say("how many dwarfs?"))
-	got, errs := tries[ReplyOutput](t, b.Compose, ComposeInput{Task: task, Addressed: true})
+	got, errs := runUntilDone[ReplyOutput](t, b.Compose, ComposeInput{Task: task, Addressed: true})
 	if len(errs) != 2 || got.Result != conversation.Done || b.outbox(task)[0].Text != "Seven." {
 		t.Errorf("after %d failures: %+v, %+v", len(errs), got, b.outbox(task))
 	}
 }
 
-// The calls of a task stand in the account under its decision.
-func TestCallsOfATaskAreCounted(t *testing.T) {
+// The calls for a task are saved with its decision.
+func TestCallsAreSavedWithTheDecision(t *testing.T) {
 	t.Parallel()
 	yes := llmtest.Yes("why not", 1, 0)
 	yes.InputTokens, yes.OutputTokens = 30, 5
 	url := sqliteURL(t)
-	b := newBench(t, database(url), answers(llmtest.Script(llmtest.Reply{Text: "?", InputTokens: 20, OutputTokens: 4}, yes, llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 6})))
-	b.noon(0)
+	b := setup(t, withDatabase(url), withModel(llmtest.Script(llmtest.Reply{Text: "?", InputTokens: 20, OutputTokens: 4}, yes, llmtest.Reply{Text: "Seven.", InputTokens: 40, OutputTokens: 6})))
+	b.setNoon(0)
 	task := atTopLevel(b.say("how many dwarfs?"))
 	b.judge(task)
 	b.reply(task, false)
@@ -249,8 +248,8 @@ func TestCallsOfATaskAreCounted(t *testing.T) {
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
 	judged := llmtest.Yes("nobody answered", 0.8, 0)
-	b := newBench(t, answers(llmtest.Script(judged, judged, llmtest.Text("Seven."))))
-	b.noon(0)
+	b := setup(t, withModel(llmtest.Script(judged, judged, llmtest.Text("Seven."))))
+	b.setNoon(0)
 	set := func(hours string) {
 		q, err := config.ParseQuietHours(hours)
 		if err != nil {
@@ -270,12 +269,12 @@ func TestQuietHours(t *testing.T) {
 	if got := b.reply(put, false); got != conversation.Silenced {
 		t.Errorf("a judged reply: %s", got)
 	}
-	b.silent("a judged reply", put, conversation.RuleQuietHours, 2)
+	b.wantSilence("a judged reply", put, conversation.RuleQuietHours, 2)
 	ambient := atTopLevel(b.say("nobody?"))
 	if got := b.judge(ambient); got.Rule != conversation.RuleQuietHours {
 		t.Errorf("a judgment: %+v", got)
 	}
-	b.silent("a judgment", ambient, conversation.RuleQuietHours, 2)
+	b.wantSilence("a judgment", ambient, conversation.RuleQuietHours, 2)
 
 	order := atTopLevel(b.say("anybody?"))
 	order.Decision = "run/order"
@@ -286,20 +285,20 @@ func TestQuietHours(t *testing.T) {
 		"an operator's order of a reply held back": {Task: held, Ordered: true},
 		"a mention": {Task: mention, Addressed: true},
 	} {
-		got, err := attempt[ReplyOutput](b.Compose, in)
+		got, err := runOnce[ReplyOutput](b.Compose, in)
 		if err != nil || got.Result != conversation.Done || len(b.outbox(in.Task)) != 1 {
 			t.Errorf("%s in quiet hours: %s, %v", what, got.Result, err)
 		}
 	}
 }
 
-// Whoever mutes a channel means its threads, too; a thread that is muted says nothing of others.
-func TestAMutedChannelSilencesItsThreads(t *testing.T) {
+// Muting a channel mutes its threads. Muting a thread mutes no other.
+func TestMutedChannelSilencesItsThreads(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	parent := b.say("shall we have a party?")
 	task := inThread(parent)
-	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the message that the thread hangs on
+	task.Trigger = b.say("with cake?", sandbox.InThread(parent.TS)).TS // not the parent of the thread
 	other := inThread(b.say("hello?"))
 	top := chat.Conversation{Team: "T1", Channel: b.general}
 	for _, c := range []struct {
@@ -327,11 +326,11 @@ func TestAMutedChannelSilencesItsThreads(t *testing.T) {
 	}
 }
 
-// What waits in a channel when it is silenced is dropped, in its threads, too: a reply that is
-// held back there does not come though the channel speaks again before it is due.
-func TestAChannelThatWasSilencedWhileAReplyWaited(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+// Silencing a channel drops the waiting replies, in its threads, too. They do not come even if the
+// channel may speak again before they are due.
+func TestChannelSilencedWhileAReplyWaited(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(func(c llmtest.Call) llmtest.Reply {
 			if c.Judgment() {
 				return llmtest.Yes("nobody answered", 0.8, 60)
 			}
@@ -351,7 +350,7 @@ func TestAChannelThatWasSilencedWhileAReplyWaited(t *testing.T) {
 			t.Helper()
 			now := time.Now()
 			in := OrderInput{Conversation: c, ID: kind + " " + now.String(), Kind: kind, By: "cli:carol", At: now, Until: until}
-			if _, err := attempt[any](b.Order, in); err != nil {
+			if _, err := runOnce[any](b.Order, in); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -362,9 +361,9 @@ func TestAChannelThatWasSilencedWhileAReplyWaited(t *testing.T) {
 		if got := b.reply(before, false); got != conversation.Silenced {
 			t.Errorf("a reply that waited when the channel was snoozed: %s", got)
 		}
-		b.silent("a reply that waited when the channel was snoozed", before, conversation.RuleSilenced, 2)
-		if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: ordered, Ordered: true}); err != nil || got.Result != conversation.Done {
-			t.Errorf("one that somebody wants all the same: %s, %v", got.Result, err)
+		b.wantSilence("a reply that waited when the channel was snoozed", before, conversation.RuleSilenced, 2)
+		if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: ordered, Ordered: true}); err != nil || got.Result != conversation.Done {
+			t.Errorf("an ordered reply: %s, %v", got.Result, err)
 		}
 		mention := inThread(b.say("you?"))
 		mention.Decision = "run/mention"
@@ -379,17 +378,17 @@ func TestAChannelThatWasSilencedWhileAReplyWaited(t *testing.T) {
 		order(top, conversation.UpdateUnmute, time.Time{})
 		order(top, conversation.UpdateDrop, time.Time{})
 		if got := b.reply(after, false); got != conversation.Done {
-			t.Errorf("a judgment since then, and what was ordered elsewhere: %s", got)
+			t.Errorf("a reply judged after that: %s", got)
 		}
 	})
 }
 
-// The channel is off under a name that Slack was not yet able to tell: nothing is decided
-// before that, and goes on without it only where Slack will never tell it.
-func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
+// The channel is off by its name, which Slack has not told yet. Nothing is decided before the name is
+// known, or until Slack refuses to tell it for good.
+func TestNothingIsDecidedBeforeTheNameIsKnown(t *testing.T) {
 	t.Parallel()
-	named := func() (b *bench, mention Task) {
-		b = newBench(t)
+	named := func() (b *bundle, mention Task) {
+		b = setup(t)
 		b.settings.DailyCalls = 100
 		off := b.settings
 		off.Mode = config.ModeOff
@@ -403,13 +402,13 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	}
 	b, mention := named()
 	clear := b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Status: 503})
-	_, err := attempt[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
+	_, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: mention, MaxDelay: 600})
 	if app := applicationError(t, err); app.NonRetryable() {
-		t.Errorf("judged without the name: %v, want an error that passes", err)
+		t.Errorf("judged without the name: %v, want a retryable error", err)
 	}
-	_, err = attempt[ReplyOutput](b.Compose, ComposeInput{Task: mention, Addressed: true})
+	_, err = runOnce[ReplyOutput](b.Compose, ComposeInput{Task: mention, Addressed: true})
 	if app := applicationError(t, err); app.NonRetryable() {
-		t.Errorf("composed without the name: %v, want an error that passes", err)
+		t.Errorf("composed without the name: %v, want a retryable error", err)
 	}
 	dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
 	if got := b.reply(atTopLevel(b.sayIn(dm, "how many dwarfs?")), true); got != conversation.Done {
@@ -419,21 +418,21 @@ func TestNothingIsDecidedBeforeTheChannelsNameIsKnown(t *testing.T) {
 	if got := b.reply(mention, true); got != conversation.Silenced {
 		t.Errorf("%s with the name, want silence", got)
 	}
-	b.silent("mode off under a name", mention, conversation.RuleModeOff, 1) // call, for the direct message
+	b.wantSilence("mode off under a name", mention, conversation.RuleModeOff, 1) // the call for the direct message
 
 	b, mention = named()
 	b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.info", Error: "missing_scope"})
 	if got := b.reply(mention, true); got != conversation.Done {
-		t.Errorf("%s where Slack does not tell the name for good, want a reply", got)
+		t.Errorf("%s where Slack refuses to tell the name, want a reply", got)
 	}
 }
 
-// What a budget leaves no memory of today is remembered tomorrow.
-func TestRememberingIsPutOff(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(llmtest.Script(llmtest.Text("- 2026-03-01: alice plans a party"))))
-		b.sync()
-		b.noon(0)
+// A scope over its budget is remembered the next day.
+func TestRememberOverBudget(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(llmtest.Text("- 2026-03-01: alice plans a party"))))
+		b.syncChannels()
+		b.setNoon(0)
 		b.settings.DailyCalls = 1
 		var log strings.Builder
 		b.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -446,7 +445,7 @@ func TestRememberingIsPutOff(t *testing.T) {
 		scopes := []chat.Scope{{Team: "T1", Channel: b.general, Thread: parent.TS}, channel}
 		remember := func(s chat.Scope) RememberOutput {
 			t.Helper()
-			out, err := attempt[RememberOutput](b.Remember, RememberInput{Scope: s, At: time.Now()})
+			out, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: s, At: time.Now()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -466,7 +465,7 @@ func TestRememberingIsPutOff(t *testing.T) {
 		if n := len(b.model.Calls()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
-		b.noon(1)
+		b.setNoon(1)
 		b.settings.DailyCalls = 5
 		for _, s := range scopes {
 			if out := remember(s); !out.Changed || out.Calls == 0 {

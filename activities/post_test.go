@@ -28,24 +28,24 @@ import (
 
 const postMessage = "chat.postMessage"
 
-// place is somewhere a reply can go.
-var places = map[string]func(b *bench) Task{
-	"thread":    func(b *bench) Task { return inThread(b.say("hello?")) },
-	"top level": func(b *bench) Task { return atTopLevel(b.say("hello?")) },
-	"direct message": func(b *bench) Task {
+// places are the kinds of conversations that a reply can go to.
+var places = map[string]func(b *bundle) Task{
+	"thread":    func(b *bundle) Task { return inThread(b.say("hello?")) },
+	"top level": func(b *bundle) Task { return atTopLevel(b.say("hello?")) },
+	"direct message": func(b *bundle) Task {
 		dm := b.workspace.AddChannel(sandbox.DM, "", b.alice.ID, b.workspace.Bot().UserID)
 		return atTopLevel(b.sayIn(dm, "hello?"))
 	},
 }
 
 func TestPost(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
 		for name, place := range places {
 			task := place(b)
 			task.Decision = "run/" + name
 			b.compose(task, "Hello **alice**.")
-			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+			got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Done {
 				t.Fatalf("%s: got %+v, %v", name, got, err)
 			}
@@ -64,9 +64,9 @@ func TestPost(t *testing.T) {
 			if d := b.decision(task); d.Outcome != "posted" || d.OutcomeBy != task.replyKey() {
 				t.Errorf("%s: the ledger has %+v", name, d)
 			}
-			// A workflow that is reset comes here again.
+			// A reset workflow posts again.
 			calls := len(b.workspace.Calls())
-			if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
+			if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 				t.Errorf("%s, again: got %+v, %v", name, got, err)
 			}
 			if len(b.workspace.Calls()) != calls {
@@ -79,8 +79,8 @@ func TestPost(t *testing.T) {
 	})
 }
 
-// Whatever Slack or the network does to a call, one message stands in the end.
-func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
+// Whatever Slack or the network does to a call, there is one message in the end.
+func TestPostedExactlyOnceUnderEveryFault(t *testing.T) {
 	t.Parallel()
 	lost := sandbox.Fault{LoseAnswer: true}
 	for name, fault := range map[string]sandbox.Fault{
@@ -96,55 +96,55 @@ func TestAReplyIsPostedExactlyOnceUnderEveryFault(t *testing.T) {
 			for _, effect := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, %s, effect %v", name, place, effect), func(t *testing.T) {
 					t.Parallel()
-					b := newBench(t)
+					b := setup(t)
 					task := places[place](b)
 					b.compose(task, "Hello.")
 					fault := fault
 					fault.Method, fault.Times, fault.AfterEffect = postMessage, 1, effect
 					b.workspace.Faults().Add(fault)
-					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-					b.postedOnce(task, got, errs, 1)
+					got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+					b.wantPostedOnce(task, got, errs, 1)
 				})
 			}
 		}
 	}
 	t.Run("every one of them in turn", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
 		for _, fault := range []sandbox.Fault{{Status: 503}, {LoseAnswer: true}, {Status: 429, RetryAfter: "1"}, {Garble: true, AfterEffect: true}} {
 			fault.Method, fault.Times = postMessage, 1
 			b.workspace.Faults().Add(fault)
 		}
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-		b.postedOnce(task, got, errs, 4)
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+		b.wantPostedOnce(task, got, errs, 4)
 	})
 	t.Run("the message is hidden for a while", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, LoseAnswer: true, Hide: 1500 * time.Millisecond})
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-		b.postedOnce(task, got, errs, 1)
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+		b.wantPostedOnce(task, got, errs, 1)
 	})
-	t.Run("nor can it be looked for", func(t *testing.T) {
+	t.Run("and the lookup fails", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := setup(t)
 		task := inThread(b.say("hello?"))
 		b.compose(task, "Hello.")
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Status: 503})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 503})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 403})
 		b.workspace.Faults().Add(sandbox.Fault{Method: "conversations.replies", Times: 1, Status: 429, RetryAfter: "1"})
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-		b.postedOnce(task, got, errs, 4)
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+		b.wantPostedOnce(task, got, errs, 4)
 	})
 }
 
-// postedOnce checks that a reply of one part stands in Slack once, after some failed attempts.
-func (b *bench) postedOnce(task Task, got ReplyOutput, errs []error, failed int) {
+// wantPostedOnce fails unless a reply of one part was posted once, after some failed attempts.
+func (b *bundle) wantPostedOnce(task Task, got ReplyOutput, errs []error, failed int) {
 	b.t.Helper()
 	if got.Result != conversation.Done || len(errs) != failed {
 		b.t.Errorf("got %+v after %v, want %d failed attempts", got, errs, failed)
@@ -162,14 +162,14 @@ func (b *bench) postedOnce(task Task, got ReplyOutput, errs []error, failed int)
 	}
 }
 
-// Slack may still be at work on a call when its caller has given up.
-func TestAPostThatTakesEffectAfterItsTimeout(t *testing.T) {
+// A call may still take effect after its caller timed out.
+func TestPostTakesEffectAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	const patience, late = 3 * time.Second, 4 * time.Second
 	var calls atomic.Int32
 	var group sync.WaitGroup
 	t.Cleanup(group.Wait)
-	b := newBench(t, func(s *benchSettings) {
+	b := setup(t, func(s *settings) {
 		s.http = http.Client{Timeout: patience}
 		s.wrap = func(h http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,18 +193,18 @@ func TestAPostThatTakesEffectAfterItsTimeout(t *testing.T) {
 	})
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
+	got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 	group.Wait()
-	b.postedOnce(task, got, errs, 1)
+	b.wantPostedOnce(task, got, errs, 1)
 }
 
-func TestSlackIsLeftAloneForAsLongAsItSays(t *testing.T) {
+func TestRateLimitedPost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
-	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 	app := applicationError(t, err)
 	if app.NextRetryDelay() != 30*time.Second || app.NonRetryable() || app.Type() != typeRateLimited {
 		t.Errorf("got %v after %s", app, app.NextRetryDelay())
@@ -214,24 +214,24 @@ func TestSlackIsLeftAloneForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
+func TestFinalErrorEndsTheReply(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"not_in_channel", "is_archived", "channel_not_found", "invalid_auth", "msg_too_long"} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := setup(t)
 			task := inThread(b.say("hello?"))
 			b.compose(task, "Hello.")
 			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: code})
-			_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+			_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 			if app := applicationError(t, err); !app.NonRetryable() || !strings.Contains(app.Message(), code) {
 				t.Errorf("got %v", app)
 			}
 			if row := b.outbox(task)[0]; row.State != store.Failed || !strings.Contains(row.Error, code) {
 				t.Errorf("the outbox has %+v", row)
 			}
-			// A workflow that is reset does not try again.
-			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+			// A reset workflow does not try again.
+			got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Failed {
 				t.Errorf("again: got %+v, %v", got, err)
 			}
@@ -245,14 +245,14 @@ func TestAnErrorThatCannotPassEndsTheReply(t *testing.T) {
 	}
 }
 
-// Somebody who addressed the bot is told that there is no answer, once, where Slack takes that.
-func TestWhatSlackRefusesIsExcused(t *testing.T) {
+// Whoever addressed the bot gets a note, once, unless Slack refuses that, too.
+func TestNoteForARefusedReply(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault     sandbox.Fault
 		parts     []string
 		addressed bool
-		posts     []string // parts of what stands in Slack
+		posts     []string // words in the posts
 		calls     int
 		outcome   conversation.Outcome
 	}{
@@ -260,17 +260,17 @@ func TestWhatSlackRefusesIsExcused(t *testing.T) {
 		"the first of two parts": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello,", "alice."}, true, []string{"sorry"}, 2, "posted"},
 		"the second of two parts": {sandbox.Fault{Error: "msg_too_long", Match: func(c sandbox.Call) bool { return strings.Contains(c.Args.Get("text"), "alice") }},
 			[]string{"Hello,", "alice."}, true, []string{"hello"}, 2, "pending"},
-		"everything":            {sandbox.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
-		"what nobody waits for": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
+		"everything":    {sandbox.Fault{Error: "is_archived"}, []string{"Hello."}, true, nil, 2, "pending"},
+		"not addressed": {sandbox.Fault{Times: 1, Error: "msg_too_long"}, []string{"Hello."}, false, nil, 1, "pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := setup(t)
 			task := inThread(b.say("hello?"))
 			b.compose(task, c.parts...)
 			c.fault.Method = postMessage
 			b.workspace.Faults().Add(c.fault)
-			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task, Addressed: c.addressed})
+			got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task, Addressed: c.addressed})
 			if c.outcome == "posted" {
 				if err != nil || got.Result != conversation.Done {
 					t.Errorf("got %+v, %v", got, err)
@@ -297,25 +297,25 @@ func TestWhatSlackRefusesIsExcused(t *testing.T) {
 				t.Errorf("posted %d times, want %d", calls, c.calls)
 			}
 			d := b.decision(task)
-			if told := strings.Contains(d.Reason, "refused") && strings.Contains(d.Reason, c.fault.Error); d.Outcome != c.outcome || c.outcome == "posted" && !told {
+			if says := strings.Contains(d.Reason, "refused") && strings.Contains(d.Reason, c.fault.Error); d.Outcome != c.outcome || c.outcome == "posted" && !says {
 				t.Errorf("the ledger has %+v", d)
 			}
 		})
 	}
 }
 
-// The worker dies when it has written down that Slack refuses: the next attempt excuses.
-func TestARefusalIsExcusedAfterACrash(t *testing.T) {
+// The worker dies after it has saved the refusal. The next attempt posts the note.
+func TestNoteForARefusedReplyAfterACrash(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 		t.Fatal("not refused")
 	}
-	for range 2 { // and once only
-		if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
+	for range 2 { // the second posts nothing
+		if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task, Addressed: true}); err != nil || got.Result != conversation.Done {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	}
@@ -324,21 +324,21 @@ func TestARefusalIsExcusedAfterACrash(t *testing.T) {
 	}
 }
 
-// An error that passes and has left nothing behind is tried again without a look.
-func TestADefiniteErrorThatPasses(t *testing.T) {
+// After a transient error, which had no effect, the reply is posted again without a lookup.
+func TestTransientErrorNeedsNoLookup(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "team_added_to_org"})
-	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 	if app := applicationError(t, err); app.NonRetryable() {
 		t.Fatalf("got %v", app)
 	}
 	if row := b.outbox(task)[0]; row.State != store.Composed {
 		t.Errorf("the outbox has %+v", row)
 	}
-	if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
+	if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 	for _, c := range b.workspace.Calls() {
@@ -348,25 +348,25 @@ func TestADefiniteErrorThatPasses(t *testing.T) {
 	}
 }
 
-func TestAReplyThatIsNotInTheOutbox(t *testing.T) {
+func TestReplyNotInTheOutbox(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	_, err := attempt[ReplyOutput](b.Post, PostInput{Task: inThread(b.say("hello?"))})
+	b := setup(t)
+	_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: inThread(b.say("hello?"))})
 	if app := applicationError(t, err); !app.NonRetryable() {
 		t.Errorf("got %v", app)
 	}
 }
 
-// A worker may die anywhere; another one goes on from what stands in the outbox.
-func TestACrashBetweenAnyTwoSteps(t *testing.T) {
+// A worker may die at any step. Another one goes on from the outbox.
+func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
-	const held = 1500 * time.Millisecond // what is left of the dead worker's lease
-	begin := func(b *bench, task Task, n int) store.Part {
+	const held = 1500 * time.Millisecond // the rest of the dead worker's lease
+	begin := func(b *bundle, task Task, n int) store.Part {
 		p := b.outbox(task)[n]
-		b.begin(p, held)
+		b.beginSend(p, held)
 		return p
 	}
-	send := func(b *bench, p store.Part) string {
+	send := func(b *bundle, p store.Part) string {
 		ts, err := b.Slack.Post(b.t.Context(), slack.Post{Channel: p.Channel, ThreadTS: p.Thread, Text: p.Text, Key: p.Key})
 		if err != nil {
 			b.t.Fatal(err)
@@ -376,22 +376,26 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 	said := func(p store.Part, ts string) chat.Message {
 		return chat.Message{Team: p.Team, Channel: p.Channel, TS: ts, ThreadTS: p.Thread, Own: true, Text: p.Text}
 	}
-	write := func(b *bench, p store.Part, ts string) {
+	write := func(b *bundle, p store.Part, ts string) {
 		if err := b.Store.MarkPosted(b.t.Context(), p, said(p, ts)); err != nil {
 			b.t.Fatal(err)
 		}
 	}
 	for name, c := range map[string]struct {
-		dies  func(b *bench, task Task)
-		waits bool // for the dead worker's lease, since its message is not found
+		dies  func(b *bundle, task Task)
+		waits bool // for the end of the dead worker's lease, because its message is not found
 	}{
-		"before anything":              {func(*bench, Task) {}, false},
-		"before the call":              {func(b *bench, task Task) { begin(b, task, 0) }, true},
-		"after the call":               {func(b *bench, task Task) { send(b, begin(b, task, 0)) }, false},
-		"after it was written down":    {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)) }, false},
-		"before the call, second part": {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); begin(b, task, 1) }, true},
-		"after the call, second part":  {func(b *bench, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); send(b, begin(b, task, 1)) }, false},
-		"after all was written down": {func(b *bench, task Task) {
+		"before anything":              {func(*bundle, Task) {}, false},
+		"before the call":              {func(b *bundle, task Task) { begin(b, task, 0) }, true},
+		"after the call":               {func(b *bundle, task Task) { send(b, begin(b, task, 0)) }, false},
+		"after it was saved":           {func(b *bundle, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)) }, false},
+		"before the call, second part": {func(b *bundle, task Task) { p := begin(b, task, 0); write(b, p, send(b, p)); begin(b, task, 1) }, true},
+		"after the call, second part": {func(b *bundle, task Task) {
+			p := begin(b, task, 0)
+			write(b, p, send(b, p))
+			send(b, begin(b, task, 1))
+		}, false},
+		"after all was saved": {func(b *bundle, task Task) {
 			p := begin(b, task, 0)
 			write(b, p, send(b, p))
 			last := begin(b, task, 1)
@@ -399,7 +403,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 				b.t.Fatal(err)
 			}
 		}, false},
-		"before the ledger, as with an older worker": {func(b *bench, task Task) {
+		"before the ledger, as with an older worker": {func(b *bundle, task Task) {
 			for n := range 2 {
 				p := begin(b, task, n)
 				write(b, p, send(b, p))
@@ -408,17 +412,17 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := setup(t)
 			task := inThread(b.say("hello?"))
 			b.compose(task, "First.", "Second.")
 			began := time.Now()
 			c.dies(b, task)
-			got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+			got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 			if err != nil || got.Result != conversation.Done {
 				t.Fatalf("got %+v, %v", got, err)
 			}
-			if want := []string{"First.", "Second."}; !slices.Equal(b.posted(), want) {
-				t.Errorf("posted %q, want %q", b.posted(), want)
+			if want := []string{"First.", "Second."}; !slices.Equal(b.postedTexts(), want) {
+				t.Errorf("posted %q, want %q", b.postedTexts(), want)
 			}
 			if took := time.Since(began); c.waits && took < held {
 				t.Errorf("posted again within %s, while the dead worker's attempt might have been under way until %s", took, held)
@@ -435,13 +439,13 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-// stoppable is Slack with a worker that stops at a certain point.
-type stoppable struct {
+// hookedSlack calls functions before and after it posts.
+type hookedSlack struct {
 	*slack.Client
 	before, after func()
 }
 
-func (s *stoppable) Post(ctx context.Context, p slack.Post) (string, error) {
+func (s *hookedSlack) Post(ctx context.Context, p slack.Post) (string, error) {
 	if s.before != nil {
 		s.before()
 	}
@@ -452,19 +456,19 @@ func (s *stoppable) Post(ctx context.Context, p slack.Post) (string, error) {
 	return ts, err
 }
 
-// A worker that is told to stop, or an attempt that is out of time, ends with its
-// context canceled: what is known is written down all the same.
-func TestACanceledAttempt(t *testing.T) {
+// If the worker stops or the attempt times out, its context is cancelled. What is known is saved all
+// the same.
+func TestCanceledAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		set   func(b *bench, s *stoppable, cancel func())
+		set   func(b *bundle, s *hookedSlack, cancel func())
 		state store.Delivery // afterwards
 		posts int
 	}{
-		"before it begins": {func(_ *bench, _ *stoppable, cancel func()) { cancel() }, store.Composed, 0},
-		"before the call":  {func(_ *bench, s *stoppable, cancel func()) { s.before = cancel }, store.Composed, 0},
-		"after the call":   {func(_ *bench, s *stoppable, cancel func()) { s.after = cancel }, store.Sent, 1},
-		"during the call": {func(b *bench, _ *stoppable, cancel func()) {
+		"before it begins": {func(_ *bundle, _ *hookedSlack, cancel func()) { cancel() }, store.Composed, 0},
+		"before the call":  {func(_ *bundle, s *hookedSlack, cancel func()) { s.before = cancel }, store.Composed, 0},
+		"after the call":   {func(_ *bundle, s *hookedSlack, cancel func()) { s.after = cancel }, store.Sent, 1},
+		"during the call": {func(b *bundle, _ *hookedSlack, cancel func()) {
 			b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, AfterEffect: true, Delay: 3 * time.Second})
 			go func() {
 				b.await("the effect of the call", func() bool { return len(b.workspace.Posts()) == 1 })
@@ -474,12 +478,12 @@ func TestACanceledAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := setup(t)
 			task := inThread(b.say("hello?"))
 			b.compose(task, "Hello.")
-			s := &stoppable{Client: b.Slack.(*slack.Client)}
+			s := &hookedSlack{Client: b.Slack.(*slack.Client)}
 			b.Slack = s
-			// The SDK says why it ends a context, and net/http passes that on in place of context.Canceled.
+			// The SDK cancels with a cause, which net/http returns instead of context.Canceled.
 			ctx, because := context.WithCancelCause(t.Context())
 			cancel := func() { because(serviceerror.NewDeadlineExceeded("a heartbeat was not answered")) }
 			defer cancel()
@@ -489,30 +493,29 @@ func TestACanceledAttempt(t *testing.T) {
 				t.Error("no error")
 			}
 			if err != nil && applicationError(t, classify(err)).NonRetryable() {
-				t.Errorf("%v is final: nobody would try again", err)
+				t.Errorf("%v is final, and would not be retried", err)
 			}
 			row := b.outbox(task)[0]
-			held := time.Until(row.LeasedUntil) > settleTime // what was given up in the middle may come long after
+			held := time.Until(row.LeasedUntil) > settleTime // a cancelled call may take effect later
 			if row.State != c.state || held != (c.state == store.Sending) || len(b.workspace.Posts()) != c.posts {
 				t.Errorf("the outbox has %+v, Slack %d posts; want %s, held %v, %d", row, len(b.workspace.Posts()), c.state, !held, c.posts)
 			}
 			s.before, s.after = nil, nil
-			got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-			b.postedOnce(task, got, errs, 0)
+			got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+			b.wantPostedOnce(task, got, errs, 0)
 		})
 	}
 }
 
-// An attempt that was held up must not outlive its lease: by then another one
-// has looked and may be posting.
-func TestAnAttemptEndsBeforeItsLease(t *testing.T) {
+// A delayed attempt must end before its lease, because after it another attempt may post.
+func TestAttemptEndsBeforeItsLease(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
-	s := &deadlined{Client: b.Slack.(*slack.Client), held: func() time.Time { return b.outbox(task)[0].LeasedUntil }}
+	s := &deadlineSlack{Client: b.Slack.(*slack.Client), held: func() time.Time { return b.outbox(task)[0].LeasedUntil }}
 	b.Slack = s
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
+	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 		t.Fatal(err)
 	}
 	if left := s.leased.Sub(s.deadline); s.deadline.IsZero() || left < settleTime {
@@ -520,25 +523,25 @@ func TestAnAttemptEndsBeforeItsLease(t *testing.T) {
 	}
 }
 
-// deadlined notes until when a call may last, and until when its lease does.
-type deadlined struct {
+// deadlineSlack notes the deadline of a call and the end of its lease.
+type deadlineSlack struct {
 	*slack.Client
 	held             func() time.Time
 	deadline, leased time.Time
 }
 
-func (d *deadlined) Post(ctx context.Context, p slack.Post) (string, error) {
+func (d *deadlineSlack) Post(ctx context.Context, p slack.Post) (string, error) {
 	d.deadline, _ = ctx.Deadline()
 	d.leased = d.held()
 	return d.Client.Post(ctx, p)
 }
 
-// Two workers have the same reply in hand: one that Temporal takes for dead, and the next.
+// Two workers post the same reply: one that Temporal takes for dead, and the next one.
 func TestTwoWorkersPostOnce(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
+	eachDatabase(t, func(t *testing.T, url option) {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-				options := []benchOption{}
+				options := []option{}
 				if strings.Contains(t.Name(), "/postgres/") {
 					if seed > 0 {
 						t.SkipNow() // one database, one race
@@ -547,7 +550,7 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 				} else {
 					t.Parallel()
 				}
-				b := newBench(t, options...)
+				b := setup(t, options...)
 				task := inThread(b.say("hello?"))
 				b.compose(task, "First.", "Second.")
 				random := rand.New(rand.NewPCG(seed, 7))
@@ -559,60 +562,60 @@ func TestTwoWorkersPostOnce(t *testing.T) {
 				for _, offset := range offsets {
 					group.Go(func() {
 						<-time.After(offset)
-						if got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Done {
+						if got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Done {
 							t.Errorf("got %+v after %v", got, errs)
 						}
 					})
 				}
 				group.Wait()
-				if want := []string{"First.", "Second."}; !slices.Equal(b.posted(), want) {
-					t.Errorf("posted %q, want %q", b.posted(), want)
+				if want := []string{"First.", "Second."}; !slices.Equal(b.postedTexts(), want) {
+					t.Errorf("posted %q, want %q", b.postedTexts(), want)
 				}
 			})
 		}
 	})
 }
 
-// A worker that stands still between its attempt's beginning and the call finds its time
-// over when it moves again: somebody else has posted meanwhile.
-func TestAFrozenWorkerDoesNotPostWhenItThaws(t *testing.T) {
+// A worker is frozen after its attempt began. When it continues its lease is over and another worker
+// has posted.
+func TestFrozenWorkerDoesNotPost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, impatient)
+	b := setup(t, withSlackTimeout)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	client := b.Slack.(*slack.Client)
 	frozen := *b.Activities
 	begun, thaw := make(chan struct{}), make(chan struct{})
-	frozen.Slack = &stoppable{Client: client, before: func() { close(begun); <-thaw }}
+	frozen.Slack = &hookedSlack{Client: client, before: func() { close(begun); <-thaw }}
 	var group sync.WaitGroup
 	group.Go(func() {
 		if _, err := frozen.postReply(t.Context(), task); err == nil {
-			t.Error("the frozen worker thinks that it has posted")
+			t.Error("the frozen worker has posted")
 		}
 	})
 	<-begun
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
+	got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 	close(thaw)
 	group.Wait()
-	b.postedOnce(task, got, errs, 0)
+	b.wantPostedOnce(task, got, errs, 0)
 }
 
-// A reply that a workflow comes to again after it was reset, by another decision,
-// belongs to the one that composed it.
-func TestTheLedgerAfterAReset(t *testing.T) {
+// After a reset a workflow may reach the same reply by another decision. The reply belongs to the
+// decision that composed it.
+func TestLedgerAfterAReset(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	again := task
 	again.Decision, again.Epoch = "run/2", 2
-	for _, other := range []Task{task, again} { // and one more that was judged before it came to the same
+	for _, other := range []Task{task, again} { // and another decision about the same reply
 		if err := b.Store.Decide(t.Context(), store.Decision{Key: other.decisionKey(), WorkflowID: other.Conversation.ID(), Outcome: "pending"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: again}); err != nil || got.Result != conversation.Done {
+		if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: again}); err != nil || got.Result != conversation.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
@@ -624,14 +627,14 @@ func TestTheLedgerAfterAReset(t *testing.T) {
 	}
 }
 
-func TestADeletionBeforeThePost(t *testing.T) {
+func TestDeletionBeforeThePost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	m := b.say("hello?")
 	task := inThread(m)
 	b.compose(task, "First.", "Second.")
 	b.remove(m)
-	got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+	got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 	if err != nil || got.Result != conversation.Gone {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -643,17 +646,17 @@ func TestADeletionBeforeThePost(t *testing.T) {
 	}
 }
 
-// An attempt that a worker died in, and that had no effect, is not left open in the outbox.
-func TestADeletionAfterAnAttemptOfUnknownEnd(t *testing.T) {
+// If a worker died in an attempt that had no effect, the attempt does not stay open in the outbox.
+func TestDeletionAfterAnAmbiguousAttempt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	m := b.say("hello?")
 	task := inThread(m)
 	b.compose(task, "First.", "Second.")
-	b.begin(b.outbox(task)[0], time.Millisecond)
+	b.beginSend(b.outbox(task)[0], time.Millisecond)
 	b.remove(m)
-	for range 2 { // the second as when the first one's end was lost
-		got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+	for range 2 { // the second as if the first one's result was lost
+		got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 		if err != nil || got.Result != conversation.Gone {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -663,30 +666,30 @@ func TestADeletionAfterAnAttemptOfUnknownEnd(t *testing.T) {
 	}
 }
 
-// A reply that has begun is brought to its end.
-func TestADeletionInTheMiddleOfAReply(t *testing.T) {
+// A reply is completed once its first part was posted.
+func TestDeletionBetweenTwoParts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	m := b.say("hello?")
 	task := atTopLevel(m)
 	b.compose(task, "First.", "Second.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
 		return strings.Contains(c.Args.Get("text"), "Second")
 	}})
-	if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+	if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 		t.Fatal("no error")
 	}
 	b.remove(m)
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-	if want := []string{"First.", "Second."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) {
-		t.Errorf("got %+v after %v, posted %q", got, errs, b.posted())
+	got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+	if want := []string{"First.", "Second."}; got.Result != conversation.Done || !slices.Equal(b.postedTexts(), want) {
+		t.Errorf("got %+v after %v, posted %q", got, errs, b.postedTexts())
 	}
 }
 
 // Slack allows about one message a second in a channel, whoever posts.
-func TestThePaceOfAChannel(t *testing.T) {
+func TestPaceOfAChannel(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	const replies = 4
 	began := time.Now()
 	var group sync.WaitGroup
@@ -695,7 +698,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 		task.Decision = fmt.Sprint("run/", n)
 		b.compose(task, "Hello.")
 		group.Go(func() {
-			got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
+			got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
 			if got.Result != conversation.Done {
 				t.Errorf("got %+v after %v", got, errs)
 			}
@@ -707,8 +710,7 @@ func TestThePaceOfAChannel(t *testing.T) {
 		t.Fatalf("%d posts, want %d", len(posts), replies)
 	}
 	slices.SortFunc(posts, func(a, b sandbox.Post) int { return a.At.Compare(b.At) })
-	// A call takes its time, so two may come nearer to each other than their turns;
-	// but none comes before its own.
+	// Calls take time, so two posts may be closer than their turns. None is before its own turn.
 	for i, p := range posts {
 		if took := p.At.Sub(began); took < time.Duration(i)*pace {
 			t.Errorf("post %d came %s after the beginning", i, took)
@@ -723,11 +725,10 @@ func TestThePaceOfAChannel(t *testing.T) {
 	}
 }
 
-// Who has a long time to wait does not do so in one of the worker's slots, and does not
-// lose the turn by going away.
-func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
+// An attempt with a long wait does not hold one of the worker's slots. Its part keeps its turn.
+func TestLongWaitForATurn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	others, task := inThread(b.say("tell us all")), inThread(b.say("hello?"))
 	b.compose(others, slices.Repeat([]string{"Much."}, 9)...)
 	if _, err := b.Store.BeginSend(t.Context(), b.outbox(others)[0], 20*time.Second, sendLease); err != nil {
@@ -736,7 +737,7 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 	b.compose(task, "Hello.")
 	var waits []time.Duration
 	for range 2 {
-		_, err := attempt[ReplyOutput](b.Post, PostInput{Task: task})
+		_, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 		app := applicationError(t, err)
 		if app.Type() != typeQueued || app.NonRetryable() || app.Category() != temporal.ApplicationErrorCategoryBenign {
 			t.Errorf("got %v", app)
@@ -744,18 +745,18 @@ func TestALongWaitForATurnEndsTheAttempt(t *testing.T) {
 		waits = append(waits, app.NextRetryDelay())
 	}
 	if first := 9*20*time.Second - turnLead; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
-		t.Errorf("told to come again in %v, want a little less than %s", waits, first)
+		t.Errorf("retried after %v, want a little less than %s", waits, first)
 	}
 	if row := b.outbox(task)[0]; row.State != store.Composed || row.Attempts != 0 {
 		t.Errorf("the outbox has %+v", row)
 	}
 }
 
-// A reply answers two messages; one of them, not the one that it is about, is deleted while
-// it waits: it is composed anew, without what that said, though an attempt to post it was made.
-func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(func(c llmtest.Call) llmtest.Reply {
+// A reply answers two messages. The one that is not its trigger is deleted while the reply waits.
+// The reply is composed again without that message, even after an attempt to post it.
+func TestDeletionOfAnotherAnsweredMessage(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(func(c llmtest.Call) llmtest.Reply {
 			if strings.Contains(c.System, "hunter2") {
 				return llmtest.Text("You said hunter2.")
 			}
@@ -769,12 +770,12 @@ func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
 			t.Fatal(got)
 		}
 		b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1"})
-		if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+		if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 			t.Fatal("no error")
 		}
 		b.remove(secret)
-		for range 2 { // the second as when the first one's end was lost
-			if got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Outdated {
+		for range 2 { // the second as if the first one's result was lost
+			if got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Outdated {
 				t.Fatalf("got %+v after %v", got, errs)
 			}
 		}
@@ -787,15 +788,15 @@ func TestADeletionOfWhatAReplyAnswersBesides(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-		if want := []string{"Hello."}; got.Result != conversation.Done || !slices.Equal(b.posted(), want) || len(b.model.Calls()) != 2 {
-			t.Errorf("got %+v after %v, posted %q, %d calls", got, errs, b.posted(), len(b.model.Calls()))
+		got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+		if want := []string{"Hello."}; got.Result != conversation.Done || !slices.Equal(b.postedTexts(), want) || len(b.model.Calls()) != 2 {
+			t.Errorf("got %+v after %v, posted %q, %d calls", got, errs, b.postedTexts(), len(b.model.Calls()))
 		}
 	})
 }
 
-// A mute stops what is composed already, however far it has come, and nobody is told.
-func TestAMuteBeforeThePost(t *testing.T) {
+// A mute stops a composed reply, whatever its state, without a note.
+func TestMuteBeforeThePost(t *testing.T) {
 	t.Parallel()
 	for name, muted := range map[string]func(Task) chat.Conversation{
 		"of the thread":  func(task Task) chat.Conversation { return task.Conversation },
@@ -804,38 +805,38 @@ func TestAMuteBeforeThePost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for found, c := range map[string]struct {
-				before func(b *bench, task Task)
+				before func(b *bundle, task Task)
 				said   []string
 			}{
-				"not tried": {},
-				"rate limited": {before: func(b *bench, task Task) {
+				"not attempted": {},
+				"rate limited": {before: func(b *bundle, task Task) {
 					p := b.outbox(task)[0]
-					b.begin(p, time.Minute)
+					b.beginSend(p, time.Minute)
 					if err := b.Store.EndSend(t.Context(), p, store.Composed, time.Time{}, "rate limited"); err != nil {
 						t.Fatal(err)
 					}
 				}},
-				"tried, with an end that is not known": {before: func(b *bench, task Task) { b.begin(b.outbox(task)[0], time.Millisecond) }},
-				"posted in part": {said: []string{"First."}, before: func(b *bench, task Task) {
+				"attempted, with unknown outcome": {before: func(b *bundle, task Task) { b.beginSend(b.outbox(task)[0], time.Millisecond) }},
+				"posted in part": {said: []string{"First."}, before: func(b *bundle, task Task) {
 					b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "1", Match: func(c sandbox.Call) bool {
 						return strings.Contains(c.Args.Get("text"), "Second")
 					}})
-					if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
+					if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err == nil {
 						t.Fatal("no error")
 					}
 				}},
 			} {
-				b := newBench(t)
+				b := setup(t)
 				task := inThread(b.say("hello?"))
 				b.compose(task, "First.", "Second.")
 				if c.before != nil {
 					c.before(b, task)
 				}
 				b.mute(muted(task), time.Hour)
-				for range 2 { // the second as when the first one's end was lost
-					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-					if got.Result != conversation.Silenced || !slices.Equal(b.posted(), c.said) {
-						t.Errorf("%s: got %+v after %v, posted %q", found, got, errs, b.posted())
+				for range 2 { // the second as if the first one's result was lost
+					got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+					if got.Result != conversation.Silenced || !slices.Equal(b.postedTexts(), c.said) {
+						t.Errorf("%s: got %+v after %v, posted %q", found, got, errs, b.postedTexts())
 					}
 				}
 				if d := b.decision(task); d.Outcome != "silent" || d.OutcomeBy != string(conversation.RuleSilenced) {

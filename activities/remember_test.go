@@ -22,16 +22,16 @@ import (
 	"myao/internal/sandbox"
 )
 
-// sync has the store know the channels that the bot is in.
-func (b *bench) sync() {
+// syncChannels saves the channels that the bot is in.
+func (b *bundle) syncChannels() {
 	b.t.Helper()
-	if _, err := plain(b.SyncChannels); err != nil {
+	if _, err := runWithoutInput(b.SyncChannels); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// threads stores n threads of one reply each, the oldest first.
-func (b *bench) threads(channel string, n int) (scopes []chat.Scope) {
+// saveThreads saves n threads of one reply each, the oldest first.
+func (b *bundle) saveThreads(channel string, n int) (scopes []chat.Scope) {
 	b.t.Helper()
 	var said []chat.Message
 	began := time.Now().Add(-time.Hour)
@@ -49,9 +49,9 @@ func (b *bench) threads(channel string, n int) (scopes []chat.Scope) {
 	return scopes
 }
 
-func (b *bench) survey(in SurveyInput) SurveyOutput {
+func (b *bundle) survey(in SurveyInput) SurveyOutput {
 	b.t.Helper()
-	out, err := attempt[SurveyOutput](b.Survey, in)
+	out, err := runOnce[SurveyOutput](b.Survey, in)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -61,13 +61,13 @@ func (b *bench) survey(in SurveyInput) SurveyOutput {
 	return out
 }
 
-func TestSurveyGoesOnAfterItsLast(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
+func TestSurveyPages(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
 		other := b.workspace.AddChannel(sandbox.Public, "other", b.workspace.Bot().UserID)
-		b.sync()
+		b.syncChannels()
 		at := time.Now()
-		first, second := b.threads(b.general, 150), b.threads(other, 100)
+		first, second := b.saveThreads(b.general, 150), b.saveThreads(other, 100)
 		if other < b.general {
 			first, second = second, first
 		}
@@ -90,16 +90,16 @@ func TestSurveyGoesOnAfterItsLast(t *testing.T) {
 	})
 }
 
-// A part in which all is left out is not the last.
-func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
+// A page without any scope left need not be the last one.
+func TestSurveyLeavesOutModeOff(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	bot := b.workspace.Bot().UserID
 	names := map[string]string{b.general: "general"}
 	for _, name := range []string{"off", "mention"} {
 		names[b.workspace.AddChannel(sandbox.Public, name, bot)] = name
 	}
-	b.sync()
+	b.syncChannels()
 	b.channels.set(func(f config.ChannelFacts) config.ChannelSettings {
 		s := b.settings
 		if names[f.ID] != f.Name {
@@ -111,7 +111,7 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 	at := time.Now()
 	var want []chat.Scope
 	for id, name := range names {
-		found := b.threads(id, map[string]int{"off": surveyPageSize + 50}[name]+1)
+		found := b.saveThreads(id, map[string]int{"off": surveyPageSize + 50}[name]+1)
 		if name != "off" {
 			want = append(want, found...)
 		}
@@ -138,22 +138,22 @@ func TestSurveyLeavesOutWhereTheBotIsOff(t *testing.T) {
 	}
 }
 
-func TestSurveyWithoutSlack(t *testing.T) {
+func TestSurveyErrors(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[string]string{"internal_error": typeUnavailable, "invalid_auth": typeFinal} {
-		b := newBench(t)
+		b := setup(t)
 		b.workspace.Faults().Add(sandbox.Fault{Method: "auth.test", Error: code})
-		_, err := attempt[SurveyOutput](b.Survey, SurveyInput{Threads: true, At: time.Now()})
+		_, err := runOnce[SurveyOutput](b.Survey, SurveyInput{Threads: true, At: time.Now()})
 		if app := applicationError(t, err); app.Type() != kind {
 			t.Errorf("%s: %v, want %s", code, app, kind)
 		}
 	}
 }
 
-func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url, answers(llmtest.Script(llmtest.Text("2026-03-01 alice plans a party"))))
-		b.sync()
+func TestRemember(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url, withModel(llmtest.Script(llmtest.Text("2026-03-01 alice plans a party"))))
+		b.syncChannels()
 		parent := b.say("shall we have a party?")
 		b.say("with cake", sandbox.InThread(parent.TS))
 		in := func(s chat.Scope) RememberInput { return RememberInput{Scope: s, At: time.Now()} }
@@ -167,7 +167,7 @@ func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
 		} {
 			b.model.Reset()
 			for _, want := range []RememberOutput{{Calls: c.calls, Changed: true}, {}} {
-				if got, err := attempt[RememberOutput](b.Remember, in(c.scope)); err != nil || got != want {
+				if got, err := runOnce[RememberOutput](b.Remember, in(c.scope)); err != nil || got != want {
 					t.Errorf("%s: %+v, %v; want %+v", c.scope, got, err, want)
 				}
 			}
@@ -183,7 +183,7 @@ func TestRememberMakesWhatIsNewAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
+func TestRememberErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
@@ -199,11 +199,11 @@ func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.reply)))
-			b.sync()
+			b := setup(t, withModel(llmtest.Script(c.reply)))
+			b.syncChannels()
 			b.say("PRIVATE words")
 			scope := chat.Scope{Team: "T1", Channel: b.general}
-			_, err := attempt[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
+			_, err := runOnce[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
 			app := applicationError(t, err)
 			if app.Type() != c.kind || app.NonRetryable() != (c.kind == typeFinal) || app.NextRetryDelay() != c.after {
 				t.Errorf("got %s after %s: %v; want %s after %s", app.Type(), app.NextRetryDelay(), app, c.kind, c.after)
@@ -223,9 +223,9 @@ func TestErrorsOfTheModelWhenRemembering(t *testing.T) {
 	}
 }
 
-// What is refused for what was said is over. What may be a setting is an error, and no
-// attempt helps: both terms have been asked for, since an answer to one would tell.
-func TestRefusalsWhenRemembering(t *testing.T) {
+// A refusal of the messages is final and no error. A bad request may be due to a setting: it is an
+// error, after both terms were asked for, because an answer to one would rule out the setting.
+func TestRememberRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
@@ -236,12 +236,12 @@ func TestRefusalsWhenRemembering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.reply)))
-			b.sync()
+			b := setup(t, withModel(llmtest.Script(c.reply)))
+			b.syncChannels()
 			b.say("PRIVATE words")
 			scope := chat.Scope{Team: "T1", Channel: b.general}
 			in := RememberInput{Scope: scope, At: time.Now()}
-			out, err := attempt[RememberOutput](b.Remember, in)
+			out, err := runOnce[RememberOutput](b.Remember, in)
 			if c.final {
 				app := applicationError(t, err)
 				if app.Type() != typeFinal || !app.NonRetryable() || !strings.Contains(app.Message(), "remember "+scope.String()) || strings.Contains(app.Message(), "PRIVATE") {
@@ -258,15 +258,15 @@ func TestRefusalsWhenRemembering(t *testing.T) {
 					t.Errorf("%s: %+v, %v; want nothing", term, m, err)
 				}
 			}
-			if out, err := attempt[RememberOutput](b.Remember, in); !c.final && (err != nil || out != (RememberOutput{})) {
+			if out, err := runOnce[RememberOutput](b.Remember, in); !c.final && (err != nil || out != (RememberOutput{})) {
 				t.Errorf("again: %+v, %v", out, err)
 			}
 		})
 	}
 }
 
-// retried runs an activity as a worker does, attempt after attempt, with the pauses skipped.
-func retried[T any](do any, in any) (out T, err error) {
+// runWithRetries runs an activity as a worker does, attempt after attempt, with the pauses skipped.
+func runWithRetries[T any](do any, in any) (out T, err error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
@@ -284,8 +284,8 @@ func retried[T any](do any, in any) (out T, err error) {
 	return out, err
 }
 
-// Each empty answer costs what a full one does.
-func TestTheThirdEmptyAnswerIsTheLast(t *testing.T) {
+// Each empty answer costs as much as a full one.
+func TestThreeEmptyAnswersAreFinal(t *testing.T) {
 	t.Parallel()
 	empty := llmtest.Reply{}
 	for name, c := range map[string]struct {
@@ -300,10 +300,10 @@ func TestTheThirdEmptyAnswerIsTheLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, answers(llmtest.Script(c.replies...)))
-			b.sync()
+			b := setup(t, withModel(llmtest.Script(c.replies...)))
+			b.syncChannels()
 			b.say("shall we have a party?")
-			_, err := retried[RememberOutput](b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()})
+			_, err := runWithRetries[RememberOutput](b.Remember, RememberInput{Scope: chat.Scope{Team: "T1", Channel: b.general}, At: time.Now()})
 			if c.final {
 				if app := applicationError(t, err); app.Type() != typeFinal || !app.NonRetryable() {
 					t.Errorf("got %v", err)
@@ -318,14 +318,14 @@ func TestTheThirdEmptyAnswerIsTheLast(t *testing.T) {
 	}
 }
 
-// What was answered before the attempt that failed is not paid for again.
-func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
+// The draft of a failed attempt is not paid for again.
+func TestRememberKeepsDraftsOfEarlierAttempts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Text("first"), llmtest.Fail(503), llmtest.Text("second"))))
-	b.sync()
+	b := setup(t, withModel(llmtest.Script(llmtest.Text("first"), llmtest.Fail(503), llmtest.Text("second"))))
+	b.syncChannels()
 	b.say("shall we have a party?")
 	scope := chat.Scope{Team: "T1", Channel: b.general}
-	got, err := retried[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
+	got, err := runWithRetries[RememberOutput](b.Remember, RememberInput{Scope: scope, At: time.Now()})
 	if want := (RememberOutput{Calls: 1, Changed: true}); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
@@ -344,9 +344,9 @@ func TestAnAttemptKeepsWhatTheOneBeforeItWasAnswered(t *testing.T) {
 	}
 }
 
-// No worker is dead for longer than fifteen seconds before that is noticed; what sends no
-// more heartbeats than it must still has time for one.
-func TestHeartbeatsComeInTime(t *testing.T) {
+// A dead worker is noticed within fifteen seconds. With a longer timeout there is still time for one
+// heartbeat.
+func TestHeartbeatInterval(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]time.Duration{
 		0: 2 * time.Second, 10 * time.Second: 2 * time.Second, 15 * time.Second: 12 * time.Second,
@@ -357,12 +357,11 @@ func TestHeartbeatsComeInTime(t *testing.T) {
 	}
 }
 
-// A dead worker is noticed by the heartbeats that do not come: one that waits for a
-// model sends some.
+// Remember sends heartbeats while it waits for a model.
 func TestRememberHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, answers(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: heartbeatInterval + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
-	b.sync()
+	b := setup(t, withModel(llmtest.Script(llmtest.Reply{Text: "- 2026-01-01 at last", Delay: heartbeatInterval + time.Second}, llmtest.Reply{Text: "- 2026-01-01 at once"})))
+	b.syncChannels()
 	b.say("hello?")
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))

@@ -20,36 +20,36 @@ import (
 
 const days = 24 * time.Hour
 
-// wait lets so much time pass, for the activities alone.
-func (b *bench) wait(d time.Duration) {
+// setClockAhead sets the activities' clock ahead.
+func (b *bundle) setClockAhead(d time.Duration) {
 	b.Clock = func() time.Time { return time.Now().Add(d) }
 }
 
 func TestPrune(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
 		counters := prometheus.NewRegistry()
 		b.Metrics = NewMetrics(counters)
 		task := atTopLevel(b.say("how many dwarfs?"))
 		b.compose(task, "Seven.")
-		if _, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
+		if _, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil {
 			t.Fatal(err)
 		}
 		prune := func(what string, want map[string]int) {
 			t.Helper()
-			got, err := plain(b.Prune)
+			got, err := runWithoutInput(b.Prune)
 			if err != nil || got.Unfinished || !maps.Equal(got.Deleted, want) {
 				t.Errorf("%s: %+v, %v; want %v", what, got, err, want)
 			}
 		}
-		b.wait(4000 * days)
+		b.setClockAhead(4000 * days)
 		prune("for ever", nil)
-		b.wait(39 * days)
+		b.setClockAhead(39 * days)
 		b.Retention = config.Retention{LedgerDays: 40, MessagesDays: 60}
 		prune("before its time", nil)
-		b.wait(41 * days)
+		b.setClockAhead(41 * days)
 		prune("the ledger", map[string]int{"decisions": 1, "outbox": 1})
-		b.wait(61 * days)
+		b.setClockAhead(61 * days)
 		prune("the messages", map[string]int{"messages": 2})
 		families, err := counters.Gather()
 		if err != nil {
@@ -72,13 +72,13 @@ func TestPrune(t *testing.T) {
 	})
 }
 
-// An attempt that has a minute left ends in order; what it has not come to is left.
-func TestPruneEndsInTime(t *testing.T) {
+// An attempt stops before its deadline and reports that it is unfinished.
+func TestPruneStopsInTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := atTopLevel(b.say("how many dwarfs?"))
 	b.compose(task, "Seven.")
-	b.wait(100 * days)
+	b.setClockAhead(100 * days)
 	b.Retention = config.Retention{LedgerDays: 40, MessagesDays: 60}
 	ctx, cancel := context.WithTimeout(t.Context(), pruneReserve-time.Second)
 	defer cancel()
@@ -87,17 +87,16 @@ func TestPruneEndsInTime(t *testing.T) {
 			t.Errorf("%+v, %v; want %v and more", got, err, want)
 		}
 	}
-	if got, err := plain(b.Prune); err != nil || got.Unfinished {
+	if got, err := runWithoutInput(b.Prune); err != nil || got.Unfinished {
 		t.Errorf("with more time: %+v, %v", got, err)
 	}
 }
 
-// A workflow that is reset to where it was long ago comes to messages of which nobody
-// knows any more whether they were answered. What was heard of since is answered, however
-// old it is.
-func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, url benchOption) {
-		b := newBench(t, url)
+// A workflow that was reset to a time long ago reaches messages whose decisions are pruned. They are
+// not answered. A message recorded since then is, however old it is.
+func TestPrunedDecisionsAreNotMadeAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, url option) {
+		b := setup(t, url)
 		b.Retention = config.Retention{LedgerDays: 40}
 		for name, c := range map[string]struct {
 			said, again time.Duration // before now, and after it
@@ -105,13 +104,13 @@ func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
 			result      conversation.Result
 			posts       int
 		}{
-			"a message of lately":        {again: 39 * days, result: conversation.Done, posts: 1},
-			"an old one":                 {again: 41 * days, result: conversation.Silenced, posts: 1},
-			"one heard of late":          {said: 100 * days, again: 39 * days, result: conversation.Done, posts: 1},
-			"one heard of late, and old": {said: 100 * days, again: 41 * days, result: conversation.Silenced, posts: 1},
-			"an edit of an old one":      {again: 41 * days, revision: chat.TS(time.Now().Add(40 * days)), result: conversation.Done, posts: 2},
+			"a recent message":          {again: 39 * days, result: conversation.Done, posts: 1},
+			"an old message":            {again: 41 * days, result: conversation.Silenced, posts: 1},
+			"recorded late":             {said: 100 * days, again: 39 * days, result: conversation.Done, posts: 1},
+			"recorded late, long ago":   {said: 100 * days, again: 41 * days, result: conversation.Silenced, posts: 1},
+			"an edit of an old message": {again: 41 * days, revision: chat.TS(time.Now().Add(40 * days)), result: conversation.Done, posts: 2},
 		} {
-			b.wait(0)
+			b.setClockAhead(0)
 			before := len(b.workspace.Posts())
 			m := b.say("<@"+b.workspace.Bot().UserID+"> how many dwarfs? "+name, sandbox.At(time.Now().Add(-c.said)))
 			task := inThread(m)
@@ -124,9 +123,9 @@ func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
 			}
 			answer := func() conversation.Result {
 				t.Helper()
-				got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
+				got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true})
 				if err == nil && got.Result == conversation.Done {
-					got, err = attempt[ReplyOutput](b.Post, PostInput{Task: task})
+					got, err = runOnce[ReplyOutput](b.Post, PostInput{Task: task})
 				}
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -136,8 +135,8 @@ func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
 			if got := answer(); got != conversation.Done {
 				t.Fatalf("%s: at first %s", name, got)
 			}
-			b.wait(c.again)
-			if _, err := plain(b.Prune); err != nil {
+			b.setClockAhead(c.again)
+			if _, err := runWithoutInput(b.Prune); err != nil {
 				t.Fatal(err)
 			}
 			task.Revision = c.revision
@@ -153,23 +152,23 @@ func TestWhatThePrunedLedgerKnewIsNotAnsweredAgain(t *testing.T) {
 			if d := b.decision(task); d.Rule != string(conversation.RuleUnknownOutcome) || d.Outcome != "silent" || d.Reason == "" {
 				t.Errorf("%s: the ledger has %+v", name, d)
 			}
-			if got, err := attempt[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true}); err != nil || got.Result != conversation.Silenced {
-				t.Errorf("%s: a note that there is no answer: %+v, %v", name, got, err)
+			if got, err := runOnce[ReplyOutput](b.Compose, ComposeInput{Task: task, Addressed: true, Notice: true}); err != nil || got.Result != conversation.Silenced {
+				t.Errorf("%s: a note: %+v, %v", name, got, err)
 			}
 		}
 	})
 }
 
-// A run tells in one line what it has done, and no word of what it has deleted.
-func TestPruneTellsWhatItHasDone(t *testing.T) {
+// A run logs one line with counts, and no deleted text.
+func TestPruneLogs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	log := &strings.Builder{}
 	b.Logger = slog.New(slog.NewTextHandler(log, nil))
 	b.say("secret")
-	b.wait(100 * days)
+	b.setClockAhead(100 * days)
 	b.Retention = config.Retention{MessagesDays: 60}
-	if _, err := plain(b.Prune); err != nil {
+	if _, err := runWithoutInput(b.Prune); err != nil {
 		t.Fatal(err)
 	}
 	lines := slices.Collect(strings.Lines(log.String()))

@@ -13,15 +13,15 @@ import (
 	"myao/internal/testserver"
 )
 
-// statements is what Postgres tells of the statements that it has carried out.
-type statements struct {
+// statementLog reads from Postgres which statements it has executed.
+type statementLog struct {
 	*testing.T
 	db *sql.DB
 }
 
-// of is the statements that something takes, with how often each was carried out.
-// What begins and ends a transaction is not among them.
-func (s statements) of(run func()) (n int, told string) {
+// count counts the statements that run takes, without those that begin and end transactions, and
+// lists them.
+func (s statementLog) count(run func()) (n int, list string) {
 	s.Helper()
 	if _, err := s.db.ExecContext(s.Context(), "SELECT pg_stat_statements_reset()"); err != nil {
 		s.Fatal(err)
@@ -40,17 +40,17 @@ func (s statements) of(run func()) (n int, told string) {
 			s.Fatal(err)
 		}
 		n += calls
-		told += fmt.Sprintf("\n%d× %.100s", calls, strings.Join(strings.Fields(query), " "))
+		list += fmt.Sprintf("\n%d× %.100s", calls, strings.Join(strings.Fields(query), " "))
 	}
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)
 	}
-	return n, told
+	return n, list
 }
 
-// What a judgment, and a reply, ask of the database does not depend on how much was
-// ever said, nor on where.
-func TestStatementsOfJudgingAndComposing(t *testing.T) {
+// The number of statements of a judgment and of a reply does not depend on how many messages there
+// are.
+func TestStatementCountIsConstant(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartPostgres(t, "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=off")
 	db, err := sql.Open("pgx", server.URL)
@@ -61,7 +61,7 @@ func TestStatementsOfJudgingAndComposing(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE EXTENSION pg_stat_statements"); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, database(server.URL), answers(func(c llmtest.Call) llmtest.Reply {
+	b := setup(t, withDatabase(server.URL), withModel(func(c llmtest.Call) llmtest.Reply {
 		if c.Judgment() {
 			return llmtest.No("nothing to add")
 		}
@@ -82,14 +82,14 @@ func TestStatementsOfJudgingAndComposing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	count := statements{t, db}
+	log := statementLog{t, db}
 	said := 1
 	b.judge(atTopLevel(root)) // Slack is asked for names
 	for _, many := range []int{10, 2000} {
 		fill(said, many)
 		said = many
 		top, mention := b.say("is anybody there?"), b.say("hello, bot")
-		reply := b.keep(chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: b.alice.ID, Text: "and you?"})
+		reply := b.record(chat.Message{Team: "T1", Channel: b.general, TS: chat.TS(time.Now()), ThreadTS: root.TS, UserID: b.alice.ID, Text: "and you?"})
 		inThere := atTopLevel(reply)
 		inThere.Conversation.Thread = root.TS
 		for _, test := range []struct {
@@ -97,15 +97,15 @@ func TestStatementsOfJudgingAndComposing(t *testing.T) {
 			run  func()
 			want int
 		}{
-			// The facts, the context and its names, the account of the call, the decision.
+			// The facts, the context, the names, the call, the decision.
 			{"a judgment at the top level", func() { b.judge(atTopLevel(top)) }, 5},
 			{"a judgment in a thread", func() { b.judge(inThere) }, 5},
-			// The outbox is looked at, and written, before the decision.
+			// The outbox is read and written, too.
 			{"a reply to a mention", func() { b.reply(inThread(mention), true) }, 7},
 			{"a reply that is composed", func() { b.reply(inThread(mention), true) }, 1},
 		} {
-			if n, told := count.of(test.run); n != test.want {
-				t.Errorf("with %d messages %s takes %d statements, want %d:%s", many, test.what, n, test.want, told)
+			if n, list := log.count(test.run); n != test.want {
+				t.Errorf("with %d messages %s takes %d statements, want %d:%s", many, test.what, n, test.want, list)
 			}
 		}
 	}

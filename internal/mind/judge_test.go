@@ -48,11 +48,11 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	}
 	calls := savedCalls(t, url)
 	if len(calls) != 4+maxEmptyAnswers+1 {
-		t.Errorf("%d calls are written down", len(calls))
+		t.Errorf("%d calls are saved", len(calls))
 	}
 	for _, call := range calls {
 		if call.Decision != "" || call.Purpose != llm.PurposeJudgment {
-			t.Errorf("written down: %+v", call)
+			t.Errorf("saved: %+v", call)
 		}
 	}
 }

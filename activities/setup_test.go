@@ -33,16 +33,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests wait more than they work: more of them run side by side than there are cores.
+	// These tests mostly wait, so more of them run at once than there are cores.
 	if err := flag.Set("test.parallel", "24"); err != nil {
 		panic(err)
 	}
 	testserver.Main(m)
 }
 
-// bench is everything that activities work with: a real database, a workspace and
-// a model behind HTTP.
-type bench struct {
+// bundle is Activities with a real database, and a workspace and a model behind HTTP.
+type bundle struct {
 	*Activities
 	t         *testing.T
 	workspace *sandbox.Workspace
@@ -55,39 +54,38 @@ type bench struct {
 	ci        sandbox.App // another app
 }
 
-type benchOption func(*benchSettings)
+type option func(*settings)
 
-type benchSettings struct {
+type settings struct {
 	handler llmtest.Handler
 	url     string
 	wrap    func(http.Handler) http.Handler
 	http    http.Client
 }
 
-func answers(h llmtest.Handler) benchOption { return func(s *benchSettings) { s.handler = h } }
-func database(url string) benchOption       { return func(s *benchSettings) { s.url = url } }
+func withModel(h llmtest.Handler) option { return func(s *settings) { s.handler = h } }
+func withDatabase(url string) option     { return func(s *settings) { s.url = url } }
 
 // eachDatabase runs a test on both databases.
-func eachDatabase(t *testing.T, run func(t *testing.T, url benchOption)) {
+func eachDatabase(t *testing.T, run func(t *testing.T, url option)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		run(t, database(sqliteURL(t)))
+		run(t, withDatabase(sqliteURL(t)))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		run(t, database(testserver.Postgres(t)))
+		run(t, withDatabase(testserver.Postgres(t)))
 	})
 }
 
 func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
 
-// waiting waits for Slack after an attempt is out of time, too, as it is where the machine
-// stands still. An attempt that is canceled ends.
-type waiting struct{}
+// patientTransport ignores deadlines, because the test machine may stand still. It obeys cancellation.
+type patientTransport struct{}
 
-func (waiting) RoundTrip(req *http.Request) (*http.Response, error) {
+func (patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
 	context.AfterFunc(req.Context(), func() {
 		if !errors.Is(req.Context().Err(), context.DeadlineExceeded) {
@@ -97,10 +95,10 @@ func (waiting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
 }
 
-// impatient is Slack as the worker asks it: no attempt waits for it for longer than its time.
-func impatient(s *benchSettings) { s.http = http.Client{} }
+// withSlackTimeout makes calls of Slack obey deadlines, as the worker's do.
+func withSlackTimeout(s *settings) { s.http = http.Client{} }
 
-// channelConfig is the settings of channels in a test.
+// channelConfig holds the settings of channels.
 type channelConfig struct {
 	channel func(config.ChannelFacts) config.ChannelSettings
 	named   bool
@@ -110,14 +108,14 @@ func (c *channelConfig) Channel(f config.ChannelFacts) config.ChannelSettings { 
 
 func (c *channelConfig) HasNamedChannels() bool { return c.named }
 
-// set has settings depend on facts, the name of the channel among them.
+// set makes the settings depend on facts such as the name.
 func (c *channelConfig) set(channel func(config.ChannelFacts) config.ChannelSettings) {
 	c.channel, c.named = channel, true
 }
 
-func newBench(t *testing.T, options ...benchOption) *bench {
+func setup(t *testing.T, options ...option) *bundle {
 	t.Helper()
-	o := benchSettings{http: http.Client{Timeout: time.Minute, Transport: waiting{}}, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
+	o := settings{http: http.Client{Timeout: time.Minute, Transport: patientTransport{}}, handler: llmtest.Default, wrap: func(h http.Handler) http.Handler { return h }}
 	for _, option := range options {
 		option(&o)
 	}
@@ -125,7 +123,7 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 		o.url = sqliteURL(t)
 	}
 	discard := slog.New(slog.DiscardHandler)
-	b := &bench{t: t, settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{})}
+	b := &bundle{t: t, settings: config.Config{Response: config.Default().Response}.Channel(config.ChannelFacts{})}
 	b.workspace = sandbox.New(sandbox.Config{Team: "T1", BotToken: "xoxb-1", Logger: discard})
 	t.Cleanup(b.workspace.Close)
 	b.api = httptest.NewServer(o.wrap(b.workspace.Handler()))
@@ -181,20 +179,20 @@ func newBench(t *testing.T, options ...benchOption) *bench {
 	return b
 }
 
-// say has alice say something that the store knows as well.
-func (b *bench) say(text string, options ...sandbox.SayOption) chat.Message {
+// say posts a message of alice in the workspace and records it.
+func (b *bundle) say(text string, options ...sandbox.SayOption) chat.Message {
 	b.t.Helper()
 	return b.sayIn(b.general, text, options...)
 }
 
-func (b *bench) sayIn(channel, text string, options ...sandbox.SayOption) chat.Message {
+func (b *bundle) sayIn(channel, text string, options ...sandbox.SayOption) chat.Message {
 	b.t.Helper()
 	ts := b.workspace.Say(channel, b.alice.ID, text, options...)
-	return b.keep(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.alice.ID, Text: text})
+	return b.record(chat.Message{Team: "T1", Channel: channel, TS: ts, UserID: b.alice.ID, Text: text})
 }
 
-// keep stores a message, in the thread where the workspace has it, and changes of it.
-func (b *bench) keep(m chat.Message, kinds ...conversation.Kind) chat.Message {
+// record records a message, in its thread in the workspace, and changes of it.
+func (b *bundle) record(m chat.Message, kinds ...conversation.Kind) chat.Message {
 	b.t.Helper()
 	for _, held := range b.workspace.Messages(m.Channel) {
 		if held.TS == m.TS && held.Reply() {
@@ -215,14 +213,14 @@ func (b *bench) keep(m chat.Message, kinds ...conversation.Kind) chat.Message {
 	return m
 }
 
-func (b *bench) remove(m chat.Message) {
+func (b *bundle) remove(m chat.Message) {
 	b.t.Helper()
 	b.workspace.Delete(m.Channel, m.TS)
 	m.Deleted, m.Text = true, ""
-	b.keep(m, conversation.Deleted)
+	b.record(m, conversation.Deleted)
 }
 
-// inThread is a task about a message in the thread under it.
+// inThread is a task about a message, with the conversation in the thread under it.
 func inThread(m chat.Message) Task {
 	return Task{
 		Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.TS},
@@ -230,15 +228,15 @@ func inThread(m chat.Message) Task {
 	}
 }
 
-// atTopLevel is a task about a message where it stands.
+// atTopLevel is a task about a message, with the conversation at the top level.
 func atTopLevel(m chat.Message) Task {
 	return Task{
 		Conversation: chat.Conversation{Team: m.Team, Channel: m.Channel}, Trigger: m.TS, Revision: m.Revision, Decision: "run/1",
 	}
 }
 
-// attempt runs an activity once, as a worker does.
-func attempt[T any](activity, in any) (out T, err error) {
+// runOnce makes one attempt of an activity.
+func runOnce[T any](activity, in any) (out T, err error) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
@@ -251,11 +249,11 @@ func attempt[T any](activity, in any) (out T, err error) {
 	return out, err
 }
 
-// tries runs an activity as long as its error lets Temporal try again.
-func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
+// runUntilDone runs an activity until it succeeds or its error is final, at most ten times.
+func runUntilDone[T any](t *testing.T, activity, in any) (out T, errs []error) {
 	t.Helper()
 	for range 10 {
-		out, err := attempt[T](activity, in)
+		out, err := runOnce[T](activity, in)
 		if err == nil {
 			return out, errs
 		}
@@ -264,15 +262,15 @@ func tries[T any](t *testing.T, activity, in any) (out T, errs []error) {
 		if !errors.As(err, &app) || app.NonRetryable() {
 			return out, errs
 		}
-		// Temporal's first pause is a second; here the next attempt comes at once, unless a time was named.
+		// Unlike Temporal it retries at once if the error names no delay.
 		<-time.After(app.NextRetryDelay())
 	}
 	t.Errorf("no end after %d tries: %v", len(errs), errs)
 	return out, errs
 }
 
-// mute silences a conversation for some time from now on.
-func (b *bench) mute(c chat.Conversation, d time.Duration) {
+// mute silences a conversation from now on.
+func (b *bundle) mute(c chat.Conversation, d time.Duration) {
 	b.t.Helper()
 	until := time.Now().Add(d)
 	if err := b.Store.ApplyOrder(b.t.Context(), store.Order{ID: c.ID() + until.String(), Scope: chat.Scope(c), Kind: conversation.UpdateMute, Until: until}); err != nil {
@@ -280,8 +278,8 @@ func (b *bench) mute(c chat.Conversation, d time.Duration) {
 	}
 }
 
-// compose writes a reply into the outbox without a model.
-func (b *bench) compose(task Task, texts ...string) {
+// compose puts a reply into the outbox without a model.
+func (b *bundle) compose(task Task, texts ...string) {
 	b.t.Helper()
 	var parts []store.Part
 	for i, text := range texts {
@@ -297,16 +295,16 @@ func (b *bench) compose(task Task, texts ...string) {
 	}
 }
 
-// begin begins an attempt to post a part, whosever turn it is.
-func (b *bench) begin(p store.Part, lease time.Duration) {
+// beginSend begins an attempt to post a part at once.
+func (b *bundle) beginSend(p store.Part, lease time.Duration) {
 	b.t.Helper()
 	if wait, err := b.Store.BeginSend(b.t.Context(), p, 0, lease); err != nil || wait != 0 {
 		b.t.Fatal(wait, err)
 	}
 }
 
-// outbox is the states of a reply's parts.
-func (b *bench) outbox(task Task) []store.Part {
+// outbox returns the parts of a reply.
+func (b *bundle) outbox(task Task) []store.Part {
 	b.t.Helper()
 	parts, err := b.Store.Parts(b.t.Context(), task.replyKey())
 	if err != nil {
@@ -315,8 +313,8 @@ func (b *bench) outbox(task Task) []store.Part {
 	return parts
 }
 
-// decision is the ledger's row of a task.
-func (b *bench) decision(task Task) store.Decision {
+// decision returns the ledger's row of a task.
+func (b *bundle) decision(task Task) store.Decision {
 	b.t.Helper()
 	d, err := b.Store.Decision(b.t.Context(), task.decisionKey())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -325,8 +323,8 @@ func (b *bench) decision(task Task) store.Decision {
 	return d
 }
 
-// posted are the texts that the bot has posted, in order.
-func (b *bench) posted() []string {
+// postedTexts returns the texts of the bot's posts, in order.
+func (b *bundle) postedTexts() []string {
 	var texts []string
 	for _, p := range b.workspace.Posts() {
 		texts = append(texts, p.Text)
@@ -334,7 +332,7 @@ func (b *bench) posted() []string {
 	return texts
 }
 
-func (b *bench) await(what string, done func() bool) {
+func (b *bundle) await(what string, done func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
 	defer cancel()
@@ -343,7 +341,7 @@ func (b *bench) await(what string, done func() bool) {
 	}
 }
 
-// applicationError is how an activity's failure looks to the server.
+// applicationError returns an activity's failure as the server gets it.
 func applicationError(t *testing.T, err error) *temporal.ApplicationError {
 	t.Helper()
 	var app *temporal.ApplicationError

@@ -10,8 +10,8 @@ import (
 	"myao/internal/store"
 )
 
-// calls is how often Slack was asked to post.
-func (b *bench) calls() (n int) {
+// postCalls counts the calls of chat.postMessage.
+func (b *bundle) postCalls() (n int) {
 	for _, c := range b.workspace.Calls() {
 		if c.Method == postMessage {
 			n++
@@ -20,22 +20,22 @@ func (b *bench) calls() (n int) {
 	return n
 }
 
-// What is short, not tried yet, and whose turn it is, is posted. Of anything else nothing
-// has happened, and Post goes on with it.
+// PostAtOnce posts a reply of one part whose turn is now and that was not attempted. It leaves any
+// other reply to Post.
 func TestPostAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(b *bench, task Task)
+		prepare func(b *bundle, task Task)
 		want    conversation.Result
 	}{
-		"as most are": {func(b *bench, task Task) { b.compose(task, "Hello.") }, conversation.Done},
-		"posted already": {func(b *bench, task Task) {
+		"of one part": {func(b *bundle, task Task) { b.compose(task, "Hello.") }, conversation.Done},
+		"posted already": {func(b *bundle, task Task) {
 			b.compose(task, "Hello.")
-			if got, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
+			if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 				b.t.Errorf("the first time: got %+v, %v", got, err)
 			}
 		}, ""},
-		"in two parts": {func(b *bench, task Task) { b.compose(task, "Hello.", "And more.") }, ""},
-		"tried before": {func(b *bench, task Task) {
+		"in two parts": {func(b *bundle, task Task) { b.compose(task, "Hello.", "And more.") }, ""},
+		"tried before": {func(b *bundle, task Task) {
 			b.compose(task, "Hello.")
 			p := b.outbox(task)[0]
 			if wait, err := b.Store.BeginSend(b.t.Context(), p, pace, sendLease); wait > 0 || err != nil {
@@ -45,30 +45,30 @@ func TestPostAtOnce(t *testing.T) {
 				b.t.Fatal(err)
 			}
 		}, ""},
-		"behind another": {func(b *bench, task Task) {
+		"behind another": {func(b *bundle, task Task) {
 			before := atTopLevel(b.say("hello first?"))
 			before.Decision = "run/before"
 			b.compose(before, "Hello.")
-			if got, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: before}); err != nil || got.Result != conversation.Done {
+			if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: before}); err != nil || got.Result != conversation.Done {
 				b.t.Errorf("the one before: got %+v, %v", got, err)
 			}
 			b.compose(task, "Hello.")
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachDatabase(t, func(t *testing.T, url benchOption) {
-				b := newBench(t, url)
+			eachDatabase(t, func(t *testing.T, url option) {
+				b := setup(t, url)
 				task := inThread(b.say("hello?"))
 				c.prepare(b, task)
-				calls, posts := b.calls(), len(b.workspace.Posts())
-				got, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task})
+				calls, posts := b.postCalls(), len(b.workspace.Posts())
+				got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task})
 				if err != nil || got.Result != c.want {
 					t.Errorf("got %+v, %v, want %q", got, err, c.want)
 				}
-				if n := b.calls() - calls; (n == 1) != (c.want == conversation.Done) || n > 1 {
+				if n := b.postCalls() - calls; (n == 1) != (c.want == conversation.Done) || n > 1 {
 					t.Errorf("Slack was called %d times", n)
 				}
-				if got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Done || len(errs) > 0 {
+				if got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task}); got.Result != conversation.Done || len(errs) > 0 {
 					t.Errorf("after that: got %+v, %v", got, errs)
 				}
 				want := len(b.outbox(task))
@@ -86,8 +86,8 @@ func TestPostAtOnce(t *testing.T) {
 	}
 }
 
-// Whatever becomes of the first attempt, one message stands in the end.
-func TestWhatIsNotPostedAtOnceIsPostedOnce(t *testing.T) {
+// Whatever happens to PostAtOnce, the reply is posted once in the end.
+func TestPostAfterFailedPostAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sandbox.Fault{
 		"503": {Status: 503}, "a proxy's 403": {Status: 403}, "connection lost": {LoseAnswer: true}, "internal_error": {Error: "internal_error"}, "garbled": {Garble: true},
@@ -96,59 +96,59 @@ func TestWhatIsNotPostedAtOnceIsPostedOnce(t *testing.T) {
 			for _, effect := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, %s, effect %v", name, place, effect), func(t *testing.T) {
 					t.Parallel()
-					b := newBench(t)
+					b := setup(t)
 					task := places[place](b)
 					b.compose(task, "Hello.")
 					fault := fault
 					fault.Method, fault.Times, fault.AfterEffect = postMessage, 1, effect
 					b.workspace.Faults().Add(fault)
-					if got, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err == nil {
+					if got, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task}); err == nil {
 						t.Errorf("at once: got %+v, want an error", got)
 					}
-					got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task})
-					b.postedOnce(task, got, errs, 0)
+					got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task})
+					b.wantPostedOnce(task, got, errs, 0)
 				})
 			}
 		}
 	}
 }
 
-// Between the attempt at once and those in the queue, too, Slack is left alone for as long as it says.
-func TestSlackIsLeftAloneAfterTheFirstAttempt(t *testing.T) {
+// Post honours a rate limit that PostAtOnce met.
+func TestRateLimitOfPostAtOnceHoldsForPost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Status: 429, RetryAfter: "30"})
-	_, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task})
+	_, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task})
 	if app := applicationError(t, err); app.NextRetryDelay() != 30*time.Second || app.Type() != typeRateLimited {
 		t.Errorf("got %v after %s", app, app.NextRetryDelay())
 	}
-	calls := b.calls()
-	_, err = attempt[ReplyOutput](b.Post, PostInput{Task: task, NotBefore: time.Now().Add(20 * time.Second)})
+	calls := b.postCalls()
+	_, err = runOnce[ReplyOutput](b.Post, PostInput{Task: task, NotBefore: time.Now().Add(20 * time.Second)})
 	if app := applicationError(t, err); app.NextRetryDelay() <= 10*time.Second || app.NextRetryDelay() > 20*time.Second || app.NonRetryable() || app.Type() != typeRateLimited {
 		t.Errorf("too early: got %v after %s", app, app.NextRetryDelay())
 	}
-	if n := b.calls() - calls; n != 0 {
+	if n := b.postCalls() - calls; n != 0 {
 		t.Errorf("too early, Slack was called %d times", n)
 	}
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task, NotBefore: time.Now().Add(-time.Second)})
-	b.postedOnce(task, got, errs, 0)
+	got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, NotBefore: time.Now().Add(-time.Second)})
+	b.wantPostedOnce(task, got, errs, 0)
 }
 
-// A refusal is told to whoever addressed the bot by the attempts in the queue.
-func TestARefusalAtOnceIsExcusedAfterwards(t *testing.T) {
+// If Slack refuses the reply in PostAtOnce, Post posts the note.
+func TestNoteAfterRefusedPostAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := setup(t)
 	task := inThread(b.say("hello?"))
 	b.compose(task, "Hello.")
 	b.workspace.Faults().Add(sandbox.Fault{Method: postMessage, Times: 1, Error: "msg_too_long"})
-	_, err := attempt[ReplyOutput](b.PostAtOnce, PostInput{Task: task, Addressed: true})
+	_, err := runOnce[ReplyOutput](b.PostAtOnce, PostInput{Task: task, Addressed: true})
 	if app := applicationError(t, err); !app.NonRetryable() {
 		t.Errorf("got %v", app)
 	}
-	got, errs := tries[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: true})
-	b.postedOnce(task, got, errs, 0)
+	got, errs := runUntilDone[ReplyOutput](t, b.Post, PostInput{Task: task, Addressed: true})
+	b.wantPostedOnce(task, got, errs, 0)
 	if posts := b.workspace.Posts(); len(posts) != 1 || posts[0].Text == "Hello." {
 		t.Errorf("posted %+v, want the note alone", posts)
 	}

@@ -15,30 +15,30 @@ import (
 	"myao/internal/testserver"
 )
 
-// wire stands between a program and Postgres, and notes what Postgres says it has done.
-type wire struct {
+// proxy forwards between a program and Postgres, and notes the completed statements.
+type proxy struct {
 	url string
 
 	mu   sync.Mutex
 	done []string // as in "UPDATE 1"; with BEGIN and COMMIT
 }
 
-func newWire(t *testing.T, target string) *wire {
+func newProxy(t *testing.T, target string) *proxy {
 	t.Helper()
-	w := &wire{}
+	w := &proxy{}
 	w.url = testserver.Intercept(t, target, func(program, postgres net.Conn) {
 		var asked sync.WaitGroup
 		asked.Go(func() { _, _ = io.Copy(postgres, program); _ = postgres.Close() })
-		w.read(program, postgres)
+		w.forward(program, postgres)
 		_ = program.Close()
 		asked.Wait()
 	})
 	return w
 }
 
-// read carries Postgres's messages to the program: a byte for the kind, then the length,
-// which counts itself (postgresql.org/docs/current/protocol-message-formats.html).
-func (w *wire) read(program io.Writer, postgres io.Reader) {
+// forward copies Postgres's messages to the program: a byte for the kind, then the length, which
+// includes itself (postgresql.org/docs/current/protocol-message-formats.html).
+func (w *proxy) forward(program io.Writer, postgres io.Reader) {
 	in := bufio.NewReader(postgres)
 	for {
 		head, err := in.Peek(5)
@@ -60,8 +60,8 @@ func (w *wire) read(program io.Writer, postgres io.Reader) {
 	}
 }
 
-// take returns what was done since the last time.
-func (w *wire) take() []string {
+// take returns the statements completed since the last call.
+func (w *proxy) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	done := w.done
@@ -69,20 +69,19 @@ func (w *wire) take() []string {
 	return done
 }
 
-// What a reply costs in Postgres, where each statement is a way there and back, and each
-// commit a write to the disk: one commit to compose it, one before the call of Slack, and
-// one after it.
-func TestWhatAReplyCosts(t *testing.T) {
+// A reply takes three commits in Postgres: one to compose it, one before the call of Slack, and one
+// after it. Each statement is a round trip, and each commit a write to the disk.
+func TestStatementsOfAReply(t *testing.T) {
 	t.Parallel()
-	w := newWire(t, testserver.Postgres(t))
-	b := newBench(t, database(w.url))
+	w := newProxy(t, testserver.Postgres(t))
+	b := setup(t, withDatabase(w.url))
 	task := inThread(b.say("hello?"))
 	var before []string
-	b.Slack = &stoppable{Client: b.Slack.(*slack.Client), before: func() { before = w.take() }}
+	b.Slack = &hookedSlack{Client: b.Slack.(*slack.Client), before: func() { before = w.take() }}
 	w.take()
 	b.compose(task, "Hello.")
 	composed := w.take()
-	if got, err := attempt[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
+	if got, err := runOnce[ReplyOutput](b.Post, PostInput{Task: task}); err != nil || got.Result != conversation.Done {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	for _, c := range []struct {
