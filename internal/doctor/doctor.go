@@ -87,7 +87,7 @@ type check struct {
 type examination struct {
 	Doctor
 	own       slack.Identity
-	grant     slack.TokenInfo
+	tokenInfo slack.TokenInfo
 	reached   bool // something answers at the events address
 	temporal  client.Client
 	db        *store.Store

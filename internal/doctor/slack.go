@@ -22,7 +22,7 @@ func (e *examination) token(ctx context.Context) Finding {
 		return e.slackFailed(err, "set slack.bot_token to the Bot User OAuth Token (xoxb-…) under OAuth & Permissions; each installation of the app has its own")
 	}
 	e.own = own
-	if e.grant, err = e.Slack.TokenInfo(ctx); err != nil {
+	if e.tokenInfo, err = e.Slack.TokenInfo(ctx); err != nil {
 		return e.slackFailed(err, "try again")
 	}
 	if own.OrgID != "" {
@@ -50,15 +50,15 @@ func (e *examination) slackFailed(err error, refused string) Finding {
 
 // scopes compares the scopes of the token with those that the app needs.
 func (e *examination) scopes(context.Context) Finding {
-	if e.grant.Scopes == nil {
+	if e.tokenInfo.Scopes == nil {
 		return skip("Slack does not say which scopes the token has")
 	}
 	var missing []string
 	report := warn
-	extra := slices.Clone(e.grant.Scopes)
+	extra := slices.Clone(e.tokenInfo.Scopes)
 	for _, s := range manifest.Scopes(e.Config) {
 		extra = slices.DeleteFunc(extra, func(has string) bool { return has == s.Name })
-		if !slices.Contains(e.grant.Scopes, s.Name) {
+		if !slices.Contains(e.tokenInfo.Scopes, s.Name) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
 			if !s.Extra {
 				report = fail
@@ -79,11 +79,11 @@ func (e *examination) scopes(context.Context) Finding {
 // clock compares this machine's clock with Slack's. The starter refuses a request whose
 // timestamp is too far from its own time.
 func (e *examination) clock(context.Context) Finding {
-	if e.grant.Date.IsZero() {
+	if e.tokenInfo.Date.IsZero() {
 		return skip("Slack does not send its time")
 	}
 	const fix = "synchronise this machine's clock with NTP"
-	skew := e.Clock().Sub(e.grant.Date).Round(time.Second)
+	skew := e.Clock().Sub(e.tokenInfo.Date).Round(time.Second)
 	switch {
 	case skew.Abs() > slack.MaxSkew:
 		return fail(fix, "%s off Slack's clock: the starter refuses Slack's requests", skew)

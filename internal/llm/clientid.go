@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ClientRequestIDHeader carries a caller's own id of a request. OpenAI writes it down, so that
-// its support can find the request, and refuses one that is not ASCII or longer than
+// ClientRequestIDHeader carries a caller's own id of a request. OpenAI logs it, so that its
+// support can find the request, and refuses one that is not ASCII or is longer than
 // clientRequestIDLimit (developers.openai.com/api/reference/overview).
 const ClientRequestIDHeader = "X-Client-Request-Id"
 
@@ -15,18 +15,18 @@ const clientRequestIDLimit = 512
 
 type clientRequestIDKey struct{}
 
-// NewClientRequestID is an id for one request of a matter: OpenAI wants each request to have
-// one of its own.
-func NewClientRequestID(matter string) string { return matter + "#" + rand.Text()[:8] }
+// NewClientRequestID returns an id for one request about a decision. OpenAI wants a new id
+// for each request.
+func NewClientRequestID(decision string) string { return decision + "#" + rand.Text()[:8] }
 
-// DecisionOf is the matter of an id that NewClientRequestID has made.
+// DecisionOf returns the decision in an id of NewClientRequestID.
 func DecisionOf(id string) string {
-	matter, _, _ := strings.Cut(id, "#")
-	return matter
+	decision, _, _ := strings.Cut(id, "#")
+	return decision
 }
 
-// Context is ctx for the calls that a Transport makes for the request: they carry its
-// ClientRequestID, unless that is one that a provider would refuse.
+// Context returns ctx for a client library's call of the request. A Transport then sends the
+// ClientRequestID, unless a provider would refuse it.
 func (r Request) Context(ctx context.Context) context.Context {
 	id := r.ClientRequestID
 	if id == "" || len(id) > clientRequestIDLimit || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {

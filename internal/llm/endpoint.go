@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParseEndpoint reads the address of a provider. It must be an absolute http or
-// https URL; the error does not repeat it, since operators put secrets into URLs.
+// ParseEndpoint parses the address of a provider, which must be an absolute http or
+// https URL. The error does not repeat it, since operators put secrets into URLs.
 func ParseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -16,13 +16,13 @@ func ParseEndpoint(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// ParseKey trims a key, which comes with a line break from many a secret file,
-// and refuses one that no HTTP header may carry. The error does not repeat it.
+// ParseKey trims a key, since many secret files end in a line break, and refuses
+// one with characters that HTTP headers forbid. The error does not repeat it.
 func ParseKey(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	for _, r := range s {
 		if r < 0x20 || r > 0x7e {
-			return "", errors.New("read API key: it has characters that no HTTP header may carry")
+			return "", errors.New("read API key: it has characters that HTTP headers forbid")
 		}
 	}
 	return s, nil

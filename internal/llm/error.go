@@ -12,10 +12,11 @@ import (
 var (
 	// ErrRateLimited: too many requests (429); RetryAfter may say how long to wait.
 	ErrRateLimited = errors.New("rate limited")
-	// ErrQuota: the account's money, or its quota of the day, is used up (402, some 429). Minutes do not help.
+	// ErrQuota: the account has no money left, or its daily quota is used up (402, some 429).
+	// Waiting for minutes does not help.
 	ErrQuota = errors.New("quota used up")
-	// ErrUnavailable: the provider did not answer properly (408, 5xx, transport,
-	// an answer that is not the agreed JSON), or the context ended first.
+	// ErrUnavailable: the provider gave no usable answer (408, 5xx, transport, an answer
+	// that is not JSON of the expected form), or the context ended first.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrInvalid: the provider refuses this request and always will (400, 404, 422, …).
 	ErrInvalid = errors.New("invalid request")
@@ -23,40 +24,40 @@ var (
 	ErrAuth = errors.New("not authorised")
 	// ErrBlocked: the provider's safety rules stopped the prompt or the answer.
 	ErrBlocked = errors.New("blocked")
-	// ErrCut: the answer reached the token limit; Text holds what there is of it, perhaps nothing.
+	// ErrCut: the answer reached the token limit; Text holds its beginning, which may be empty.
 	ErrCut = errors.New("cut at the token limit")
 	// ErrEmpty: an answer without text and without a stated cause.
 	ErrEmpty = errors.New("empty answer")
 )
 
-// Error is a failed call. Its text names provider, kind, HTTP status and the
-// provider's own words; never a key, a header or a prompt of ours.
+// Error is a failed call. Its text names the provider, the kind, the HTTP status and
+// the provider's message. It never holds a key, a header or our prompt.
 type Error struct {
 	// Kind is one of the sentinels above.
 	Kind error
-	// Provider is the adapter's name: gemini, openai or demo.
+	// Provider is the adapter's name, such as gemini.
 	Provider string
-	// Status is the HTTP status, or the one that an error names which comes with a success;
-	// 0 where none came.
+	// Status is the HTTP status. For an error inside an HTTP success it is the status that
+	// the error names. 0: there is none.
 	Status int
-	// Code is the provider's name of the failure, as insufficient_quota: one word without
-	// anything of a prompt; empty where it has none.
+	// Code is the provider's name of the failure, such as insufficient_quota: one word that
+	// holds nothing of a prompt. It may be empty.
 	Code string
-	// TooLong is set where the request is longer than the model, or its provider, takes.
+	// TooLong is set where the request is too long for the model or its provider.
 	TooLong bool
-	// RetryAfter is how long the provider wants to be left alone; 0 when it does not say.
+	// RetryAfter is how long to wait, as the provider says; 0: it does not say.
 	RetryAfter time.Duration
-	// Message is one bounded line that says what happened.
+	// Message is one line of bounded length that says what happened.
 	Message string
 	// Text is the partial answer of ErrCut.
 	Text string
-	// Usage is what the call cost, as far as the provider told.
+	// Usage is what the provider counted, if it did.
 	Usage Usage
-	// Err is the cause, for errors.Is and errors.As; nil where there is none to keep.
+	// Err is the cause, for errors.Is and errors.As; it may be nil.
 	Err error
 }
 
-// Error is one line without secrets.
+// Error returns one line without secrets.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Provider != "" {
@@ -82,7 +83,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Brief is Error without the provider's own words, which may quote the prompt.
+// Brief returns Error without the provider's message, which may quote the prompt.
 func (e *Error) Brief() string {
 	brief := *e
 	if e.Message != "" {
@@ -91,7 +92,7 @@ func (e *Error) Brief() string {
 	return brief.Error()
 }
 
-// Unwrap shows the kind and the cause to errors.Is and errors.As.
+// Unwrap returns the kind and the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error {
 	var all []error
 	for _, err := range []error{e.Kind, e.Err} {
@@ -103,7 +104,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // Retryable reports whether the same request may succeed later. It is false
-// once the caller has cancelled: nobody waits for the answer.
+// after the caller has cancelled, since nobody waits for the answer.
 func (e *Error) Retryable() bool {
 	if errors.Is(e.Err, context.Canceled) {
 		return false
@@ -115,10 +116,9 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// Refused reports whether it may be for what a request says that it is refused, and always
-// will be, and not for who asks which model, or at whose cost. With ErrBlocked that is
-// certain; what is refused as invalid (400, 413, 422) may also be a setting, which then
-// comes with every request.
+// Refused reports whether the request's content may be the cause, rather than the key, the
+// model or the quota. With ErrBlocked that is certain. With ErrInvalid (400, 413, 422) the
+// cause may also be a setting, which then fails every request.
 func (e *Error) Refused() bool {
 	switch e.Kind {
 	case ErrBlocked:
@@ -129,7 +129,7 @@ func (e *Error) Refused() bool {
 	return false
 }
 
-// kinds are the names of failures for logs and metrics. The first that fits counts.
+// kinds are the names of failures for logs and metrics. The first match counts.
 var kinds = []struct {
 	kind error
 	name string
@@ -139,11 +139,11 @@ var kinds = []struct {
 	{ErrAuth, "auth"}, {ErrBlocked, "blocked"}, {ErrCut, "cut"}, {ErrEmpty, "empty"},
 }
 
-// otherKind is the name of what is none of kinds.
+// otherKind is the name of every other error.
 const otherKind = "other"
 
-// KindOf is a stable short name of an error for logs and metrics: "" for nil,
-// "canceled" and "timeout" for a context that ended, "other" for what is not of this package.
+// KindOf returns a short, stable name of an error for logs and metrics: "" for nil,
+// "canceled" or "timeout" for a context that ended, "other" for an error of another package.
 func KindOf(err error) string {
 	if err == nil {
 		return ""
@@ -156,7 +156,7 @@ func KindOf(err error) string {
 	return otherKind
 }
 
-// kindOfStatus sorts an HTTP status that is not a success.
+// kindOfStatus returns the kind of an HTTP status that is not a success.
 func kindOfStatus(status int) error {
 	switch {
 	case status == 429:

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Logged writes one line to logger for each call of m: purpose, provider,
-// model, tokens, duration, the kind of error and the provider's name of it. It never writes a text, of the
-// prompt, the answer or an error. Success is Info, failure Warn.
+// Logged returns m with one log line for each call: purpose, provider, model, tokens,
+// duration, the kind of error and the provider's code. No line holds the text of a
+// prompt, an answer or an error. Success is Info, failure Warn.
 func Logged(m Model, provider string, logger *slog.Logger, clock func() time.Time) Model {
 	return &logged{model: m, provider: provider, logger: logger, clock: clock}
 }

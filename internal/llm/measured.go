@@ -11,14 +11,14 @@ import (
 	"myao/internal/telemetry"
 )
 
-// Metrics counts what models are asked, and what that costs.
+// Metrics counts the calls of models, their tokens and their errors.
 type Metrics struct {
 	calls  *prometheus.HistogramVec
 	tokens *prometheus.CounterVec
 	errors *prometheus.CounterVec
 }
 
-// NewMetrics registers the models' metrics. A model goes by the name that is asked for.
+// NewMetrics registers the models' metrics. Their label model is the requested name.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -36,8 +36,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Initialize has the counters of a model there before it is first asked: what has yet to go
-// wrong for the first time is zero, and not unknown.
+// Initialize creates the counters of a model before its first call, so that they are 0
+// instead of missing.
 func (m *Metrics) Initialize(purpose, provider, model string) {
 	m.calls.WithLabelValues(purpose, provider, model)
 	m.tokens.WithLabelValues(purpose, provider, model, "input")
@@ -48,8 +48,8 @@ func (m *Metrics) Initialize(purpose, provider, model string) {
 	}
 }
 
-// Measured has the calls of m counted, and each traced by a span of OpenTelemetry's
-// conventions for generative AI. No text of the prompt, the answer or an error goes there.
+// Measured returns m with metrics, and with a span for each call by OpenTelemetry's
+// conventions for generative AI. No span holds the text of a prompt, an answer or an error.
 func Measured(m Model, provider string, metrics *Metrics, clock func() time.Time) Model {
 	return &measured{model: m, provider: provider, metrics: metrics, clock: clock}
 }
@@ -61,7 +61,7 @@ type measured struct {
 	clock    func() time.Time
 }
 
-// Generate asks the model once.
+// Generate implements Model.
 func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
 	ctx, span := telemetry.StartSpan(ctx, "chat "+r.Model, trace.SpanKindClient,
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", wellKnown(m.provider)),
@@ -87,7 +87,7 @@ func (m *measured) Generate(ctx context.Context, r Request) (Response, error) {
 	return res, err
 }
 
-// wellKnown is a provider's name in the conventions
+// wellKnown returns a provider's name in the conventions
 // (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans).
 func wellKnown(provider string) string {
 	if provider == "gemini" {

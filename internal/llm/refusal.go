@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// messageLimit bounds, in characters, how much of a provider's words is passed on.
+	// messageLimit bounds a provider's message, in characters.
 	messageLimit = 300
-	// retryAfterLimit bounds a stated wait: more than a day is a mistake, not a plan.
+	// retryAfterLimit bounds Retry-After: more than a day is taken for a mistake.
 	retryAfterLimit = 24 * time.Hour
 )
 
-// refusal makes the typed error of an answer whose status is not a success.
+// refusal returns the error for an answer whose status is not a success.
 func (t *Transport) refusal(res *http.Response, body []byte, now time.Time) *Error {
 	e := t.classify(res.StatusCode, readRefusal(body), res.Header, now)
 	if e.Message == "" {
@@ -30,114 +30,113 @@ func (t *Transport) refusal(res *http.Response, body []byte, now time.Time) *Err
 	return e
 }
 
-// errorInSuccess is the error that a success brings instead of an answer, or in place of the
-// first choice; nil if it brings none. OpenRouter has said 200 before its provider fails
-// (openrouter.ai/docs/api/reference/errors-and-debugging), and LM Studio says it of a path that it
-// does not know. The error's own code, where it is one of HTTP, counts as the status.
+// errorInSuccess returns the error that an HTTP success holds in place of an answer or of the
+// first choice; nil: there is none. OpenRouter answers 200 before its provider fails
+// (openrouter.ai/docs/api/reference/errors-and-debugging), and LM Studio answers 200 to an
+// unknown path. If the error's code is an HTTP status, it replaces the status.
 func (t *Transport) errorInSuccess(res *http.Response, body []byte, now time.Time) *Error {
 	var outer struct {
 		Error      json.RawMessage
 		Candidates json.RawMessage
 		Choices    []struct{ Error json.RawMessage }
 	}
-	_ = json.Unmarshal(body, &outer) // what has another form is left out
+	_ = json.Unmarshal(body, &outer) // fields of another form stay empty
 	failure := outer.Error
 	if len(outer.Choices) > 0 {
 		failure = outer.Choices[0].Error
 	}
-	if said := string(failure); outer.Candidates != nil || slices.Contains([]string{"", "null", "false", `""`, "{}"}, said) {
+	if none := []string{"", "null", "false", `""`, "{}"}; outer.Candidates != nil || slices.Contains(none, string(failure)) {
 		return nil
 	}
-	told := readRefusal([]byte(`{"error":` + string(failure) + `}`))
-	status, named := told.status, 400 <= told.status && told.status <= 599
+	said := readRefusal([]byte(`{"error":` + string(failure) + `}`))
+	status, named := said.status, 400 <= said.status && said.status <= 599
 	if !named {
 		status = res.StatusCode
 	}
-	e := t.classify(status, told, res.Header, now)
-	if !named && e.Kind == ErrInvalid { // of a success, which says nothing about the error
+	e := t.classify(status, said, res.Header, now)
+	if !named && e.Kind == ErrInvalid { // the status is that of the success
 		e.Kind = ErrUnavailable
 	}
 	return e
 }
 
-// classify is the typed error of what was told with a status.
-func (t *Transport) classify(status int, told providerError, header http.Header, now time.Time) *Error {
-	e := &Error{Kind: kindOfStatus(status), Provider: t.Provider, Status: status, Message: t.redact(told.message)}
-	if code := t.redact(told.code); codePattern.MatchString(code) {
+// classify returns the error for what a provider said with a status.
+func (t *Transport) classify(status int, said providerError, header http.Header, now time.Time) *Error {
+	e := &Error{Kind: kindOfStatus(status), Provider: t.Provider, Status: status, Message: t.redact(said.message)}
+	if code := t.redact(said.code); codePattern.MatchString(code) {
 		e.Code = code
 	}
-	e.TooLong = status == 413 || status == 429 && strings.HasPrefix(told.message, "Request too large") ||
-		(status == 400 || status == 422) && tooLongPattern.MatchString(told.code+" "+told.message)
+	e.TooLong = status == 413 || status == 429 && strings.HasPrefix(said.message, "Request too large") ||
+		(status == 400 || status == 422) && tooLongPattern.MatchString(said.code+" "+said.message)
 	switch {
-	case told.code == "API_KEY_INVALID": // Google says 400 to a wrong key
+	case said.code == "API_KEY_INVALID": // Google answers 400 to a wrong key
 		e.Kind = ErrAuth
-	case told.code == "FAILED_PRECONDITION" && status == 400: // and to a country that it does not serve
+	case said.code == "FAILED_PRECONDITION" && status == 400: // Google: a country that it does not serve
 		e.Kind = ErrAuth
-	case slices.Contains(blockedCodes, told.code), told.message == "Content Exists Risk", told.flagged:
+	case slices.Contains(blockedCodes, said.code), said.message == "Content Exists Risk", said.flagged:
 		e.Kind = ErrBlocked
-	case cutPattern.MatchString(told.message), cutPattern.MatchString(told.attempt):
+	case cutPattern.MatchString(said.message), cutPattern.MatchString(said.attempt):
 		e.Kind = ErrCut
-	case e.TooLong && status == 429: // OpenAI, of one that is more than all of a minute's tokens: no wait helps
+	case e.TooLong && status == 429: // OpenAI: more than a whole minute's tokens, so no wait helps
 		e.Kind = ErrInvalid
 		return e
-	case told.code == "json_validate_failed": // Groq's model wrote no JSON, which it may the next time
+	case said.code == "json_validate_failed": // Groq's model wrote no JSON, but may do so next time
 		e.Kind = ErrEmpty
-	case slices.Contains(quotaCodes, told.code), status == 429 && header.Get("Retry-After") == "" && quotaPattern.MatchString(told.code+" "+told.message):
-		// Google tells of half a minute to wait with a quota of the day, too.
+	case slices.Contains(quotaCodes, said.code), status == 429 && header.Get("Retry-After") == "" && quotaPattern.MatchString(said.code+" "+said.message):
+		// Google sends a wait of half a minute with a daily quota, too. It is left out.
 		e.Kind = ErrQuota
 		return e
 	}
 	e.RetryAfter = retryAfter(header, now)
 	if e.RetryAfter == 0 {
-		e.RetryAfter = clampWait(told.wait)
+		e.RetryAfter = clampWait(said.wait)
 	}
 	return e
 }
 
 var (
-	// blockedCodes are what Azure, OpenAI and Alibaba call a prompt that they will not have; they
-	// say 400 to it. DeepSeek has no code of its own for it, and says the same in its message.
+	// blockedCodes are the codes by which Azure, OpenAI and Alibaba refuse a prompt's content,
+	// with 400. DeepSeek has no code for it, only a message.
 	blockedCodes = []string{"content_filter", "content_policy_violation", "invalid_prompt", "data_inspection_failed"}
-	// cutPattern is how OpenAI and Groq say 400, and not that an answer was cut, where thoughts
-	// took all the tokens: "Could not finish the message because max_tokens or model output limit
-	// was reached", "max completion tokens reached before generating a valid document".
+	// cutPattern matches the 400 of OpenAI and Groq for thoughts that took all the tokens, in
+	// place of a cut answer: "Could not finish the message because max_tokens or model output
+	// limit was reached", "max completion tokens reached before generating a valid document".
 	cutPattern = regexp.MustCompile(`^Could not finish the message because max_tokens|max completion tokens reached before`)
-	// tooLongPattern is how OpenAI, llama.cpp, vLLM and Google say that a prompt, with what may be
-	// answered, is longer than the model's window.
+	// tooLongPattern matches how OpenAI, llama.cpp, vLLM and Google say that the prompt and the
+	// answer's limit exceed the model's window.
 	tooLongPattern = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context size|input token count .*exceeds`)
-	// quotaCodes are what OpenAI calls an account without money. It says 429 to one, as it
-	// does to too many requests.
+	// quotaCodes are OpenAI's codes for an account without money. They come with 429, as too
+	// many requests do.
 	quotaCodes = []string{
 		"insufficient_quota", "credit_balance_exhausted", "billing_not_active", "billing_hard_limit_reached",
 		"project_spend_limit_exceeded", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
 	}
-	// quotaPattern is how Google and OpenRouter tell in a 429 that the day's quota or the money
-	// is used up: GenerateRequestsPerDayPerProjectPerModel-FreeTier, free-models-per-day, "Your
-	// prepayment credits are depleted". Groq's limits of a day fill up again by the minute, and
-	// come with a Retry-After.
+	// quotaPattern matches how Google and OpenRouter say in a 429 that the daily quota or the
+	// money is used up: GenerateRequestsPerDayPerProjectPerModel-FreeTier, free-models-per-day,
+	// "Your prepayment credits are depleted". Groq's daily limits refill every minute and come
+	// with a Retry-After.
 	quotaPattern = regexp.MustCompile(`(?i)per[- ]?day|credits are depleted|spending cap`)
 )
 
-// codePattern is what passes for a provider's name of a failure, and not for its words.
+// codePattern matches a provider's name of a failure, as opposed to a message.
 var codePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// providerError is what a provider said about a failure.
+// providerError is what a provider says about a failure.
 type providerError struct {
 	message string
-	// code is its name, and status its number; empty and 0 where it has none.
+	// code is the name of the failure, and status its number; both may be missing.
 	code   string
 	status int
 	wait   time.Duration
-	// attempt is what Groq could not take for JSON, flagged that OpenRouter's moderation has
+	// attempt is the answer that Groq could not parse as JSON. flagged: OpenRouter's moderation
 	// stopped the prompt.
 	attempt string
 	flagged bool
 }
 
-// readRefusal reads the shapes in which servers put an error: Google's and
-// OpenAI's object (Google's also in a list), Ollama's string, vLLM's bare
-// message and FastAPI's detail. An unknown shape yields nothing, and a part of another
-// form leaves the rest readable.
+// readRefusal reads the forms of servers' errors: Google's and OpenAI's object
+// (Google's also in a list), Ollama's string, vLLM's bare message and FastAPI's
+// detail. An unknown form yields nothing; an unreadable field leaves the others.
 func readRefusal(body []byte) providerError {
 	body = bytes.TrimSpace(body)
 	var list []json.RawMessage
@@ -184,7 +183,7 @@ func readRefusal(body []byte) providerError {
 		if d.Reason != "" {
 			t.code = d.Reason
 		}
-		for _, v := range d.Violations { // of a day and of a minute, in any order
+		for _, v := range d.Violations { // daily and per-minute quotas, in any order
 			if v.QuotaID != "" && !quotaPattern.MatchString(t.code) {
 				t.code = v.QuotaID
 			}
@@ -206,7 +205,8 @@ func firstString(raws ...json.RawMessage) string {
 	return ""
 }
 
-// plainText is a body of plain text, as proxies send it; pages and unknown JSON say nothing in one line.
+// plainText returns a plain-text body, as proxies send it. Pages and unknown JSON would say
+// nothing in one line.
 func plainText(h http.Header, body []byte) string {
 	if media, _, _ := mime.ParseMediaType(h.Get("Content-Type")); media == "text/plain" {
 		return string(body[:min(len(body), 4*messageLimit)])
@@ -215,7 +215,7 @@ func plainText(h http.Header, body []byte) string {
 }
 
 // retryAfter reads Retry-After (seconds or an HTTP date) and Azure's
-// retry-after-ms. A date counts from the server's own clock where it tells it.
+// retry-after-ms. A date counts from the server's own Date, if that is set.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return seconds(ms / 1000)
@@ -244,8 +244,8 @@ func seconds(seconds float64) time.Duration {
 
 func clampWait(d time.Duration) time.Duration { return min(max(d, 0), retryAfterLimit) }
 
-// redact makes one bounded line of s without the transport's secrets: servers
-// like to quote a wrong key back.
+// redact makes one bounded line of s without the transport's secrets, since servers
+// often quote a wrong key.
 func (t *Transport) redact(s string) string {
 	for _, secret := range t.secrets() {
 		s = strings.ReplaceAll(s, secret, "[key]")

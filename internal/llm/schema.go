@@ -9,7 +9,7 @@ import (
 // Type is the JSON type of a property.
 type Type string
 
-// The types that every provider's structured output knows.
+// The types that every provider's structured output supports.
 const (
 	String  Type = "string"
 	Boolean Type = "boolean"
@@ -18,12 +18,12 @@ const (
 )
 
 // Schema is the form of a JSON object. All properties are required and no
-// others are allowed, as OpenAI's strict mode demands; what may be absent is
+// others are allowed, as OpenAI's strict mode demands. An optional property is
 // nullable instead.
 type Schema struct {
-	// Name is at most 64 letters, digits, underscores and dashes.
+	// Name is up to 64 letters, digits, underscores and dashes.
 	Name string
-	// Properties stand in the order in which the model should write them.
+	// Properties are in the order in which the model should write them.
 	Properties []Property
 }
 
@@ -33,14 +33,14 @@ type Property struct {
 	Type        Type
 	Description string
 	Nullable    bool
-	// Enum lists the allowed values; for strings only.
+	// Enum lists the allowed values of a string.
 	Enum []string
-	// Maximum is the greatest allowed value, nil for none. It is not sent as a
-	// constraint, which strict modes refuse: the description has to tell it.
+	// Maximum is the greatest allowed value, nil for none. Strict modes refuse it as a
+	// constraint, so the description has to state it.
 	Maximum *int
 }
 
-// JSONSchema is the schema in JSON Schema's words, properties in order.
+// JSONSchema returns the schema as JSON Schema, with the properties in order.
 func (s *Schema) JSONSchema() json.RawMessage {
 	var props bytes.Buffer
 	required := make([]string, 0, len(s.Properties))
@@ -82,7 +82,7 @@ func (p Property) jsonSchema() json.RawMessage {
 	return marshal(form)
 }
 
-// marshal is for values made of strings, numbers and lists, which cannot fail.
+// marshal encodes values of strings, numbers and lists, which cannot fail.
 func marshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -91,8 +91,8 @@ func marshal(v any) json.RawMessage {
 	return b
 }
 
-// VerdictSchema is the form of a judgment: whether to speak, why, how sure, and
-// how long to hold back, from 0 to maxDelay seconds.
+// VerdictSchema returns the form of a judgment: whether to speak, why, how sure, and
+// how long to wait before, from 0 to maxDelay seconds.
 func VerdictSchema(maxDelay int) *Schema {
 	return &Schema{
 		Name: "verdict",

@@ -20,31 +20,30 @@ import (
 const BodyLimit = 8 << 20
 
 // Transport is the http.RoundTripper of every provider. It adds the
-// credentials, so that they are in no URL and in no client library's error, and
-// returns either a success with a whole, valid, bounded JSON body, which is not itself an
-// error, or an *Error.
+// credentials, so that no URL and no error of a client library holds them. It
+// returns either a success with a complete JSON object of bounded size, or an *Error.
 //
-// Returning an error for every other status is what keeps the client libraries
-// from their own retries and from following redirects with our key.
+// Every other status is an error, so that client libraries neither retry nor
+// follow redirects with our key.
 type Transport struct {
 	// Provider names the adapter in errors.
 	Provider string
-	// Credentials are set on each request; their values never appear in an error.
+	// Credentials are set on each request. Errors never hold their values.
 	Credentials http.Header
-	// Adjust, where set, changes what the library would send; its body is to stay as it is.
+	// Adjust, where set, changes the library's request, except its body.
 	Adjust func(*http.Request)
 	// Base sends; nil is http.DefaultTransport.
 	Base http.RoundTripper
-	// Rewrite, where set, turns the body of a success into what the library may see.
-	// Its error is passed on as ErrUnavailable.
+	// Rewrite, where set, turns the body of a success into the one that the library reads.
+	// Its error becomes an ErrUnavailable.
 	Rewrite func(ctx context.Context, body []byte) ([]byte, error)
-	// Now is the clock by which a Retry-After date is read; nil is time.Now.
+	// Now is the clock for a Retry-After that is a date; nil is time.Now.
 	Now func() time.Time
 }
 
-// DefaultTransport is a transport of its own connections. It honours the
-// proxy environment and pings idle HTTP/2 connections, since one that died
-// silently would otherwise swallow call after call until TCP gives up.
+// DefaultTransport returns a transport with its own connections. It honours the
+// proxy environment and pings idle HTTP/2 connections: call after call would hang
+// on a dead connection until TCP gives up.
 func DefaultTransport() *http.Transport {
 	t := &http.Transport{}
 	if d, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -77,7 +76,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, BodyLimit+1))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		// A refusal is known by its status even when its body broke off.
+		// The status alone shows a refusal, even if its body is incomplete.
 		return nil, t.refusal(res, body, t.now())
 	}
 	if err == nil {
@@ -91,7 +90,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	res.ContentLength = int64(len(body))
-	// Some servers call their JSON text/plain, which libraries then refuse to read.
+	// Some servers send JSON as text/plain, which libraries refuse to read.
 	res.Header.Set("Content-Type", "application/json")
 	res.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	return res, nil
@@ -103,7 +102,7 @@ func (t *Transport) accept(ctx context.Context, h http.Header, body []byte) ([]b
 	}
 	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
 		media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-		return nil, fmt.Errorf("not a JSON object; it came as %s", cmp.Or(media, "nothing that has a name"))
+		return nil, fmt.Errorf("not a JSON object but %s", cmp.Or(media, "an unknown type"))
 	}
 	if t.Rewrite == nil {
 		return body, nil
@@ -111,9 +110,9 @@ func (t *Transport) accept(ctx context.Context, h http.Header, body []byte) ([]b
 	return t.Rewrite(ctx, body)
 }
 
-// Failure makes an *Error of whatever a client library returned: the *Error of
-// RoundTrip where there is one, else ErrUnavailable without URL and secrets.
-// The end of the context stays visible to errors.Is.
+// Failure returns the *Error for an error of a client library: RoundTrip's own
+// *Error if there is one, else ErrUnavailable without URL and secrets. errors.Is
+// still finds the end of the context.
 func (t *Transport) Failure(ctx context.Context, err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -123,7 +122,7 @@ func (t *Transport) Failure(ctx context.Context, err error) *Error {
 		e.Err = ended
 		return e
 	}
-	// A *url.Error repeats the URL, which may hold an operator's secrets.
+	// A *url.Error holds the URL, which may hold an operator's secrets.
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
@@ -136,7 +135,7 @@ func (t *Transport) Failure(ctx context.Context, err error) *Error {
 	return e
 }
 
-// CloseIdleConnections lets http.Client close what Base keeps open.
+// CloseIdleConnections closes Base's idle connections.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -150,7 +149,7 @@ func (t *Transport) now() time.Time {
 	return time.Now()
 }
 
-// secrets are the credentials' values, and the bare key of "Bearer KEY".
+// secrets returns the credentials' values, and KEY of "Bearer KEY".
 func (t *Transport) secrets() []string {
 	var all []string
 	for _, values := range t.Credentials {

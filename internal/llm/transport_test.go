@@ -236,9 +236,9 @@ func TestErrorsInsteadOfAnswers(t *testing.T) {
 
 func TestWhatIsNoJSONIsNamed(t *testing.T) {
 	for media, want := range map[string]string{
-		"text/html; charset=utf-8": "read answer: not a JSON object; it came as text/html",
-		"text/event-stream":        "read answer: not a JSON object; it came as text/event-stream",
-		"":                         "read answer: not a JSON object; it came as nothing that has a name",
+		"text/html; charset=utf-8": "read answer: not a JSON object but text/html",
+		"text/event-stream":        "read answer: not a JSON object but text/event-stream",
+		"":                         "read answer: not a JSON object but an unknown type",
 	} {
 		_, e := send(t, &Transport{Base: answering(200, http.Header{"Content-Type": {media}}, "data: {}\n\n")})
 		if e == nil || e.Kind != ErrUnavailable || e.Message != want {

@@ -26,17 +26,17 @@ const provider = "anthropic"
 const DefaultBaseURL = "https://api.anthropic.com"
 
 const (
-	// defaultMaxTokens is sent where a request has no limit, as the API wants one. Every
-	// model may write that much.
+	// defaultMaxTokens is sent for a request without a limit, since the API requires one.
+	// Every model allows it.
 	defaultMaxTokens = 4096
-	// timeout ends a call that its context does not. Without one the library refuses limits
-	// of tokens that could take longer than ten minutes.
+	// timeout ends a call whose context does not end before. Without it the library refuses
+	// limits of tokens that could take more than ten minutes.
 	timeout = 10 * time.Minute
 )
 
 // Config says which server answers and who we are.
 type Config struct {
-	// APIKey may be empty where BaseURL is set: a server of your own may want none.
+	// APIKey may be empty if BaseURL is set: another server may need none.
 	APIKey string
 	// BaseURL is the URL before "v1/messages", with or without a slash at its end; empty is
 	// Anthropic's. A query in it goes with each request.
@@ -56,7 +56,7 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// New checks the configuration and connects nothing yet.
+// New checks the configuration. It does not connect yet.
 func New(c Config) (*Model, error) {
 	key, err := llm.ParseKey(c.APIKey)
 	if err != nil {
@@ -88,7 +88,7 @@ func New(c Config) (*Model, error) {
 		// prompts into the library's.
 		option.WithoutOpenTelemetry(),
 	}
-	// The library resolves its path against the base and drops the base's query on the way.
+	// The library resolves its path against the base, which drops the base's query.
 	for name, values := range base.Query() {
 		for _, v := range values {
 			opts = append(opts, option.WithQueryAdd(name, v))
@@ -102,14 +102,14 @@ func New(c Config) (*Model, error) {
 	return &Model{messages: sdk.NewMessageService(opts...), transport: t, learnt: map[string]dialect{}}, nil
 }
 
-// Close lets go of idle connections. Calls that run are not interrupted.
+// Close closes idle connections. It does not interrupt running calls.
 func (m *Model) Close() error {
 	m.transport.CloseIdleConnections()
 	return nil
 }
 
-// Generate makes one HTTP request. Where that is refused for its form, which costs nothing,
-// Generate makes it again in another, and remembers the form that was accepted. Errors are
+// Generate makes one HTTP request. If the server refuses its form, which costs nothing,
+// Generate tries the next form and remembers the one that was accepted. Errors are
 // *llm.Error, see llm.Model.
 func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := r.Check(provider); err != nil {
@@ -152,8 +152,8 @@ func params(r llm.Request, d dialect) sdk.MessageNewParams {
 	return p
 }
 
-// schema is the schema as the library wants it. The properties keep their order, in which
-// the model writes them.
+// schema returns the schema in the library's form. The properties keep their order, which is
+// the order in which the model writes them.
 func schema(s *llm.Schema) map[string]any {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(s.JSONSchema(), &fields); err != nil {

@@ -7,18 +7,19 @@ import (
 	"myao/internal/llm"
 )
 
-// dialect is how a model wants to be asked. The zero value is how new models do.
+// dialect is the form of what models accept in different forms. The zero value is that of new
+// models.
 type dialect struct {
-	// byPrompt leaves JSON to the prompt, which asks for the same as the schema: models
-	// before Claude 4.5, and some servers of others, refuse output_config.
+	// byPrompt sends no schema; the prompt asks for the same. Models before Claude 4.5, and
+	// some other servers, refuse output_config.
 	byPrompt bool
-	// most is how many tokens the model may write at most; 0: not known.
+	// most is the model's own limit of tokens; 0: not known.
 	most int
 }
 
 var (
 	formPattern = regexp.MustCompile(`(?i)output[_ ]config|output[_ ]format|json_schema|structured output`)
-	// mostPattern is how the API says 400 to a limit of tokens beyond the model's own:
+	// mostPattern matches the API's 400 for a limit of tokens beyond the model's own:
 	// "max_tokens: 32768 > 8192, which is the maximum allowed number of output tokens for …".
 	mostPattern = regexp.MustCompile(`max_tokens: \d+ > (\d+), which is the maximum`)
 )
@@ -35,8 +36,8 @@ func (d dialect) maxTokens(r llm.Request) int {
 	return n
 }
 
-// fallback is the dialect to try next where a request was refused for its form; ok is
-// false where it was refused for something else, or no other form is left.
+// fallback returns the dialect to try after a refusal. ok is false if the form was not the
+// cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
 	if refused.Kind != llm.ErrInvalid || refused.Status != 400 && refused.Status != 422 {
 		return d, false
@@ -56,7 +57,7 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, false
 }
 
-// dialect is the one in which the model last accepted a request.
+// dialect returns the dialect that the model last accepted.
 func (m *Model) dialect(model string) dialect {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"myao/internal/llm"
 )
 
-// outcome decides what an HTTP success was. A reason that is not known here is never taken
-// for a finished answer.
+// outcome turns an HTTP success into an answer or an error. An unknown stop reason is never a
+// success.
 func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 	res := llm.Response{Model: string(m.Model), Usage: usage(m.Usage)}
 	if res.Model == "" {
@@ -27,8 +27,8 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 		return failed(llm.ErrBlocked, fmt.Sprintf("stop reason refusal %.32s", m.StopDetails.Category), "")
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
 		return failed(llm.ErrCut, "", text)
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, "": // a server of another may leave the reason out
-	default: // a tool that nobody has declared, a pause
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, "": // another server may omit the reason
+	default: // an undeclared tool, a pause
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", m.StopReason), "")
 	}
 	if strings.TrimSpace(text) == "" {
@@ -38,7 +38,7 @@ func outcome(r llm.Request, m *sdk.Message) (llm.Response, error) {
 	return res, nil
 }
 
-// text joins what the model says to its reader. Thoughts are blocks of their own.
+// text joins the text blocks. Thoughts are blocks of another type.
 func text(m *sdk.Message) string {
 	var b strings.Builder
 	for _, block := range m.Content {
@@ -49,8 +49,8 @@ func text(m *sdk.Message) string {
 	return b.String()
 }
 
-// usage counts all that the model has read as input: input_tokens leaves out what was
-// written to the prompt cache, or read from it. Output tokens include the thoughts.
+// usage counts all that the model read as input: input_tokens excludes the tokens that were
+// written to the prompt cache or read from it. Output tokens include the thoughts.
 func usage(u sdk.Usage) llm.Usage {
 	input := float64(u.InputTokens) + float64(u.CacheCreationInputTokens) + float64(u.CacheReadInputTokens)
 	return llm.NewUsage(input, float64(u.OutputTokens), float64(u.OutputTokensDetails.ThinkingTokens))

@@ -6,8 +6,8 @@ import (
 	"myao/internal/llm"
 )
 
-// How the API says what its status does not: 400 invalid_request_error stands for many
-// causes, and 429 also for a month's money (platform.claude.com/docs/en/api/errors,
+// Messages that say more than the status: 400 invalid_request_error has many causes, and 429
+// may also be a monthly spend limit (platform.claude.com/docs/en/api/errors,
 // platform.claude.com/docs/en/api/rate-limits).
 var (
 	// longPattern: "prompt is too long: 213003 tokens > 200000 maximum", "input length and
@@ -23,11 +23,11 @@ var (
 	closedPattern = regexp.MustCompile(`(?i)^This organization has been disabled`)
 )
 
-// classify corrects the kind of a refusal by the API's own words.
+// classify corrects the kind of a refusal by the API's message.
 func classify(e *llm.Error) *llm.Error {
 	switch {
 	case e.Status != 400 && e.Status != 429:
-	case moneyPattern.MatchString(e.Message) && e.RetryAfter == 0: // with one, it is a limit of the minute
+	case moneyPattern.MatchString(e.Message) && e.RetryAfter == 0: // with a wait it is a short limit
 		e.Kind = llm.ErrQuota
 	case e.Status == 429:
 	case longPattern.MatchString(e.Message):

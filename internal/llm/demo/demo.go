@@ -1,7 +1,7 @@
-// Package demo is a model of a few rules, for trying the system without a
-// provider. It has no network, the same question always has the same answer,
-// and every text of it says what it is, so that nobody takes it for a language
-// model.
+// Package demo is a model made of a few rules, for trying the system without a
+// provider. It uses no network and gives the same answer to the same question.
+// Every text says that it comes from the demo model, so that nobody takes it for
+// a language model's.
 package demo
 
 import (
@@ -14,9 +14,9 @@ import (
 
 const (
 	provider = "demo"
-	// quoteLimit bounds, in characters, how much of a message is quoted.
+	// quoteLimit bounds a quote from a message, in characters.
 	quoteLimit = 200
-	// maxDelay is the longest hold-back it asks for, in seconds.
+	// maxDelay is the longest delay of a verdict, in seconds.
 	maxDelay = 5
 )
 
@@ -25,23 +25,23 @@ type Model struct{}
 
 var _ llm.Model = Model{}
 
-// New is a demo model.
+// New returns a demo model.
 func New() Model { return Model{} }
 
-// Generate answers by rule and at once. It fails only when the context has
-// ended; tokens are estimated at four bytes each.
+// Generate answers by rule, at once. It fails only when the context has ended.
+// Usage is an estimate of four bytes a token.
 func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, &llm.Error{Kind: llm.ErrUnavailable, Provider: provider, Err: err}
 	}
 	var text string
 	lines := material(r.System)
-	messages := messagesIn(own(target(lines)))
+	messages := messagesIn(topLevel(lastSection(lines)))
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
 		text = judge(r.Schema, messages)
 	case r.Purpose == llm.PurposeMemory:
-		text = remember(target(lines))
+		text = remember(lastSection(lines))
 	default:
 		text = reply(messages)
 	}
@@ -55,7 +55,7 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
-// verdict is what the rules make of the newest message.
+// verdict is the judgment of the newest message by the rules.
 type verdict struct {
 	respond    bool
 	reason     string
@@ -71,7 +71,7 @@ func decide(messages []message) verdict {
 	v := verdict{respond: true, confidence: 0.9, delay: delay(text)}
 	var en, ja string
 	switch {
-	case ownWords(text): // which repeat a question, and ask none
+	case isDemoReply(text): // it quotes a question but asks none
 		v = verdict{confidence: 1}
 		en, ja = "is my own", "自分のもの"
 	case endsInQuestion(text):
@@ -89,14 +89,14 @@ func decide(messages []message) verdict {
 	return v
 }
 
-// delay varies with the text and never with the time.
+// delay depends on the text alone.
 func delay(text string) int {
 	h := fnv.New32a()
 	h.Write([]byte(text))
 	return int(h.Sum32() % (maxDelay + 1))
 }
 
-// judge is the verdict as JSON of the schema; a schema with other properties gets harmless values.
+// judge returns the verdict as JSON of the schema. Unknown properties get placeholders.
 func judge(s *llm.Schema, messages []message) string {
 	v := decide(messages)
 	if s == nil {
@@ -121,7 +121,7 @@ func judge(s *llm.Schema, messages []message) string {
 				fields[p.Name] = v.delay
 			}
 		default:
-			fields[p.Name] = harmless(p)
+			fields[p.Name] = placeholder(p)
 		}
 	}
 	b, err := json.Marshal(fields)
@@ -131,7 +131,7 @@ func judge(s *llm.Schema, messages []message) string {
 	return string(b)
 }
 
-func harmless(p llm.Property) any {
+func placeholder(p llm.Property) any {
 	switch {
 	case p.Nullable:
 		return nil

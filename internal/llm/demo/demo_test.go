@@ -190,7 +190,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		first, last string
 	}{
 		{said.String(), rememberLimit, "- 2024-03-01 bob: message 50", "- 2024-03-01 bob: message 59"},
-		{known.String(), carryLimit, "- 2024-10-01: line ", "- 2024-12-01: line 95 "},
+		{known.String(), mergeLimit, "- 2024-10-01: line ", "- 2024-12-01: line 95 "},
 		{known.String() + said.String(), rememberLimit, "", ""},
 	} {
 		lines := strings.Split(generate(t, llm.Request{Purpose: llm.PurposeMemory, System: "## Target\n\n" + tt.material + "---\nRemember."}), "\n")[1:]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// message is a message as a prompt shows it.
+// message is a message as it appears in a prompt.
 type message struct {
 	at     string // "2024-03-01 10:10:00"
 	author string
@@ -14,18 +14,19 @@ type message struct {
 }
 
 var (
-	// bulletLine is a line of a memory.
+	// bulletLine matches a line of a memory.
 	bulletLine  = regexp.MustCompile(`^- \d{4}-\d{2}-\d{2}\b`)
 	messageLine = regexp.MustCompile(`^\*\*(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})\*\* (?:(.+):\s*|([^:]+):\s+(.+))$`)
 	heading     = regexp.MustCompile(`^#{1,6} `)
-	gap         = regexp.MustCompile(`^… .*\d`)
-	// escaped are the backslashes by which a prompt keeps what people wrote from becoming its structure.
+	omission    = regexp.MustCompile(`^… .*\d`)
+	// escaped matches the escapes of a prompt, which keep what people wrote from changing its
+	// structure.
 	escaped = regexp.MustCompile("\\\\([\\\\*_#>+.!`|~-])")
 )
 
 const rule = "---"
 
-// material is the lines of a prompt above its last rule: what stands below is instruction.
+// material returns the lines of a prompt above its last rule; instructions follow below it.
 func material(prompt string) []string {
 	lines := strings.Split(strings.ReplaceAll(prompt, "\r\n", "\n"), "\n")
 	for i, line := range slices.Backward(lines) {
@@ -36,9 +37,9 @@ func material(prompt string) []string {
 	return lines
 }
 
-// target is the last section of the material, which a memory is made of; all of
-// it where there are no sections.
-func target(lines []string) []string {
+// lastSection returns the last section of the material, which a memory is made of, or
+// all lines if there are no sections.
+func lastSection(lines []string) []string {
 	for i, line := range slices.Backward(lines) {
 		if strings.HasPrefix(line, "## ") {
 			return lines[i+1:]
@@ -47,9 +48,9 @@ func target(lines []string) []string {
 	return lines
 }
 
-// own is a target without the threads that are shown below a channel's top level: what
-// is newest in one of those is not what the question is about.
-func own(target []string) []string {
+// topLevel returns a section without the threads below a channel's top level. The
+// question is not about a thread's newest message.
+func topLevel(target []string) []string {
 	for i, line := range target {
 		if strings.HasPrefix(line, "### ") {
 			return target[:i]
@@ -58,8 +59,8 @@ func own(target []string) []string {
 	return target
 }
 
-// messagesIn finds messages in their order. A text goes on until the next
-// message, heading, rule or note of what was left out.
+// messagesIn returns the messages in their order. A text ends at the next message,
+// heading, rule or note of omitted messages.
 func messagesIn(lines []string) []message {
 	var all []message
 	var text []string
@@ -80,7 +81,7 @@ func messagesIn(lines []string) []message {
 			}
 			continue
 		}
-		if heading.MatchString(line) || gap.MatchString(line) || strings.TrimRight(line, " ") == rule {
+		if heading.MatchString(line) || omission.MatchString(line) || strings.TrimRight(line, " ") == rule {
 			end()
 			continue
 		}
@@ -92,7 +93,7 @@ func messagesIn(lines []string) []message {
 	return all
 }
 
-// bulletsIn finds the dated lines of memories.
+// bulletsIn returns the dated lines of memories.
 func bulletsIn(lines []string) []string {
 	var bullets []string
 	for _, line := range lines {

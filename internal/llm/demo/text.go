@@ -13,18 +13,18 @@ const (
 	noticeJA = "myaoのデモモデルです（言語モデルは接続されていません）。"
 )
 
-// ownWords reports whether a message is one of reply's.
-func ownWords(text string) bool {
+// isDemoReply reports whether reply wrote the message.
+func isDemoReply(text string) bool {
 	return strings.HasPrefix(text, noticeEN) || strings.HasPrefix(text, noticeJA)
 }
 
-// A demo memory lists so many messages, or lines of other memories.
+// The limits of a demo memory, in lines.
 const (
-	rememberLimit = 10
-	carryLimit    = 20
+	rememberLimit = 10 // of messages
+	mergeLimit    = 20 // of other memories
 )
 
-// reply acknowledges the newest message, in Japanese where that is.
+// reply acknowledges the newest message, in Japanese if that is Japanese.
 func reply(messages []message) string {
 	if len(messages) == 0 {
 		return noticeEN + " I see no message to answer."
@@ -41,8 +41,8 @@ func reply(messages []message) string {
 	}
 }
 
-// remember lists the newest messages, one dated line each; where there are none,
-// the newest lines of the memories that are to be merged.
+// remember lists the newest messages, one dated line each. Without messages it lists
+// the newest lines of the memories to merge.
 func remember(lines []string) string {
 	messages := messagesIn(lines)
 	slices.SortStableFunc(messages, func(a, b message) int { return strings.Compare(a.at, b.at) })
@@ -52,7 +52,7 @@ func remember(lines []string) string {
 	}
 	most := rememberLimit
 	if len(messages) == 0 {
-		most = carryLimit
+		most = mergeLimit
 		for _, line := range bulletsIn(lines) {
 			known = append(known, "- "+quote(strings.TrimPrefix(line, "- ")))
 		}
@@ -71,8 +71,8 @@ func remember(lines []string) string {
 	return "- " + notice + "\n" + strings.Join(known, "\n")
 }
 
-// unique is lines without repetitions: a thread's first message is shown twice in
-// a prompt, and channels may remember the same.
+// unique removes repeated lines: a prompt shows a thread's first message twice, and
+// channels may remember the same.
 func unique(lines []string) []string {
 	seen := map[string]int{}
 	return slices.DeleteFunc(lines, func(line string) bool {
@@ -81,7 +81,7 @@ func unique(lines []string) []string {
 	})
 }
 
-// quote is s on one line and of bounded length.
+// quote returns s on one line of bounded length.
 func quote(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > quoteLimit {

@@ -10,20 +10,20 @@ import (
 	"myao/internal/llm"
 )
 
-// answer is what the transport saw in a success, in full where the library
-// would lose it: unknown reasons, thinking tokens, the model's version.
+// answer is what the transport saw in a success. It holds what the library would
+// lose: unknown reasons, thinking tokens, the model's version.
 type answer struct {
 	read        bool
 	candidates  int
-	finish      string // "" when not said
-	blockReason string // "" when not blocked
+	finish      string // "" if missing
+	blockReason string // "" if not blocked
 	usage       llm.Usage
 	model       string
 }
 
 type answerKey struct{}
 
-// withAnswer asks the transport to note the answer of this context's call in a.
+// withAnswer makes the transport store the answer of this context's call in a.
 func withAnswer(ctx context.Context, a *answer) context.Context {
 	return context.WithValue(ctx, answerKey{}, a)
 }
@@ -49,7 +49,7 @@ type body struct {
 		BlockReason reason `json:"blockReason"`
 	} `json:"promptFeedback"`
 	UsageMetadata struct {
-		// Whatever number stands there does not make the answer unreadable.
+		// A float reads any number, so that a strange count does not fail the answer.
 		PromptTokenCount     float64 `json:"promptTokenCount"`
 		CandidatesTokenCount float64 `json:"candidatesTokenCount"`
 		ThoughtsTokenCount   float64 `json:"thoughtsTokenCount"`
@@ -57,8 +57,8 @@ type body struct {
 	ModelVersion string `json:"modelVersion"`
 }
 
-// rewrite notes the answer for Generate and gives the library only the text
-// parts that are for the user: it fails on a part without data, panics on some
+// rewrite stores the answer for Generate and passes only the text parts for the
+// reader to the library. The library fails on a part without data, panics on some
 // others, and cannot tell a thought from an answer.
 func rewrite(ctx context.Context, raw []byte) ([]byte, error) {
 	var b body
@@ -101,7 +101,7 @@ func (b body) answer() answer {
 	return a
 }
 
-// reason is an enum of Google's, which comes as a name or as a number.
+// reason is one of Google's enums, sent as a name or as a number.
 type reason string
 
 func (r *reason) UnmarshalJSON(raw []byte) error {
@@ -109,7 +109,8 @@ func (r *reason) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// name is the reason's name, bounded; "" for none, and "reason N" for a number that has no name here.
+// name returns the reason's name, of bounded length: "" for none, "reason N" for an unknown
+// number.
 func (r reason) name(names []string) string {
 	n, err := strconv.Atoi(string(r))
 	switch {
@@ -123,7 +124,7 @@ func (r reason) name(names []string) string {
 	return fmt.Sprintf("reason %d", n)
 }
 
-// The names stand at their numbers; 0 is "unspecified".
+// The names by number; 0 is "unspecified".
 var (
 	finishReasons = []string{"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
 		"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL"}

@@ -1,9 +1,8 @@
-// Package gemini puts Google's Gemini API behind llm.Model, by way of the
-// generative-ai-go client. That client is past its end of life, so it is kept
-// to what it does well, one unary call of text or JSON, and llm.Transport
-// stands between it and the network: it carries the key in a header, prevents
-// the client's endless retry of 503, and shows it only those parts of an
-// answer that it can read.
+// Package gemini puts Google's Gemini API behind llm.Model, with the
+// generative-ai-go client. That client is past its end of life. It only makes
+// unary calls for text or JSON here, through llm.Transport. The transport sends
+// the key in a header, prevents the client's endless retries of 503, and hides
+// parts of an answer that the client cannot read.
 package gemini
 
 import (
@@ -27,9 +26,9 @@ const DefaultEndpoint = "https://generativelanguage.googleapis.com"
 
 // Config says where Gemini is and who we are.
 type Config struct {
-	// APIKey is needed unless an Endpoint is set.
+	// APIKey is required unless Endpoint is set.
 	APIKey string
-	// Endpoint is an http or https URL, with a path prefix perhaps; empty is Google's.
+	// Endpoint is an http or https URL, which may have a path prefix; empty is Google's.
 	Endpoint string
 	// Transport sends the requests; nil is llm.DefaultTransport.
 	Transport http.RoundTripper
@@ -43,8 +42,8 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// New connects nothing yet. Make one Model for a process and keep it: the
-// client library holds a few goroutines for each that even Close does not end.
+// New does not connect yet. Make one Model for a process and keep it: the client
+// library holds a few goroutines for each, which even Close does not end.
 func New(ctx context.Context, c Config) (*Model, error) {
 	key, err := llm.ParseKey(c.APIKey)
 	if err != nil {
@@ -63,21 +62,21 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		u.RawQuery, u.Fragment = "", ""
 		endpoint = strings.TrimRight(u.String(), "/")
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: byName, Rewrite: rewrite}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, Rewrite: rewrite}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}
 	if key != "" {
 		t.Credentials.Set("X-Goog-Api-Key", key)
 	}
-	// The endpoint is always given, scheme included: the library also opens a
-	// gRPC client for caches, which we never use, and that one cannot dial a URL
-	// and so stays off the network.
+	// The endpoint is always a URL with its scheme. The library also opens a gRPC
+	// client for caches, which we never use; it cannot dial a URL, and so never
+	// connects.
 	client, err := genai.NewClient(ctx,
 		option.WithEndpoint(endpoint),
 		option.WithHTTPClient(&http.Client{Transport: t}),
 		option.WithoutAuthentication(),
-		// An environment variable would otherwise make it log whole prompts.
+		// Otherwise an environment variable could make it log whole prompts.
 		option.WithLogger(slog.New(slog.DiscardHandler)),
 	)
 	if err != nil {
@@ -86,15 +85,15 @@ func New(ctx context.Context, c Config) (*Model, error) {
 	return &Model{client: client, transport: t}, nil
 }
 
-// byName has Google name what the library would have it number, such as why an answer
-// ended: of the newer numbers there is no list. Both take either.
-func byName(r *http.Request) {
+// namedEnums asks Google for the names of enums, such as finish reasons. The library would
+// ask for numbers, and newer numbers are documented nowhere. Both sides accept either.
+func namedEnums(r *http.Request) {
 	q := r.URL.Query()
 	q.Set("$alt", "json")
 	r.URL.RawQuery = q.Encode()
 }
 
-// Close lets go of the connections. Calls that run are not interrupted.
+// Close closes idle connections. It does not interrupt running calls.
 func (m *Model) Close() error {
 	m.transport.CloseIdleConnections()
 	if err := m.client.Close(); err != nil {
@@ -110,8 +109,8 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	}
 	var seen answer
 	res, err := m.model(r).GenerateContent(withAnswer(r.Context(ctx), &seen), genai.Text(r.Prompt))
-	// The library calls some stopped answers errors and others successes, and
-	// tells neither's cost: what the transport saw of the answer decides.
+	// The library returns some stopped answers as errors and others as successes,
+	// without their usage. So the answer that the transport saw decides.
 	if !seen.read {
 		if err == nil {
 			err = errors.New("the answer did not pass through the transport")
@@ -124,7 +123,7 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, erro
 	return seen.response(r.Model, text(res))
 }
 
-// model is a value of the library's for one request; it holds no connection.
+// model returns the library's value for one request. It holds no connection.
 func (m *Model) model(r llm.Request) *genai.GenerativeModel {
 	g := m.client.GenerativeModel(r.Model)
 	if r.System != "" {
@@ -161,7 +160,7 @@ func schema(s *llm.Schema) *genai.Schema {
 	return object
 }
 
-// text joins what the first candidate says.
+// text joins the texts of the first candidate.
 func text(res *genai.GenerateContentResponse) string {
 	if res == nil || len(res.Candidates) == 0 || res.Candidates[0].Content == nil {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"myao/internal/llm"
 )
 
-// response decides what an HTTP success was. A reason that is not known here
-// is never taken for a success.
+// response turns an HTTP success into an answer or an error. An unknown finish
+// reason is never a success.
 func (a answer) response(asked, text string) (llm.Response, error) {
 	res := llm.Response{Usage: a.usage, Model: a.model}
 	if res.Model == "" {
@@ -23,12 +23,12 @@ func (a answer) response(asked, text string) (llm.Response, error) {
 		return failed(llm.ErrEmpty, "no candidates")
 	}
 	switch a.finish {
-	case "STOP", "": // a proxy in between may leave the reason out
+	case "STOP", "": // a proxy may omit the reason
 	case "MAX_TOKENS":
 		res.Text = text
 		return res, &llm.Error{Kind: llm.ErrCut, Provider: provider, Text: text, Usage: a.usage}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE":
-		// The model lost its way; asked again it often finds it.
+		// The model went astray; another attempt often succeeds.
 		return failed(llm.ErrEmpty, "finish reason "+a.finish)
 	default:
 		return failed(llm.ErrBlocked, "finish reason "+a.finish)

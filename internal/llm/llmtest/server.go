@@ -19,8 +19,8 @@ import (
 	"myao/internal/pause"
 )
 
-// requestLimit bounds, in bytes, a request that is read.
-const requestLimit = 16 << 20
+// maxRequest bounds, in bytes, a request that is read.
+const maxRequest = 16 << 20
 
 // Server is the http.Handler. It is safe for concurrent use.
 type Server struct {
@@ -110,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "llmtest: no such endpoint", http.StatusNotFound)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestLimit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
 		writeJSON(w, http.StatusRequestEntityTooLarge, p.failure(Reply{Status: 413}))
 		return

@@ -6,21 +6,21 @@ import (
 	"myao/internal/llm"
 )
 
-// dialect is how a model wants to be asked for what servers take in different forms.
+// dialect is the form of the fields that servers accept in different forms.
 type dialect struct {
-	// newLimit: it knows max_completion_tokens.
+	// newLimit: the limit is sent as max_completion_tokens.
 	newLimit bool
 	form     form
 }
 
-// form is how JSON is asked for.
+// form is how a request asks for JSON.
 type form int
 
 const (
 	bySchema form = iota
-	// byObject asks for some JSON object: DeepSeek knows no schema, nor do many models of Groq.
+	// byObject asks for any JSON object: DeepSeek and many models of Groq accept no schema.
 	byObject
-	// byPrompt leaves it to the prompt, which asks for the same.
+	// byPrompt sends no format; the prompt asks for the same.
 	byPrompt
 )
 
@@ -29,8 +29,8 @@ var (
 	formPattern     = regexp.MustCompile(`response[_ ]format|json_schema`)
 )
 
-// fallback is the dialect to try next where a request was refused for its form; ok is
-// false where it was refused for something else, or no other form is left.
+// fallback returns the dialect to try after a refusal. ok is false if the form was not the
+// cause, or if no other form is left.
 func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok bool) {
 	switch {
 	case refused.Kind != llm.ErrInvalid || refused.Status != 400 && refused.Status != 422:
@@ -45,7 +45,7 @@ func (d dialect) fallback(refused *llm.Error, r llm.Request) (next dialect, ok b
 	return d, true
 }
 
-// dialect is the one that a model was last asked in without being refused for it.
+// dialect returns the dialect that the model last accepted.
 func (m *Model) dialect(model string) dialect {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Forward makes a request what it would have been, had this adapter been opened for the
-// server that it is forwarded to, and returns the body to send: servers of OpenAI's protocol
-// differ in where they look for the key, and in what they call the limit of tokens.
+// Forward adapts a request for the server that it is forwarded to, and returns the body to
+// send. Servers of OpenAI's protocol differ in the header of the key and in the name of the
+// limit of tokens.
 func Forward(r *http.Request, to *url.URL, body []byte) []byte {
 	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	r.Header.Del("Authorization")
@@ -21,7 +21,7 @@ func Forward(r *http.Request, to *url.URL, body []byte) []byte {
 	return body
 }
 
-// withNewLimit is a request with its limit of tokens under the newer name.
+// withNewLimit renames the limit of tokens in a request.
 func withNewLimit(object []byte) []byte {
 	const from, to = "max_tokens", "max_completion_tokens"
 	var fields map[string]json.RawMessage

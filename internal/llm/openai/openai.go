@@ -1,8 +1,8 @@
 // Package openai puts every server that speaks OpenAI's chat completions
-// behind llm.Model: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, LiteLLM. Only its Config
-// decides where a request goes and with which key: the client library's
-// environment variables (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID,
-// OPENAI_CUSTOM_HEADERS, …) are not read.
+// behind llm.Model: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM,
+// LiteLLM. Only its Config decides where a request goes and with which key. The
+// client library's environment variables (OPENAI_API_KEY, OPENAI_BASE_URL,
+// OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS, …) are not read.
 package openai
 
 import (
@@ -29,11 +29,11 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config says which server answers and who we are.
 type Config struct {
-	// APIKey may be empty where BaseURL is set: Ollama asks for none.
+	// APIKey may be empty if BaseURL is set: Ollama needs none.
 	APIKey string
-	// BaseURL is the URL before "chat/completions", with or without a slash at
-	// its end, such as http://localhost:11434/v1; empty is OpenAI's. A query in
-	// it (Azure's api-version) goes with each request.
+	// BaseURL is the URL before "chat/completions", such as
+	// http://localhost:11434/v1, with or without a slash at its end. Empty is
+	// OpenAI's. A query in it (Azure's api-version) goes with each request.
 	BaseURL string
 	// Transport sends the requests; nil is llm.DefaultTransport.
 	Transport http.RoundTripper
@@ -43,7 +43,7 @@ type Config struct {
 type Model struct {
 	chat      sdk.ChatCompletionService
 	transport *llm.Transport
-	// newLimit: the server knows max_completion_tokens.
+	// newLimit: the server accepts max_completion_tokens.
 	newLimit bool
 
 	mu     sync.Mutex
@@ -52,7 +52,7 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// New checks the configuration and connects nothing yet.
+// New checks the configuration. It does not connect yet.
 func New(c Config) (*Model, error) {
 	key, err := llm.ParseKey(c.APIKey)
 	if err != nil {
@@ -77,7 +77,7 @@ func New(c Config) (*Model, error) {
 		option.WithHTTPClient(&http.Client{Transport: t}),
 		option.WithMaxRetries(0),
 	}
-	// The library resolves its path against the base and drops the base's query on the way.
+	// The library resolves its path against the base, which drops the base's query.
 	for name, values := range base.Query() {
 		for _, v := range values {
 			opts = append(opts, option.WithQueryAdd(name, v))
@@ -87,11 +87,11 @@ func New(c Config) (*Model, error) {
 	base.Path = strings.TrimRight(base.Path, "/") + "/"
 	base.RawPath = ""
 	opts = append(opts, option.WithBaseURL(base.String()))
-	// The service made by itself reads no environment; sdk.NewClient would.
+	// The service alone reads no environment; sdk.NewClient would.
 	return &Model{chat: sdk.NewChatCompletionService(opts...), transport: t, newLimit: knowsNewLimit(base), learnt: map[string]dialect{}}, nil
 }
 
-// credentials puts the key where the host looks for it; none for an empty key.
+// credentials returns the header in which the host expects the key; none for an empty key.
 func credentials(base *url.URL, key string) http.Header {
 	h := http.Header{}
 	switch {
@@ -104,10 +104,10 @@ func credentials(base *url.URL, key string) http.Header {
 	return h
 }
 
-// azure is where Microsoft serves OpenAI's protocol; the resource's name stands before.
+// azure are the domains of Microsoft's servers for OpenAI's protocol.
 var azure = []string{
 	".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com",
-	".openai.azure.us", ".cognitiveservices.azure.us", // its cloud for the government
+	".openai.azure.us", ".cognitiveservices.azure.us", // the government cloud
 }
 
 func isAzure(base *url.URL) bool {
@@ -115,15 +115,15 @@ func isAzure(base *url.URL) bool {
 	return slices.ContainsFunc(azure, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
-// knowsNewLimit reports whether the host takes max_completion_tokens, which its
-// newer models insist on. Older Ollama, vLLM and LiteLLM know only max_tokens.
+// knowsNewLimit reports whether the host accepts max_completion_tokens, which its
+// newer models require. Older Ollama, vLLM and LiteLLM accept only max_tokens.
 func knowsNewLimit(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
-	// A region of OpenAI's stands before its host: eu.api.openai.com.
+	// OpenAI's regions are subdomains: eu.api.openai.com.
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || isAzure(base)
 }
 
-// Close lets go of idle connections. Calls that run are not interrupted.
+// Close closes idle connections. It does not interrupt running calls.
 func (m *Model) Close() error {
 	m.transport.CloseIdleConnections()
 	return nil

@@ -10,23 +10,23 @@ import (
 	"myao/internal/llm"
 )
 
-// How servers say that an answer is whole, or was cut. OpenAI's own words stand first; Together
-// says eos, watsonx eos_token, Mistral model_length where the window is full, and what
-// translates from Anthropic or Google may leave their words as they are.
+// The finish reasons of a complete answer and of a cut one. OpenAI's own come first. Together
+// sends eos, watsonx eos_token, and Mistral model_length for a full window. Gateways may pass
+// on those of Anthropic or Google.
 var (
 	finishedReasons = []string{"stop", "", "eos", "eos_token", "end_turn", "stop_sequence"}
 	cutReasons      = []string{"length", "max_tokens", "model_length"}
 )
 
-func isOneOf(words []string, finish string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, finish) })
+func isOneOf(reasons []string, finish string) bool {
+	return slices.ContainsFunc(reasons, func(r string) bool { return strings.EqualFold(r, finish) })
 }
 
-// outcome decides what an HTTP success was.
+// outcome turns an HTTP success into an answer or an error.
 func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	res := llm.Response{
 		Model: c.Model,
-		// Completion tokens include what a reasoning model thought.
+		// Completion tokens include the thoughts.
 		Usage: llm.NewUsage(float64(c.Usage.PromptTokens), float64(c.Usage.CompletionTokens), float64(c.Usage.CompletionTokensDetails.ReasoningTokens)),
 	}
 	if res.Model == "" {
@@ -48,12 +48,12 @@ func outcome(r llm.Request, c *sdk.ChatCompletion) (llm.Response, error) {
 	switch {
 	case finish == "content_filter":
 		return failed(llm.ErrBlocked, "finish reason content_filter", "")
-	case said.Refusal != "": // its words quote the prompt at times, so they stay out of the error
+	case said.Refusal != "": // its text may quote the prompt, so the error leaves it out
 		return failed(llm.ErrBlocked, "the model refused", "")
 	case isOneOf(cutReasons, finish):
 		return failed(llm.ErrCut, "", text)
 	case !isOneOf(finishedReasons, finish):
-		// "abort", "tool_calls" and what else servers invent: not a finished answer.
+		// "abort", "tool_calls" and other reasons: not a finished answer.
 		return failed(llm.ErrEmpty, fmt.Sprintf("the answer did not finish: %.32q", finish), "")
 	case strings.TrimSpace(text) == "":
 		return failed(llm.ErrEmpty, "no text", "")

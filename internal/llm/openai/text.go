@@ -8,8 +8,8 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 )
 
-// text is what a message says to its reader, without what the model thought
-// before. The library hands a list of parts over as its JSON, so the list is read here.
+// text returns the text of a message for its reader, without thoughts. The library
+// passes a list of parts on as JSON, so text parses it.
 func text(m sdk.ChatCompletionMessage) string {
 	raw := m.JSON.Content.Raw()
 	if strings.HasPrefix(raw, `"`) {
@@ -19,7 +19,7 @@ func text(m sdk.ChatCompletionMessage) string {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	// A part of another form leaves the rest readable; what is no list has no text.
+	// A part of another form does not affect the others. Anything but a list has no text.
 	_ = json.Unmarshal([]byte(raw), &parts)
 	var b strings.Builder
 	for _, p := range parts {
@@ -30,7 +30,7 @@ func text(m sdk.ChatCompletionMessage) string {
 	return withoutThoughts(b.String())
 }
 
-// thoughtMarks is how a model marks them, as regular expressions.
+// thoughtMarks match the marks before and after a model's thoughts.
 type thoughtMarks struct{ opening, closing *regexp.Regexp }
 
 var allThoughtMarks = []thoughtMarks{
@@ -40,35 +40,35 @@ var allThoughtMarks = []thoughtMarks{
 	{regexp.MustCompile(`<\|channel\|>`), regexp.MustCompile(`<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>`)}, // gpt-oss
 }
 
-// endMark is what gpt-oss ends an answer with.
+// endMark matches the mark with which gpt-oss ends an answer.
 var endMark = regexp.MustCompile(`<\|(?:return|end)\|>$`)
 
-// withoutThoughts takes away the thoughts that stand before an answer where the
-// server has no parser for them: open models behind Ollama, vLLM, llama.cpp or MLX.
-// Some templates put the opening tag into the prompt, and only the closing one
-// comes back. Cut before that, such thoughts cannot be told from an answer.
+// withoutThoughts removes the thoughts before an answer where the server has no
+// parser for them: open models behind Ollama, vLLM, llama.cpp or MLX. Some
+// templates put the opening mark into the prompt, so that only the closing one
+// comes back. If such thoughts are cut before it, they look like an answer.
 func withoutThoughts(text string) string {
 	begin := strings.TrimSpace(text)
 	for _, t := range allThoughtMarks {
 		opening, closing := t.opening.FindStringIndex(begin), t.closing.FindStringIndex(begin)
 		switch {
 		case opening != nil && opening[0] == 0 && closing == nil:
-			return "" // never closed: thoughts to the end, and no answer
+			return "" // never closed: all thoughts, no answer
 		case opening != nil && opening[0] == 0:
 		case closing == nil, opening != nil && opening[0] <= closing[0], strings.HasSuffix(begin[:closing[0]], "`"), strings.HasPrefix(begin, "{"):
-			continue // an answer, which may speak of the tags
+			continue // an answer, which may mention the marks
 		}
 		return strings.TrimSpace(endMark.ReplaceAllString(strings.TrimSpace(begin[closing[1]:]), ""))
 	}
-	// gpt-oss, where the server leaves out what it marks them with, but not the names.
+	// gpt-oss, where the server drops the marks but keeps the names of the channels.
 	if _, answer, found := strings.Cut(begin, "assistantfinal"); found && strings.HasPrefix(begin, "analysis") {
 		return strings.TrimSpace(answer)
 	}
 	return text
 }
 
-// verdictInThoughts is the JSON object that a server took for thoughts, since none stand before it: vLLM
-// does, where a schema leaves a model no room for them. Empty if there is none.
+// verdictInThoughts returns a JSON object that the server took for thoughts; empty: none. vLLM
+// does so if a schema leaves the model no room to think.
 func verdictInThoughts(m sdk.ChatCompletionMessage) string {
 	for _, field := range []string{"reasoning_content", "reasoning"} {
 		var said string

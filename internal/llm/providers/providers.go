@@ -1,6 +1,6 @@
 // Package providers is the table of all providers of models: what the bot, the doctor and
-// the sandbox need to know of each. What the configuration needs is a table of its own
-// (config.Provider), which imports no adapter.
+// the sandbox need to know about each. Package config, which imports no adapter, has its own
+// table with what the configuration needs.
 package providers
 
 import (
@@ -20,19 +20,19 @@ import (
 // Provider is one row.
 type Provider struct {
 	Name config.Provider
-	// Open makes a client, which connects when it is first asked. It is an io.Closer where
-	// it holds connections. A nil transport is llm.DefaultTransport.
+	// Open makes a client. The client connects at its first call, and is an io.Closer if it
+	// holds connections. A nil transport is llm.DefaultTransport.
 	Open func(ctx context.Context, access config.Access, transport http.RoundTripper) (llm.Model, error)
 
-	// Address is the provider's own; empty where there is no network. The rest is empty
-	// then, too.
+	// Address is the provider's own; empty for a provider without a network, as are all
+	// fields below.
 	Address string
-	// AddressForm says what a configured address must look like, after "is".
+	// AddressForm says what a configured address must be, as in "the address before /v1beta".
 	AddressForm string
-	// Model is taken by the sandbox where the environment names none.
+	// Model is the sandbox's default.
 	Model string
-	// Forward, where set, changes a request of the client's for another server than the one
-	// that the client was opened for, and returns the body to send.
+	// Forward, where set, adapts a request of the client for another server, and returns the
+	// body to send.
 	Forward func(r *http.Request, to *url.URL, body []byte) []byte
 }
 
@@ -66,7 +66,7 @@ func All() []Provider {
 	}
 }
 
-// Named is the provider of a name, or an error that repeats the name.
+// Named returns the provider with the name. Its error repeats the name.
 func Named(name config.Provider) (Provider, error) {
 	for _, p := range All() {
 		if p.Name == name {

@@ -26,9 +26,9 @@ type Exchange struct {
 	Error string `json:"error"`
 }
 
-// secretLength is that of the shortest key that is looked for: what is shorter is a
+// minSecret is that of the shortest key that is looked for: what is shorter is a
 // placeholder for a server that asks for none, and may be a word of the answer.
-const secretLength = 12
+const minSecret = 12
 
 // secrets are the keys that a request carries.
 func secrets(r *http.Request) []string {
@@ -45,7 +45,7 @@ func secrets(r *http.Request) []string {
 // redacted is the exchange without these secrets: servers like to quote a key back.
 func (x Exchange) redacted(secrets []string) Exchange {
 	for _, secret := range secrets {
-		if len(secret) < secretLength {
+		if len(secret) < minSecret {
 			continue
 		}
 		for _, text := range []*string{&x.Model, &x.System, &x.Prompt, &x.Answer, &x.Error} {

@@ -15,14 +15,14 @@ func (t *Tap) purpose(c llmtest.Call) string {
 	switch {
 	case c.Judgment():
 		return llm.PurposeJudgment
-	case t.memory[c.User]:
+	case t.memoryPrompts[c.User]:
 		return llm.PurposeMemory
 	}
 	return llm.PurposeResponse
 }
 
-// memoryTurns are the user turns of the prompts for memories, one a language.
-func memoryTurns() map[string]bool {
+// memoryPrompts are the user turns of the prompts for memories, one a language.
+func memoryPrompts() map[string]bool {
 	turns := map[string]bool{}
 	for _, language := range []string{"en", "ja"} {
 		prompts, err := prompt.New(prompt.Config{Language: language})

@@ -18,17 +18,17 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
-// requestLimit bounds, in bytes, a question that is read.
-const requestLimit = 16 << 20
+// maxRequest bounds, in bytes, a question that is read.
+const maxRequest = 16 << 20
 
 // Tap is the http.Handler that the bot's adapter is pointed at: OpenAI's base URL and
 // Gemini's endpoint are its address, without a path. It is safe for concurrent use.
 type Tap struct {
-	model   backend
-	now     func() time.Time
-	memory  map[string]bool // user turns that ask for one
-	history history
-	down    atomic.Bool
+	model         backend
+	now           func() time.Time
+	memoryPrompts map[string]bool // user turns that ask for one
+	history       history
+	down          atomic.Bool
 }
 
 // backend answers a call. Before it writes anything to w, it notes what came of the call.
@@ -54,7 +54,7 @@ func Demo() *Tap { return newTap(modelBackend(demo.New())) }
 func Proxy(upstream *url.URL) *Tap { return newTap(providerBackend(upstream, llm.DefaultTransport())) }
 
 func newTap(model backend) *Tap {
-	return &Tap{model: model, now: time.Now, memory: memoryTurns()}
+	return &Tap{model: model, now: time.Now, memoryPrompts: memoryPrompts()}
 }
 
 // SetDown has every further question refused as by a provider that is down, or no
@@ -82,9 +82,9 @@ func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := question{Protocol: protocol}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestLimit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		q.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the question is longer than %d MiB", requestLimit>>20))
+		q.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the question is longer than %d MiB", maxRequest>>20))
 		return
 	}
 	if err == nil {

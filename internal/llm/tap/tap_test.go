@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 			"no object":  {`[1]`, 400, "read request"},
 			"no message": {`{"model":"m"}`, 400, "messages"},
 			"a stream":   {`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`, 400, "stream"},
-			"huge":       {strings.Repeat(" ", requestLimit) + good, 413, "longer than 16 MiB"},
+			"huge":       {strings.Repeat(" ", maxRequest) + good, 413, "longer than 16 MiB"},
 		} {
 			status, answer := post(t, address+"/chat/completions", c.body)
 			var told struct{ Error struct{ Message string } }
