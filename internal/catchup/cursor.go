@@ -3,17 +3,17 @@ package catchup
 import "errors"
 
 var (
-	errCursorLoop = errors.New("slack's cursors go round in a circle")
-	errEndless    = errors.New("slack's pages do not end")
+	errCursorLoop = errors.New("slack's cursors repeat")
+	errEndless    = errors.New("slack returns too many pages")
 )
 
-// cursor goes through the pages of a listing. The zero cursor is at the first.
+// cursor walks through the pages of a listing. The zero cursor is at the first page.
 type cursor struct {
 	at   string
 	seen map[string]bool
 }
 
-// next goes on to the page that this one names, and reports whether there is one.
+// next moves to the page with the cursor at. It returns false if there is none.
 func (c *cursor) next(at string) (bool, error) {
 	switch {
 	case at == "":

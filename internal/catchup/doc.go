@@ -1,15 +1,14 @@
-// Package catchup reads from Slack what the door did not hear: what was said while it
-// was closed, and events that never came. It lists the channels that the bot is in,
-// reads the history of one from where the last pass ended, and the replies of its
-// threads, and stores what it finds as seen. What of it is unhandled, and young enough
-// to be answered, is then recorded as its event would have been, the oldest first. The
-// relay's sweep carries it on from there.
+// Package catchup reads from Slack what the door missed: messages that were posted while it was
+// down, and events that never arrived. It lists the bot's channels. For each it reads the history
+// since the last pass and the replies in its threads, and saves what it finds as seen. Messages
+// that are unhandled, and young enough to be answered, are then recorded as their events would
+// have been, the oldest first. The relay's sweep carries them on.
 //
-// A pass that breaks off is gone on with, unless it got no further for a thread that Slack
-// cannot show. What it was shown long ago may be gone by then, so such a pass only reads
-// on: whatever may be answered is listed again.
+// An interrupted pass is continued, unless a thread that Slack cannot show keeps it from
+// progressing. What it listed long ago may be deleted by now. Such a stale pass only reads on; a new
+// pass lists again what may be answered.
 //
-// How far a channel has been read stands in its marks, which only a finished pass
-// moves. They are never derived from what is stored: a message that an event brings
-// after a gap must not hide the gap.
+// How far a channel has been read is stored in its marks. Only a finished pass moves them. They are
+// never derived from the stored messages, because a message that an event brings after a gap must
+// not hide the gap.
 package catchup

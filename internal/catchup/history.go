@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxRecentPages bounds how much of the top level one call reads: forty thousand
-	// messages. Slack allows about fifty calls a minute, so that takes some minutes.
+	// maxRecentPages bounds how much of the top level one call reads: 40,000 messages. Slack allows
+	// about fifty calls a minute, so that takes some minutes.
 	maxRecentPages = 200
-	// maxOlderPages is the same of what is read each hour for the sake of old threads.
+	// maxOlderPages bounds how much older history is read each hour to find old threads.
 	maxOlderPages = 50
-	// clockSkew is how far in the future history is asked for to the end of it, since Slack's
-	// clock and ours may differ: without an end, Slack does not say which page comes first.
+	// clockSkew is how far in the future the end of the history lies that is asked for, since Slack's
+	// clock and ours may differ. Without an end, Slack does not say which page comes first.
 	clockSkew = 24 * time.Hour
 )
 
-// errMore says that there is more of something than is read at once.
+// errMore means that there is more than one call reads.
 var errMore = errors.New("more pages than are read at once")
 
-// span is a part of the top level that is yet to be read, the bounds included. Its end
-// comes nearer page by page.
+// span is a part of the top level that is not yet read, including its bounds. Its end moves back page
+// by page.
 type span struct {
 	from, to time.Time
 	done     bool
 }
 
-// readHistory reads a span, the newest page first, and stores each page as it comes. An
-// error, errLong among them, leaves the rest in the span.
+// readHistory reads a span, the newest page first, and saves each page. After an error, including
+// errMore, the span holds the rest.
 func (p *pass) readHistory(ctx context.Context, s *span, pages int) error {
 	if s.done || !s.from.Before(s.to) {
 		return nil
@@ -65,7 +65,7 @@ func (p *pass) readHistory(ctx context.Context, s *span, pages int) error {
 		}
 	}
 	if s.to.Equal(end) {
-		return fmt.Errorf("read history: %w", errEndless) // of nothing: it would be the same again
+		return fmt.Errorf("read history: %w", errEndless) // empty pages: another call would return the same
 	}
 	return errMore
 }

@@ -12,46 +12,47 @@ import (
 	"myao/internal/store"
 )
 
-// pass is one reading of one channel. Of what it reads it keeps ids alone, but for
-// edits that were missed. One that broke off can be run again, and goes on.
+// pass reads one channel once. It keeps only the ids of what it reads, and the edits that were missed.
+// An interrupted pass can run again, and continues.
 type pass struct {
 	*Reader
 	own     slack.Identity
 	channel store.Channel
 	began   time.Time
 	now     time.Time
-	// replyableSince is when a message must have been sent to be answered.
+	// replyableSince is how old a message may be to be answered.
 	replyableSince time.Time
-	// threadsFrom is where the reading of replies begins.
+	// threadsFrom is how far back replies are read.
 	threadsFrom time.Time
-	// threadsDue is set when all active threads are to be read.
+	// threadsDue is set if all active threads are to be read.
 	threadsDue bool
-	// stale is set when the pass began so long ago that what it was shown may be gone by
-	// now. Then it reads on, but takes nothing that may be answered, and its marks move no
-	// further than since: another pass lists all of that again.
+	// stale is set if the pass began so long ago that what it listed may be deleted by now. A stale
+	// pass reads on, but records nothing that may be answered, and moves its marks at most to
+	// replyableSince, so that another pass lists the rest again.
 	stale bool
 
-	// recent is the top level since the mark, older what lies before it.
+	// recent is the top level since the mark, older the part before it.
 	recent, older span
-	// listed is the ts of what Slack has shown. Only that is taken: what was seen
-	// before, and is shown no more, has been deleted since.
+	// listed holds the ts of the messages that Slack has shown. Only these are recorded: a stored
+	// message that Slack no longer shows was deleted.
 	listed map[string]bool
-	// parents is the parents that Slack has shown, with the ts of their newest reply as in slack.Page.
+	// parents maps each parent that Slack has shown to the ts of its newest reply, as in slack.Page.
 	parents map[string]string
-	// edits is messages that stand otherwise in Slack than what their events have said.
+	// edits are messages whose text in Slack is newer than that of their events.
 	edits []chat.Message
-	// newest is when the newest message of recent was sent.
+	// newest is the time of the newest message in recent.
 	newest time.Time
-	// asOf is the newest that was told by the first page to tell anything: what is read
-	// later misses nothing that was there by then.
+	// asOf is the newest time in the first page that has any. What is read later includes everything
+	// that was there by then.
 	asOf time.Time
-	// read is the threads that have been read to their end, reached how far others were.
+	// read holds the threads that have been read completely, readUpTo how far the others have been
+	// read.
 	read     map[string]bool
 	readUpTo map[string]time.Time
 	result   Result
 }
 
-// startPass is what there is to be read of a channel, and whether it was begun before.
+// startPass returns the pass to run for a channel, and whether it was interrupted before.
 func (r *Reader) startPass(ctx context.Context, channel string, threads bool) (p *pass, resumed bool, err error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
@@ -95,14 +96,14 @@ func (r *Reader) newPass(own slack.Identity, c store.Channel, now time.Time) *pa
 	}
 }
 
-// run reads the channel, takes what it finds when it has read it all, and moves the
-// marks. Where threads cannot be read, what was read is taken all the same: the gap
-// is in those threads alone. But their mark stays, and that of the top level with it
-// unless its own threads have been read, since the next pass finds them by their parents.
+// run reads the channel completely, records what it finds, and then moves the marks. If some threads
+// cannot be read, it still records the rest, because only these threads have a gap. But it does not
+// move the threads' mark. The mark of the top level stays, too, unless the threads since it have been
+// read, since the next pass finds them by their parents.
 func (p *pass) run(ctx context.Context) error {
 	err := p.readHistory(ctx, &p.recent, maxRecentPages)
 	if errors.Is(err, errMore) {
-		p.Logger.WarnContext(ctx, "long history; nothing is taken before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
+		p.Logger.WarnContext(ctx, "long history; nothing is recorded before the next call has read on", "channel", p.channel.ID, "read", len(p.listed), "back_to", p.recent.to)
 		p.result.Unfinished = true
 		return nil
 	}
@@ -128,7 +129,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	read := p.began
 	if p.stale {
-		read = time.Time{} // they are yet to be read as they are now
+		read = time.Time{} // the threads must be read again
 	}
 	return p.Store.AdvanceCatchUp(ctx, p.own.TeamID, p.channel.ID, "", p.mark(p.asOf, p.threadsFrom), read)
 }
@@ -136,17 +137,15 @@ func (p *pass) run(ctx context.Context) error {
 // progress grows with each message and each thread that is read.
 func (p *pass) progress() int { return len(p.listed) + len(p.read) }
 
-// stuck reports whether a run that has got no further would not the next time either: a
-// thread cannot be read, and that is neither for Slack's limit nor for want of time. What
-// began just now is given some more tries.
+// stuck reports whether another run would not progress either: a thread cannot be read, and neither
+// Slack's rate limit nor a lack of time is the reason. A pass that began recently is not stuck yet.
 func (p *pass) stuck(ctx context.Context, err error) bool {
 	var refused *slack.Error
 	limited := errors.As(err, &refused) && refused.Kind == slack.RateLimited
 	return err != nil && p.recent.done && !limited && ctx.Err() == nil && p.now.Sub(p.began) >= stuckAfter
 }
 
-// mark is the ts that a mark moves to, of a span that was read from an instant up to the
-// newest message in it.
+// mark returns the ts to which a mark moves after a span from from to the message newest was read.
 func (p *pass) mark(newest, from time.Time) string {
 	to := later(newest, from)
 	if p.stale {
@@ -155,7 +154,7 @@ func (p *pass) mark(newest, from time.Time) string {
 	return chat.TS(to)
 }
 
-// unfinished is nil for errLong, which leaves the pass unfinished and is no failure.
+// unfinished turns errMore, which is no failure, into nil, and notes that the pass is unfinished.
 func (p *pass) unfinished(err error) error {
 	if errors.Is(err, errMore) {
 		p.result.Unfinished = true
@@ -164,14 +163,14 @@ func (p *pass) unfinished(err error) error {
 	return err
 }
 
-// savePage stores a page, and notes what it tells.
+// savePage saves a page, and notes what it shows.
 func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 	var fresh []chat.Message
 	var ts []string
-	var told time.Time
+	var latest time.Time
 	for _, m := range page.Messages {
-		told = later(told, m.Time())
-		if !p.listed[m.TS] { // parents come again and again
+		latest = later(latest, m.Time())
+		if !p.listed[m.TS] { // parents occur on several pages
 			fresh, ts = append(fresh, m), append(ts, m.TS)
 		}
 	}
@@ -199,17 +198,17 @@ func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 	}
 	maps.Copy(p.parents, page.Threads)
 	for _, newest := range page.Threads {
-		told = later(told, chat.Time(newest))
+		latest = later(latest, chat.Time(newest))
 	}
 	if p.asOf.IsZero() {
-		p.asOf = told
+		p.asOf = latest
 	}
 	return nil
 }
 
-// missedEdit reports whether a message that was heard has been edited since.
-func missedEdit(heard, stands chat.Message) bool {
-	return !heard.Deleted && heard.Text != stands.Text && chat.Time(stands.Revision).After(chat.Time(heard.Revision))
+// missedEdit reports whether a message was edited after its last event.
+func missedEdit(stored, current chat.Message) bool {
+	return !stored.Deleted && stored.Text != current.Text && chat.Time(current.Revision).After(chat.Time(stored.Revision))
 }
 
 func later(a, b time.Time) time.Time {

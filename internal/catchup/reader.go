@@ -15,7 +15,7 @@ import (
 	"myao/internal/store"
 )
 
-// Slack is who tells what was said, and where. Errors are *slack.Error.
+// Slack lists channels and reads them. Errors are *slack.Error.
 type Slack interface {
 	Identity(ctx context.Context) (slack.Identity, error)
 	Conversations(ctx context.Context, cursor string) (slack.ChannelPage, error)
@@ -31,73 +31,72 @@ type Recorder interface {
 // Directory knows channels.
 type Directory interface {
 	Settings(ctx context.Context, team, channel string) config.ChannelSettings
-	// RefreshUnwatched saves what Slack says of a channel that the bot is not in.
+	// RefreshUnwatched saves how Slack describes a channel that the bot is not in.
 	RefreshUnwatched(ctx context.Context, team, channel string, within time.Duration) error
 }
 
-// Reader reads what the door did not hear. All exported fields are required. It is safe
-// for concurrent use, and several may read the same channel.
+// Reader reads what the door missed. All exported fields are required. A Reader is safe for concurrent
+// use; several may read the same channel.
 type Reader struct {
 	Store     *store.Store
 	Slack     Slack
 	Recorder  Recorder
 	Directory Directory
-	// FirstWindow is how far back a channel is read that never was.
+	// FirstWindow is how far back a channel is read for the first time.
 	FirstWindow time.Duration
-	// ThreadWindow is how far back a thread must have spoken to be read.
+	// ThreadWindow is how long ago a thread may have been active to be read.
 	ThreadWindow time.Duration
 	Clock        func() time.Time
 	Logger       *slog.Logger
 
-	noGroups sync.Once // warned that group direct messages are not listed
+	noGroups sync.Once // the warning that group direct messages are not listed
 
 	mu sync.Mutex
-	// unfinished is the passes, by channel, that broke off lately. They are not worth a
-	// table: a process that does not know them begins anew.
+	// unfinished holds interrupted passes by channel. They are not worth a table: a process that has
+	// none starts anew.
 	unfinished map[string]*pass
 }
 
-// Result counts what a pass came upon.
+// Result counts what a pass found.
 type Result struct {
-	// Read is messages that Slack listed; New those that were not known.
+	// Read counts the messages that Slack listed, New those that were unknown.
 	Read, New int
-	// Taken is messages of which a change was made now.
+	// Taken counts the messages that were recorded as changes now.
 	Taken int
-	// Unfinished is set when there is more than is read at once: the next call goes on
-	// where this one ended.
+	// Unfinished is set if there is more than one call reads. The next call continues.
 	Unfinished bool
 }
 
 const (
-	// overlap is read again: Slack shows some messages a little late.
+	// overlap is read again, because Slack shows some messages a little late.
 	overlap = 2 * time.Minute
-	// listingLifetime is how long what a pass has listed is believed: as long as it takes, in rounds of
-	// as much as one call may read, to look at the threads of nearly every channel.
+	// listingLifetime is how long the listing of a pass counts as current. That is as long as it takes,
+	// in several calls, to read the threads of nearly every channel.
 	listingLifetime = time.Hour
-	// stuckAfter is how long a pass may get no further before another begins: one a round, and
-	// not one for each of the tries in it.
+	// stuckAfter is how long a pass may go without progress before another begins. It is longer than the
+	// retries of one round, so that at most one begins a round.
 	stuckAfter = 5 * time.Minute
-	// unfinishedLifetime is how long a pass is kept that nobody goes on with: rounds come more often,
-	// but for a channel that was left.
+	// unfinishedLifetime is how long an interrupted pass is kept. Rounds are more frequent, except for
+	// channels that the bot has left.
 	unfinishedLifetime = 6 * time.Hour
-	// threadInterval is how often threads of which the newest history tells nothing are looked at.
+	// threadInterval is how often threads are read that the newest history does not mention.
 	threadInterval = time.Hour
-	// maxListPages bounds a listing: a hundred thousand channels, should Slack give 200 of them a
-	// page. limitPause is left where it does not say how long it refuses more.
+	// maxListPages bounds a listing: 100,000 channels at 200 a page. rateLimitPause is the pause if
+	// Slack refuses more pages without saying for how long.
 	maxListPages   = 500
 	rateLimitPause = time.Second
 	// recheckInterval is how often Slack is asked about a public channel that the bot is not in,
-	// lookAtMost about how many after one listing, and lookFor how long for each.
+	// maxRechecks about how many of them after one listing, and recheckTimeout how long it may take for
+	// each.
 	recheckInterval = time.Hour
 	maxRechecks     = 20
 	recheckTimeout  = 5 * time.Second
 )
 
-// Sync lists the channels the bot is in, and takes the listing in when it is complete.
-// One that breaks off changes nothing: a channel that it did not come to would look left.
-// It would begin at the first page again, too: where Slack's limit comes between, Sync
-// waits as long as the context allows.
-// Then it looks whether channels that the bot is not in are still public.
+// Sync lists the channels that the bot is in, and saves the complete listing. An incomplete listing
+// changes nothing, since a channel missing from it would look as if the bot had left. It would also
+// start at the first page again. So at Slack's rate limit Sync waits as long as the context allows.
+// Then Sync checks whether channels that the bot is not in are still public.
 func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 		}
 		if page.NoGroups {
 			r.noGroups.Do(func() {
-				r.Logger.WarnContext(ctx, "group direct messages are not listed: the app lacks mpim:read; install it again with what starter manifest prints")
+				r.Logger.WarnContext(ctx, "group direct messages are not listed: the app lacks mpim:read; install it again with the output of starter manifest")
 			})
 		}
 		for _, ch := range page.Channels {
@@ -134,7 +133,7 @@ func (r *Reader) Sync(ctx context.Context) (store.SyncResult, error) {
 	return store.SyncResult{}, fmt.Errorf("list channels: %w", errEndless)
 }
 
-// page asks for a page of the listing, any but the first until it is not over Slack's limit.
+// page reads a page of the listing. At Slack's rate limit it waits, except for the first page.
 func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error) {
 	for {
 		page, err := r.Slack.Conversations(ctx, at)
@@ -145,13 +144,13 @@ func (r *Reader) page(ctx context.Context, at string) (slack.ChannelPage, error)
 	}
 }
 
-// recheckUnwatched asks Slack about public channels that the bot is not in: it lists them no more, and
-// sends no events of them, so nothing else would tell that one was made private. What fails
-// is left to the next listing.
+// recheckUnwatched asks Slack about public channels that the bot is not in. Slack does not list them, and
+// sends no events of them, so nothing else would show that one became private. Failures are left to
+// the next listing.
 func (r *Reader) recheckUnwatched(ctx context.Context, team string) {
 	ids, err := r.Store.UnjoinedChannels(ctx, team, r.Clock().Add(-recheckInterval), maxRechecks)
 	if err != nil {
-		r.Logger.WarnContext(ctx, "not known which channels to look at", "error", err)
+		r.Logger.WarnContext(ctx, "cannot tell which channels to check", "error", err)
 		return
 	}
 	for _, id := range ids {
@@ -159,14 +158,14 @@ func (r *Reader) recheckUnwatched(ctx context.Context, team string) {
 		if err == nil {
 			continue
 		}
-		r.Logger.WarnContext(ctx, "not known whether a channel is still public", "channel", id, "error", err)
+		r.Logger.WarnContext(ctx, "cannot tell whether a channel is still public", "channel", id, "error", err)
 		if e, ok := errors.AsType[*slack.Error](err); !ok || e.Kind != slack.Final {
 			return // the others would fail as well
 		}
 	}
 }
 
-// Channels is the ids of the channels to be caught up with, the most recently active first.
+// Channels returns the ids of the channels to catch up with, the most recently active first.
 func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 	own, err := r.Slack.Identity(ctx)
 	if err != nil {
@@ -183,12 +182,12 @@ func (r *Reader) Channels(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Channel catches up with one channel. Its threads are read once an hour, or now with
-// threads set; those that have something unheard, as far as the newest history tells,
-// always. What was read before an error stays stored, the result counts it, and the
-// next call goes on from there; but where one thread stays unreadable it begins anew, lest
-// what is said meanwhile is never listed. Errors of Slack are wrapped as they are; a channel that
-// was never listed is store.ErrNotFound.
+// Channel catches up with one channel. It always reads threads in which the newest history shows
+// something unread. It reads the other threads once an hour, or now if threads is set.
+//
+// What was read before an error stays saved and counted, and the next call continues from there. But
+// if the same thread stays unreadable, the next call starts anew, so that messages posted meanwhile
+// are listed. Errors of Slack are wrapped. A channel that was never listed is store.ErrNotFound.
 func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Result, error) {
 	var all Result
 	for {
@@ -209,12 +208,12 @@ func (r *Reader) Channel(ctx context.Context, channel string, threads bool) (Res
 		if !resumed {
 			return all, nil
 		}
-		// What was said since that pass began, or is to be listed again.
+		// Now what was posted since that pass began, or must be listed again.
 		threads = p.stale && p.threadsDue
 	}
 }
 
-// keepUnfinished keeps a pass to be gone on with, and those that may still be.
+// keepUnfinished keeps an interrupted pass, and drops those that are too old.
 func (r *Reader) keepUnfinished(p *pass) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,9 +224,8 @@ func (r *Reader) keepUnfinished(p *pass) {
 	r.unfinished[p.channel.ID] = p
 }
 
-// takeUnfinished is the pass of a channel that broke off, or nil. It is the caller's now. That
-// others may have finished one since does no harm: no mark moves back, and what it has
-// listed is not believed for long.
+// takeUnfinished returns the interrupted pass of a channel, or nil, and no longer keeps it. Another pass
+// may have finished since. That does no harm: marks never move back, and an old listing is stale.
 func (r *Reader) takeUnfinished(channel string) *pass {
 	r.mu.Lock()
 	defer r.mu.Unlock()

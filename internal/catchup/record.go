@@ -13,10 +13,9 @@ import (
 // batchSize is how many unhandled messages are read from the database at once.
 const batchSize = 200
 
-// record records what was listed and is unhandled, and edits that were missed, the oldest
-// message first. The bot's own messages are recorded like all others: the planner knows
-// that they set nothing off, and then they are handled. A stale pass takes only edits of
-// what is too old to be answered.
+// record records the listed messages that are unhandled, and the missed edits, the oldest message first.
+// The bot's own messages are recorded, too: they set nothing off, and count as handled afterwards.
+// A stale pass records only edits of messages too old to be answered.
 func (p *pass) record(ctx context.Context) error {
 	if p.stale {
 		p.edits = slices.DeleteFunc(p.edits, func(m chat.Message) bool { return !m.Time().Before(p.replyableSince) })
@@ -37,12 +36,12 @@ func (p *pass) record(ctx context.Context) error {
 		err = p.recordEdit(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("take what was missed: %w", err)
+		return fmt.Errorf("record what was missed: %w", err)
 	}
 	return nil
 }
 
-// unhandled calls do for each unhandled message that is young enough, the oldest first.
+// unhandled calls do for each unhandled message that may still be answered, the oldest first.
 func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error {
 	for after := ""; ; {
 		messages, err := p.Store.Unhandled(ctx, p.own.TeamID, p.channel.ID, p.replyableSince, after, batchSize)
@@ -61,8 +60,8 @@ func (p *pass) unhandled(ctx context.Context, do func(chat.Message) error) error
 	}
 }
 
-// recordEdit records the first of the edits. One of a message that is too old to be
-// answered is kept without effect.
+// recordEdit records the first of the edits. If the message is too old to be answered, the edit is
+// saved, and nothing is relayed.
 func (p *pass) recordEdit(ctx context.Context) error {
 	m := p.edits[0]
 	if m.Time().Before(p.replyableSince) {
@@ -70,9 +69,9 @@ func (p *pass) recordEdit(ctx context.Context) error {
 			if known.Message == nil || !missedEdit(*known.Message, m) {
 				return store.Entry{}
 			}
-			stands := *known.Message
-			stands.Text, stands.Files, stands.Revision = m.Text, m.Files, m.Revision
-			return store.Entry{Message: &stands, Handled: known.Handled}
+			edited := *known.Message
+			edited.Text, edited.Files, edited.Revision = m.Text, m.Files, m.Revision
+			return store.Entry{Message: &edited, Handled: known.Handled}
 		}); err != nil {
 			return err
 		}

@@ -12,13 +12,13 @@ import (
 	"myao/internal/slack"
 )
 
-// maxThreadPages bounds how much one call reads of a thread: ten thousand replies.
+// maxThreadPages bounds how much of a thread one call reads: 10,000 replies.
 const maxThreadPages = 50
 
-// readRecentThreads reads the threads that have something unheard, as far as the newest history and
-// the database tell: those with a parent that was shown and a reply since the mark; and
-// those of replies that are unhandled, such as were also sent to the channel, or were
-// read when the bot was called into the thread.
+// readRecentThreads reads the threads in which the newest history or the database shows something unread.
+// These are threads with a listed parent and a reply since the mark, and threads of unhandled
+// replies. Such replies were also sent to the channel, or were read when the bot was called into the
+// thread.
 func (p *pass) readRecentThreads(ctx context.Context) error {
 	unread := p.unreadThreads()
 	err := p.unhandled(ctx, func(m chat.Message) error {
@@ -38,13 +38,13 @@ func (p *pass) readRecentThreads(ctx context.Context) error {
 	return p.readThreads(ctx, unread)
 }
 
-// readOlderThreads reads the other threads that were active lately. One whose parent nobody had
-// replied to before is found by its parent, so history is paged back that far; one with
-// an older parent by its replies in the database.
+// readOlderThreads reads the other threads that were active recently. A thread without known replies is
+// found by its parent, so history is read back as far as ThreadWindow. A thread with an older parent
+// is found by its replies in the database.
 func (p *pass) readOlderThreads(ctx context.Context) error {
 	switch err := p.readHistory(ctx, &p.older, maxOlderPages); {
 	case errors.Is(err, errMore):
-		p.Logger.WarnContext(ctx, "long history; of older threads only those are read that are known", "channel", p.channel.ID, "parents_before", p.older.to)
+		p.Logger.WarnContext(ctx, "long history; only the known ones of the older threads are read", "channel", p.channel.ID, "parents_before", p.older.to)
 		p.older.done = true
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (p *pass) readOlderThreads(ctx context.Context) error {
 	}
 	unread := p.unreadThreads()
 	for _, parent := range known {
-		// A parent that was shown, and not told to have replies, has none any more.
+		// A parent that Slack listed without replies has none any more.
 		if _, told := p.parents[parent]; !told && !p.listed[parent] {
 			unread[parent] = p.threadsFrom
 		}
@@ -63,8 +63,8 @@ func (p *pass) readOlderThreads(ctx context.Context) error {
 	return p.readThreads(ctx, unread)
 }
 
-// unreadThreads is the threads whose parents were shown and that may have a reply since the
-// mark, with the instant from which on to read them.
+// unreadThreads returns the threads with a listed parent that may have a reply since the mark, and the
+// time from which to read them.
 func (p *pass) unreadThreads() map[string]time.Time {
 	unread := map[string]time.Time{}
 	for parent, newest := range p.parents {
@@ -75,7 +75,7 @@ func (p *pass) unreadThreads() map[string]time.Time {
 	return unread
 }
 
-// readThreads reads those threads that have not been read, in order of their parents.
+// readThreads reads the threads that have not been read, in the order of their parents.
 func (p *pass) readThreads(ctx context.Context, unread map[string]time.Time) error {
 	var long error
 	for _, thread := range slices.Sorted(maps.Keys(unread)) {
@@ -95,9 +95,8 @@ func (p *pass) readThreads(ctx context.Context, unread map[string]time.Time) err
 	return long
 }
 
-// readThread reads a thread's replies since an instant, or since where a call before this one
-// ended. Slack gives the oldest first, so that a part of them has no gap. A thread that
-// is gone has none.
+// readThread reads a thread's replies since an instant, or since the end of the previous call. Slack
+// returns the oldest first, so that a part of them has no gap. A deleted thread has none.
 func (p *pass) readThread(ctx context.Context, thread string, from time.Time) error {
 	r := slack.Range{Oldest: chat.TS(later(from, p.readUpTo[thread]))}
 	var c cursor

@@ -26,8 +26,8 @@ const (
 	respondPause = 500 * time.Millisecond
 )
 
-// Responder answers requests at their response_url. Only Slack knows the signing secret that vouches for it. It is
-// checked all the same, so that no answer leaves for another host.
+// Responder answers requests at their response_url. Only Slack could have signed the request with that
+// address. The address is checked all the same, so that no answer goes to another host.
 type Responder struct {
 	api  *url.URL
 	http *http.Client
