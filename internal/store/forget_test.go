@@ -25,11 +25,11 @@ func (db database) make(t *testing.T, s chat.Scope, term chat.Term, text string,
 		r.Long, r.Short = PromoteDraft, KeepMemory
 	}
 	db.save(t, r)
-	standing := db.current(t, s)
+	current := db.current(t, s)
 	if term == chat.LongTerm {
-		return *standing.Long
+		return *current.Long
 	}
-	return *standing.Short
+	return *current.Short
 }
 
 // texts is the texts of all versions of a term, the oldest first.
@@ -218,9 +218,9 @@ func TestForgetThreadOrMessages(t *testing.T) {
 				if got, want := db.memoryInput(t), []string{at(0), at(60), at(61), between.TS}; !slices.Equal(got, want) {
 					t.Errorf("memory would be made of %v, want %v", got, want)
 				}
-				standing := db.current(t, theChannel)
-				if !standing.Read.IsZero() || standing.Cursor.Since.After(root.Time()) {
-					t.Errorf("the channel stands as %+v", standing)
+				current := db.current(t, theChannel)
+				if !current.Read.IsZero() || current.Cursor.Since.After(root.Time()) {
+					t.Errorf("the channel has %+v", current)
 				}
 				if said, _, err := db.ThreadMemoryInput(t.Context(), thread, 10); err != nil || len(said) != 0 {
 					t.Errorf("the thread's: %v, %v", said, err)
@@ -314,7 +314,7 @@ func TestConcurrentMemoryIsOverruled(t *testing.T) {
 					if n := db.count(t, "memories", "text = 'old' AND channel_id <> 'C2'"); n != 0 {
 						t.Errorf("%s while %s is remembered: %d texts are kept", name, s, n)
 					}
-					if standing := db.current(t, s); standing.Cursor.Ordered.Equal(c.Ordered) && s != other {
+					if current := db.current(t, s); current.Cursor.Ordered.Equal(c.Ordered) && s != other {
 						t.Errorf("%s: %s stands as if nothing had been ordered", name, s)
 					}
 				}

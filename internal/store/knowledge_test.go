@@ -241,10 +241,10 @@ func TestKnowledge(t *testing.T) {
 		if err != nil || len(k.Channels) != 5 || k.Unlisted != 0 {
 			t.Fatalf("%+v, %v", k, err)
 		}
-		standing := db.current(t, scope("C3"))
+		current := db.current(t, scope("C3"))
 		want := ChannelKnowledge{
 			ChannelMemory: chat.ChannelMemory{ChannelID: "C3", ChannelName: "three", ShortTerm: "current"},
-			ShortID:       standing.Short.ID, Active: after(3), // its newest message is in the same minute
+			ShortID:       current.Short.ID, Active: after(3), // its newest message is in the same minute
 		}
 		if k.Channels[0] != want {
 			t.Errorf("got %+v\nwant %+v", k.Channels[0], want)

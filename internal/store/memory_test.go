@@ -37,11 +37,11 @@ func (db database) cursor(t *testing.T, s chat.Scope, since time.Time) Cursor {
 
 func (db database) current(t *testing.T, s chat.Scope) CurrentMemory {
 	t.Helper()
-	standing, err := db.CurrentMemory(t.Context(), s)
+	current, err := db.CurrentMemory(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return standing
+	return current
 }
 
 func (db database) save(t *testing.T, r MemoryUpdate) {
@@ -71,12 +71,12 @@ func (db database) remember(t *testing.T, since time.Time, scopes ...chat.Scope)
 // currentTexts is a scope's current texts; "" for none.
 func (db database) currentTexts(t *testing.T, s chat.Scope) (long, short string) {
 	t.Helper()
-	standing := db.current(t, s)
-	if standing.Long != nil {
-		long = standing.Long.Text
+	current := db.current(t, s)
+	if current.Long != nil {
+		long = current.Long.Text
 	}
-	if standing.Short != nil {
-		short = standing.Short.Text
+	if current.Short != nil {
+		short = current.Short.Text
 	}
 	return long, short
 }
@@ -110,7 +110,7 @@ func TestMemoryKeepsItsOrigin(t *testing.T) {
 			db.save(t, MemoryUpdate{Scope: scope, Short: PromoteDraft, Cursor: c, Read: noon})
 			want.Version = 1
 			if got, want := db.current(t, scope), (CurrentMemory{Short: &want, Cursor: c, Known: true, Read: noon}); !reflect.DeepEqual(got, want) {
-				t.Errorf("standing %+v\nwant     %+v", got, want)
+				t.Errorf("current %+v\nwant     %+v", got, want)
 			}
 			if got, err := db.MemoryVersions(t.Context(), scope, chat.ShortTerm, 10); err != nil || !reflect.DeepEqual(got, []Memory{want}) {
 				t.Errorf("versions %+v, %v", got, err)
@@ -313,10 +313,10 @@ func TestConcurrentSaversLoseNothing(t *testing.T) {
 			}
 			return nil
 		}))
-		standing := db.current(t, theChannel)
+		current := db.current(t, theChannel)
 		versions, err := db.MemoryVersions(t.Context(), theChannel, chat.ShortTerm, 1)
-		if err != nil || !reflect.DeepEqual(*standing.Short, versions[0]) || standing.Short.Text != standing.Cursor.key() {
-			t.Errorf("current is %+v, the newest version %+v, the cursor %s, %v", standing.Short, versions, standing.Cursor.key(), err)
+		if err != nil || !reflect.DeepEqual(*current.Short, versions[0]) || current.Short.Text != current.Cursor.key() {
+			t.Errorf("current is %+v, the newest version %+v, the cursor %s, %v", current.Short, versions, current.Cursor.key(), err)
 		}
 		if long, _ := db.currentTexts(t, theChannel); long != fmt.Sprint(rounds-1) {
 			t.Errorf("the long memory has become %q", long)
