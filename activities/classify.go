@@ -20,7 +20,7 @@ func (e finalError) Unwrap() error { return e.error }
 
 func final(err error) error { return finalError{err} }
 
-// queuedError says that a part's turn to be posted has not come yet.
+// queuedError says that a part's slot has not come yet.
 type queuedError struct {
 	what string
 	wait time.Duration
@@ -28,9 +28,9 @@ type queuedError struct {
 
 func (e queuedError) Error() string { return e.what + ": its turn comes in " + e.wait.String() }
 
-// turnLead is how long before its turn a part is attempted again. The time until a worker has the
-// attempt varies, and a missed turn is lost.
-const turnLead = 2 * time.Second
+// slotLead is how long before its slot a part is attempted again. The time until a worker has the
+// attempt varies, and a missed slot is lost.
+const slotLead = 2 * time.Second
 
 // The types of errors in a workflow's history.
 const (
@@ -66,7 +66,7 @@ func classify(err error) error {
 	case errors.As(err, &own), errors.As(err, &bad):
 		return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)
 	case errors.As(err, &queued):
-		kind, after = typeQueued, queued.wait-turnLead
+		kind, after = typeQueued, queued.wait-slotLead
 	case l != nil:
 		if (!l.Retryable() && !errors.Is(err, context.Canceled)) || l.RetryAfter > maxRetryAfter {
 			return temporal.NewNonRetryableApplicationError(text, typeFinal, nil)

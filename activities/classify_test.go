@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		{"a canceled attempt", context.Canceled, typeUnavailable, 0},
 		{"an attempt out of time", context.DeadlineExceeded, typeUnavailable, 0},
 
-		{"not its turn yet", queuedError{"part 1", time.Minute}, typeQueued, time.Minute - turnLead},
+		{"not its turn yet", queuedError{"part 1", time.Minute}, typeQueued, time.Minute - slotLead},
 
 		{"model unavailable", &llm.Error{Kind: llm.ErrUnavailable, Status: 503}, typeUnavailable, 0},
 		{"model unavailable until", &llm.Error{Kind: llm.ErrUnavailable, Status: 503, RetryAfter: time.Minute}, typeRateLimited, time.Minute},

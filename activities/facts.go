@@ -29,7 +29,7 @@ func (a *Activities) readFacts(ctx context.Context, t Task, request store.FactsR
 	if k.Facts, err = a.Store.Facts(ctx, request); err != nil {
 		return taskFacts{}, err
 	}
-	// Nothing is decided while Slack may yet tell a name that requests.
+	// Nothing is decided before a name is known that settings may depend on.
 	if k.settings, err = a.Directory.Resolve(ctx, team, config.ChannelFacts{ID: channel, Name: k.ChannelName}); err != nil {
 		return taskFacts{}, err
 	}

@@ -34,9 +34,9 @@ const (
 	maxEffectDelay = 30 * time.Second
 	// lookupPause is the pause between two lookups of a post in Slack.
 	lookupPause = 2 * time.Second
-	// maxTurnWait is how long an attempt waits for its turn, holding one of the worker's slots. With
-	// a longer wait it ends and is retried.
-	maxTurnWait = 3 * time.Second
+	// maxSlotWait is how long an attempt waits for the part's slot, keeping a worker busy. With a
+	// longer wait it ends and is retried.
+	maxSlotWait = 3 * time.Second
 	// writeTimeout bounds saving the outcome of an attempt.
 	writeTimeout = 5 * time.Second
 )
@@ -92,8 +92,8 @@ func (a *Activities) send(ctx, attempt context.Context, p store.Part, last bool)
 	return a.markSent(ctx, p, ts, last)
 }
 
-// beginSend begins an attempt when it is the part's turn in its channel, and returns the context for
-// the calls to Slack. If the turn is far away it returns a queuedError. The part keeps its turn.
+// beginSend begins an attempt when the part's slot in its channel has come, and returns the context for
+// the calls to Slack. If the slot is far away it returns a queuedError. The part keeps its slot.
 func (a *Activities) beginSend(ctx context.Context, p store.Part) (send context.Context, done func(), err error) {
 	for {
 		send, done = context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
@@ -106,7 +106,7 @@ func (a *Activities) beginSend(ctx context.Context, p store.Part) (send context.
 			return nil, nil, err
 		}
 		failpoint.Here("post: turn taken")
-		if wait > maxTurnWait {
+		if wait > maxSlotWait {
 			return nil, nil, queuedError{"part " + p.Key, wait}
 		}
 		if !pause.For(ctx, wait) {

@@ -24,7 +24,7 @@ type PostInput struct {
 // refusedReason is the ledger's reason for a note in place of a reply that Slack refused.
 const refusedReason = "Slack refused the answer, and was given a short note instead"
 
-// PostAtOnce posts a composed reply of one part that was not attempted yet and whose turn is now.
+// PostAtOnce posts a composed reply of one part that was not attempted yet and need not wait.
 // Most replies are such. It waits only for Slack. Its result is empty if it posted nothing. Post
 // does whatever PostAtOnce leaves undone.
 func (a *Activities) PostAtOnce(ctx context.Context, in PostInput) (ReplyOutput, error) {
@@ -105,8 +105,8 @@ func (a *Activities) settleSent(ctx context.Context, t Task, last store.Part) er
 	return a.settle(ctx, t, last.Decision, conversation.Sent, t.replyKey())
 }
 
-// postAtOnce posts a reply of one part that was not attempted yet and whose turn is now. It needs one
-// query to know that. Otherwise it does nothing and the result is empty.
+// postAtOnce posts a reply of one part that was not attempted yet and need not wait. It needs one query
+// to know that. Otherwise it does nothing and the result is empty.
 func (a *Activities) postAtOnce(ctx context.Context, t Task) (conversation.Result, error) {
 	send, done := context.WithTimeout(ctx, sendTimeout) // begins before the lease and ends before it
 	defer done()

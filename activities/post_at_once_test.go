@@ -20,8 +20,8 @@ func (b *bundle) postCalls() (n int) {
 	return n
 }
 
-// PostAtOnce posts a reply of one part whose turn is now and that was not attempted. It leaves any
-// other reply to Post.
+// PostAtOnce posts a reply of one part that was not attempted and need not wait. It leaves any other
+// reply to Post.
 func TestPostAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(b *bundle, task Task)

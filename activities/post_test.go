@@ -710,7 +710,7 @@ func TestPaceOfAChannel(t *testing.T) {
 		t.Fatalf("%d posts, want %d", len(posts), replies)
 	}
 	slices.SortFunc(posts, func(a, b sandbox.Post) int { return a.At.Compare(b.At) })
-	// Calls take time, so two posts may be closer than their turns. None is before its own turn.
+	// Calls take time, so two posts may be closer than their slots. None is before its own slot.
 	for i, p := range posts {
 		if took := p.At.Sub(began); took < time.Duration(i)*pace {
 			t.Errorf("post %d came %s after the beginning", i, took)
@@ -725,8 +725,8 @@ func TestPaceOfAChannel(t *testing.T) {
 	}
 }
 
-// An attempt with a long wait does not hold one of the worker's slots. Its part keeps its turn.
-func TestLongWaitForATurn(t *testing.T) {
+// An attempt with a long wait ends and frees the worker. Its part keeps its slot.
+func TestLongWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	others, task := inThread(b.say("tell us all")), inThread(b.say("hello?"))
@@ -744,7 +744,7 @@ func TestLongWaitForATurn(t *testing.T) {
 		}
 		waits = append(waits, app.NextRetryDelay())
 	}
-	if first := 9*20*time.Second - turnLead; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
+	if first := 9*20*time.Second - slotLead; waits[0] > first || waits[0] < first-time.Minute || waits[1] >= waits[0] {
 		t.Errorf("retried after %v, want a little less than %s", waits, first)
 	}
 	if row := b.outbox(task)[0]; row.State != store.Composed || row.Attempts != 0 {

@@ -13,13 +13,13 @@ import (
 	"myao/internal/prompt"
 )
 
-// Agent is one use of a model.
+// Agent is a model and its settings for one use.
 type Agent struct {
 	Model llm.Model
 	config.Agent
 }
 
-// request fills in what the agent's settings say.
+// request sets the agent's model, token limit and temperature.
 func (a Agent) request(r llm.Request) llm.Request {
 	r.Model, r.MaxOutputTokens, r.Temperature = a.Agent.Model, max(r.MaxOutputTokens, a.MaxOutputTokens), a.Temperature
 	return r
@@ -28,7 +28,7 @@ func (a Agent) request(r llm.Request) llm.Request {
 // ask makes one call. An answer without a visible character is llm.ErrEmpty.
 func (a Agent) ask(ctx context.Context, r llm.Request) (llm.Response, error) {
 	answer, err := a.Model.Generate(ctx, r)
-	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres takes none
+	answer.Text = strings.ReplaceAll(answer.Text, "\x00", "") // Postgres refuses NUL
 	if err == nil && !prompt.Visible(answer.Text) {
 		err = &llm.Error{Kind: llm.ErrEmpty, Message: "the model wrote nothing"}
 	}
@@ -51,7 +51,7 @@ func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, lo
 		{&agents.Judgment, c.Agents.Judgment},
 		{&agents.Memory, c.Agents.Memory},
 	} {
-		model, err := m.of(ctx, use.as)
+		model, err := m.modelOf(ctx, use.as)
 		if err != nil {
 			m.close()
 			return Agents{}, nil, err
@@ -61,13 +61,13 @@ func OpenAgents(ctx context.Context, c config.Config, clock func() time.Time, lo
 	return agents, m.close, nil
 }
 
-// server is what needs a client of its own.
+// server identifies a client: each provider, address and key has its own.
 type server struct {
 	provider config.Provider
 	access   config.Access
 }
 
-// models makes each client when it is first wanted.
+// models opens each client once.
 type models struct {
 	config config.Config
 	clock  func() time.Time
@@ -76,7 +76,7 @@ type models struct {
 	opened []io.Closer
 }
 
-func (m *models) of(ctx context.Context, a config.Agent) (llm.Model, error) {
+func (m *models) modelOf(ctx context.Context, a config.Agent) (llm.Model, error) {
 	at := server{a.Provider, m.config.Access(a)}
 	if model, ok := m.made[at]; ok {
 		return model, nil
@@ -98,6 +98,6 @@ func (m *models) of(ctx context.Context, a config.Agent) (llm.Model, error) {
 
 func (m *models) close() {
 	for _, c := range m.opened {
-		_ = c.Close() // it only lets go of connections
+		_ = c.Close() // it only closes connections
 	}
 }
