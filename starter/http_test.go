@@ -296,7 +296,7 @@ func TestUsualLimits(t *testing.T) {
 	}
 }
 
-func TestLearnApp(t *testing.T) {
+func TestLoadAppID(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string

@@ -21,7 +21,7 @@ const (
 	days    = 24 * time.Hour
 )
 
-func TestWhatWasMissedIsTakenOldestFirst(t *testing.T) {
+func TestMissedMessagesAreRecordedOldestFirst(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url string) {
 		b := setup(t, options{url: url})
 		root := b.say(5*days, "an old question")
@@ -53,7 +53,7 @@ func TestWhatWasMissedIsTakenOldestFirst(t *testing.T) {
 	})
 }
 
-func TestOnlyTheYoungAreTaken(t *testing.T) {
+func TestOnlyRecentMessagesAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(3*days, "root")
@@ -67,7 +67,7 @@ func TestOnlyTheYoungAreTaken(t *testing.T) {
 	b.wantTaken("just young enough, @young")
 }
 
-func TestNothingIsTakenOfBeforeTheChannelWasKnown(t *testing.T) {
+func TestNothingBeforeTheChannelWasKnownIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
 	b.say(2*days, "long ago")
@@ -98,7 +98,7 @@ func TestALiveMessageDoesNotHideTheGapBeforeIt(t *testing.T) {
 	})
 }
 
-func TestAChannelWhereNothingIsSaid(t *testing.T) {
+func TestSilentChannel(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
 	b.sync()
@@ -126,7 +126,7 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.w.Delete(b.channel, gone)
-	b.catchUp(false) // not due; but there is something unhandled in it
+	b.catchUp(false) // its threads are not due, but one has an unhandled message
 	b.wantTaken("@seen when the bot was called by another")
 	b.wantChanges(`thread addressed "seen when the bot was called by another"`)
 	if n := b.hear(b.standing(seen)); n != 0 {
@@ -144,14 +144,14 @@ func TestAMessageSeenBeforeItsEvent(t *testing.T) {
 	b.wantTaken("shown late")
 }
 
-func TestAReplySentToTheChannelIsTakenOnce(t *testing.T) {
+func TestReplySentToTheChannelIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(20*days, "root")
 	b.say(3*hours, "reply", sandbox.InThread(root))
 	b.say(2*hours, b.mention("to all"), sandbox.InThread(root), sandbox.Broadcast())
 	b.catchUp(false)
-	b.wantTaken("reply, @to all") // what was said in its thread before it was missed, too
+	b.wantTaken("reply, @to all") // the reply before it in the thread was missed, too
 	b.wantChanges(`thread said "reply"`, `thread addressed "to all"`)
 }
 
@@ -195,7 +195,7 @@ func TestMissedEdits(t *testing.T) {
 	})
 }
 
-func TestARefusalLeavesTheMark(t *testing.T) {
+func TestRefusalLeavesTheMark(t *testing.T) {
 	t.Parallel()
 	second := func(c sandbox.Call) bool { return c.Args.Get("cursor") != "" }
 	for name, tc := range map[string]struct {
@@ -270,7 +270,7 @@ func TestFailingInTheMiddle(t *testing.T) {
 	})
 }
 
-// closing is a Slack after whose nth answer the process is stopped.
+// closing is a Slack that stops the process after its nth answer.
 type closing struct {
 	Slack
 	left int
@@ -304,7 +304,7 @@ func TestStoppedBeforeAPageIsStored(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidWhileHistoryIsRead(t *testing.T) {
+func TestMessagePostedWhileHistoryIsRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
 	for i := range 6 {
@@ -346,7 +346,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 	})
 }
 
-func TestAChannelThatWasNeverListed(t *testing.T) {
+func TestUnlistedChannel(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
 	if _, err := b.Channel(t.Context(), b.channel, false); !errors.Is(err, store.ErrNotFound) {
@@ -381,12 +381,12 @@ func TestALongHistoryIsReadInSeveralCalls(t *testing.T) {
 	b.wantTaken(strings.Join(append(want, "meanwhile"), ", "))
 }
 
-// What a pass was shown that broke off long ago may be gone, and is not answered for that.
-func TestAPassThatBrokeOffLongAgo(t *testing.T) {
+// What an interrupted pass listed long ago may be deleted by now, and is not answered.
+func TestStalePass(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		after time.Duration
-		other bool // another process has been through the channel since
+		other bool // another process has read the channel since
 		taken string
 	}{
 		{"at once", 0, false, "@edited, @in a thread, @never mind, @still there"},
@@ -419,7 +419,7 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 			}
 			off()
 			b.wantTaken("")
-			b.w.Delete(b.channel, deleted) // nobody hears of it
+			b.w.Delete(b.channel, deleted) // without an event
 			if c.other {
 				if _, err := b.another().Channel(t.Context(), b.channel, true); err != nil {
 					t.Fatal(err)
@@ -432,8 +432,8 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 			if m, err := b.Store.Message(t.Context(), "T1", b.channel, old); err != nil || m.Text != b.mention("edited") {
 				t.Errorf("got %+v, %v, want the old one as edited", m, err)
 			}
-			read := noon                                                // a resumed pass has read threads as of when it began
-			if c.after > listingLifetime || c.after >= threadInterval { // or read once more, since that was due
+			read := noon                                                // a continued pass has read threads as of its beginning
+			if c.after > listingLifetime || c.after >= threadInterval { // or again, since they were due
 				read = noon.Add(c.after)
 			}
 			if got := b.marks(); chat.Time(got.CaughtUpTo) != noon.Add(-30*minutes) || !got.ThreadsRead.Equal(read) {
@@ -443,7 +443,7 @@ func TestAPassThatBrokeOffLongAgo(t *testing.T) {
 	}
 }
 
-func TestALongHistoryOfWhichCallsAreFarBetween(t *testing.T) {
+func TestLongHistoryWithCallsFarApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
@@ -468,7 +468,7 @@ func TestALongHistoryOfWhichCallsAreFarBetween(t *testing.T) {
 	b.wantTaken("@young")
 }
 
-func TestAPassOfAChannelThatWasLeftIsForgotten(t *testing.T) {
+func TestInterruptedPassOfALeftChannelIsDropped(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	breakOff := func(channel string) {
@@ -506,15 +506,15 @@ func TestALongThreadIsReadInSeveralCalls(t *testing.T) {
 	if got, after := b.catchUp(true), b.marks().ThreadsCaughtUpTo; !got.Unfinished || after != before {
 		t.Errorf("got %+v and mark %s, want a part read and %s", got, after, before)
 	}
-	b.wantTaken(strings.Join(want[:maxThreadPages], ", ")) // Slack gives the oldest first: there is no gap
+	b.wantTaken(strings.Join(want[:maxThreadPages], ", ")) // Slack returns the oldest first, so there is no gap
 	if got := b.catchUp(true); got.Unfinished {
 		t.Errorf("got %+v", got)
 	}
 	b.wantTaken(strings.Join(want[maxThreadPages:], ", "))
 }
 
-// TestAPassThatIsRefusedAgainAndAgainComesToItsEnd has Slack refuse every 25th call.
-func TestAPassThatIsRefusedAgainAndAgainComesToItsEnd(t *testing.T) {
+// TestPassFinishesDespiteRefusals has Slack refuse every 25th call.
+func TestPassFinishesDespiteRefusals(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{Config: sandbox.Config{PageSize: 2}})
 	var want []string
@@ -546,7 +546,7 @@ func TestAPassThatIsRefusedAgainAndAgainComesToItsEnd(t *testing.T) {
 	b.wantChanges(want...)
 }
 
-// endless is a Slack whose listings do not end.
+// endless is a Slack whose listings never end.
 type endless struct {
 	Slack
 	circle bool
@@ -569,7 +569,7 @@ func (e *endless) Conversations(context.Context, string) (slack.ChannelPage, err
 	return slack.ChannelPage{Next: e.next()}, nil
 }
 
-func TestListingsThatDoNotEnd(t *testing.T) {
+func TestEndlessListings(t *testing.T) {
 	t.Parallel()
 	for _, circle := range []bool{true, false} {
 		b := setup(t, options{})

@@ -17,7 +17,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// dice are thrown by the test and by its Slack.
+// dice is the random source of the test and of its Slack.
 type dice struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -29,10 +29,9 @@ func (d *dice) IntN(n int) int {
 	return d.r.IntN(n)
 }
 
-// TestWhateverIsHeardAndWhateverFails has people talk for some hours, in front of a door
-// that hears some of it, late or never, and two readers that are refused and killed.
-// In the end each message has set off what it should have, once.
-func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
+// TestRandomFailures lets people write for some hours. The door receives some events, late or never. Two
+// readers are refused and killed at random. In the end each message has had its effect once.
+func TestRandomFailures(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -85,7 +84,7 @@ func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
 					b.hear(b.standing(late[0]))
 					late = late[1:]
 				}
-				if r.IntN(10) == 0 { // another was called into the thread
+				if r.IntN(10) == 0 { // somebody was called into the thread
 					if err := b.Store.SaveHistory(t.Context(), []chat.Message{b.standing(said[r.IntN(len(said))])}); err != nil {
 						t.Fatal(err)
 					}
@@ -141,7 +140,7 @@ func TestWhateverIsHeardAndWhateverFails(t *testing.T) {
 	}
 }
 
-// another is a reader of another process.
+// another returns the reader of another process.
 func (b *bundle) another() *Reader {
 	return &Reader{
 		Store: b.Store, Slack: b.Slack, Recorder: b.Recorder, Directory: b.Directory, FirstWindow: b.FirstWindow, ThreadWindow: b.ThreadWindow,

@@ -7,16 +7,15 @@ import (
 	"myao/internal/sandbox"
 )
 
-// TestAfterAnOlderCopyWasRestored is what docs/operations.md has an operator do: the
-// database knows nothing of what was answered since the copy was made, and what is younger
-// than the programs have been stopped for is all that may be answered.
-func TestAfterAnOlderCopyWasRestored(t *testing.T) {
+// TestRestoredBackup follows docs/operations.md. The database does not know what was answered since the
+// copy was made. Only messages younger than the downtime may be answered.
+func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		age  time.Duration // at the first start, half an hour after the stop
-		back time.Duration // after the stop the usual age is set again, which is twelve hours
-		want []string      // taken at the first start, and when the age is set back
+		back time.Duration // how long after the stop the usual age of twelve hours is set again
+		want []string      // recorded at the first start, and after the age is set back
 	}{
 		{"as it should be", 29 * minutes, 12*hours + minutes, []string{"since the stop", ""}},
 		{"longer than since the stop", 2 * hours, 12*hours + minutes, []string{"answered, @answered in the thread, since the stop", ""}},

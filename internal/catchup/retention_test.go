@@ -9,7 +9,7 @@ import (
 	"myao/internal/store"
 )
 
-// relay has all that waits relayed.
+// relay marks all pending changes as relayed.
 func (b *bundle) relay() {
 	b.Helper()
 	backlog, err := b.Store.Backlog(b.Context(), 1000)
@@ -29,10 +29,9 @@ func (b *bundle) relay() {
 	}
 }
 
-// Catch-up reads a history again of which much was heard, answered and pruned. With the
-// least that the configuration allows, and the most that it has answered late, nothing of
-// that is taken once more; with less, it would be.
-func TestWhatWasPrunedIsNotTakenAgain(t *testing.T) {
+// Catch-up reads history again whose messages were answered and pruned. With the shortest retention that
+// the configuration allows, none of them is recorded again; with less, they would be.
+func TestPrunedMessagesAreNotRecordedAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kept  int // days
 		taken string
@@ -69,7 +68,7 @@ func TestWhatWasPrunedIsNotTakenAgain(t *testing.T) {
 				if _, err := b.Store.Message(t.Context(), "T1", b.channel, old); err == nil {
 					t.Error("nothing was pruned")
 				}
-				b.catchUp(true) // from its mark of a hundred days ago
+				b.catchUp(true) // from its mark, a hundred days ago
 				b.wantTaken(tc.taken)
 				if tc.taken != "" {
 					return

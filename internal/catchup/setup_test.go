@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// clock is Slack's and ours.
+// clock is the clock of Slack and of the reader.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -44,12 +44,12 @@ func (c *clock) set(at time.Time) {
 	c.at = at
 }
 
-// recorder is the real one; it notes what it was given, and can be made to fail.
+// recorder is the real one. It remembers the texts that it recorded, and can fail.
 type recorder struct {
 	*record.Recorder
 	mu    sync.Mutex
 	texts []string
-	fail  func(n int) error // before the event number n, from 0
+	fail  func(n int) error // is called before event n, counted from 0
 }
 
 func (r *recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.Identity) ([]store.Target, error) {
@@ -68,7 +68,7 @@ func (r *recorder) Record(ctx context.Context, e slack.MessageEvent, own slack.I
 	return targets, err
 }
 
-// taken is what was recorded since it was asked last.
+// taken returns the texts that were recorded since the last call.
 func (r *recorder) taken() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +76,8 @@ func (r *recorder) taken() string {
 	return strings.Join(r.texts, ", ")
 }
 
-// bundle is a workspace in which nobody hears anything: alice talks in a channel that
-// the bot has known for a month, and that was read at noon minus a day.
+// bundle is a workspace without a door. alice writes in a channel that the bot has known for a month,
+// and that was read a day before noon.
 type bundle struct {
 	*testing.T
 	*Reader
@@ -90,7 +90,7 @@ type bundle struct {
 	channel  string
 }
 
-// options change what setup makes.
+// options are the options of setup.
 type options struct {
 	sandbox.Config
 	url      string // of the database; SQLite if empty
@@ -109,7 +109,7 @@ func setup(t *testing.T, o options) *bundle {
 	return b
 }
 
-// prepare is setup of a channel that is not known yet, at noon.
+// prepare is setup with a channel that is not known yet, at noon.
 func prepare(t *testing.T, o options) *bundle {
 	t.Helper()
 	if o.url == "" {
@@ -177,14 +177,14 @@ func (b *bundle) catchUp(threads bool) Result {
 	return r
 }
 
-// say says something so long before noon, and nobody hears it.
+// say posts a message a time before noon, without an event.
 func (b *bundle) say(before time.Duration, text string, opts ...sandbox.SayOption) string {
 	return b.w.Say(b.channel, b.alice, text, append(opts, sandbox.At(noon.Add(-before)))...)
 }
 
 func (b *bundle) mention(text string) string { return "<@" + b.w.Bot().UserID + "> " + text }
 
-// standing is a message as Slack holds it.
+// standing returns a message as Slack holds it.
 func (b *bundle) standing(ts string) chat.Message {
 	b.Helper()
 	for _, m := range b.w.Messages(b.channel) {
@@ -203,8 +203,8 @@ func (b *bundle) standing(ts string) chat.Message {
 	return chat.Message{}
 }
 
-// hear is the event of a message as it stands, come by the door; it returns how many
-// conversations heard something new.
+// hear delivers the event of a message as it is now, and returns how many conversations have something
+// new.
 func (b *bundle) hear(m chat.Message) int {
 	b.Helper()
 	targets, err := b.record(slack.MessageEvent{Kind: slack.Posted, Message: m, Mention: chat.Mentions(m.Text, b.w.Bot().UserID)})
@@ -214,12 +214,12 @@ func (b *bundle) hear(m chat.Message) int {
 	return len(targets)
 }
 
-// record takes in an event as the door does.
+// record records an event like the door.
 func (b *bundle) record(e slack.MessageEvent) ([]store.Target, error) {
 	return b.recorder.Recorder.Record(b.Context(), e, slack.Identity{TeamID: "T1", UserID: b.w.Bot().UserID})
 }
 
-// marks is the channel as it is known.
+// marks returns the channel's row, with its marks.
 func (b *bundle) marks() store.Channel {
 	b.Helper()
 	known, err := b.Store.Channels(b.Context(), "T1", []string{b.channel})
@@ -229,7 +229,7 @@ func (b *bundle) marks() store.Channel {
 	return known[b.channel]
 }
 
-// changes is what waits to be relayed, each as the conversation, the kind and the text.
+// changes returns the pending changes, as conversation, kind and text.
 func (b *bundle) changes() []string {
 	b.Helper()
 	backlog, err := b.Store.Backlog(b.Context(), 1000)
@@ -270,5 +270,5 @@ func (b *bundle) wantTaken(want string) {
 	}
 }
 
-// calls is how often a method was called.
+// calls returns how often a method was called.
 func (b *bundle) calls(method string) int { return len(b.w.Calls(method)) }

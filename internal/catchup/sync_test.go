@@ -98,7 +98,7 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 			before := b.channels()
 			b.w.Rename(before[0], "renamed")
 			b.w.Faults().Add(fault)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // for less than the limit is said to last
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // less than the limit lasts
 			defer cancel()
 			_, err := b.Sync(ctx)
 			var e *slack.Error
@@ -116,8 +116,8 @@ func TestAListingThatFailsRemovesNothing(t *testing.T) {
 	}
 }
 
-// What is not stored is no success.
-func TestWithoutADatabaseNothingIsRead(t *testing.T) {
+// A reading that cannot be stored fails.
+func TestFailsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	b.say(time.Hour, "hello")
@@ -135,8 +135,8 @@ func TestWithoutADatabaseNothingIsRead(t *testing.T) {
 	}
 }
 
-// Slack allows some fifty calls a minute: a listing of more pages goes on where it was refused.
-func TestAListingGoesOnAfterALimit(t *testing.T) {
+// Slack allows about fifty calls a minute. A longer listing continues after a refusal.
+func TestListingContinuesAfterARateLimit(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{Config: sandbox.Config{PageSize: 1}})
 	for i := range 2 {
@@ -153,9 +153,9 @@ func TestAListingGoesOnAfterALimit(t *testing.T) {
 	}
 }
 
-// Of an app that was installed before group direct messages were asked for the rest is
-// listed, and the log says so once; once it may, they are listed as well, and read.
-func TestGroupsAreListedOnceTheAppMay(t *testing.T) {
+// An app that was installed before the manifest asked for group direct messages lists the rest, and logs
+// that once. Once it may list them, they are listed and read.
+func TestGroupsAreListedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	scopes := []string{"channels:read", "groups:read", "im:read", "mpim:none"}
 	b := prepare(t, options{Config: sandbox.Config{Scopes: scopes, PageSize: 1}})
@@ -186,7 +186,7 @@ func TestGroupsAreListedOnceTheAppMay(t *testing.T) {
 	b.wantTaken("@in the group")
 }
 
-func TestAChannelThatIsJoinedAgainIsKnownSinceThen(t *testing.T) {
+func TestRejoinedChannelIsKnownSinceThen(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	bot := b.w.Bot().UserID
@@ -212,8 +212,8 @@ func TestAChannelThatIsJoinedAgainIsKnownSinceThen(t *testing.T) {
 	b.wantTaken("after")
 }
 
-// A channel that the bot has left is in no listing, and sends no events: it is looked at.
-func TestAChannelThatWasLeftIsMadePrivate(t *testing.T) {
+// A channel that the bot has left is not listed and sends no events, so Slack is asked about it.
+func TestLeftChannelIsMadePrivate(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, url string) {
 		b := prepare(t, options{url: url})
 		bot := b.w.Bot().UserID
@@ -243,7 +243,7 @@ func TestAChannelThatWasLeftIsMadePrivate(t *testing.T) {
 		b.sync()
 		want("within an hour", 2, 0)
 		b.clock.set(noon.Add(hours + minutes))
-		for code, fault := range map[string]sandbox.Fault{ // each asks about both channels, or stops at the first
+		for code, fault := range map[string]sandbox.Fault{ // after some faults only the first channel is asked about
 			"final": {Error: "access_denied"}, "limited": {Status: 429, RetryAfter: "7"}, "away": {Status: 503}, "lost": {LoseAnswer: true},
 		} {
 			before := known()
@@ -275,8 +275,8 @@ func TestAChannelThatWasLeftIsMadePrivate(t *testing.T) {
 	})
 }
 
-// However many channels were left, one listing asks about a few, and the next goes on.
-func TestManyChannelsThatWereLeft(t *testing.T) {
+// However many channels were left, one listing asks about a few, and the next continues.
+func TestManyLeftChannels(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, options{})
 	bot := b.w.Bot().UserID
@@ -306,9 +306,9 @@ func TestManyChannelsThatWereLeft(t *testing.T) {
 	}
 }
 
-// What Slack says of a channel that was joined meanwhile is the next listing's to take in:
-// of what was said before, nothing is to be answered.
-func TestAChannelThatIsJoinedWhileItIsLookedAt(t *testing.T) {
+// Slack's answer about a channel that was joined meanwhile is left to the next listing, so that nothing
+// posted before is answered.
+func TestChannelJoinedWhileItIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	bot := b.w.Bot().UserID

@@ -27,7 +27,7 @@ func TestWhichThreadsAreRead(t *testing.T) {
 	b.say(2*hours, b.mention("in unknown"), sandbox.InThread(unknown))
 	b.say(1*hours, b.mention("in near"), sandbox.InThread(near))
 
-	b.clock.set(noon.Add(-23*hours - minutes)) // an hour since the last time they were read has not passed
+	b.clock.set(noon.Add(-23*hours - minutes)) // threads were read less than an hour ago
 	b.catchUp(false)
 	b.wantTaken("near, @in near")
 	if got := b.calls("conversations.replies"); got != 1 {
@@ -48,8 +48,8 @@ func TestWhichThreadsAreRead(t *testing.T) {
 	b.wantTaken("")
 }
 
-// TestNewestRepliesThatSlackDoesNotTell has every thread read, however quiet.
-func TestNewestRepliesThatSlackDoesNotTell(t *testing.T) {
+// TestUnknownNewestReplies reads every thread, however quiet, if Slack does not send the newest reply.
+func TestUnknownNewestReplies(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	root := b.say(5*days, "root")
@@ -69,7 +69,7 @@ func (u untold) History(ctx context.Context, channel string, r slack.Range, own 
 	return page, err
 }
 
-func TestAThreadThatIsGone(t *testing.T) {
+func TestDeletedThread(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	gone, there := b.say(20*days, "gone"), b.say(20*days, "there")
@@ -86,8 +86,8 @@ func TestAThreadThatIsGone(t *testing.T) {
 	}
 }
 
-// TestARefusalWhileThreadsAreRead has Slack refuse after ten threads: what was read is
-// taken, the marks stay, and the next call reads the rest alone.
+// TestARefusalWhileThreadsAreRead has Slack refuse after ten threads. What was read is recorded, the marks
+// stay, and the next call reads only the rest.
 func TestARefusalWhileThreadsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -137,8 +137,8 @@ func TestARefusalWhileThreadsAreRead(t *testing.T) {
 	}
 }
 
-// What is said at the top level is heard of though Slack cannot show one of the threads.
-func TestAThreadThatSlackCannotShow(t *testing.T) {
+// A thread that Slack cannot show does not keep the top level from being read.
+func TestUnreadableThread(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	broken := b.say(10*hours, "broken")

@@ -14,9 +14,9 @@ import (
 
 const moved = `{"type":"channel_id_changed","old_channel_id":"GOLD","new_channel_id":"CNEW","event_ts":"100.1"}`
 
-// A channel that is shared with another workspace gets another id. What kept the bot silent
-// under the old one does so under the new one, and so does that its settings are not found.
-func TestAChannelThatGetsAnotherID(t *testing.T) {
+// Slack gives a channel a new id when it is shared with another workspace. What kept the bot silent under
+// the old id also does under the new one, and so do settings that are only under the old id.
+func TestDoorMovesAChannelToItsNewID(t *testing.T) {
 	t.Parallel()
 	settings := func(keys ...string) map[string]config.Channel {
 		all := map[string]config.Channel{}

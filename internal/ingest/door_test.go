@@ -36,7 +36,7 @@ import (
 
 const secret = "shh"
 
-// Slack's addresses.
+// Paths at which Slack delivers.
 const (
 	events       = "/slack/events"
 	interactions = "/slack/interactions"
@@ -45,11 +45,11 @@ const (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// directory is a Slack that knows the bot and one channel, until it fails.
+// directory is a Slack that knows the bot and every channel, until it fails.
 type directory struct {
 	mu       sync.Mutex
 	err      error
-	asked    int // how often for a channel
+	asked    int // number of calls for a channel
 	deadline bool
 }
 
@@ -79,13 +79,13 @@ func (d *directory) fail(err error) {
 	d.err = err
 }
 
-// kicks is a relay that remembers whom it was told of.
-type kicks struct {
+// notified is a relay that remembers which conversations it was notified of.
+type notified struct {
 	mu  sync.Mutex
 	ids []string
 }
 
-func (k *kicks) Notify(targets ...store.Target) {
+func (k *notified) Notify(targets ...store.Target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range targets {
@@ -93,7 +93,7 @@ func (k *kicks) Notify(targets ...store.Target) {
 	}
 }
 
-func (k *kicks) told() []string {
+func (k *notified) targets() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.ids)
@@ -103,14 +103,14 @@ type bundle struct {
 	*Door
 	channels  *channels.Directory
 	directory *directory
-	kicks     *kicks
-	desk      *desk
-	answers   *answers
+	notified  *notified
+	commands  *commandHandler
+	answers   *responder
 	counters  *prometheus.Registry
 	url       string // of the door
 }
 
-// counted is a counter's value under its only label.
+// counted returns a counter's value under its only label.
 func (b *bundle) counted(t testing.TB, name, label string) float64 {
 	t.Helper()
 	families, err := b.counters.Gather()
@@ -134,10 +134,10 @@ func setup(t testing.TB) *bundle {
 	t.Helper()
 	db := storetest.Open(t)
 	discard, clock := slog.New(slog.DiscardHandler), func() time.Time { return noon }
-	b := &bundle{directory: &directory{}, kicks: &kicks{}, desk: &desk{}, answers: &answers{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
+	b := &bundle{directory: &directory{}, notified: &notified{}, commands: &commandHandler{}, answers: &responder{said: make(chan string, 8)}, counters: prometheus.NewRegistry()}
 	b.Door = &Door{
 		Store: db, Slack: b.directory, Config: config.Config{Slack: config.Slack{SigningSecret: secret}},
-		Relay: b.kicks, CommandHandler: b.desk, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
+		Relay: b.notified, CommandHandler: b.commands, Responder: b.answers, Clock: clock, Logger: discard, Metrics: NewMetrics(b.counters),
 	}
 	b.channels = &channels.Directory{Store: db, Slack: b.directory, Config: &b.Door.Config, Clock: clock, Logger: discard}
 	b.Directory, b.Recorder = b.channels, &record.Recorder{Store: db, Directory: b.channels}
@@ -151,7 +151,7 @@ func setup(t testing.TB) *bundle {
 	return b
 }
 
-// sign is the header of a body that Slack sends at an instant.
+// sign returns the headers of a body that Slack sends at an instant.
 func sign(body, secret string, at time.Time) http.Header {
 	ts := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -162,14 +162,14 @@ func sign(body, secret string, at time.Time) http.Header {
 	return h
 }
 
-// post sends an event; chunked, it does not tell its length beforehand.
+// post sends an event; chunked, it does not announce its length.
 func (b *bundle) post(t testing.TB, body string, header http.Header, chunked bool) (status int, answer string) {
 	t.Helper()
 	return b.postTo(t, events, body, header, chunked)
 }
 
-// postTo sends something. What is refused while the machine stands still for longer than the
-// door may take comes again, as from Slack.
+// postTo sends a request. If it is refused because the machine stood still for longer than an event may
+// take, it sends the request again, like Slack.
 func (b *bundle) postTo(t testing.TB, path, body string, header http.Header, chunked bool) (status int, answer string) {
 	t.Helper()
 	stood := testserver.MeasureStalls()
@@ -230,7 +230,7 @@ func (b *bundle) stored(t testing.TB, ts string) bool {
 func TestDoorAnswersTheChallenge(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.directory.fail(errors.New("no Slack yet")) // it is asked while the app is being set up
+	b.directory.fail(errors.New("no Slack yet")) // Slack checks the address while the app is being set up
 	body := `{"token":"t","challenge":"a \"quoted\" <one>","type":"url_verification"}`
 	status, answer := b.post(t, body, sign(body, secret, noon), false)
 	var got map[string]string
@@ -271,12 +271,12 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 			t.Errorf("%s is not counted as %s", body, result)
 		}
 	}
-	if n, _, err := b.Store.BacklogSize(t.Context()); n != 0 || err != nil || len(b.kicks.told()) != 0 {
-		t.Errorf("%d changes, %v, told %v", n, err, b.kicks.told())
+	if n, _, err := b.Store.BacklogSize(t.Context()); n != 0 || err != nil || len(b.notified.targets()) != 0 {
+		t.Errorf("%d changes, %v, told %v", n, err, b.notified.targets())
 	}
 }
 
-func TestDoorTellsOfEventsThatSlackDrops(t *testing.T) {
+func TestDoorWarnsOfDroppedEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var log bytes.Buffer
@@ -289,9 +289,8 @@ func TestDoorTellsOfEventsThatSlackDrops(t *testing.T) {
 	}
 }
 
-// What is of use to no bot is acknowledged while it is not known who this one is; the rest
-// is not, whatever would become of it.
-func TestDoorThatDoesNotKnowTheBot(t *testing.T) {
+// While the bot's identity is unknown, the door acknowledges what no bot could use, and nothing else.
+func TestDoorWithoutIdentity(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Config.Slack.HushReaction = shh
@@ -326,7 +325,7 @@ func TestDoorThatDoesNotKnowTheBot(t *testing.T) {
 	}
 }
 
-func TestDoorIsNotOpenWhileItCannotStore(t *testing.T) {
+func TestDoorRefusesWhileItCannotStore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	body := callback(hello)
@@ -355,8 +354,8 @@ func TestDoorIsNotOpenWhileItCannotStore(t *testing.T) {
 	}
 }
 
-// Who comes again, in whatever header, is told from who comes first by what is stored.
-func TestDoorTakesAnEventOnce(t *testing.T) {
+// Repeated events are recognised by what is stored, whatever their headers.
+func TestDoorRecordsAnEventOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	mention := strings.Replace(hello, "hello", "<@UBOT> hello", 1)
@@ -374,16 +373,16 @@ func TestDoorTakesAnEventOnce(t *testing.T) {
 	}
 	group.Wait()
 	want := []string{"channel/T1/C1", "thread/T1/C1/100.000001"}
-	if got := b.kicks.told(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
-		t.Errorf("told %v, want each of %v once", got, want)
+	if got := b.notified.targets(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("notified %v, want each of %v once", got, want)
 	}
 	if n, _, err := b.Store.BacklogSize(t.Context()); n != 2 || err != nil {
 		t.Errorf("%d changes, %v; want 2", n, err)
 	}
 }
 
-// A crowd of people goes on with the bot in threads and calls it, all at the same time.
-func TestDoorTakesACrowd(t *testing.T) {
+// Many people follow up in threads and mention the bot at the same time.
+func TestDoorUnderConcurrentLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const n = 30
@@ -428,8 +427,8 @@ func TestDoorTakesACrowd(t *testing.T) {
 	}
 }
 
-// A channel that is made private is closed by the first event that says so, whatever
-// that event does to its message; no event opens one.
+// A channel that becomes private is closed by the first event that says so, whatever that event does to
+// its message. No event opens a channel.
 func TestEventsCloseTheirChannel(t *testing.T) {
 	t.Parallel()
 	const (
@@ -466,7 +465,7 @@ func TestEventsCloseTheirChannel(t *testing.T) {
 			}
 			tell(what, "channel")
 			is("while public", false)
-			tell(what, kind) // again: there is nothing to keep of it
+			tell(what, kind) // again: nothing new to store
 			is("then", want)
 			tell(posted, "channel")
 			is("and after it", want)
@@ -474,9 +473,9 @@ func TestEventsCloseTheirChannel(t *testing.T) {
 	}
 }
 
-// Slack says only once that a channel was made private, and says it in an event of which
-// nothing else is kept: unless that is kept, the event has not been taken.
-func TestAChannelThatIsMadePrivate(t *testing.T) {
+// Slack says only once that a channel was made private, in an event of which nothing else is stored. If
+// that cannot be stored, the event is not acknowledged.
+func TestDoorClosesAChannelMadePrivate(t *testing.T) {
 	t.Parallel()
 	const made = `{"type":"message","subtype":"channel_convert_to_private","channel":"C1","user":"U1","ts":"100.000001"`
 	for name, tc := range map[string]struct {
@@ -519,7 +518,7 @@ func TestAChannelThatIsMadePrivate(t *testing.T) {
 	}
 }
 
-func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
+func TestDoorAsksForAChannelNameOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Config.Channels = map[string]config.Channel{"general": {Mode: config.ModeAll}}
@@ -539,12 +538,12 @@ func TestDoorLearnsAChannelsNameOnce(t *testing.T) {
 		t.Errorf("Slack was asked %d times, want 1", b.directory.asked)
 	}
 	want := []string{"channel/T1/C1", "thread/T1/C1/100.000002", "channel/T1/C1", "thread/T1/C1/100.000003", "channel/T1/C1"}
-	if got := b.kicks.told(); !slices.Equal(got, want) {
-		t.Errorf("told %v, want %v", got, want)
+	if got := b.notified.targets(); !slices.Equal(got, want) {
+		t.Errorf("notified %v, want %v", got, want)
 	}
 }
 
-// mute knows the bot, and no channel or user.
+// mute knows the bot, but no channel or user.
 type mute struct{ *directory }
 
 func (m *mute) User(context.Context, string) (slack.User, error) {
@@ -555,8 +554,8 @@ func (m *mute) Channel(context.Context, string) (slack.Channel, error) {
 	return slack.Channel{}, errors.New("not now")
 }
 
-// What a workspace sends, twins and all, becomes the changes that it should.
-func TestDoorOfAWorkspace(t *testing.T) {
+// The events of a workspace, app_mentions included, become the right changes.
+func TestDoorOfASandboxWorkspace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Clock = time.Now
@@ -607,7 +606,7 @@ func TestDoorOfAWorkspace(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
 		}
 	}
 	m, err := b.Store.Message(t.Context(), "T1", general, said)
@@ -616,8 +615,8 @@ func TestDoorOfAWorkspace(t *testing.T) {
 	}
 }
 
-// Whatever Slack's signature stands under, the door neither panics nor asks for it
-// again while the database is well.
+// Whatever body is signed, the door does not panic, and does not ask for it again while the database
+// works.
 func FuzzDoor(f *testing.F) {
 	b := setup(f)
 	handler := b.Events()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// address is one of Slack's, and what is good there.
+// address is one of the door's paths, and a good request to it.
 type address struct {
 	path string
 	good func(ts string) string
@@ -54,7 +54,7 @@ var addresses = []address{
 	},
 }
 
-// with is a header with another value under a key, or without the key.
+// with returns a header with another value under a key, or without the key.
 func with(h http.Header, key, value string) http.Header {
 	h = h.Clone()
 	if value == "" {
@@ -65,14 +65,14 @@ func with(h http.Header, key, value string) http.Header {
 	return h
 }
 
-// twice is a header with a key there two times.
+// twice returns a header with a key repeated.
 func twice(h http.Header, key string) http.Header {
 	h = h.Clone()
 	h.Add(key, h.Get(key))
 	return h
 }
 
-// What is let in and what is not, and with which status, is the same at each address.
+// Each path accepts and refuses the same, with the same statuses.
 func TestDoorRefuses(t *testing.T) {
 	t.Parallel()
 	const signature, timestamp = "X-Slack-Signature", "X-Slack-Request-Timestamp"
@@ -154,7 +154,7 @@ func TestDoorRefuses(t *testing.T) {
 	}
 }
 
-// No refusal has stored anything.
+// A refused request stores nothing.
 func TestRefusedIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -163,15 +163,15 @@ func TestRefusedIsNotStored(t *testing.T) {
 		"unsigned": {}, "forged": sign(body, "other", noon), "stale": sign(body, secret, noon.Add(-time.Hour)),
 		"repeated": twice(sign(body, secret, noon), "X-Slack-Signature"),
 	} {
-		if status, _ := b.post(t, body, header, false); status != 401 || b.stored(t, "100.000001") || len(b.kicks.told()) != 0 {
+		if status, _ := b.post(t, body, header, false); status != 401 || b.stored(t, "100.000001") || len(b.notified.targets()) != 0 {
 			t.Errorf("%s: status %d, stored %v", name, status, b.stored(t, "100.000001"))
 		}
 	}
 }
 
-// A body is what stands on the wire: nothing is unpacked on the way to the signature, and
-// a small packet cannot become a large body.
-func TestDoorUnpacksNothing(t *testing.T) {
+// The door verifies the body as it was sent, and never decompresses it: a small packet cannot become a
+// large body.
+func TestDoorDoesNotDecompress(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	body := callback(hello)
@@ -198,7 +198,7 @@ func TestDoorUnpacksNothing(t *testing.T) {
 	}
 }
 
-// A body that ends before its announced length is no request.
+// A body that is shorter than announced is refused.
 func TestDoorRefusesABodyThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,7 +218,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// unread is a body that nobody should touch.
+// unread is a body that must not be read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -226,8 +226,8 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Who has not signed is sent away before a byte of what he brings is read.
-func TestDoorDoesNotReadWhatIsUnsigned(t *testing.T) {
+// An unsigned request is refused before its body is read.
+func TestDoorDoesNotReadUnsignedBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	good := sign("x", secret, noon)
@@ -247,8 +247,8 @@ func TestDoorDoesNotReadWhatIsUnsigned(t *testing.T) {
 	}
 }
 
-// Who announces more than is read is told so at once, though no byte of it comes.
-func TestDoorDoesNotWaitForWhatIsTooLarge(t *testing.T) {
+// A request that announces too large a body is refused at once, without waiting for it.
+func TestDoorDoesNotWaitForLargeBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	good := sign("x", secret, noon)
@@ -284,9 +284,9 @@ func TestDoorDoesNotWaitForWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// A request that somebody took down on the way and sends again is a signed one for five
-// minutes, and changes nothing; then it is refused.
-func TestDoorBearsReplays(t *testing.T) {
+// A recorded request that is sent again is accepted for five minutes, and changes nothing. Then it is
+// refused.
+func TestDoorAcceptsReplays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	now := noon
@@ -308,7 +308,7 @@ func TestDoorBearsReplays(t *testing.T) {
 	if err != nil || before == 0 {
 		t.Fatalf("%d changes, %v", before, err)
 	}
-	kicked := len(b.kicks.told())
+	kicked := len(b.notified.targets())
 	now = now.Add(5 * time.Minute)
 	for range 3 {
 		for body, header := range map[string]http.Header{said: header, edit: edited} {
@@ -321,8 +321,8 @@ func TestDoorBearsReplays(t *testing.T) {
 	if err != nil || !m.Deleted || m.Text != "" {
 		t.Errorf("the deleted message is now %+v, %v", m, err)
 	}
-	if after, _, err := b.Store.BacklogSize(t.Context()); after != before || err != nil || len(b.kicks.told()) != kicked {
-		t.Errorf("%d changes, %v, %d told; want %d and %d", after, err, len(b.kicks.told()), before, kicked)
+	if after, _, err := b.Store.BacklogSize(t.Context()); after != before || err != nil || len(b.notified.targets()) != kicked {
+		t.Errorf("%d changes, %v, %d told; want %d and %d", after, err, len(b.notified.targets()), before, kicked)
 	}
 	now = now.Add(time.Second)
 	if status, _ := b.post(t, said, header, false); status != 401 {
@@ -330,9 +330,9 @@ func TestDoorBearsReplays(t *testing.T) {
 	}
 }
 
-// An alert takes what claims to be Slack's for Slack's. What starter doctor sends, to see it
-// refused, claims nothing.
-func TestRefusalsAreToldApart(t *testing.T) {
+// The alert fires for requests that claim to be Slack's. Those of starter doctor, which must be refused,
+// claim nothing.
+func TestRefusalsAreCountedByReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const body, signature = "{", "X-Slack-Signature"
@@ -359,8 +359,8 @@ func TestRefusalsAreToldApart(t *testing.T) {
 	}
 }
 
-// Slack checks the certificate of the address of a slash command from time to time, and
-// must be told that all is well, whoever the bot is.
+// Slack checks the certificate of a slash command's address from time to time. The door answers even if
+// the bot's identity is unknown.
 func TestDoorAnswersTheCertificateCheck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -388,7 +388,7 @@ func TestDoorAnswersTheCertificateCheck(t *testing.T) {
 	}
 }
 
-// What nothing answers to is acknowledged, and other workspaces' requests are told from ours.
+// Requests that nothing handles are acknowledged, and counted by reason.
 func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -7,9 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What has yet to happen for the first time is zero: Prometheus sees no increase in a
-// series that begins at one.
-func TestWhatIsKnownIsZeroFromTheStart(t *testing.T) {
+// Prometheus sees no increase in a series that begins at one, so all series exist from the start, at 0.
+func TestMetricsStartAtZero(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	NewMetrics(registry)
@@ -17,7 +16,7 @@ func TestWhatIsKnownIsZeroFromTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string][]string{} // by metric, the values of its labels in the order of their names
+	got := map[string][]string{} // metric → values of its labels, in the order of their names
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			values := ""

@@ -19,10 +19,10 @@ import (
 	"myao/internal/words"
 )
 
-// desk answers every command with what was typed, once it may.
-type desk struct{ hold chan struct{} }
+// commandHandler answers every command with what was typed, once it may.
+type commandHandler struct{ hold chan struct{} }
 
-func (d *desk) Answer(ctx context.Context, c slack.Command, _ slack.Identity) (text, order, result string) {
+func (d *commandHandler) Answer(ctx context.Context, c slack.Command, _ slack.Identity) (text, order, result string) {
 	if d.hold != nil {
 		select {
 		case <-d.hold:
@@ -33,15 +33,15 @@ func (d *desk) Answer(ctx context.Context, c slack.Command, _ slack.Identity) (t
 	return "you said " + c.Text, "status", "done"
 }
 
-// answers is a Slack that takes answers.
-type answers struct{ said chan string }
+// responder receives late answers.
+type responder struct{ said chan string }
 
-func (a *answers) Respond(_ context.Context, address, text string) error {
+func (a *responder) Respond(_ context.Context, address, text string) error {
 	a.said <- address + " " + text
 	return nil
 }
 
-func (a *answers) next(t *testing.T) string {
+func (a *responder) next(t *testing.T) string {
 	t.Helper()
 	select {
 	case text := <-a.said:
@@ -56,7 +56,7 @@ func form(text string) string {
 	return "command=%2Fmyao&team_id=T1&user_id=U1&channel_id=C1&trigger_id=1.2.x&response_url=https%3A%2F%2Fhooks%2Fx&text=" + url.QueryEscape(text)
 }
 
-// said is the text of an answer on the spot.
+// said returns the text of an immediate answer.
 func said(t *testing.T, answer string) string {
 	t.Helper()
 	var body struct {
@@ -69,7 +69,7 @@ func said(t *testing.T, answer string) string {
 	return body.Text
 }
 
-func TestCommandIsAnsweredOnTheSpot(t *testing.T) {
+func TestCommandIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	body := form("status")
@@ -87,11 +87,11 @@ func TestCommandIsAnsweredOnTheSpot(t *testing.T) {
 	}
 }
 
-// What takes longer is acknowledged in time, and answered later; a program that stops waits for it.
+// A slow command is acknowledged in time and answered later. Close waits for the answer.
 func TestCommandIsAnsweredLater(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.desk.hold = make(chan struct{})
+	b.commands.hold = make(chan struct{})
 	body := form("status")
 	ran := testserver.MeasureRunning()
 	status, answer := b.postTo(t, commands, body, sign(body, secret, noon), false)
@@ -103,7 +103,7 @@ func TestCommandIsAnsweredLater(t *testing.T) {
 	if err := b.Close(late); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("closed with an answer to give: %v", err)
 	}
-	close(b.desk.hold)
+	close(b.commands.hold)
 	if got := b.answers.next(t); got != "https://hooks/x you said status" {
 		t.Errorf("answered %q", got)
 	}
@@ -117,7 +117,7 @@ func shortcut(user, channel, ts, more string) string {
 		"user":{"id":%[1]q},"channel":{"id":%[2]q},"message_ts":%[3]q,"message":{"type":"message","user":"U2","text":"what now?","ts":%[3]q%[4]s}}`, user, channel, ts, more))
 }
 
-// click uses the shortcut and returns what is said about it.
+// click uses the shortcut and returns the answer.
 func (b *bundle) click(t *testing.T, body string) string {
 	t.Helper()
 	if status, answer := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != 200 || answer != "" {
@@ -143,7 +143,7 @@ func (b *bundle) mayAll() {
 	b.Config.Slack.SigningSecret = secret
 }
 
-// Who uses the shortcut is answered in the configuration's language.
+// The shortcut is answered in the configured language.
 func TestShortcutInJapanese(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -189,7 +189,7 @@ func TestShortcutMakesAMessageAddressed(t *testing.T) {
 		{Team: "T1", Channel: "C1", Thread: "101.000001"}: {"101.000001 addressed slack:U1"},
 	} {
 		if got := b.changes(t, c); !slices.Equal(got, want) {
-			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
 		}
 	}
 	if m, err := b.Store.Message(t.Context(), "T1", "C1", "101.000001"); err != nil || m.Text != "what now?" || m.UserID != "U2" {
@@ -209,14 +209,14 @@ func TestShortcutMakesAMessageAddressed(t *testing.T) {
 	if got := b.changes(t, here); len(got) != 3 {
 		t.Errorf("then %q", got)
 	}
-	if !slices.Contains(b.kicks.told(), thread.ID()) {
+	if !slices.Contains(b.notified.targets(), thread.ID()) {
 		t.Error("the relay was not told")
 	}
 }
 
-// Whoever edits a mention into a message wants an answer, though somebody else had it
-// answered before. Slack tells of such an edit twice, in no order, and may tell it again.
-func TestMentionEditedIntoWhatIsAnswered(t *testing.T) {
+// An edit that adds a mention asks for an answer, even if the message was answered on request before.
+// Slack reports such an edit twice, in any order, and may repeat both.
+func TestMentionEditedIntoAnAnsweredMessage(t *testing.T) {
 	t.Parallel()
 	mention := callback(`{"type":"app_mention","channel":"C1","user":"U1","ts":"100.000001","text":"<@UBOT> hello","edited":{"user":"U1","ts":"101.000000"}}`)
 	change := callback(`{"type":"message","subtype":"message_changed","channel":"C1","channel_type":"channel","ts":"101.1","message":{"type":"message","user":"U1","ts":"100.000001","text":"<@UBOT> hello","edited":{"user":"U1","ts":"101.000000"}},"previous_message":{"user":"U1","ts":"100.000001","text":"hello"}}`)
@@ -237,7 +237,7 @@ func TestMentionEditedIntoWhatIsAnswered(t *testing.T) {
 			}
 			got := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1", Thread: "100.000001"})
 			if want := []string{"100.000001 addressed slack:U2", "100.000001 addressed"}; !slices.Equal(got, want) {
-				t.Errorf("the thread hears %q, want %q", got, want)
+				t.Errorf("the thread gets %q, want %q", got, want)
 			}
 		})
 	}
@@ -296,16 +296,16 @@ func TestShortcutIsRefused(t *testing.T) {
 	}
 }
 
-// A click that cannot be kept is not acknowledged: whoever clicked learns of it. One in
-// another workspace is, and does nothing.
+// A click that cannot be stored is not acknowledged, so that the user sees the failure. A click in another
+// workspace is acknowledged and does nothing.
 func TestShortcutThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.mayAll()
 	click := func(why, body string, want int) {
 		t.Helper()
-		if status, _ := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != want || len(b.kicks.told()) > 0 {
-			t.Errorf("%s: status %d, want %d; told %q", why, status, want, b.kicks.told())
+		if status, _ := b.postTo(t, interactions, body, sign(body, secret, noon), false); status != want || len(b.notified.targets()) > 0 {
+			t.Errorf("%s: status %d, want %d; notified %q", why, status, want, b.notified.targets())
 		}
 	}
 	body := shortcut("U1", "C1", "100.000001", "")
@@ -335,7 +335,7 @@ func TestReactionHushes(t *testing.T) {
 	b.deliver(t, callback(strings.NewReplacer("100.000001", "101.000001", "hello", "<@UBOT> hello").Replace(hello)))
 	b.deliver(t, callback(strings.NewReplacer("100.000001", "102.000001", `"ts"`, `"thread_ts":"101.000001","ts"`).Replace(hello)))
 	for _, ts := range []string{"100.000001", "101.000001", "102.000001"} {
-		for range 2 { // Slack delivers again, and somebody else agrees
+		for range 2 { // Slack resends, and somebody else reacts, too
 			if status := b.deliver(t, reaction("U1", shh+"::skin-tone-2", "U1", ts)); status != 200 {
 				t.Errorf("status %d", status)
 			}
@@ -347,19 +347,19 @@ func TestReactionHushes(t *testing.T) {
 		thread: {"101.000001 addressed", "101.000001 hushed slack:U1", "102.000001 said", "102.000001 hushed slack:U1"},
 	} {
 		if got := b.changes(t, c); !slices.Equal(got, want) {
-			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
 		}
 	}
 	if n := b.counted(t, "myao_events_total", "hushed"); n != 12 {
 		t.Errorf("%v counted, want 12", n)
 	}
-	if got := b.kicks.told(); len(got) != 8 {
-		t.Errorf("told %q, want each conversation of each change once", got)
+	if got := b.notified.targets(); len(got) != 8 {
+		t.Errorf("notified %q, want each conversation of each change once", got)
 	}
 }
 
-// A reaction may come before the message that it is on: with the message comes the hush.
-// What was hushed, and then edited to ask again, can be hushed again.
+// A reaction may come before its message; it takes effect when the message comes. A message that was
+// hushed and asks again after an edit can be hushed again.
 func TestReactionAfterAnEdit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -375,7 +375,7 @@ func TestReactionAfterAnEdit(t *testing.T) {
 		{Team: "T1", Channel: "C1", Thread: "100.000001"}: {"100.000001 addressed", "100.000001 hushed slack:U2"},
 	} {
 		if got := b.changes(t, c); !slices.Equal(got, want) {
-			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
 		}
 	}
 	orders, err := b.Store.Orders(t.Context(), "T1", "C1", time.Time{}, 10)
@@ -389,13 +389,13 @@ func TestReactionBeforeItsMessage(t *testing.T) {
 	b := setup(t)
 	b.mayAll()
 	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
-	if b.stored(t, "100.000001") || len(b.kicks.told()) > 0 {
+	if b.stored(t, "100.000001") || len(b.notified.targets()) > 0 {
 		t.Error("a reaction alone has stored a message, or told of one")
 	}
 	b.deliver(t, callback(strings.Replace(hello, "hello", "<@UBOT> hello", 1)))
 	for _, c := range []chat.Conversation{{Team: "T1", Channel: "C1"}, {Team: "T1", Channel: "C1", Thread: "100.000001"}} {
 		if got, want := b.changes(t, c), []string{"100.000001 addressed", "100.000001 hushed slack:U1"}; !slices.Equal(got, want) {
-			t.Errorf("%s hears %q, want %q", c.ID(), got, want)
+			t.Errorf("%s gets %q, want %q", c.ID(), got, want)
 		}
 	}
 	// Read from history, and reacted to before its own event.
@@ -410,9 +410,9 @@ func TestReactionBeforeItsMessage(t *testing.T) {
 	}
 }
 
-// Who was known to be an app stays one while Slack does not tell; who is not known is a person,
-// and is yet to be asked about.
-func TestReactionsWhileSlackDoesNotTellWhoIsAnApp(t *testing.T) {
+// A user who is known to be an app stays one while Slack does not answer. An unknown user counts as a
+// person, and is asked about again.
+func TestReactionsOfUnknownUsers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.mayAll()
@@ -428,7 +428,7 @@ func TestReactionsWhileSlackDoesNotTellWhoIsAnApp(t *testing.T) {
 	} {
 		b.deliver(t, reaction(test.user, shh, "U1", "100.000001"))
 		if got := b.changes(t, chat.Conversation{Team: "T1", Channel: "C1"}); !slices.Equal(got, test.want) {
-			t.Errorf("%s: hears %q, want %q", test.user, got, test.want)
+			t.Errorf("%s: gets %q, want %q", test.user, got, test.want)
 		}
 	}
 	if users, err := b.Store.Users(t.Context(), "T1", []string{"UROBOT", "U3"}); err != nil || len(users) != 1 || !users["UROBOT"].Bot {
@@ -436,7 +436,7 @@ func TestReactionsWhileSlackDoesNotTellWhoIsAnApp(t *testing.T) {
 	}
 }
 
-func TestReactionsThatHushNothing(t *testing.T) {
+func TestReactionsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.mayAll()

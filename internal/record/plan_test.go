@@ -22,7 +22,7 @@ const (
 
 var cat = []chat.File{{ID: "F1", Name: "cat.png", MIME: "image/png"}}
 
-// top, reply and direct are a person's message in the three places.
+// top is a person's message at the top level of a channel.
 func top(change ...func(*chat.Message)) chat.Message {
 	m := chat.Message{Team: "T1", Channel: "C1", TS: ts, UserID: "U1", Text: "hello"}
 	for _, c := range change {
@@ -57,13 +57,13 @@ func edited(before string, change ...func(*chat.Message)) slack.MessageEvent {
 	}
 }
 
-// blind is an event that does not tell what the text was before.
+// blind returns an event without the text before.
 func blind(e slack.MessageEvent) slack.MessageEvent {
 	e.Previous, e.HasPrevious, e.PreviousMention = "", false, false
 	return e
 }
 
-// partial is an app_mention: it does not speak of files.
+// partial returns an app_mention: it has no files.
 func partial(e slack.MessageEvent) slack.MessageEvent {
 	e.Partial, e.Message.Files = true, nil
 	return e
@@ -74,8 +74,8 @@ func removed(before string, change ...func(*chat.Message)) slack.MessageEvent {
 	return slack.MessageEvent{Kind: slack.Deleted, Message: m, Previous: before, HasPrevious: before != "", PreviousMention: chat.Mentions(before, "UBOT")}
 }
 
-// stored is a message read from Slack's history, heard one whose event was
-// recorded, and addressed one that was relayed as addressing the bot.
+// stored is known from Slack's history. heard has a recorded event. addressed was relayed as addressing
+// the bot.
 func stored(change ...func(*chat.Message)) store.Known {
 	m := top(change...)
 	return store.Known{Message: &m}
@@ -93,7 +93,7 @@ func addressed(change ...func(*chat.Message)) store.Known {
 	return k
 }
 
-// answering is what is known where the outbox knows whom the bot answered last.
+// answering is known if the outbox knows whom the bot answered last.
 func answering(user string, before ...chat.Message) store.Known {
 	return store.Known{Before: before, Answered: user}
 }
@@ -127,7 +127,7 @@ func TestPlan(t *testing.T) {
 		event    slack.MessageEvent
 		known    store.Known
 		settings config.ChannelSettings
-		message  *chat.Message // what is kept; nil: it is left as it is
+		message  *chat.Message // what is stored; nil: nothing changes
 		handled  bool
 		changes  []string
 	}{
@@ -322,8 +322,8 @@ func notHeard(k store.Known) store.Known {
 	return k
 }
 
-// Slack's history may know of an edit before its event comes: the event is news all the same.
-func TestAnEditThatHistoryKnewOf(t *testing.T) {
+// Slack's history may have an edit before its event comes. The event is new all the same.
+func TestEditAlreadyInHistory(t *testing.T) {
 	t.Parallel()
 	text := "<@UBOT> can you help?"
 	e := slack.MessageEvent{
@@ -338,9 +338,9 @@ func TestAnEditThatHistoryKnewOf(t *testing.T) {
 	}
 }
 
-// What is kept of a message that was never seen is decided before it is known who hushed it
-// and what was said before, as Store.Record demands.
-func TestPlanKeepsAnUnknownMessageWhateverStoodBefore(t *testing.T) {
+// What is stored of an unknown message is decided before it is known who hushed it and what came
+// before, as Store.Record demands.
+func TestPlanOfAnUnknownMessageIgnoresWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	before := store.Known{Hushed: "slack:U2", Before: []chat.Message{{UserID: "U1"}, {UserID: "UBOT", Own: true}}, Answered: "U1"}
 	for _, e := range []slack.MessageEvent{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// benchEvents are events with all that Slack sends along.
+// benchEvents are events with all fields that Slack sends.
 func benchEvents() map[string][]byte {
 	const text = `<@UBOT> does anybody know where the <https://example.com/plan?a=1&amp;b=2|plan> for the release is?`
 	const blocks = `[{"type":"rich_text","block_id":"b1","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"UBOT"},` +
@@ -54,7 +54,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkVerify is the check of a signature, up to the largest body that the door reads.
+// BenchmarkVerify checks signatures, up to the largest body that the door reads.
 func BenchmarkVerify(b *testing.B) {
 	const secret = "8f742231b10e8888abcd99yyyzzz85a5"
 	now := time.Unix(1_700_000_000, 0)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// channels are objects as Slack gives them, and what is read of them; Member is told apart.
+// channels are objects as Slack sends them, and what is read of them. Member is tested separately.
 var channels = []struct {
 	name, object string
 	want         Channel
@@ -156,7 +156,7 @@ func TestConversationsErrors(t *testing.T) {
 	}
 }
 
-// FuzzChannel looks for an object that is taken for a public channel though nothing in it says so.
+// FuzzChannel searches for an object that counts as a public channel without saying so.
 func FuzzChannel(f *testing.F) {
 	for _, tc := range channels {
 		f.Add([]byte(tc.object))

@@ -21,7 +21,7 @@ import (
 
 const token = "xoxb-1-secret"
 
-// answer is what a fake Slack says to one call.
+// answer is a fake Slack's answer to one call.
 type answer func(w http.ResponseWriter, form url.Values)
 
 func says(body string) answer {
@@ -48,7 +48,7 @@ func drops(w http.ResponseWriter, _ url.Values) {
 	}
 }
 
-// call is one call that the fake has seen.
+// call is one call to the fake.
 type call struct {
 	method string
 	form   url.Values
@@ -60,7 +60,7 @@ type fake struct {
 	calls []call
 }
 
-// newFake serves the answers in turn, the last one for ever.
+// newFake serves the answers in order, and repeats the last.
 func newFake(t *testing.T, answers ...answer) (*fake, *Client) {
 	t.Helper()
 	f := &fake{}
@@ -289,8 +289,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// What is between us and Slack may tell in its error what was sent.
-func TestAnErrorOfTheWayDoesNotTellTheToken(t *testing.T) {
+// An error from a proxy or the network may contain what was sent.
+func TestTransportErrorsHideTheToken(t *testing.T) {
 	t.Parallel()
 	c := New(Config{Token: token, HTTPClient: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("proxy refuses Bearer " + token)
@@ -313,8 +313,8 @@ func TestPostTimeout(t *testing.T) {
 	}
 }
 
-// Whoever ends a context may say why, and net/http passes that on in place of context.Canceled.
-func TestPostGivenUpForACause(t *testing.T) {
+// A context may end with a cause, which net/http returns in place of context.Canceled.
+func TestPostCanceledWithACause(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	defer close(release)
@@ -404,8 +404,8 @@ func page(next string, messages ...string) answer {
 	return says(fmt.Sprintf(`{"ok":true,"messages":[%s],"has_more":%v,"response_metadata":{"next_cursor":%q}}`, strings.Join(messages, ","), next != "", next))
 }
 
-// A reply to a message that was deleted meanwhile stands at the top level.
-func TestFindPostWhereTheThreadIsGone(t *testing.T) {
+// A reply to a message that was deleted meanwhile is at the top level.
+func TestFindPostOfADeletedThread(t *testing.T) {
 	t.Parallel()
 	gone := says(`{"ok":false,"error":"thread_not_found"}`)
 	ours := keyed("1700000005.000100", `"user":"UBOT","bot_id":"BBOT"`, "myao_reply", "k1")

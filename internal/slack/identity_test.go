@@ -16,7 +16,7 @@ var (
 
 const heard = `{"type":"message","channel":"C1","user":"U1","text":"hello","ts":"1700000000.000100"}`
 
-func TestEventsOfOthers(t *testing.T) {
+func TestForeignEvents(t *testing.T) {
 	t.Parallel()
 	const org = `"authorizations":[{"enterprise_id":"E1","team_id":null,"user_id":"UBOT","is_bot":true,"is_enterprise_install":true}]`
 	for _, tc := range []struct {
@@ -66,8 +66,8 @@ func TestEventsOfOthers(t *testing.T) {
 	}
 }
 
-// An envelope of an unknown type is ignored as such, whoever it belongs to. A notice of dropped
-// events counts only if it is for this bot, as far as that is known.
+// An envelope of an unknown type is ignored, whoever it belongs to. A notice of dropped events counts
+// only if it is for this bot, as far as that is known.
 func TestEnvelopesWithoutAnEvent(t *testing.T) {
 	t.Parallel()
 	since := time.Unix(1700000000, 0).UTC()
@@ -168,7 +168,7 @@ func checkOrigin(t *testing.T, r Request, id Identity, why string) {
 	}
 }
 
-func TestLearnApp(t *testing.T) {
+func TestLoadAppID(t *testing.T) {
 	t.Parallel()
 	const who = `{"ok":true,"user":"myao","team_id":"T1","user_id":"UBOT","bot_id":"BBOT"}`
 	f, c := newFake(t, says(who), says(`{"ok":false,"error":"missing_scope"}`), says(`{"ok":true,"bot":{"id":"BBOT","app_id":7}}`),
@@ -192,8 +192,8 @@ func TestLearnApp(t *testing.T) {
 	}
 }
 
-// A token that is no bot's, as a person's is not, has no app to be learnt.
-func TestLearnAppOfNoBot(t *testing.T) {
+// A token of a person has no bot, and therefore no app id.
+func TestLoadAppIDWithoutABot(t *testing.T) {
 	t.Parallel()
 	_, c := newFake(t, says(`{"ok":true,"user":"alice","team_id":"T1","user_id":"U1"}`))
 	if e := asError(t, c.LoadAppID(t.Context())); e.Kind != Final {

@@ -32,7 +32,7 @@ func TestMarkdownAndMrkdwn(t *testing.T) {
 	}
 }
 
-// A | is a zero-width space, which keeps Slack from showing the asterisks; other spaces are seen.
+// A | stands for a zero-width space, which keeps Slack from showing the asterisks.
 func TestEmphasisInScriptsWithoutSpaces(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, block, plain string }{

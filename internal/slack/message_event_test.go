@@ -326,8 +326,8 @@ func TestDecodeMessage(t *testing.T) {
 	}
 }
 
-// What blocks and attachments say may be no longer than a text.
-func TestWhatIsComposedIsBounded(t *testing.T) {
+// The text from blocks and attachments is bounded like a text.
+func TestAttachedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	cell := strings.Repeat("é", 1000)
 	table := `[{"type":"table","rows":[` + strings.Repeat(`[{"type":"raw_text","text":"`+cell+`"},{"type":"raw_text","text":"`+cell+`"}],`, 100) + `[]]}]`
@@ -346,7 +346,7 @@ func TestWhatIsComposedIsBounded(t *testing.T) {
 	}
 }
 
-// A part of an attachment is left out where the text has it on lines of its own.
+// A part of an attachment that is whole lines of the text is left out.
 func TestWholeLines(t *testing.T) {
 	t.Parallel()
 	holds := wholeLines("one\n\ntwo two\nthree")
@@ -360,9 +360,9 @@ func TestWholeLines(t *testing.T) {
 	}
 }
 
-// An app may put thousands of parts beside a long text. The door has to be done with them in
-// the time that Slack gives it, so the text is not copied for each; not parallel, as it counts memory.
-func TestManyPartsBesideALongText(t *testing.T) {
+// An app may attach thousands of parts to a long text. The text must not be copied for each, or the door
+// would be too slow for Slack. The test is not parallel, because it measures memory.
+func TestManyPartsOfALongText(t *testing.T) {
 	var parts strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&parts, `{"title":"%d"},`, i)

@@ -48,7 +48,7 @@ func TestReadCommand(t *testing.T) {
 	}
 }
 
-// What cannot be an id is none, and a use without a trigger_id has a name all the same.
+// A malformed id counts as none. A use without a trigger_id has an id all the same.
 func TestRequestsWithoutTheirIDs(t *testing.T) {
 	t.Parallel()
 	one, err := ParseCommand([]byte("command=/myao&user_id=U/1&channel_id=&text=a"))

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-func TestResponderKnowsSlack(t *testing.T) {
+func TestResponderAcceptsOnlySlack(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		api, address string
@@ -51,7 +51,7 @@ func TestResponderKnowsSlack(t *testing.T) {
 	}
 }
 
-// taken is a network that takes whatever is sent, and keeps where to.
+// taken is a transport that accepts every request, and records its address.
 type taken []string
 
 func (t *taken) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -104,8 +104,8 @@ type nowhere struct{}
 
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNowhere }
 
-// Nobody answers at all: the error tells no part of the address.
-func TestRespondTellsNoSecret(t *testing.T) {
+// Without an answer the error contains no part of the address.
+func TestRespondHidesTheAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // which does not wait for the pauses between the tries
 		r, err := NewResponder("", &http.Client{Transport: nowhere{}})

@@ -18,8 +18,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// socketServer is Slack's side of Socket Mode: it opens connections, and each is a
-// channel of what to send; what the client acknowledges arrives on acks.
+// socketServer is Slack's side of Socket Mode. It opens connections; each is a channel of what to send.
+// Acknowledgements arrive on acks.
 type socketServer struct {
 	*httptest.Server
 	conns chan *websocket.Conn
@@ -83,7 +83,7 @@ func newSocketServer(t *testing.T) *socketServer {
 	return s
 }
 
-// answers sets what apps.connections.open says; nil is a new connection.
+// answers sets the answer of apps.connections.open; nil is a new connection.
 func (s *socketServer) answers(a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func listen(t *testing.T, s *Socket, handle func(context.Context, []byte) error)
 	listenTo(t, s, bodies(handle))
 }
 
-// bodies is a handle that looks at bodies alone, and has no answers.
+// bodies returns a Handle that sees only bodies, and answers nothing.
 func bodies(handle func(context.Context, []byte) error) Handle {
 	return func(ctx context.Context, d Delivery) (json.RawMessage, error) { return nil, handle(ctx, d.Body) }
 }
@@ -140,7 +140,7 @@ func events(id, payload string) string {
 	return fmt.Sprintf(`{"type":"events_api","envelope_id":%q,"payload":%s,"accepts_response_payload":false,"retry_attempt":0,"retry_reason":""}`, id, payload)
 }
 
-func TestSocketHandsOnWhatTheDoorWouldGet(t *testing.T) {
+func TestSocketDeliversPayloads(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
 	socket := server.socket()
@@ -195,7 +195,7 @@ func TestSocketHandsOnWhatTheDoorWouldGet(t *testing.T) {
 	}
 }
 
-func TestSocketAcknowledgesOnlyWhatIsStored(t *testing.T) {
+func TestSocketAcknowledgesOnlyHandledEvents(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
 	stored := make(chan struct{})
@@ -222,7 +222,7 @@ func TestSocketAcknowledgesOnlyWhatIsStored(t *testing.T) {
 	}
 }
 
-func TestSocketConnectsAgain(t *testing.T) {
+func TestSocketReconnects(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
 	bodies := make(chan string, 8)
@@ -249,10 +249,10 @@ func TestSocketConnectsAgain(t *testing.T) {
 	}
 }
 
-// What was received before a connection broke is taken although it cannot be acknowledged until
-// there is another. Were it waited for, the library, which makes room for twenty acknowledgements
-// and fifty events, its own among them, would come to a stop, and never connect again.
-func TestSocketTakesWhatItCannotAcknowledge(t *testing.T) {
+// What was received before a connection broke is handled, although it cannot be acknowledged before there
+// is another. The library has room for twenty acknowledgements and fifty events. If handling waited for
+// the acknowledgement, the library would stop and never reconnect.
+func TestSocketHandlesWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	const came = 40
 	server := newSocketServer(t)
@@ -292,7 +292,7 @@ func TestSocketTakesWhatItCannotAcknowledge(t *testing.T) {
 	}
 }
 
-func TestSocketTellsHowManyConnectionsSlackCounts(t *testing.T) {
+func TestSocketLogsConnectionCount(t *testing.T) {
 	t.Parallel()
 	for connections, warned := range map[int]bool{2: false, maxConnections: true} {
 		server := newSocketServer(t)
@@ -312,7 +312,7 @@ func TestSocketTellsHowManyConnectionsSlackCounts(t *testing.T) {
 	}
 }
 
-func TestSocketGivesUpASilentConnection(t *testing.T) {
+func TestSocketReplacesASilentConnection(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
 	socket := NewSocket(SocketConfig{AppToken: "xapp-1-secret", APIURL: server.URL + "/api/", Ping: 50 * time.Millisecond})
@@ -333,7 +333,7 @@ func TestSocketStopsWhenRefused(t *testing.T) {
 	}
 }
 
-func TestSocketFinishesStoring(t *testing.T) {
+func TestSocketFinishesHandling(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -359,7 +359,7 @@ func TestSocketFinishesStoring(t *testing.T) {
 	}
 }
 
-// Commands and interactions are handled beside the events, and answered along with the acknowledgement.
+// Commands and interactions run concurrently with events, and are answered with the acknowledgement.
 func TestSocketAnswersRequests(t *testing.T) {
 	t.Parallel()
 	server := newSocketServer(t)

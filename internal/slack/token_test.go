@@ -13,7 +13,7 @@ import (
 	"myao/internal/slack"
 )
 
-func TestGrant(t *testing.T) {
+func TestTokenInfo(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -45,7 +45,7 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-func TestGrantOfTheStandIn(t *testing.T) {
+func TestTokenInfoOfTheSandbox(t *testing.T) {
 	t.Parallel()
 	_, c := standIn(t, sandbox.Config{Scopes: []string{"chat:write", "channels:read"}})
 	got, err := c.TokenInfo(t.Context())
@@ -59,7 +59,7 @@ func TestGrantOfTheStandIn(t *testing.T) {
 	}
 }
 
-func TestTrySocket(t *testing.T) {
+func TestSocketCheck(t *testing.T) {
 	t.Parallel()
 	w := sandbox.New(sandbox.Config{AppToken: "xapp-1"})
 	server := httptest.NewServer(w.Handler())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sign is Slack's side of the signature, spelt out as its documentation does.
+// sign makes Slack's signature as its documentation describes.
 func sign(secret string, at time.Time, body string) http.Header {
 	timestamp := fmt.Sprint(at.Unix())
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -123,9 +123,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Nothing passes but the one signature of this body, this timestamp and this secret,
-// each header there once, within five minutes of the timestamp. What Slack would have
-// sent is made anew here and compared letter by letter.
+// Only the one signature of this body, timestamp and secret passes, with each header once, and within
+// five minutes of the timestamp. The test computes what Slack would send and compares it exactly.
 func FuzzVerify(f *testing.F) {
 	const key, said = "s3cret", `{"type":"event_callback"}`
 	instant := time.Unix(1_700_000_000, 0)
@@ -175,8 +174,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// docs/operations.md tells what to do by the reason that the log gives.
-func TestTheReasonsAreExplained(t *testing.T) {
+// docs/operations.md says what to do about each reason in the log.
+func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

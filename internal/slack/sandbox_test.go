@@ -19,7 +19,7 @@ func standIn(t *testing.T, cfg sandbox.Config) (*sandbox.Workspace, *slack.Clien
 	return w, slack.New(slack.Config{Token: "xoxb-sandbox", APIURL: server.URL + "/api"})
 }
 
-func TestConversationsOfTheStandIn(t *testing.T) {
+func TestConversationsOfTheSandbox(t *testing.T) {
 	t.Parallel()
 	w, c := standIn(t, sandbox.Config{PageSize: 2})
 	alice, bot := w.AddUser("alice").ID, w.Bot().UserID
@@ -103,7 +103,7 @@ func TestConversationsWithoutTheScopeForGroups(t *testing.T) {
 	}
 }
 
-func TestHistoryOfTheStandIn(t *testing.T) {
+func TestHistoryOfTheSandbox(t *testing.T) {
 	t.Parallel()
 	for _, forward := range []bool{false, true} {
 		t.Run(fmt.Sprintf("oldest page first %v", forward), func(t *testing.T) {
