@@ -16,7 +16,7 @@ import (
 	"myao/internal/llm/providers"
 )
 
-// What every network adapter owes to llm.Model is tested here once, over real HTTP.
+// The contract of llm.Model, tested for every network adapter over real HTTP.
 
 const key = "sk-very-secret-0123456789"
 
@@ -25,7 +25,7 @@ type closer interface {
 	io.Closer
 }
 
-// adapters open each provider that has a network for a server at a URL.
+// adapters open each provider with a network for a server at a URL.
 var adapters = networked()
 
 func networked() map[string]func(t *testing.T, url string) closer {
@@ -46,7 +46,7 @@ func networked() map[string]func(t *testing.T, url string) closer {
 	return all
 }
 
-// each runs a test against every adapter with a server of its own.
+// each runs a test for every adapter, each with its own server.
 func each(t *testing.T, test func(t *testing.T, m llm.Model, s *llmtest.Running)) {
 	t.Helper()
 	for name, open := range adapters {
@@ -77,7 +77,7 @@ func failure(t *testing.T, err error) *llm.Error {
 	}
 	for _, text := range []string{err.Error(), fmt.Sprintf("%v %+v", err, err), e.Message} {
 		if strings.Contains(text, key) || strings.Contains(text, "very-secret") {
-			t.Errorf("the error tells the key: %s", text)
+			t.Errorf("the error holds the key: %s", text)
 		}
 	}
 	return e
@@ -153,7 +153,7 @@ func TestWrongKeyAndRightKey(t *testing.T) {
 	})
 }
 
-func TestRequestsThatCannotBe(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
 		for _, r := range []llm.Request{
 			{Prompt: "hi"},
@@ -176,7 +176,7 @@ func TestClientRequestID(t *testing.T) {
 		for id, want := range map[string]string{
 			"": "", "run/7/1709287800.000001": "run/7/1709287800.000001",
 			strings.Repeat("x", 512): strings.Repeat("x", 512),
-			// What the provider would refuse is not sent, and the question is asked.
+			// An id that the provider would refuse is left out of the request.
 			strings.Repeat("x", 513): "", "run/日本": "", "line\nbreak": "", "two words": "",
 		} {
 			r := request()
@@ -214,8 +214,8 @@ func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
 	})
 }
 
-// What a provider counts may be nonsense; the answer is one all the same.
-func TestUsageThatCannotBe(t *testing.T) {
+// Impossible token counts do not fail an answer.
+func TestImpossibleUsage(t *testing.T) {
 	answers := map[string]string{
 		"gemini":    `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%s,"candidatesTokenCount":%s}}`,
 		"openai":    `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`,
@@ -268,8 +268,8 @@ func TestGoroutinesDoNotGrow(t *testing.T) {
 	}
 }
 
-// settled is the smallest number of goroutines seen within a short while:
-// connections that were just closed take a moment to go.
+// settled returns the smallest number of goroutines within a short time, since
+// those of closed connections take a moment to end.
 func settled() int {
 	least := runtime.NumGoroutine()
 	for range 20 {

@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 			_, err := m.Generate(t.Context(), request())
 			e := failure(t, err)
 			if !errors.Is(err, tt.kind) || e.Retryable() != tt.retry {
-				// RetryInfo is Google's alone; OpenAI's fake does not send it.
+				// Only Google sends RetryInfo.
 				t.Errorf("%s: got %v, retryable %v", tt.name, err, e.Retryable())
 			}
 			if c := s.Calls(); len(c) != 1 {
@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-func TestRedirectKeepsTheKeyAtHome(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	for name, open := range adapters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
 		for name, reply := range tests {
-			// A first good answer leaves a connection for reuse, on which net/http may retry by itself.
+			// A first good answer leaves a connection for reuse, on which net/http could retry.
 			s.Handle(nil)
 			if _, err := m.Generate(t.Context(), request()); err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	for name, open := range adapters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,8 +193,8 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// The status comes, the body does not.
-func TestBodyBreaksOff(t *testing.T) {
+// The status arrives, but not the whole body.
+func TestIncompleteBody(t *testing.T) {
 	for name, open := range adapters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// speaking is a model that answers in one way.
+// speaking is a model with one fixed answer.
 type speaking struct {
 	res Response
 	err error
@@ -21,7 +21,7 @@ type speaking struct {
 
 func (a speaking) Generate(context.Context, Request) (Response, error) { return a.res, a.err }
 
-// A call is counted and traced, with nothing of what was asked or said.
+// Metrics and spans of a call hold no text of the prompt or the answer.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
@@ -81,9 +81,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// Every kind of failure is zero before it happens for the first time: Prometheus sees no
-// increase in a series that begins at one.
-func TestWhatIsExpectedIsZero(t *testing.T) {
+// Initialized counters start at 0: Prometheus sees no increase in a series that begins at 1.
+func TestInitializedCountersAreZero(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	NewMetrics(registry).Initialize(PurposeJudgment, "gemini", "test")

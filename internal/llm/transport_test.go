@@ -77,7 +77,7 @@ func TestRefusalMessages(t *testing.T) {
 	}
 }
 
-// What a provider calls a failure is one word of its own, and never its message.
+// Code is the provider's name of a failure, and never its message.
 func TestRefusalCodes(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"message":"no","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`:               "insufficient_quota",
@@ -101,8 +101,8 @@ func TestRefusalCodes(t *testing.T) {
 	}
 }
 
-// What providers say with 400 or 403 is not always that the request is wrong, or the key.
-func TestRefusalsThatAreNot(t *testing.T) {
+// A 400 or 403 does not always mean that the request or the key is wrong.
+func TestRefusalsWithAMisleadingStatus(t *testing.T) {
 	tests := []struct {
 		name   string
 		status int
@@ -131,7 +131,7 @@ func TestRefusalsThatAreNot(t *testing.T) {
 	}
 }
 
-// What is too long is known from what is wrong in another way.
+// TooLong is set only for requests beyond the window.
 func TestTooLong(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
@@ -155,7 +155,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What is used up for today, or until somebody pays, is told from what passes in a minute.
+// A used-up daily quota or an account without money is not a rate limit.
 func TestQuota(t *testing.T) {
 	google := func(message, ids string) string {
 		return `{"error":{"code":429,"message":"` + message + `","status":"RESOURCE_EXHAUSTED","details":[
@@ -201,8 +201,8 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// An error that comes as a success is an error, with the provider's words.
-func TestErrorsInsteadOfAnswers(t *testing.T) {
+// An error inside an HTTP success is an error with the provider's message.
+func TestErrorsInsideASuccess(t *testing.T) {
 	tests := []struct {
 		name, body string
 		kind       error // nil: an answer
@@ -234,7 +234,7 @@ func TestErrorsInsteadOfAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoJSONIsNamed(t *testing.T) {
+func TestAnswersThatAreNotJSON(t *testing.T) {
 	for media, want := range map[string]string{
 		"text/html; charset=utf-8": "read answer: not a JSON object but text/html",
 		"text/event-stream":        "read answer: not a JSON object but text/event-stream",
@@ -289,7 +289,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestSuccessIsWholeJSON(t *testing.T) {
+func TestSuccessIsCompleteJSON(t *testing.T) {
 	var sent http.Header
 	base := roundTrip(func(r *http.Request) (*http.Response, error) {
 		sent = r.Header
@@ -313,7 +313,7 @@ func TestSuccessIsWholeJSON(t *testing.T) {
 	}
 }
 
-func TestFailureTellsNoSecrets(t *testing.T) {
+func TestFailureHidesSecrets(t *testing.T) {
 	tr := &Transport{Provider: "p", Credentials: http.Header{"Authorization": {"Bearer sk-1"}}}
 	cause := errors.New("proxy said: Bearer sk-1 and sk-1")
 	wrapped := &url.Error{Op: "Post", URL: "https://x/y?api-key=hidden", Err: cause}

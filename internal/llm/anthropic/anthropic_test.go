@@ -60,7 +60,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// The API wants a limit of tokens, and the library streams where one is high.
+// The API requires a limit of tokens, and the library wants to stream for a high one.
 func TestLimitsOfTokens(t *testing.T) {
 	t.Parallel()
 	m, s := setup(t, nil)
@@ -103,7 +103,7 @@ func TestBaseURLs(t *testing.T) {
 	}
 }
 
-// captured is what the outside world would see, for hosts that no test may reach.
+// captured returns the request to a host that a test must not reach.
 func captured(t *testing.T, c Config) *http.Request {
 	t.Helper()
 	var asked *http.Request
@@ -126,7 +126,7 @@ func captured(t *testing.T, c Config) *http.Request {
 }
 
 // Not parallel: it sets the environment.
-func TestEnvironmentDecidesNothing(t *testing.T) {
+func TestEnvironmentIsNotRead(t *testing.T) {
 	for name, value := range map[string]string{
 		"ANTHROPIC_API_KEY": "sk-env", "ANTHROPIC_AUTH_TOKEN": "token-env", "ANTHROPIC_BASE_URL": "https://env.example",
 		"ANTHROPIC_PROFILE": "env", "ANTHROPIC_WORKSPACE_ID": "env", "ANTHROPIC_CUSTOM_HEADERS": "X-Env: env-header\nX-Api-Key: sk-env",
@@ -151,7 +151,7 @@ func TestEnvironmentDecidesNothing(t *testing.T) {
 		}
 	}
 	if _, err := New(Config{}); err == nil {
-		t.Error("the key of the environment was taken")
+		t.Error("New took the key of the environment")
 	}
 }
 

@@ -17,14 +17,14 @@ const (
 
 func formOf(c llmtest.Call) string { return fmt.Sprint(*c.MaxTokens, " ", c.Judgment()) }
 
-// A server that refuses a request's form is asked in another, and from then on in that.
+// After a refusal of its form a request is sent in another, and so are later ones.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		refuses map[string]string // the message by form
-		asked   []string          // until it answers, and once more
+		refuses map[string]string // the message by formOf
+		asked   []string          // by two calls
 	}{
-		"takes all":     {nil, []string{"32768 true", "32768 true"}},
+		"accepts all":   {nil, []string{"32768 true", "32768 true"}},
 		"no schema":     {map[string]string{"32768 true": noFormat}, []string{"32768 true", "32768 false", "32768 false"}},
 		"unknown field": {map[string]string{"32768 true": "output_config: Extra inputs are not permitted"}, []string{"32768 true", "32768 false", "32768 false"}},
 		"fewer tokens":  {map[string]string{"32768 true": tooMany}, []string{"32768 true", "8192 true", "8192 true"}},
@@ -63,18 +63,18 @@ func TestDialects(t *testing.T) {
 			other.Model, other.Schema = "another", llm.VerdictSchema(600)
 			s.Reset()
 			if _, err := m.Generate(t.Context(), other); err != nil || !s.Calls()[0].Judgment() {
-				t.Errorf("another model is asked in this one's dialect, %v", err)
+				t.Errorf("another model has the same dialect, %v", err)
 			}
 		})
 	}
 }
 
-// A request that is refused for something else, or in every form, is refused.
-func TestRefusalsThatNoDialectFixes(t *testing.T) {
+// A refusal for another cause, or of every form, is final.
+func TestFinalRefusals(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
-		text  bool // no JSON is wanted
+		text  bool // without a schema
 		asked int
 		kind  error
 	}{

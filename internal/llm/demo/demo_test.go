@@ -14,7 +14,7 @@ import (
 	"myao/internal/llm"
 )
 
-// prompt is a context as the templates write it, its last message saying text.
+// prompt returns a context in the form of the templates, whose last message is text.
 func prompt(author, text string) string {
 	return `You are myao.
 
@@ -122,7 +122,7 @@ func TestJudgment(t *testing.T) {
 	}
 }
 
-func TestSchemaOfOthers(t *testing.T) {
+func TestUnknownSchema(t *testing.T) {
 	t.Parallel()
 	s := &llm.Schema{Name: "other", Properties: []llm.Property{
 		{Name: "a", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x"}}, {Name: "c", Type: llm.Boolean},
@@ -150,7 +150,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// The prompts are those that package prompt compares its own with.
+// The prompts are package prompt's golden files.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	thread := []string{noticeEN, "2024-03-01 alice (U1): Who has the plan for #C2? The draft (https://example.com/a?b=1&c=2) is old.",
@@ -240,7 +240,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// Below a channel's top level its threads are shown.
+// A prompt shows a channel's threads below its top level.
 func TestThreadsAreNotTheTopLevel(t *testing.T) {
 	t.Parallel()
 	text := generate(t, llm.Request{

@@ -44,7 +44,7 @@ func TestWire(t *testing.T) {
 	if c.Path != "/v1beta/models/gemini-x:generateContent" || strings.Contains(c.Query, "key") {
 		t.Errorf("got %s?%s", c.Path, c.Query)
 	}
-	// Names of enums, and not numbers, which are not all known.
+	// Enums come as names, since newer numbers are unknown.
 	if q, err := url.ParseQuery(c.Query); err != nil || !reflect.DeepEqual(q, url.Values{"$alt": {"json"}}) {
 		t.Errorf("got query %s, %v", c.Query, err)
 	}
@@ -102,7 +102,7 @@ func TestEndpointPrefixAndSlash(t *testing.T) {
 	}
 }
 
-// Answers as Google may send them, with enums as names and as numbers.
+// Google may send enums as names or as numbers.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	with := func(parts, finish string) string {
@@ -190,7 +190,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestDefaultEndpointIsGoogles(t *testing.T) {
+func TestDefaultEndpoint(t *testing.T) {
 	t.Parallel()
 	var asked *http.Request
 	m, err := New(t.Context(), Config{APIKey: "k", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

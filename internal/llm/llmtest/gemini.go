@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// gemini speaks v1beta generateContent. With ints it answers enums as numbers,
-// as Google does for the query that generative-ai-go sends.
+// gemini speaks v1beta generateContent. With ints it sends enums as numbers, as
+// Google does for generative-ai-go's own query.
 type gemini struct{ ints bool }
 
 type geminiContent struct {

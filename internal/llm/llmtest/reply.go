@@ -10,19 +10,19 @@ import (
 
 // Call is one request as the server received it.
 type Call struct {
-	// Provider is the protocol it came by: "gemini", "openai" or "anthropic".
+	// Provider is its protocol: "gemini", "openai" or "anthropic".
 	Provider string
 	// N counts the calls of a server from 1, in order of arrival.
 	N     int
 	Model string
-	// System is the system text; User is what the user turns say.
+	// System is the system prompt; User is the text of the user turns.
 	System, User string
-	// Schema is the JSON schema asked for, as it came; nil for free text.
+	// Schema is the requested JSON schema, unchanged; nil for free text.
 	Schema json.RawMessage
 	// Temperature and MaxTokens are nil where the request did not set them.
 	Temperature *float64
 	MaxTokens   *int
-	// Path and Query are of the URL, as they came.
+	// Path and Query are those of the URL, unchanged.
 	Path, Query string
 	Header      http.Header
 	Body        json.RawMessage
@@ -30,42 +30,42 @@ type Call struct {
 	At time.Time
 }
 
-// Judgment reports whether JSON was asked for, as only judgments do.
+// Judgment reports whether the call asks for JSON, as only judgments do.
 func (c Call) Judgment() bool { return c.Schema != nil }
 
-// Reply is what the server does with a call. The zero value is an answer
-// without text. Delay goes with everything; of the others the first that is set
-// counts, in the order Drop, Status, Malformed, Raw, Blocked, and else the text.
+// Reply is how the server answers a call. The zero value is an answer without
+// text. Delay combines with every other field. Of the others the first that is set
+// counts: Drop, Status, Malformed, Raw, Blocked, else Text.
 type Reply struct {
 	// Delay passes before anything else happens, unless the client goes away.
 	Delay time.Duration
 	// Drop closes the connection without an answer.
 	Drop bool
-	// Status other than 0 and 200 is an error of the provider's form.
+	// Status other than 0 and 200 is an error in the provider's form.
 	Status int
-	// Message is the error's text; empty is the status in words.
+	// Message is the error's text; empty is the text of the status.
 	Message string
-	// Code is the error's code or reason, such as "content_filter"; may be empty.
+	// Code is the error's code or reason, such as "content_filter"; it may be empty.
 	Code string
-	// RetryAfter is sent as the header of this name, as it is.
+	// RetryAfter is the header Retry-After, unchanged.
 	RetryAfter string
-	// RetryInfo is sent as Google's error detail.
+	// RetryInfo is Google's error detail of this name.
 	RetryInfo time.Duration
-	// Malformed breaks the JSON of a success off in the middle.
+	// Malformed is a success with incomplete JSON.
 	Malformed bool
-	// Raw is sent as the body of a success, as it is.
+	// Raw is the body of a success, unchanged.
 	Raw string
 	// Blocked is an answer stopped by safety rules.
 	Blocked bool
 	// Text is the answer.
 	Text string
-	// Cut marks the text as stopped at the token limit.
+	// Cut marks the text as cut at the token limit.
 	Cut bool
-	// Tokens; 0 is an estimate from the lengths, for thoughts it is none.
+	// Token counts; 0 is an estimate from the lengths, except for thoughts.
 	InputTokens, OutputTokens, ThoughtTokens int
 }
 
-// Handler decides about each call. It is called concurrently.
+// Handler returns the reply to a call. It is called concurrently.
 type Handler func(Call) Reply
 
 // Default says no to every judgment and "ok" to everything else.
@@ -107,7 +107,7 @@ func verdict(respond bool, reason string, confidence float64, delay int) Reply {
 	return Reply{Text: string(b)}
 }
 
-// Script replies in turn and then goes on with the last; without replies it is Default.
+// Script gives the replies in turn, then repeats the last; without replies it is Default.
 func Script(replies ...Reply) Handler {
 	var mu sync.Mutex
 	return func(c Call) Reply {

@@ -1,7 +1,7 @@
 // Package llmtest is a model provider for tests: an HTTP server that speaks
 // Gemini's generateContent, OpenAI's chat completions and Anthropic's messages,
-// remembers every request and answers as a function says. It does without package testing, so
-// a program may serve it too.
+// records every request and answers as a function says. It does not import package testing, so
+// that programs can serve it.
 package llmtest
 
 import (
@@ -19,12 +19,12 @@ import (
 	"myao/internal/pause"
 )
 
-// maxRequest bounds, in bytes, a request that is read.
+// maxRequest bounds a request, in bytes.
 const maxRequest = 16 << 20
 
 // Server is the http.Handler. It is safe for concurrent use.
 type Server struct {
-	// Key, where set before serving, is the only API key accepted.
+	// Key, if set before serving, is the only accepted API key.
 	Key string
 
 	mu      sync.Mutex
@@ -33,14 +33,14 @@ type Server struct {
 	arrived chan struct{} // closed and replaced at each call
 }
 
-// NewServer answers by handler; nil is Default.
+// NewServer returns a server that answers by handler; nil is Default.
 func NewServer(handler Handler) *Server {
 	s := &Server{arrived: make(chan struct{})}
 	s.Handle(handler)
 	return s
 }
 
-// Handle answers by handler from the next call on; nil is Default.
+// Handle sets the handler from the next call on; nil is Default.
 func (s *Server) Handle(handler Handler) {
 	if handler == nil {
 		handler = Default
@@ -50,21 +50,22 @@ func (s *Server) Handle(handler Handler) {
 	s.handler = handler
 }
 
-// Calls are the calls so far, in order of arrival.
+// Calls returns the calls so far, in order of arrival.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Reset empties the record; counting starts again at 1.
+// Reset removes the recorded calls; counting starts again at 1.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = nil
 }
 
-// Await returns the calls once there are n of them, or with the context's error those there are.
+// Await waits for n calls and returns them. If the context ends before, it returns the calls
+// so far and the context's error.
 func (s *Server) Await(ctx context.Context, n int) ([]Call, error) {
 	for {
 		s.mu.Lock()
@@ -89,7 +90,7 @@ type protocol interface {
 	success(c Call, r Reply) any
 }
 
-// protocolOf is the protocol of a request's path, nil for any other request.
+// protocolOf returns the protocol of a request; nil: unknown.
 func protocolOf(r *http.Request) protocol {
 	switch {
 	case r.Method != http.MethodPost:
@@ -144,12 +145,12 @@ func answer(w http.ResponseWriter, r *http.Request, p protocol, c Call, reply Re
 		return
 	}
 	if reply.Drop {
-		panic(http.ErrAbortHandler) // net/http's way to close a connection without an answer
+		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
 	writeReply(w, p, c, reply)
 }
 
-// writeReply writes a reply of any kind but Drop.
+// writeReply writes a reply without its Delay and Drop.
 func writeReply(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 	if reply.RetryAfter != "" {
 		w.Header().Set("Retry-After", reply.RetryAfter)
@@ -175,7 +176,7 @@ func writeReply(w http.ResponseWriter, p protocol, c Call, reply Reply) {
 	}
 }
 
-// writeJSON sends a value as JSON, raw JSON as it is, even where it is none.
+// writeJSON sends a value as JSON. It sends a json.RawMessage unchanged, even an invalid one.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, raw := v.(json.RawMessage)
 	if !raw {
@@ -186,38 +187,38 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // a client that went away is no fault of the server
+	_, _ = w.Write(b) // the client may have gone
 }
 
 // Running is a Server on a free port of this machine.
 type Running struct {
 	*Server
-	// URL is the base address without a path: Address has that, where a provider wants one.
+	// URL is the address without a path. Address adds the path that a provider needs.
 	URL   string
 	serve *httptest.Server
 }
 
-// Address is the address by which an adapter of the provider reaches a server at url.
+// Address returns the configured address for an adapter of the provider and a server at url.
 func Address(url, provider string) string { return url + basePaths[provider] }
 
-// basePaths are what an address has after the host, by the provider; most have nothing.
+// basePaths are the paths of configured addresses by provider; most have none.
 var basePaths = map[string]string{"openai": "/v1"}
 
-// Start serves until Close.
+// Start returns a running server; Close ends it.
 func Start(handler Handler) *Running {
 	s := NewServer(handler)
 	serve := httptest.NewServer(s)
 	return &Running{Server: s, URL: serve.URL, serve: serve}
 }
 
-// Close ends the server and whatever still waits in it.
+// Close ends the server and all of its calls.
 func (r *Running) Close() {
 	r.serve.CloseClientConnections()
 	r.serve.Close()
 }
 
-// New serves for the length of a test. The parameter is a testing.TB, named by
-// what is needed of it, since programs that serve this package need not link testing.
+// New serves until a test ends. Its parameter is a testing.TB. The type names only
+// what New uses, so that programs need not link package testing.
 func New(t interface{ Cleanup(func()) }, handler Handler) *Running {
 	r := Start(handler)
 	t.Cleanup(r.Close)

@@ -85,7 +85,7 @@ func TestEnumsByNameAndNumber(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatTheRealOnesRefuse(t *testing.T) {
+func TestRefusesWhatProvidersRefuse(t *testing.T) {
 	t.Parallel()
 	s := New(t, nil)
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A program that stands where a provider does reads and answers as the server would.
+// Protocol reads and answers as the server does.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ provider, path, body, says string }{
@@ -152,7 +152,7 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", tt.provider, c, err)
 		}
 		if _, err := p.Read([]byte("{")); err == nil {
-			t.Errorf("%s: half an object is read", tt.provider)
+			t.Errorf("%s: an incomplete object is accepted", tt.provider)
 		}
 		for status, reply := range map[int]Reply{200: Text("hi"), 503: {Status: 503, Message: "away"}} {
 			w := httptest.NewRecorder()
@@ -185,7 +185,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func TestScriptGoesOnWithItsLast(t *testing.T) {
+func TestScriptRepeatsItsLastReply(t *testing.T) {
 	t.Parallel()
 	s := New(t, Script(Fail(503), Reply{Drop: true}, Text("there")))
 	if got, _, _ := post(t, s, openaiPath, openaiAsk); got != 503 {
@@ -230,7 +230,7 @@ func TestAwaitAndConcurrency(t *testing.T) {
 	}
 	s.Reset()
 	if len(s.Calls()) != 0 {
-		t.Error("the calls were not forgotten")
+		t.Error("Reset kept the calls")
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	oldLimit = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 )
 
-// formOf is what a request says of the form of its answer: the name of the limit, and of the format.
+// formOf describes the dialect of a request: which limit, and which format.
 func formOf(t *testing.T, c llmtest.Call) string {
 	t.Helper()
 	var body struct {
@@ -39,15 +39,15 @@ func formOf(t *testing.T, c llmtest.Call) string {
 	return strings.TrimSpace(form + " " + body.Format.Type)
 }
 
-// A server that does not take a request's form is asked in another, and from then on in that.
+// After a refusal of its form a request is sent in another, and so are later ones.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	refusal := func(message string) llmtest.Reply { return llmtest.Reply{Status: 400, Message: message} }
 	for name, tt := range map[string]struct {
-		refuses map[string]llmtest.Reply // by form
-		asked   []string                 // until it answers, and once more
+		refuses map[string]llmtest.Reply // by formOf
+		asked   []string                 // by two calls
 	}{
-		"takes all":        {nil, []string{"old json_schema", "old json_schema"}},
+		"accepts all":      {nil, []string{"old json_schema", "old json_schema"}},
 		"DeepSeek":         {map[string]llmtest.Reply{"old json_schema": refusal(deepSeek)}, []string{"old json_schema", "old json_object", "old json_object"}},
 		"DeepSeek, once":   {map[string]llmtest.Reply{"old json_schema": {Status: 422, Message: "Failed to deserialize the JSON body into the target type: response_format: response_format.type `json_schema` is unavailable now at line 1 column 12440"}}, []string{"old json_schema", "old json_object", "old json_object"}},
 		"Groq":             {map[string]llmtest.Reply{"old json_schema": refusal(groq)}, []string{"old json_schema", "old json_object", "old json_object"}},
@@ -88,12 +88,12 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// What is refused for something else, or in every form, is refused.
-func TestRefusalsThatNoDialectMends(t *testing.T) {
+// A refusal for another cause, or of every form, is final.
+func TestFinalRefusals(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
-		text  bool // no JSON is wanted
+		text  bool // without a schema
 		asked int
 		kind  error
 	}{
@@ -117,7 +117,7 @@ func TestRefusalsThatNoDialectMends(t *testing.T) {
 	}
 }
 
-// One model's dialect is not another's.
+// Each model has its own dialect.
 func TestDialectsOfTwoModels(t *testing.T) {
 	t.Parallel()
 	m, s := setup(t, func(c llmtest.Call) llmtest.Reply {

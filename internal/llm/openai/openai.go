@@ -129,9 +129,10 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Generate makes one HTTP request. Where that is refused for its form, which costs nothing, it
-// is made again in another, and what was taken is remembered. That loop is here and not with
-// package mind's, because only this adapter knows the forms. Errors are *llm.Error, see llm.Model.
+// Generate makes one HTTP request. If the server refuses its form, which costs nothing,
+// Generate tries the next form and remembers the one that was accepted. This loop is not among
+// package mind's, because only the adapter knows the forms. Errors are *llm.Error, see
+// llm.Model.
 func (m *Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := r.Check(provider); err != nil {
 		return llm.Response{}, err

@@ -88,7 +88,7 @@ func TestBaseURLs(t *testing.T) {
 	}
 }
 
-// captured is what the outside world would see, for hosts that no test may reach.
+// captured returns the request to a host that a test must not reach, and its body.
 func captured(t *testing.T, c Config, r llm.Request) (*http.Request, map[string]any) {
 	t.Helper()
 	var asked *http.Request
@@ -157,7 +157,7 @@ func TestHosts(t *testing.T) {
 }
 
 // Not parallel: it sets the environment.
-func TestEnvironmentDecidesNothing(t *testing.T) {
+func TestEnvironmentIsNotRead(t *testing.T) {
 	for name, value := range map[string]string{
 		"OPENAI_API_KEY": "sk-env", "OPENAI_ADMIN_KEY": "sk-env-admin", "OPENAI_BASE_URL": "https://env.example/v1",
 		"OPENAI_ORG_ID": "org-env", "OPENAI_PROJECT_ID": "proj-env", "OPENAI_WEBHOOK_SECRET": "hook-env",
@@ -180,7 +180,7 @@ func TestEnvironmentDecidesNothing(t *testing.T) {
 		}
 	}
 	if _, err := New(Config{}); err == nil {
-		t.Error("the key of the environment was taken")
+		t.Error("New took the key of the environment")
 	}
 }
 
@@ -283,8 +283,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What is JSON, where JSON was asked for, are no thoughts.
-func TestAVerdictAmongTheThoughts(t *testing.T) {
+// If a request asks for JSON, a JSON object in the place of thoughts is the answer.
+func TestVerdictInThoughts(t *testing.T) {
 	t.Parallel()
 	var message string
 	m, _ := setup(t, func(llmtest.Call) llmtest.Reply {

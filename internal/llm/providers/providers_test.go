@@ -12,7 +12,7 @@ import (
 	"myao/internal/llm/providers"
 )
 
-// The table has a row for each provider that the configuration knows, and no other.
+// The table has exactly the providers of the configuration.
 func TestTheTableIsComplete(t *testing.T) {
 	t.Parallel()
 	var names []config.Provider

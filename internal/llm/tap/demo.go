@@ -14,7 +14,7 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
-// modelBackend answers by a model of this process.
+// modelBackend answers with a model in this process.
 func modelBackend(model llm.Model) backend {
 	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
 		refuse := func(status int, message string) {
@@ -22,7 +22,7 @@ func modelBackend(model llm.Model) backend {
 			q.refuse(w, status, message)
 		}
 		if q.Provider != string(config.ProviderOpenAI) {
-			refuse(http.StatusNotFound, "the demo model is asked by OpenAI's protocol")
+			refuse(http.StatusNotFound, "the demo model needs OpenAI's protocol")
 			return
 		}
 		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User}
@@ -43,11 +43,12 @@ func modelBackend(model llm.Model) backend {
 	}
 }
 
-// maximumPattern finds the greatest allowed value, which a schema tells in its description only.
+// maximumPattern finds the greatest allowed value, which only the description of a property
+// states.
 var maximumPattern = regexp.MustCompile(`from 0 to (\d+)`)
 
-// readSchema is the reverse of llm.Schema's JSONSchema. The properties' order is not
-// kept; the name, which stands elsewhere in a request, is left empty.
+// readSchema is the reverse of llm.Schema's JSONSchema. It loses the properties' order, and
+// leaves the name empty, which is elsewhere in a request.
 func readSchema(raw json.RawMessage) (*llm.Schema, error) {
 	var object struct {
 		Properties map[string]struct {

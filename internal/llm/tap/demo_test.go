@@ -15,11 +15,11 @@ import (
 	"myao/internal/prompt"
 )
 
-// delayed is a message after which the demo model holds back as long as it ever does, if it may.
+// delayed is a message for which the demo model asks its longest delay.
 const delayed = "Who has <the> plan & its draft?"
 
-// questions are all that the bot asks, as its prompts have them.
-func questions(t *testing.T, language string) []llm.Request {
+// requests returns every kind of request that the bot makes, with its real prompts.
+func requests(t *testing.T, language string) []llm.Request {
 	t.Helper()
 	prompts, err := prompt.New(prompt.Config{Language: language})
 	if err != nil {
@@ -58,13 +58,13 @@ func questions(t *testing.T, language string) []llm.Request {
 	return all
 }
 
-// Whatever the bot asks, the answer is the one that it would have had from the demo model itself.
-func TestTheDemoModelOverHTTP(t *testing.T) {
+// The tap answers every request as the demo model does.
+func TestDemoModelOverHTTP(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	bot := adapter(t, "openai", serve(t, tap))
 	for _, language := range []string{"en", "ja"} {
-		for i, r := range questions(t, language) {
+		for i, r := range requests(t, language) {
 			r.ClientRequestID = language + "/" + r.Purpose + "/" + string(rune('a'+i))
 			want, err := demo.New().Generate(t.Context(), r)
 			if err != nil {
@@ -77,7 +77,7 @@ func TestTheDemoModelOverHTTP(t *testing.T) {
 			}
 			x := one(t, tap, r.ClientRequestID)
 			if x.At.Before(began) || x.At.After(time.Now()) {
-				t.Errorf("%s came at %s, at the time of %s", r.ClientRequestID, x.At, began)
+				t.Errorf("%s is dated %s, but began at %s", r.ClientRequestID, x.At, began)
 			}
 			x.At = time.Time{}
 			if want := (Exchange{Purpose: r.Purpose, Model: "demo", System: r.System, Prompt: r.Prompt, Answer: want.Text}); x != want {
@@ -96,7 +96,7 @@ func TestTheDemoModelOverHTTP(t *testing.T) {
 	noKey(t, tap)
 }
 
-func TestSchemasOfOthers(t *testing.T) {
+func TestUnknownSchemas(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	bot := adapter(t, "openai", serve(t, tap))
@@ -119,8 +119,8 @@ func TestSchemasOfOthers(t *testing.T) {
 	}
 }
 
-// A demo model does not speak Gemini's protocol, and says so.
-func TestTheDemoModelByAnotherProtocol(t *testing.T) {
+// The demo model answers only by OpenAI's protocol.
+func TestDemoModelByAnotherProtocol(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	fails(t, adapter(t, "gemini", serve(t, tap)), request("odd"), llm.ErrInvalid, http.StatusNotFound, "OpenAI's protocol")
@@ -129,18 +129,18 @@ func TestTheDemoModelByAnotherProtocol(t *testing.T) {
 	}
 }
 
-func TestADemoModelThatIsDownAndUpAgain(t *testing.T) {
+func TestDemoModelDownAndUpAgain(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	bot := adapter(t, "openai", serve(t, tap))
 	for round, id := range []string{"first", "second"} {
 		tap.SetDown(true)
 		if !tap.Down() {
-			t.Error("it is not down")
+			t.Error("the model is not down")
 		}
 		e := fails(t, bot, request(id), llm.ErrUnavailable, http.StatusServiceUnavailable, "switched off")
 		if !e.Retryable() {
-			t.Errorf("%v is for good", e)
+			t.Errorf("%v is not retryable", e)
 		}
 		tap.SetDown(false)
 		if _, err := bot.Generate(t.Context(), request(id)); err != nil || tap.Down() {
@@ -153,8 +153,8 @@ func TestADemoModelThatIsDownAndUpAgain(t *testing.T) {
 	}
 }
 
-// A model that fails is an error of the provider's form, which can be tried again.
-func TestAModelOfThisProcessThatFails(t *testing.T) {
+// A model's failure is a retryable error in the provider's form.
+func TestFailingModelInThisProcess(t *testing.T) {
 	t.Parallel()
 	tap := newTap(modelBackend(broken{}))
 	fails(t, adapter(t, "openai", serve(t, tap)), request("x"), llm.ErrUnavailable, http.StatusServiceUnavailable, "out of rules")

@@ -15,16 +15,16 @@ import (
 	"myao/internal/llm/providers"
 )
 
-// providerBackend passes calls on to a provider, and its answers back as they are.
+// providerBackend forwards requests to a provider, and returns its answers unchanged.
 func providerBackend(upstream *url.URL, transport http.RoundTripper) backend {
 	answers := newReader()
 	return func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string)) {
 		proxy := httputil.ReverseProxy{
 			Transport: transport,
-			ErrorLog:  log.New(io.Discard, "", 0), // what goes wrong is told by the answer
+			ErrorLog:  log.New(io.Discard, "", 0), // ErrorHandler reports errors
 			Rewrite: func(p *httputil.ProxyRequest) {
 				p.SetURL(upstream)
-				// The transport packs by itself, and unpacks what is to be read here.
+				// The transport then compresses and decompresses on its own.
 				p.Out.Header.Del("Accept-Encoding")
 				body := []byte(q.Body)
 				if provider, err := providers.Named(config.Provider(q.Provider)); err == nil && provider.Forward != nil {
@@ -57,15 +57,15 @@ func providerBackend(upstream *url.URL, transport http.RoundTripper) backend {
 	}
 }
 
-// setBody gives the request a body, again and again if its connection turns out to be dead.
+// setBody sets a body that the transport can send again after a dead connection.
 func setBody(out *http.Request, body []byte) {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out.Body, _ = out.GetBody()
 	out.ContentLength = int64(len(body))
 }
 
-// read takes an answer's body out, and puts it back whole. A refusal is known by its
-// status, also where the rest of it broke off.
+// read returns an answer's body and leaves it readable. The status alone shows a refusal, even
+// if its body is incomplete.
 func read(res *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(res.Body, llm.BodyLimit+1))
 	_ = res.Body.Close()

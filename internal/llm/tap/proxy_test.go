@@ -20,8 +20,8 @@ import (
 	"myao/internal/llm/openai"
 )
 
-// The provider is asked as it would be without the tap, and its answer is the bot's.
-func TestQuestionsPassThrough(t *testing.T) {
+// The provider receives the bot's request unchanged, and the bot its answer.
+func TestRequestsPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Key = key
 		b.provider.Handle(func(c llmtest.Call) llmtest.Reply {
@@ -82,13 +82,13 @@ func same(t *testing.T, a, b []byte) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// What goes wrong is told to the bot as it would be without the tap, and kept in words.
+// The bot sees a failure as it does without the tap, and the tap keeps its text.
 func TestFailuresPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		direct := adapter(t, b.kind, b.provider.URL+b.base)
 		for name, c := range map[string]struct {
 			reply  llmtest.Reply
-			says   string // is kept
+			says   string // is in the kept error
 			answer string
 		}{
 			"limited":    {llmtest.Reply{Status: 429, RetryAfter: "7", Message: "slow down"}, "slow down", ""},
@@ -116,7 +116,7 @@ func TestFailuresPassThrough(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatQuotesTheKey(t *testing.T) {
+func TestAnswerThatQuotesTheKey(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(func(c llmtest.Call) llmtest.Reply {
 			return llmtest.Text("You sent " + c.Header.Get("Authorization") + c.Header.Get("X-Goog-Api-Key") + c.Header.Get("X-Api-Key") + ".")
@@ -131,7 +131,7 @@ func TestAnAnswerThatQuotesTheKey(t *testing.T) {
 	})
 }
 
-func TestAProviderThatIsAway(t *testing.T) {
+func TestUnreachableProvider(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(llmtest.Script(llmtest.Reply{Drop: true}))
 		fails(t, b.bot, request("drop"), llm.ErrUnavailable, http.StatusBadGateway, "no answer from 127.0.0.1:")
@@ -146,7 +146,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	})
 }
 
-func TestAProviderThatIsSwitchedOff(t *testing.T) {
+func TestProviderSwitchedOff(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.SetDown(true)
 		fails(t, b.bot, request("x"), llm.ErrUnavailable, http.StatusServiceUnavailable, "switched off")
@@ -163,8 +163,8 @@ func TestAProviderThatIsSwitchedOff(t *testing.T) {
 	})
 }
 
-// A question whose answer is under way is not taken back by switching the model off.
-func TestSwitchedOffWhileItAnswers(t *testing.T) {
+// Switching the model off does not interrupt a running request.
+func TestSwitchedOffDuringARequest(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(func(llmtest.Call) llmtest.Reply { b.SetDown(true); return llmtest.Text("still here") })
 		if got, err := b.bot.Generate(t.Context(), request("x")); err != nil || got.Text != "still here" {
@@ -173,7 +173,7 @@ func TestSwitchedOffWhileItAnswers(t *testing.T) {
 	})
 }
 
-func TestABotThatHangsUp(t *testing.T) {
+func TestBotHangsUp(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		b.provider.Handle(func(llmtest.Call) llmtest.Reply { hangUp(); return llmtest.Reply{Text: "late", Delay: time.Hour} })
@@ -187,8 +187,8 @@ func TestABotThatHangsUp(t *testing.T) {
 	})
 }
 
-// Providers pack their answers for whoever takes that, as the bot's transport and the tap's do.
-func TestAnAnswerThatIsPacked(t *testing.T) {
+// The transports of the bot and of the tap accept compressed answers.
+func TestCompressedAnswer(t *testing.T) {
 	t.Parallel()
 	const answer = `{"choices":[{"message":{"role":"assistant","content":"unpacked"},"finish_reason":"stop"}]}`
 	packed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -203,15 +203,15 @@ func TestAnAnswerThatIsPacked(t *testing.T) {
 		_ = z.Close()
 	}))
 	t.Cleanup(packed.Close)
-	tap := before(t, packed.URL)
+	tap := proxy(t, packed.URL)
 	got, err := adapter(t, "openai", serve(t, tap)).Generate(t.Context(), request("x"))
 	if x := one(t, tap, "x"); err != nil || got.Text != "unpacked" || x.Answer != got.Text || x.Error != "" {
 		t.Errorf("got %q, %v, kept %+v", got.Text, err, x)
 	}
 }
 
-// A refusal is known by its status; half an answer is none.
-func TestAnAnswerThatBreaksOff(t *testing.T) {
+// The status alone shows a refusal; an incomplete success is an error.
+func TestIncompleteAnswer(t *testing.T) {
 	t.Parallel()
 	for status, c := range map[int]struct {
 		kind   error
@@ -223,7 +223,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 			_, _ = w.Write([]byte(`{"choices":[{"message":`))
 		}))
 		t.Cleanup(broken.Close)
-		tap := before(t, broken.URL)
+		tap := proxy(t, broken.URL)
 		fails(t, adapter(t, "openai", serve(t, tap)), request("x"), c.kind, c.status, "")
 		if x := one(t, tap, "x"); x.Error == "" || x.Answer != "" {
 			t.Errorf("%d: kept %+v", status, x)
@@ -231,8 +231,8 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	}
 }
 
-// An answer that came for nobody is read all the same.
-func TestReadingForABotThatHungUp(t *testing.T) {
+// The tap reads an answer even after the bot has hung up.
+func TestReadingAfterTheBotHungUp(t *testing.T) {
 	t.Parallel()
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
@@ -247,15 +247,15 @@ func TestReadingForABotThatHungUp(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsTooLong(t *testing.T) {
+func TestAnswerTooLong(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(llmtest.Script(llmtest.Text(strings.Repeat("x", llm.BodyLimit))))
 		fails(t, b.bot, request("x"), llm.ErrUnavailable, http.StatusBadGateway, "longer than 8 MiB")
 	})
 }
 
-// Behind the tap is a host that no test may reach: what it would see is captured.
-func TestWhatServersOfOpenAIsProtocolDifferIn(t *testing.T) {
+// The hosts are out of a test's reach, so a transport captures the requests to them.
+func TestForwardingToServersOfOpenAIsProtocol(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ upstream, key, url, limit, header, value string }{
 		{"https://api.openai.com/v1", key, "https://api.openai.com/v1/chat/completions", "max_completion_tokens", "Authorization", "Bearer " + key},

@@ -9,8 +9,8 @@ import (
 	"myao/internal/prompt"
 )
 
-// purpose is what a question is asked for, which no protocol tells: by its form, and
-// by the user turn that stands at the end of each prompt for a memory.
+// purpose guesses the purpose of a request, which no protocol states: from its form, and from
+// the user turn at the end of each prompt for a memory.
 func (t *Tap) purpose(c llmtest.Call) string {
 	switch {
 	case c.Judgment():
@@ -21,13 +21,13 @@ func (t *Tap) purpose(c llmtest.Call) string {
 	return llm.PurposeResponse
 }
 
-// memoryPrompts are the user turns of the prompts for memories, one a language.
+// memoryPrompts returns the user turns of the prompts for memories, one a language.
 func memoryPrompts() map[string]bool {
 	turns := map[string]bool{}
 	for _, language := range []string{"en", "ja"} {
 		prompts, err := prompt.New(prompt.Config{Language: language})
 		if err != nil {
-			panic(fmt.Sprintf("tap: the embedded prompts: %v", err)) // every program that uses them has tried them
+			panic(fmt.Sprintf("tap: the embedded prompts: %v", err)) // every program renders them when it starts
 		}
 		_, user, err := prompts.Memory(prompt.ThreadSummary, chat.Context{}, prompt.Options{})
 		if err != nil {

@@ -14,14 +14,14 @@ import (
 	"myao/internal/llm/providers"
 )
 
-// reader reads answers as the bot does: by the provider's adapter, which is given
-// what has come already.
+// reader parses answers as the bot does, with the provider's adapters. An adapter gets
+// the recorded answer in place of a new one.
 type reader struct {
 	models map[string]func() (llm.Model, error)
 }
 
 func newReader() reader {
-	// Nothing is sent there.
+	// No request goes there.
 	const nowhere = "http://tap.invalid"
 	r := reader{map[string]func() (llm.Model, error){}}
 	for _, p := range providers.All() {
@@ -32,13 +32,13 @@ func newReader() reader {
 	return r
 }
 
-// read is the text of an answer, and what is wrong with it or is empty.
+// read returns the text of an answer and its fault, or "".
 func (m reader) read(ctx context.Context, provider string, res *http.Response, body []byte) (text, fault string) {
 	model, err := m.models[provider]()
 	if err != nil {
-		return "", fmt.Sprintf("the answer cannot be read: %v", err)
+		return "", fmt.Sprintf("cannot read the answer: %v", err)
 	}
-	// The answer is here, even if nobody waits for it any more.
+	// The answer is complete, even if the bot no longer waits for it.
 	ctx = context.WithValue(context.WithoutCancel(ctx), answerKey{}, &http.Response{
 		StatusCode: res.StatusCode, Status: res.Status, Proto: res.Proto, ProtoMajor: res.ProtoMajor, ProtoMinor: res.ProtoMinor,
 		Header: res.Header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
@@ -52,7 +52,7 @@ func (m reader) read(ctx context.Context, provider string, res *http.Response, b
 
 type answerKey struct{}
 
-// replay answers with what its context holds.
+// replay returns the answer in the context of a request.
 type replay struct{}
 
 func (replay) RoundTrip(r *http.Request) (*http.Response, error) {

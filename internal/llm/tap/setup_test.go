@@ -18,7 +18,7 @@ import (
 
 const key = "sk-very-secret-0123456789"
 
-// serve gives a tap a port of its own.
+// serve serves a tap on a free port.
 func serve(t *testing.T, tap *Tap) (address string) {
 	t.Helper()
 	s := httptest.NewServer(tap)
@@ -26,8 +26,8 @@ func serve(t *testing.T, tap *Tap) (address string) {
 	return s.URL
 }
 
-// before is a tap before a provider.
-func before(t *testing.T, address string) *Tap {
+// proxy returns a tap before a provider.
+func proxy(t *testing.T, address string) *Tap {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -36,7 +36,7 @@ func before(t *testing.T, address string) *Tap {
 	return Proxy(u)
 }
 
-// adapter is the bot's own for a provider, pointed at an address.
+// adapter returns the bot's adapter for a provider at an address.
 func adapter(t *testing.T, provider, address string) llm.Model {
 	t.Helper()
 	p, err := providers.Named(config.Provider(provider))
@@ -51,16 +51,16 @@ func adapter(t *testing.T, provider, address string) llm.Model {
 	return m
 }
 
-// bundle is the bot's adapter, a tap, and a provider behind it.
+// bundle is the bot's adapter, a tap, and the provider behind it.
 type bundle struct {
 	*Tap
 	kind     string // of the provider
-	base     string // what its adapter has after the host
+	base     string // the path of its configured address
 	bot      llm.Model
 	provider *llmtest.Running
 }
 
-// each runs a test with every provider that has a network.
+// each runs a test for every provider with a network.
 func each(t *testing.T, test func(t *testing.T, b bundle)) {
 	t.Helper()
 	t.Parallel()
@@ -72,7 +72,7 @@ func each(t *testing.T, test func(t *testing.T, b bundle)) {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			b := bundle{kind: provider, base: llmtest.Address("", provider), provider: llmtest.New(t, nil)}
-			b.Tap = before(t, b.provider.URL+b.base)
+			b.Tap = proxy(t, b.provider.URL+b.base)
 			b.bot = adapter(t, provider, serve(t, b.Tap))
 			test(t, b)
 		})
@@ -83,17 +83,17 @@ func request(id string) llm.Request {
 	return llm.Request{Model: "m-1", System: "You are kind.", Prompt: "Answer now.", ClientRequestID: id}
 }
 
-// one is the only exchange of an id.
+// one returns the only exchange with an id.
 func one(t *testing.T, tap *Tap, id string) Exchange {
 	t.Helper()
 	all := tap.Exchanges(id)
 	if len(all) != 1 {
-		t.Fatalf("%d exchanges are kept for %q, want 1: %+v", len(all), id, all)
+		t.Fatalf("got %d exchanges for %q, want 1: %+v", len(all), id, all)
 	}
 	return all[0]
 }
 
-// fails asks for an error of a kind, which says what it should.
+// fails expects an error with a kind, a status and a part of its message.
 func fails(t *testing.T, bot llm.Model, r llm.Request, kind error, status int, says string) *llm.Error {
 	t.Helper()
 	_, err := bot.Generate(t.Context(), r)
@@ -107,22 +107,22 @@ func fails(t *testing.T, bot llm.Model, r llm.Request, kind error, status int, s
 	return e
 }
 
-// noKey fails where the key has come into what the tap keeps.
+// noKey fails if the tap keeps the key.
 func noKey(t *testing.T, tap *Tap) {
 	t.Helper()
 	tap.history.mu.Lock()
 	defer tap.history.mu.Unlock()
 	if text := fmt.Sprintf("%+v", tap.history.entries); strings.Contains(text, key) || strings.Contains(text, key[3:]) {
-		t.Errorf("the key is kept: %s", text)
+		t.Errorf("the tap keeps the key: %s", text)
 	}
 }
 
-// await waits for what another goroutine is about to do.
+// await waits for another goroutine.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within ten seconds", what)
+			t.Fatalf("%s: not within a minute", what)
 		}
 	}
 }

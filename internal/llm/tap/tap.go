@@ -1,7 +1,7 @@
-// Package tap stands between the bot and its model in the sandbox. Every question
-// passes through it on its way, to the demo model or to a real provider; the newest
-// are kept with what was answered, in memory only, so that a visitor can look at
-// them, and the model can be switched off. Keys pass through and are not kept.
+// Package tap is a proxy between the bot and its model in the sandbox. Every
+// request passes through it to the demo model or to a real provider. The tap keeps
+// the newest requests with their answers in memory, so that a visitor can look at
+// them, and can refuse all requests as if the model were down. It keeps no keys.
 package tap
 
 import (
@@ -18,73 +18,73 @@ import (
 	"myao/internal/llm/llmtest"
 )
 
-// maxRequest bounds, in bytes, a question that is read.
+// maxRequest bounds a request, in bytes.
 const maxRequest = 16 << 20
 
-// Tap is the http.Handler that the bot's adapter is pointed at: OpenAI's base URL and
-// Gemini's endpoint are its address, without a path. It is safe for concurrent use.
+// Tap is the http.Handler that the bot's adapter asks. Its address, without a path, is the
+// configured address of the provider. It is safe for concurrent use.
 type Tap struct {
 	model         backend
 	now           func() time.Time
-	memoryPrompts map[string]bool // user turns that ask for one
+	memoryPrompts map[string]bool // the user turns of requests for a memory
 	history       history
 	down          atomic.Bool
 }
 
-// backend answers a call. Before it writes anything to w, it notes what came of the call.
+// backend answers a request. It calls note with the result before it writes to w.
 type backend func(w http.ResponseWriter, r *http.Request, q question, note func(answer, fault string))
 
-// question is a call, what it is made for, and the protocol that it came by.
+// question is a request with its purpose and its protocol.
 type question struct {
 	llmtest.Protocol
 	llmtest.Call
 	purpose string
 }
 
-// refuse answers with an error of the provider's form.
+// refuse answers with an error in the provider's form.
 func (q question) refuse(w http.ResponseWriter, status int, message string) {
 	q.Answer(w, q.Call, llmtest.Reply{Status: status, Message: message})
 }
 
-// Demo is a tap before the demo model, which it answers for by OpenAI's protocol.
+// Demo returns a tap that serves the demo model by OpenAI's protocol.
 func Demo() *Tap { return newTap(modelBackend(demo.New())) }
 
-// Proxy is a tap before a provider: the address is what would be OpenAI's base URL or
-// Gemini's endpoint, with whatever path and query belongs to it.
+// Proxy returns a tap before a provider. upstream is the provider's configured address, with
+// its path and query.
 func Proxy(upstream *url.URL) *Tap { return newTap(providerBackend(upstream, llm.DefaultTransport())) }
 
 func newTap(model backend) *Tap {
 	return &Tap{model: model, now: time.Now, memoryPrompts: memoryPrompts()}
 }
 
-// SetDown has every further question refused as by a provider that is down, or no
-// longer so. A question that is being answered is answered.
+// SetDown makes the tap refuse requests as a provider does that is down, or stops that.
+// Requests under way are still answered.
 func (t *Tap) SetDown(down bool) { t.down.Store(down) }
 
-// Down reports whether questions are refused.
+// Down reports whether the tap refuses requests.
 func (t *Tap) Down() bool { return t.down.Load() }
 
-// Exchanges are those kept of the questions of one matter (llm.NewClientRequestID), such
-// as a decision, in the order in which they were done with: the order of the ledger's
-// calls. Questions of none, such as those for memories, are kept under the empty one.
-func (t *Tap) Exchanges(matter string) []Exchange { return t.history.of(matter) }
+// Exchanges returns the kept exchanges about a decision (llm.NewClientRequestID), in the order
+// in which they ended, which is the order of the ledger's calls. Requests without a decision,
+// such as those for memories, are under "".
+func (t *Tap) Exchanges(decision string) []Exchange { return t.history.of(decision) }
 
-// ServeHTTP answers one question. What it keeps of it is there before the answer is sent.
+// ServeHTTP answers one request. Exchanges returns the exchange before the answer is sent.
 func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != "" {
-		// A page of any site may try to reach this port; the bot is no page.
-		http.Error(w, "no page may ask the model", http.StatusForbidden)
+		// Any web page may try to reach this port. The bot sends no Origin.
+		http.Error(w, "web pages may not ask the model", http.StatusForbidden)
 		return
 	}
 	protocol, ok := llmtest.ProtocolOf(r)
 	if !ok {
-		http.Error(w, "neither a chat completion nor generateContent", http.StatusNotFound)
+		http.Error(w, "not a request of a known provider", http.StatusNotFound)
 		return
 	}
 	q := question{Protocol: protocol}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		q.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the question is longer than %d MiB", maxRequest>>20))
+		q.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d MiB", maxRequest>>20))
 		return
 	}
 	if err == nil {

@@ -28,11 +28,11 @@ func post(t *testing.T, url, body string) (status int, answer string) {
 
 const good = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 
-// What cannot be read goes no further, and is refused in the provider's form.
+// The tap refuses an unreadable request in the provider's form, and does not forward it.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	upstream := llmtest.New(t, nil)
-	for name, tap := range map[string]*Tap{"demo": Demo(), "proxy": before(t, upstream.URL+"/v1")} {
+	for name, tap := range map[string]*Tap{"demo": Demo(), "proxy": proxy(t, upstream.URL+"/v1")} {
 		address := serve(t, tap)
 		for what, c := range map[string]struct {
 			body   string
@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestPagesAskNothing(t *testing.T) {
+func TestWebPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	address := serve(t, tap) + "/chat/completions"
@@ -90,7 +90,7 @@ func TestPagesAskNothing(t *testing.T) {
 	one(t, tap, "")
 }
 
-// The window sends exchanges as they are.
+// The sandbox's page receives exchanges in this form.
 func TestExchangesAsJSON(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
@@ -104,7 +104,7 @@ func TestExchangesAsJSON(t *testing.T) {
 	}
 }
 
-func TestTheNewestAreKept(t *testing.T) {
+func TestTheNewestExchangesAreKept(t *testing.T) {
 	t.Parallel()
 	tap := Demo()
 	bot := adapter(t, "openai", serve(t, tap))
@@ -122,7 +122,7 @@ func TestTheNewestAreKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBoundedInBytes(t *testing.T) {
+func TestExchangesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	var r history
 	const size = maxBytes / 10
@@ -145,7 +145,7 @@ func TestWhatIsKeptIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-func TestConcurrentQuestions(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	each(t, func(t *testing.T, b bundle) {
 		b.provider.Handle(func(c llmtest.Call) llmtest.Reply { return llmtest.Text("re: " + c.User) })
 		var wg sync.WaitGroup
