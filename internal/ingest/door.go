@@ -21,7 +21,7 @@ import (
 )
 
 // eventTimeout is how long an event may take. It ends before the three seconds that Slack waits
-// for the acknowledgement, so that Slack is told of the failure.
+// for the acknowledgement, so that the failure is reported in time.
 const eventTimeout = 2500 * time.Millisecond
 
 // Relay sends recorded changes to their workflows.

@@ -473,8 +473,8 @@ func TestEventsCloseTheirChannel(t *testing.T) {
 	}
 }
 
-// Slack says only once that a channel was made private, in an event of which nothing else is stored. If
-// that cannot be stored, the event is not acknowledged.
+// Slack says only once that a channel was made private, in an event with nothing else to store. If that
+// cannot be stored, the event is not acknowledged.
 func TestDoorClosesAChannelMadePrivate(t *testing.T) {
 	t.Parallel()
 	const made = `{"type":"message","subtype":"channel_convert_to_private","channel":"C1","user":"U1","ts":"100.000001"`

@@ -390,7 +390,7 @@ func TestReactionBeforeItsMessage(t *testing.T) {
 	b.mayAll()
 	b.deliver(t, reaction("U1", shh, "U1", "100.000001"))
 	if b.stored(t, "100.000001") || len(b.notified.targets()) > 0 {
-		t.Error("a reaction alone has stored a message, or told of one")
+		t.Error("a reaction alone has stored a message, or notified the relay")
 	}
 	b.deliver(t, callback(strings.Replace(hello, "hello", "<@UBOT> hello", 1)))
 	for _, c := range []chat.Conversation{{Team: "T1", Channel: "C1"}, {Team: "T1", Channel: "C1", Thread: "100.000001"}} {
@@ -432,7 +432,7 @@ func TestReactionsOfUnknownUsers(t *testing.T) {
 		}
 	}
 	if users, err := b.Store.Users(t.Context(), "T1", []string{"UROBOT", "U3"}); err != nil || len(users) != 1 || !users["UROBOT"].Bot {
-		t.Errorf("kept %+v, %v; want who Slack told of", users, err)
+		t.Errorf("kept %+v, %v; want the user whom Slack described", users, err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Answers to the user of the shortcut.
 const (
-	replyAccepted        = "I answer it now."
+	replyAccepted        = "I will answer it now."
 	replyNotMember       = "I am not in this channel. Invite me, and ask again."
 	replyAlreadyAsked    = "I am already on it, or was asked to before. Mention me in a message to ask once more."
 	replyAlreadyAnswered = "I have already answered that."

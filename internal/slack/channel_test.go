@@ -23,7 +23,7 @@ var channels = []struct {
 	{"private, and a group that says it is not", `{"id":"C1","name":"x","is_channel":true,"is_group":true,"is_private":false}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"several people", `{"id":"C1","name":"mpdm-a--b-1","is_mpim":true}`, Channel{ID: "C1", Name: "mpdm-a--b-1", Private: true}},
 	{"several people, not private", `{"id":"C1","name":"x","is_channel":true,"is_mpim":true,"is_private":false}`, Channel{ID: "C1", Name: "x", Private: true}},
-	{"nothing told", `{"id":"C1","name":"x"}`, Channel{ID: "C1", Name: "x", Private: true}},
+	{"nothing sent", `{"id":"C1","name":"x"}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"only that it is no group", `{"id":"C1","name":"x","is_group":false,"is_im":false}`, Channel{ID: "C1", Name: "x", Private: true}},
 	{"shared with another company", `{"id":"C1","name":"x","is_private":false,"is_shared":true,"is_ext_shared":true,"is_org_shared":false}`, Channel{ID: "C1", Name: "x", External: true}},
 	{"shared within the organisation", `{"id":"C1","name":"x","is_private":true,"is_shared":true,"is_ext_shared":false,"is_org_shared":true}`, Channel{ID: "C1", Name: "x", Private: true}},
@@ -35,7 +35,7 @@ var channels = []struct {
 	{"name no string", `{"id":"C1","name":7,"is_private":false}`, Channel{ID: "C1"}},
 	{"direct", `{"id":"D1","created":1498500348,"is_im":true,"is_org_shared":false,"user":"U1","is_user_deleted":false,"priority":0}`, Channel{ID: "D1", Private: true, Direct: true}},
 	{"direct, account closed", `{"id":"D1","is_im":true,"user":"U1","is_user_deleted":true}`, Channel{ID: "D1", Private: true, Direct: true, Archived: true}},
-	{"direct, told by its id", `{"id":"D1","is_channel":true,"is_private":false,"name":"x"}`, Channel{ID: "D1", Private: true, Direct: true}},
+	{"direct by its id", `{"id":"D1","is_channel":true,"is_private":false,"name":"x"}`, Channel{ID: "D1", Private: true, Direct: true}},
 	{"a channel is_user_deleted says nothing of", `{"id":"C1","name":"x","is_private":false,"is_user_deleted":true}`, Channel{ID: "C1", Name: "x"}},
 }
 

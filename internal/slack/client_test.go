@@ -441,7 +441,7 @@ func TestFindPost(t *testing.T) {
 		{name: "found on the second page", thread: "1700000000.000100", answers: []answer{page("c1", theirs, other, foreign, malformed), page("", ours)}, ts: "1700000005.000100", calls: 2},
 		{name: "found at the top level", answers: []answer{page("c1", malformed, ours)}, ts: "1700000005.000100", calls: 1},
 		{name: "only bot_id", answers: []answer{page("", keyed("1700000005.000100", `"bot_id":"BBOT","subtype":"bot_message"`, "myao_reply", "k1"))}, ts: "1700000005.000100", calls: 1},
-		{name: "no author told", answers: []answer{page("", keyed("1700000005.000100", `"subtype":"bot_message"`, "myao_reply", "k1"))}, ts: "1700000005.000100", calls: 1},
+		{name: "no author", answers: []answer{page("", keyed("1700000005.000100", `"subtype":"bot_message"`, "myao_reply", "k1"))}, ts: "1700000005.000100", calls: 1},
 		{name: "another app's, with our key", answers: []answer{page("", keyed("1700000005.000100", `"bot_id":"BOTHER","subtype":"bot_message"`, "myao_reply", "k1"))}, calls: 1},
 		{name: "not there", answers: []answer{page("c1", theirs), page("", other, foreign)}, calls: 2},
 		{name: "empty", answers: []answer{page("")}, calls: 1},

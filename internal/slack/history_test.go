@@ -108,7 +108,7 @@ func TestMessagesOfHistory(t *testing.T) {
 
 		{name: "parent", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":2,"reply_users_count":1,"latest_reply":"1700000007.000100","reply_users":["U2"],"is_locked":false,"subscribed":false}`,
 			want: message(func(*chat.Message) {}), threads: map[string]string{ts: "1700000007.000100"}},
-		{name: "parent of which the newest reply is not told", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":2}`,
+		{name: "parent without its newest reply", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":2}`,
 			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
 		{name: "parent by its thread_ts alone", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100"}`,
 			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
@@ -118,7 +118,7 @@ func TestMessagesOfHistory(t *testing.T) {
 			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
 		{name: "parent with a reply before it", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":1,"latest_reply":"999999999.000100"}`,
 			want: message(func(*chat.Message) {}), threads: map[string]string{ts: ""}},
-		{name: "parent whose replies are gone", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":0}`,
+		{name: "parent whose replies were deleted", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","thread_ts":"1700000005.000100","reply_count":0}`,
 			want: message(func(*chat.Message) {})},
 		{name: "never replied to", object: `{"type":"message","user":"U1","text":"hello","ts":"1700000005.000100","reply_count":0}`,
 			want: message(func(*chat.Message) {})},

@@ -26,11 +26,11 @@ func TestForeignEvents(t *testing.T) {
 		why    string // empty: it is ours
 	}{
 		{"ours", `"team_id":"T1","api_app_id":"A1"`, inTeam, ""},
-		{"ours, the app not told", `"team_id":"T1"`, inTeam, ""},
+		{"ours, without the app", `"team_id":"T1"`, inTeam, ""},
 		{"ours, the app not known", `"team_id":"T1","api_app_id":"A2"`, Identity{TeamID: "T1", UserID: "UBOT"}, ""},
 		{"another app", `"team_id":"T1","api_app_id":"A2"`, inTeam, "app A2"},
 		{"another workspace", `"team_id":"T2","api_app_id":"A1"`, inTeam, "workspace T2"},
-		{"another workspace by all it tells", `"team_id":"T2","context_team_id":"T2","authorizations":[{"team_id":"T2"}]`, inTeam, "workspace T2"},
+		{"another workspace in all fields", `"team_id":"T2","context_team_id":"T2","authorizations":[{"team_id":"T2"}]`, inTeam, "workspace T2"},
 		{"no workspace", `"api_app_id":"A1"`, inTeam, "workspace (none)"},
 		{"an empty workspace", `"team_id":"","authorizations":[{"team_id":null}]`, inTeam, "workspace (none)"},
 		{"workspace of another type", `"team_id":["T1"]`, inTeam, "workspace (none)"},

@@ -109,7 +109,7 @@ func (s MessageShortcut) Message(own Identity) (chat.Message, error) {
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 type BlockAction struct {
 	Request
-	// ActionID and BlockID name the element as whoever posted the blocks named it.
+	// ActionID and BlockID identify the element. The app chose them when it posted the blocks.
 	ActionID, BlockID string
 	// Value is the button's value, or that of the option which was chosen.
 	Value string

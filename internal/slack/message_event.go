@@ -47,9 +47,9 @@ type MessageEvent struct {
 	At time.Time
 }
 
-// ChannelPrivate reports that not everybody in the workspace may read a channel. Slack says so in
-// any message event of the channel. This event stands for one whose message is left out, such as a
-// join. Slack says only once that a channel was made private, in such an event
+// ChannelPrivate reports that not everybody in the workspace may read a channel. It stands for a message
+// event in such a channel whose message is left out, such as a join. Slack says only once that a
+// channel was made private, in such an event
 // (docs.slack.dev/reference/events/message/channel_convert_to_private).
 type ChannelPrivate struct {
 	Channel string

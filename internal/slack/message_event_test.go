@@ -123,7 +123,7 @@ func TestDecodeMessage(t *testing.T) {
 			})}},
 		{"direct message", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100","channel_type":"im"}`,
 			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
-		{"direct message, type not told", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
+		{"direct message, without its type", `{"type":"message","channel":"D1","user":"U1","text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, ChannelType: "im", Message: message(func(m *chat.Message) { m.Channel = "D1" })}},
 		{"Slack Connect", `{"type":"message","channel":"C1","user":"W7","user_team":"T7","source_team":"T7","team":"T7","user_profile":{"team":"T7"},"text":"hello","ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Posted, Message: message(func(m *chat.Message) { m.UserID = "W7" })}},
@@ -270,7 +270,7 @@ func TestDecodeMessage(t *testing.T) {
 			"message":{"user":"U1","text":"hello","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}},
 			"previous_message":{"user":"U1","text":"hell","ts":"1700000000.000100","edited":{"ts":"1700000005.000000"}}}`,
 			MessageEvent{Kind: Edited, HasPrevious: true, Previous: "hell", Message: message(func(m *chat.Message) { m.Revision = "1700000009.000200" })}},
-		{"edit, previous not told", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100","message":{"user":"U1","text":"hello","ts":"1700000000.000100"}}`,
+		{"edit, without the previous message", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100","message":{"user":"U1","text":"hello","ts":"1700000000.000100"}}`,
 			MessageEvent{Kind: Edited, Message: message(func(m *chat.Message) { m.Revision = "1700000009.000100" })}},
 		{"edit, author only in the previous", `{"type":"message","subtype":"message_changed","channel":"C1","ts":"1700000009.000100",
 			"message":{"text":"hello","ts":"1700000000.000100"},"previous_message":{"user":"U1","text":"x","ts":"1700000000.000100","thread_ts":"1699999999.000100"}}`,
@@ -303,7 +303,7 @@ func TestDecodeMessage(t *testing.T) {
 				Message: message(func(m *chat.Message) {
 					m.Text, m.Deleted, m.ThreadTS, m.Revision = "", true, "1699999999.000100", "1700000005.000000"
 				})}},
-		{"deletion, previous not told", `{"type":"message","subtype":"message_deleted","channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100"}`,
+		{"deletion, without the previous message", `{"type":"message","subtype":"message_deleted","channel":"C1","ts":"1700000009.000200","deleted_ts":"1700000000.000100"}`,
 			MessageEvent{Kind: Deleted, Message: chat.Message{Team: "T1", Channel: "C1", TS: "1700000000.000100", Deleted: true}}},
 		{"deletion, ts only in the previous", `{"type":"message","subtype":"message_deleted","channel":"C1","previous_message":{"user":"U1","text":"x","ts":"1700000000.000100"}}`,
 			MessageEvent{Kind: Deleted, HasPrevious: true, Previous: "x", Message: message(func(m *chat.Message) { m.Text, m.Deleted = "", true })}},

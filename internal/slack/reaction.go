@@ -15,8 +15,8 @@ type ReactionAdded struct {
 	Channel, TS string
 }
 
-// decodeReaction reads by hand: slackevents.ReactionAddedEvent cannot hold a reaction on a file,
-// of which Slack sends the id.
+// decodeReaction reads by hand: slackevents.ReactionAddedEvent fails on a reaction to a file, because Slack
+// sends the file as its id.
 func decodeReaction(o object) (Event, error) {
 	item, ok := o.object("item")
 	if !ok {

@@ -56,7 +56,7 @@ func TestSplit(t *testing.T) {
 			[]string{"> ```\n> word word word word word\n> ```", "> ```\n> word word word word\n> ```"}},
 		{"fence of a quote with one long word", "> ```\n> " + strings.Repeat("x", 40) + "\n> ```", 40,
 			[]string{"> ```\n> " + strings.Repeat("x", 26) + "\n> ```", "> ```\n> " + strings.Repeat("x", 14) + "\n> ```"}},
-		{"what stands further in closes no fence", "```md\n- a:\n\n    ```\n> ```\n> c\n" + strings.Repeat("line\n", 8) + "```\nend", 60,
+		{"a more indented marker closes no fence", "```md\n- a:\n\n    ```\n> ```\n> c\n" + strings.Repeat("line\n", 8) + "```\nend", 60,
 			[]string{"```md\n- a:\n\n    ```\n> ```\n> c\n" + strings.Repeat("line\n", 5) + "```", "```md\n" + strings.Repeat("line\n", 3) + "```\nend"}},
 		{"nor does what is shorter, of the other kind, or no marker alone", "````md\n```go\n- ````\n~~~~~\n```\n````x\n" + strings.Repeat("line\n", 4) + "````\nend of it all", 50,
 			[]string{"````md\n```go\n- ````\n~~~~~\n```\n````x\nline\nline\n````", "````md\nline\nline\n````\nend of it all"}},
@@ -106,7 +106,7 @@ func FuzzSplit(f *testing.F) {
 			}
 			return
 		}
-		// Fences are closed and opened again; all that stands between them is kept.
+		// Fences are closed and opened again; everything between them is kept.
 		rest := []rune(strings.Map(solid("`~"), joined))
 		for _, r := range strings.Map(solid("`~"), text) {
 			for len(rest) > 0 && rest[0] != r {

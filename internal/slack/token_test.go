@@ -25,7 +25,7 @@ func TestTokenInfo(t *testing.T) {
 			[]string{"app_mentions:read", "chat:write"}, "2023-11-14T22:13:20Z"},
 		{"with blanks, twice, in two headers", http.Header{"X-Oauth-Scopes": {"b, a ,,", "a"}, "Date": {"Tue, 14 Nov 2023 22:13:20 GMT"}},
 			[]string{"a", "b"}, "2023-11-14T22:13:20Z"},
-		{"nothing told", http.Header{"Date": nil}, nil, "0001-01-01T00:00:00Z"}, // nil keeps net/http from writing one
+		{"nothing sent", http.Header{"Date": nil}, nil, "0001-01-01T00:00:00Z"}, // nil keeps net/http from writing one
 		{"an unreadable date", http.Header{"X-Oauth-Scopes": {""}, "Date": {"yesterday"}}, nil, "0001-01-01T00:00:00Z"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

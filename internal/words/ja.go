@@ -75,16 +75,16 @@ var japanese = Words{
 	"I have decided nothing about that yet.":                                "それについては、まだ何も判断していません。",
 
 	// answers to the message shortcut (internal/ingest)
-	"I am on it. The answer follows here.":                "取りかかっています。答えはここに続きます。",
-	"I answer it now.":                                    "いま答えます。",
-	"I am not in this channel. Invite me, and ask again.": "このチャンネルに参加していません。招待してから、もう一度頼んでください。",
+	"I am on it. The answer follows here.":                                                  "取りかかっています。答えはここに続きます。",
+	"I will answer it now.":                                                                 "いま答えます。",
+	"I am not in this channel. Invite me, and ask again.":                                   "このチャンネルに参加していません。招待してから、もう一度頼んでください。",
 	"I am already on it, or was asked to before. Mention me in a message to ask once more.": "もう取りかかっているか、前に頼まれています。もう一度頼むには、メッセージでメンションしてください。",
-	"I have already answered that.":                                    "それにはもう答えました。",
-	"I said that myself.":                                              "それは自分の発言です。",
-	"That message is gone.":                                            "そのメッセージはもうありません。",
-	"There is nothing in that message to answer.":                      "そのメッセージには答えることがありません。",
-	"I am off in this channel: its mode is `off` in my configuration.": "このチャンネルでは設定のモードが `off` なので、動いていません。",
-	"I am muted here. Unmute me first.":                                "ここでは黙るように言われています。先に unmute してください。",
+	"I have already answered that.":                                                         "それにはもう答えました。",
+	"I said that myself.":                                                                   "それは自分の発言です。",
+	"That message is gone.":                                                                 "そのメッセージはもうありません。",
+	"There is nothing in that message to answer.":                                           "そのメッセージには答えることがありません。",
+	"I am off in this channel: its mode is `off` in my configuration.":                      "このチャンネルでは設定のモードが `off` なので、動いていません。",
+	"I am muted here. Unmute me first.":                                                     "ここでは黙るように言われています。先に unmute してください。",
 
 	// decisions (internal/ledger)
 	"means to answer":             "答えるつもりです",

@@ -146,7 +146,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 	both := []string{<-said, <-said}
 	slices.Sort(both)
 	s.mustContain(both[0], "I am already on it")
-	s.mustContain(both[1], "I answer it now")
+	s.mustContain(both[1], "I will answer it now")
 	s.await("the answer", 30*time.Second, func() bool { return len(s.posts()) == 1 })
 	if p := s.posts()[0]; p.ThreadTS != second {
 		t.Errorf("answered in thread %q, want %q", p.ThreadTS, second)
@@ -155,7 +155,7 @@ func TestReactionAndShortcutInSlack(t *testing.T) {
 		return strings.Contains(s.useShortcut(s.general, s.bob.ID, second), "I have already answered")
 	})
 	s.mustContain(s.useShortcut(s.general, s.bob.ID, s.posts()[0].TS), "I said that myself")
-	s.mustContain(s.useShortcut(s.general, s.bob.ID, first), "I answer it now")
+	s.mustContain(s.useShortcut(s.general, s.bob.ID, first), "I will answer it now")
 	s.await("the other answer", 30*time.Second, func() bool { return len(s.posts()) == 2 && s.posts()[1].ThreadTS == first })
 	s.never("another answer", 2*time.Second, func() bool { return len(s.posts()) > 2 })
 }
