@@ -34,8 +34,8 @@ type model struct {
 	tap *tap.Tap
 }
 
-// chooseModel takes the model that the environment has a key for, or an address,
-// else the demo model. getenv is os.Getenv, or a test's own.
+// chooseModel takes the first provider with a key or an address in the environment, else the
+// demo model. getenv is os.Getenv, or a test's own.
 func chooseModel(getenv func(string) string) (model, error) {
 	var variables []string
 	for _, p := range providers.All() {
@@ -68,7 +68,7 @@ func chooseModel(getenv func(string) string) (model, error) {
 	}, nil
 }
 
-// variable is the one of the environment that has something of a provider's.
+// variable returns the name of a provider's environment variable.
 func variable(provider config.Provider, key string) string {
 	return strings.ToUpper(string(provider) + "_" + key)
 }

@@ -161,7 +161,7 @@ func TestPostgresWithoutAUsableSchema(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{
-		"REVOKE CREATE ON SCHEMA public FROM PUBLIC", // as it is since Postgres 15
+		"REVOKE CREATE ON SCHEMA public FROM PUBLIC", // the default since Postgres 15
 		"CREATE ROLE guest LOGIN",
 		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0",
 	} {

@@ -2,8 +2,8 @@ package doctor
 
 import "syscall"
 
-// freeSpace is how many bytes this account may yet write to the disk that a directory is on.
-// It is not known where there is no such directory, and on other systems than Linux.
+// freeSpace returns how many bytes this account can still write to the disk of a directory.
+// known is false if the directory does not exist, and on systems other than Linux.
 func freeSpace(dir string) (left uint64, known bool) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

@@ -2,5 +2,5 @@
 
 package doctor
 
-// freeSpace is not known here.
+// freeSpace is unknown on this system.
 func freeSpace(string) (left uint64, known bool) { return 0, false }

@@ -9,9 +9,9 @@ import (
 func TestFreeSpace(t *testing.T) {
 	t.Parallel()
 	if left, known := freeSpace(t.TempDir()); known != (runtime.GOOS == "linux") || known && left == 0 {
-		t.Errorf("where tests write: %d bytes, known %v", left, known)
+		t.Errorf("for the directory of tests: %d bytes, known %v", left, known)
 	}
 	if left, known := freeSpace(filepath.Join(t.TempDir(), "none")); known || left != 0 {
-		t.Errorf("a directory that is not there: %d bytes, known %v", left, known)
+		t.Errorf("for a missing directory: %d bytes, known %v", left, known)
 	}
 }

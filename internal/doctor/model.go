@@ -42,7 +42,7 @@ func (e *examination) source() string {
 	return cmp.Or(e.Config.File.Path, "the configuration")
 }
 
-// use is a model at one server, and who uses it.
+// use is a model at one server, with its users.
 type use struct {
 	config.Agent
 	// name is that of the agent whose settings these are.

@@ -2,5 +2,5 @@
 
 package doctor
 
-// writable is not known here without trying.
+// writable is unknown on this system without an attempt.
 func writable(string) bool { return true }

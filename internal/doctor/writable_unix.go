@@ -4,7 +4,7 @@ package doctor
 
 import "syscall"
 
-// writable reports whether this account may write to what is there, without trying.
+// writable reports whether this account has the right to write to an existing path.
 func writable(path string) bool {
 	const write = 2 // W_OK of access(2)
 	return syscall.Access(path, write) == nil

@@ -176,22 +176,22 @@ func TestQuota(t *testing.T) {
 		code   string
 		after  time.Duration
 	}{
-		{"Gemini, of the day", 429, nil, google("You exceeded your current quota.", perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
-		{"Gemini, of the day before the minute", 429, nil, google("You exceeded your current quota.", perDay+","+perMinute), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
-		{"Gemini, of the day after the minute", 429, nil, google("You exceeded your current quota.", perMinute+","+perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
-		{"Gemini, of the minute", 429, nil, google("You exceeded your current quota.", perMinute), ErrRateLimited, "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", 22 * time.Second},
-		{"Gemini, paid ahead", 429, nil, `{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
-		{"Gemini, a cap", 429, nil, `{"error":{"code":429,"message":"Your billing account has exceeded its monthly spending cap","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
-		{"Gemini, no word", 429, nil, `{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}`, ErrRateLimited, "RESOURCE_EXHAUSTED", 0},
+		{"Gemini, daily quota", 429, nil, google("You exceeded your current quota.", perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, daily quota before a rate limit", 429, nil, google("You exceeded your current quota.", perDay+","+perMinute), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, daily quota after a rate limit", 429, nil, google("You exceeded your current quota.", perMinute+","+perDay), ErrQuota, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", 0},
+		{"Gemini, rate limit", 429, nil, google("You exceeded your current quota.", perMinute), ErrRateLimited, "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", 22 * time.Second},
+		{"Gemini, prepaid credits", 429, nil, `{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
+		{"Gemini, spending cap", 429, nil, `{"error":{"code":429,"message":"Your billing account has exceeded its monthly spending cap","status":"RESOURCE_EXHAUSTED"}}`, ErrQuota, "RESOURCE_EXHAUSTED", 0},
+		{"Gemini, no details", 429, nil, `{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}`, ErrRateLimited, "RESOURCE_EXHAUSTED", 0},
 		{"OpenAI, no money", 429, nil, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, ErrQuota, "insufficient_quota", 0},
 		{"OpenAI, no money left", 429, http.Header{"Retry-After": {"1"}}, `{"error":{"message":"no","type":"insufficient_quota","code":"credit_balance_exhausted"}}`, ErrQuota, "credit_balance_exhausted", 0},
-		{"OpenAI, of the minute", 429, http.Header{"Retry-After": {"7"}}, `{"error":{"message":"Rate limit reached on tokens per min (TPM): Limit 30000. Please try again in 6.1s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 7 * time.Second},
-		{"OpenRouter, of the day", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1741305600000"},"provider_name":null}}}`, ErrQuota, "", 0},
-		{"OpenRouter, of the day, as a success", 200, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. ","code":429}}`, ErrQuota, "", 0},
-		{"OpenRouter, of the minute", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-min. ","code":429}}`, ErrRateLimited, "", 0},
+		{"OpenAI, rate limit", 429, http.Header{"Retry-After": {"7"}}, `{"error":{"message":"Rate limit reached on tokens per min (TPM): Limit 30000. Please try again in 6.1s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 7 * time.Second},
+		{"OpenRouter, daily quota", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1741305600000"},"provider_name":null}}}`, ErrQuota, "", 0},
+		{"OpenRouter, daily quota in a success", 200, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-day. ","code":429}}`, ErrQuota, "", 0},
+		{"OpenRouter, rate limit", 429, nil, `{"error":{"message":"Rate limit exceeded: free-models-per-min. ","code":429}}`, ErrRateLimited, "", 0},
 		{"OpenRouter, no money", 402, nil, `{"error":{"message":"Insufficient credits","code":402}}`, ErrQuota, "", 0},
 		{"DeepSeek, no money", 402, nil, `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, ErrQuota, "invalid_request_error", 0},
-		{"Groq, of a day that passes by the minute", 429, http.Header{"Retry-After": {"432"}}, `{"error":{"message":"Rate limit reached on tokens per day (TPD): Limit 500000. Please try again in 7m12s.","type":"tokens","code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 432 * time.Second},
+		{"Groq, daily limit that refills every minute", 429, http.Header{"Retry-After": {"432"}}, `{"error":{"message":"Rate limit reached on tokens per day (TPD): Limit 500000. Please try again in 7m12s.","type":"tokens","code":"rate_limit_exceeded"}}`, ErrRateLimited, "rate_limit_exceeded", 432 * time.Second},
 	}
 	for _, tt := range tests {
 		_, e := send(t, &Transport{Base: answering(tt.status, tt.header, tt.body)})
@@ -220,7 +220,7 @@ func TestErrorsInsideASuccess(t *testing.T) {
 		{"a list", `{"error":{"code":400,"message":["too","long"]},"choices":[]}`, ErrInvalid, 400, ""},
 		{"an answer, and no error", `{"error":null,"choices":[{"error":null,"message":{"content":"hi"}}]}`, nil, 0, ""},
 		{"an answer, and an empty error", `{"error":{},"choices":[{"message":{"content":"hi"}}]}`, nil, 0, ""},
-		{"an answer beside an error", `{"error":{"message":"a warning"},"choices":[{"message":{"content":"hi"}}]}`, nil, 0, ""},
+		{"an answer and an error", `{"error":{"message":"a warning"},"choices":[{"message":{"content":"hi"}}]}`, nil, 0, ""},
 		{"an answer of Gemini's", `{"candidates":[{"content":{"parts":[{"text":"hi"}]}}]}`, nil, 0, ""},
 	}
 	for _, tt := range tests {
@@ -267,7 +267,7 @@ func TestRetryAfter(t *testing.T) {
 			"Retry-After": now.Add(time.Hour + time.Minute).Format(http.TimeFormat),
 			"Date":        now.Add(time.Hour).Format(http.TimeFormat),
 		}, "", time.Minute},
-		{"date gone by", map[string]string{"Retry-After": now.Add(-time.Hour).Format(http.TimeFormat)}, "", 0},
+		{"past date", map[string]string{"Retry-After": now.Add(-time.Hour).Format(http.TimeFormat)}, "", 0},
 		{"negative", map[string]string{"Retry-After": "-5"}, "", 0},
 		{"absurd", map[string]string{"Retry-After": "1e300"}, "", retryAfterLimit},
 		{"not a number", map[string]string{"Retry-After": "NaN"}, "", 0},

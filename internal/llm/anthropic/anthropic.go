@@ -34,7 +34,7 @@ const (
 	timeout = 10 * time.Minute
 )
 
-// Config says which server answers and who we are.
+// Config is the address of the server and our key.
 type Config struct {
 	// APIKey may be empty if BaseURL is set: another server may need none.
 	APIKey string

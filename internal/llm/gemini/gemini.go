@@ -24,7 +24,7 @@ const provider = "gemini"
 // DefaultEndpoint is Google's own.
 const DefaultEndpoint = "https://generativelanguage.googleapis.com"
 
-// Config says where Gemini is and who we are.
+// Config is the address of the API and our key.
 type Config struct {
 	// APIKey is required unless Endpoint is set.
 	APIKey string

@@ -27,7 +27,7 @@ const provider = "openai"
 // DefaultBaseURL is OpenAI's own.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says which server answers and who we are.
+// Config is the address of the server and our key.
 type Config struct {
 	// APIKey may be empty if BaseURL is set: Ollama needs none.
 	APIKey string
