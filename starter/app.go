@@ -9,22 +9,21 @@ import (
 	"myao/internal/slack"
 )
 
-// learnApp asks Slack which app the bot is of, so that what was sent to another one can be
-// told from what is ours. Nothing waits for it: until it is known, and where Slack does
-// not tell, events are known by their workspace alone.
+// learnApp asks Slack for the id of the bot's app, so that events of other apps can be ignored.
+// Nothing waits for it: while the id is unknown, events are checked by their workspace alone.
 func (s *starter) learnApp(ctx context.Context) error {
-	told := false
+	warned := false
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
 		err := s.slack.LoadAppID(ctx)
 		if err == nil {
 			return nil
 		}
-		if !told && ctx.Err() == nil {
-			s.Logger.Warn("not known yet which app the bot is of; what another app is sent is not told from what is ours", "error", err)
-			told = true
+		if !warned && ctx.Err() == nil {
+			s.Logger.Warn("the app of the bot is not known yet; events of other apps are not recognised", "error", err)
+			warned = true
 		}
 		if refused, ok := errors.AsType[*slack.Error](err); ok && refused.Kind == slack.Final {
-			return nil // a missing scope, as of an app older than its manifest
+			return nil // for example a missing scope, if the app is older than its manifest
 		}
 		if !pause.For(ctx, wait) {
 			return ctx.Err()

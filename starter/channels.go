@@ -16,38 +16,38 @@ import (
 	"myao/internal/store"
 )
 
-// channelsCommand tells which settings hold where, and why.
+// channelsCommand lists channels, or explains the settings of one.
 type channelsCommand struct {
-	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, all are listed."`
+	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, all channels are listed."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (channelsCommand) Help() string {
 	return `Examples:
-  starter channels                  the channels that the bot is in, or that the configuration names
-  starter channels '#general'       every setting of one, and the line of the file that it comes from
+  starter channels                  the channels that the bot is in or that the configuration names
+  starter channels '#general'       every setting of one channel, and the line in the file that sets it
   starter channels --json | jq '.[] | select(.known | not) | .channel'`
 }
 
-// channelReport is one channel and what holds in it.
+// channelReport is one channel with its settings.
 type channelReport struct {
-	Channel string `json:"channel"` // the id, or what the configuration says where nobody knows it
+	Channel string `json:"channel"` // the id, or the key in the configuration if the database does not know the channel
 	Name    string `json:"name,omitempty"`
 	Known   bool   `json:"known"`  // to the database
 	Member  bool   `json:"member"` // the bot is in it
 	Private bool   `json:"private"`
-	// External is set while people of other companies are in it, too.
+	// External is set while people of other companies are in it.
 	External bool `json:"external"`
 
 	Mode        config.Mode `json:"mode"`
 	QuietHours  string      `json:"quiet_hours,omitempty"`
 	TimeZone    string      `json:"time_zone"`
-	DailyCalls  int         `json:"daily_calls"`  // 0: no bound
-	DailyTokens int         `json:"daily_tokens"` // the same
+	DailyCalls  int         `json:"daily_calls"`  // 0: no limit
+	DailyTokens int         `json:"daily_tokens"` // 0: no limit
 	CallsToday  int         `json:"calls_today"`
 	TokensToday int         `json:"tokens_today"`
-	// File and Settings are there where one channel was asked about.
+	// File and Settings are set only in the report of a single channel.
 	File     string           `json:"file,omitempty"`
 	Settings []config.Setting `json:"settings,omitempty"`
 }
@@ -82,12 +82,12 @@ type channelReader struct {
 	store  *store.Store
 	team   string
 	now    time.Time
-	// spent is what channels have cost since their day began, by when that was (microseconds):
-	// of all time zones there are few such times.
+	// spent is the cost of today by channel, by the start of the day in Unix microseconds. Few
+	// time zones mean few starts.
 	spent map[int64]map[string]store.Spending
 }
 
-// all is the channels that the bot is in, and those besides that the configuration names.
+// all reports the channels that the bot is in, and others that the configuration names.
 func (r channelReader) all(ctx context.Context) ([]channelReport, error) {
 	in, err := r.store.Memberships(ctx, r.team)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r channelReader) all(ctx context.Context) ([]channelReport, error) {
 	return reports, nil
 }
 
-// one is a channel that is known, or at least named in the configuration, with its settings.
+// one reports a channel that the database knows, or that the configuration names, with its settings.
 func (r channelReader) one(ctx context.Context, named string) (channelReport, error) {
 	c, known, err := r.find(ctx, named)
 	if err != nil {
@@ -129,8 +129,8 @@ func (r channelReader) one(ctx context.Context, named string) (channelReport, er
 	return report, err
 }
 
-// find is the channel of an id or a name. One that only the configuration names is both,
-// as far as anybody can tell.
+// find finds a channel by its id or name. One that only the configuration names gets its key as
+// both.
 func (r channelReader) find(ctx context.Context, named string) (c store.Channel, known bool, err error) {
 	id, err := resolveChannel(ctx, r.store, r.team, named)
 	if err != nil {
@@ -177,7 +177,7 @@ func listChannels(w io.Writer, all []channelReport) error {
 	return table(w, rows)
 }
 
-// kind is what a channel is to the bot.
+// kind describes a channel in a word or two.
 func (c channelReport) kind() string {
 	switch {
 	case !c.Known:
@@ -201,7 +201,7 @@ func (c channelReport) quiet() string {
 	return c.QuietHours + " " + c.TimeZone
 }
 
-// used is a part of a budget; without one, only what was used.
+// used formats how much of a budget was used. Without a limit it is only what was used.
 func used(today, most int) string {
 	if most == 0 {
 		return strconv.Itoa(today)
@@ -209,13 +209,13 @@ func used(today, most int) string {
 	return fmt.Sprintf("%d of %d", today, most)
 }
 
-// text is one channel for people.
+// text writes the report as text.
 func (c channelReport) text(w io.Writer) error {
 	name := ledger.Plain(c.Channel)
 	if c.Name != "" {
 		name += " #" + ledger.Plain(c.Name)
 	}
-	if _, err := fmt.Fprintf(w, "%s, %s; today %s calls of models, %s tokens\n\n", name, c.kind(),
+	if _, err := fmt.Fprintf(w, "%s, %s; today %s model calls, %s tokens\n\n", name, c.kind(),
 		used(c.CallsToday, c.DailyCalls), used(c.TokensToday, c.DailyTokens)); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (c channelReport) text(w io.Writer) error {
 	return table(w, rows)
 }
 
-// short is a text as a column takes it.
+// short cuts a text to fit in a column.
 func short(text string) string {
 	const most = 60
 	if r := []rune(text); len(r) > most {

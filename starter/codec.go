@@ -17,23 +17,23 @@ import (
 	"myao/internal/web"
 )
 
-// tokenVariable holds the token that the codec server asks for: a flag would stand in
-// the list of processes.
+// tokenVariable is the environment variable with the codec server's token. A flag would be visible
+// in the process list.
 const tokenVariable = "MYAO_CODEC_TOKEN"
 
-// minTokenLength is in bytes: a token may be tried from the network.
+// minTokenLength is in bytes. The server may be open to the network, where tokens can be guessed.
 const minTokenLength = 16
 
-// codecCommand serves Temporal's codec server protocol: it decrypts what the Web UI
-// and the CLI show.
+// codecCommand serves Temporal's codec server protocol: it decrypts payloads for the Web UI and
+// the CLI.
 type codecCommand struct {
 	Address string   `default:"127.0.0.1:8234" placeholder:"HOST:PORT" help:"Where to listen (${default}). Anything but loopback needs MYAO_CODEC_TOKEN in the environment."`
-	Origin  []string `default:"http://localhost:8233,http://127.0.0.1:8233" placeholder:"URL" help:"The address of a Web UI that may ask (${default}). Can be given more than once."`
+	Origin  []string `default:"http://localhost:8233,http://127.0.0.1:8233" placeholder:"URL" help:"The address of a Web UI that may use it (${default}). Can be given more than once."`
 }
 
-// Help is kong's way to be told more: what the command is used with.
+// Help implements kong's Help.
 func (*codecCommand) Help() string {
-	return `Whoever reaches the codec server can read what is encrypted. In the Web UI, choose
+	return `Whoever can reach the codec server can read what is encrypted. In the Web UI, choose
 "Configure Codec Server" and give it http://127.0.0.1:8234; for the CLI:
 
   temporal workflow show --workflow-id ID --codec-endpoint http://127.0.0.1:8234
@@ -45,7 +45,7 @@ Examples:
   starter codec --origin https://temporal.example.com`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *codecCommand) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("--address %q: want HOST:PORT", c.Address)
@@ -72,7 +72,7 @@ func (c *codecCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	local := codec.IsLoopback(host)
 	switch {
 	case token == "" && !local:
-		return fmt.Errorf("--address %s can be reached from elsewhere, and so could everything that is encrypted: set %s", c.Address, tokenVariable)
+		return fmt.Errorf("--address %s is reachable from other machines, which could then decrypt everything: set %s", c.Address, tokenVariable)
 	case token != "" && len(token) < minTokenLength:
 		return fmt.Errorf("%s is too short: want at least %d characters", tokenVariable, minTokenLength)
 	}

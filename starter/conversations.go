@@ -14,27 +14,27 @@ import (
 	"myao/internal/operator"
 )
 
-// conversationsCommand lists the conversations that run.
+// conversationsCommand lists the open conversations.
 type conversationsCommand struct {
-	Channel string   `placeholder:"CHANNEL" help:"Only those of a channel: its id, or its name with or without #."`
-	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle; several with commas."`
-	Limit   int      `default:"50" placeholder:"N" help:"So many at the most (${default}), up to 10000."`
+	Channel string   `placeholder:"CHANNEL" help:"Only those of this channel: its id, or its name with or without #."`
+	Phase   []string `enum:"waiting,judging,delaying,replying,idle" placeholder:"PHASE" help:"Only those that are waiting, judging, delaying, replying or idle. Separate several with commas."`
+	Limit   int      `default:"50" placeholder:"N" help:"At most N conversations (${default}), up to 10000."`
 	temporalFlags
 	output
 }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (conversationsCommand) Help() string {
-	return `In order of when they are due. A conversation that has been idle for long is closed, and not
-listed; one that did not answer is unknown, and one that somebody has paused in Temporal is
-paused.
+	return `Conversations are sorted by when they are due. One that has been idle for long is closed and not
+listed. The phase is unknown if a conversation did not answer, and paused if somebody has paused
+it in Temporal.
 
   starter conversations
   starter conversations --phase waiting,delaying
   starter conversations --channel '#general' --json | jq '.[].due_at'`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *conversationsCommand) Validate() error {
 	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err
@@ -82,14 +82,14 @@ func (c *conversationsCommand) table(w io.Writer, all []operator.Listed, zone *t
 	var err error
 	switch {
 	case !answered:
-		_, err = fmt.Fprintln(w, "\nNone answered: what they wait for is not known. No worker runs, or they are stuck: starter show tells which.")
+		_, err = fmt.Fprintln(w, "\nNone answered, so their phases are unknown. Either no worker runs or they are stuck: starter show tells which.")
 	case len(all) == c.Limit:
-		_, err = fmt.Fprintln(w, "\nThere may be more: --limit")
+		_, err = fmt.Fprintln(w, "\nThere may be more: raise --limit")
 	}
 	return err
 }
 
-// pending is how many messages wait, where that is known.
+// pending formats how many messages are pending, if that is known.
 func pending(n *int) string {
 	if n == nil {
 		return "–"
@@ -97,7 +97,7 @@ func pending(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// silent is the end of a mute or snooze that is not over; a mute has none.
+// silent formats when a mute or snooze ends. A mute has no end.
 func silent(until time.Time, zone *time.Location, now time.Time) string {
 	switch {
 	case !now.Before(until):

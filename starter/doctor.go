@@ -15,33 +15,33 @@ import (
 	"myao/internal/temporal"
 )
 
-// doctorCommand looks at everything that the bot needs.
+// doctorCommand checks everything that the bot needs.
 type doctorCommand struct {
 	output
-	URL string `name:"url" placeholder:"URL" help:"The address at which Slack reaches the starter. Without it the starter on this machine is tried."`
-	Ask bool   `help:"Ask each model for a word, too. It costs a few tokens."`
+	URL string `name:"url" placeholder:"URL" help:"The public address of the starter. Without it, the starter on this machine is checked."`
+	Ask bool   `help:"Ask each model for a word too. It costs a few tokens."`
 }
 
-// Help is kong's way to be told more: what the command is used with.
+// Help implements kong's Help.
 func (*doctorCommand) Help() string {
-	return `It looks at Slack's token and scopes, the address of events, Temporal, the database, the
-models and the keys, and says of what is not right how to mend it. Nothing is changed. The
-exit status is 1 if something keeps the bot from working; warnings leave it at 0.
+	return `It checks Slack's token and scopes, the address of events, Temporal, the database, the models
+and the keys, and says how to fix what is wrong. Nothing is changed. The exit status is 1 if
+something keeps the bot from working; warnings leave it at 0.
 
   starter doctor --url https://myao.example.com
   starter doctor --json | jq '.[] | select(.status == "fail")'`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *doctorCommand) Validate() error {
 	if c.URL != "" && !strings.HasPrefix(c.URL, "https://") && !strings.HasPrefix(c.URL, "http://") {
-		return fmt.Errorf("--url %q: want the address at which Slack reaches the starter, such as https://myao.example.com", c.URL)
+		return fmt.Errorf("--url %q: want the public address of the starter, such as https://myao.example.com", c.URL)
 	}
 	return nil
 }
 
 func (c *doctorCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) error {
-	quiet := slog.New(slog.DiscardHandler) // what is wrong is told by the checks
+	quiet := slog.New(slog.DiscardHandler) // the checks report what is wrong
 	d := doctor.Doctor{
 		Config:    p.Config,
 		Slack:     slackClient(p),

@@ -8,10 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// BeforeApply is kong's way to look at a command line before anything of it counts. What is
-// given and empty is refused, whatever command it is given to: it is mostly a variable of
-// the shell that is not set, and would stand for an argument that was left out, which
-// names more than was meant.
+// BeforeApply implements kong's BeforeApply. It refuses empty flags and arguments of every
+// command. An empty value mostly comes from a shell variable that is not set. It would count as
+// left out, and the command would apply to more than was meant.
 func (c *commands) BeforeApply(parsed *kong.Context) error {
 	left := parsed.Args
 	for _, p := range parsed.Path {
@@ -20,15 +19,16 @@ func (c *commands) BeforeApply(parsed *kong.Context) error {
 		left = rest
 		switch {
 		case p.Flag != nil && slices.ContainsFunc(words, emptyValue):
-			return fmt.Errorf("--%s is given and empty", p.Flag.Name)
+			return fmt.Errorf("--%s is empty: want a value, or leave the flag out", p.Flag.Name)
 		case p.Positional != nil && slices.Contains(words, ""):
-			return fmt.Errorf("<%s> is given and empty", p.Positional.Name)
+			return fmt.Errorf("<%s> is empty: want a value, or leave the argument out", p.Positional.Name)
 		}
 	}
 	return nil
 }
 
-// emptyValue reports whether a word of a flag, --name=value or a value by itself, has an empty value.
+// emptyValue reports whether a word of a flag has an empty value. A word is --name, --name=value,
+// or a value alone.
 func emptyValue(word string) bool {
 	_, value, joined := strings.Cut(word, "=")
 	return word == "" || joined && value == "" && strings.HasPrefix(word, "-")

@@ -29,7 +29,7 @@ func TestWhatIsGivenAndEmptyIsRefused(t *testing.T) {
 		name := strings.Fields(command.Path())
 		for _, group := range command.AllFlags(false) {
 			for _, flag := range group {
-				says := "--" + flag.Name + " is given and empty"
+				says := "--" + flag.Name + " is empty"
 				switch {
 				case flag.IsBool():
 					continue
@@ -42,11 +42,11 @@ func TestWhatIsGivenAndEmptyIsRefused(t *testing.T) {
 		}
 		for i, arg := range command.Positional {
 			before := slices.Repeat([]string{"1700000000.000100"}, i)
-			refused("<"+arg.Name+"> is given and empty", slices.Concat(name, before, []string{""})...)
+			refused("<"+arg.Name+"> is empty", slices.Concat(name, before, []string{""})...)
 		}
 	}
-	refused("--message is given and empty", "memory", "forget", "random", "--message", "", "--message", "1700000000.000100")
-	refused("<thread> is given and empty", "memory", "forget", "--", "random", "")
+	refused("--message is empty", "memory", "forget", "random", "--message", "", "--message", "1700000000.000100")
+	refused("<thread> is empty", "memory", "forget", "--", "random", "")
 
 	var out bytes.Buffer
 	if status := run(t.Context(), []string{"mute", "", "--help"}, &out, &out); status != 0 || !strings.Contains(out.String(), "starter mute general") {

@@ -43,7 +43,7 @@ func TestHealth(t *testing.T) {
 		{"sent elsewhere", []string{"--url", program.URL + "/moved"}, 1, []string{"503"}},
 		{"no answer", []string{"--url", program.URL + "/silent", "--timeout", "50ms"}, 1, []string{"starter health: ", "deadline exceeded"}},
 		{"nobody there", []string{"--url", "http://" + nowhere + "/readyz"}, 1, []string{"starter health: ", "connection refused"}},
-		{"no address", []string{"--url", "8081/readyz"}, 2, []string{`--url "8081/readyz": want an address as http://127.0.0.1:8080/readyz`}},
+		{"no address", []string{"--url", "8081/readyz"}, 2, []string{`--url "8081/readyz": want an address such as http://127.0.0.1:8080/readyz`}},
 		{"no time", []string{"--timeout", "0s"}, 2, []string{"--timeout 0s: want a time above 0"}},
 		{"help", []string{"--help"}, 0, []string{"/starter health --url http://127.0.0.1:8081/readyz"}},
 	} {

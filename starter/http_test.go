@@ -331,7 +331,7 @@ func TestLoadAppID(t *testing.T) {
 			if id, err := s.slack.Identity(t.Context()); err != nil || id.AppID != c.want {
 				t.Errorf("%+v, %v, want app %q", id, err, c.want)
 			}
-			if n := strings.Count(log.String(), "not known yet which app"); n != c.warned {
+			if n := strings.Count(log.String(), "the app of the bot is not known yet"); n != c.warned {
 				t.Errorf("warned %d times, want %d: %s", n, c.warned, log)
 			}
 		})

@@ -9,13 +9,13 @@ import (
 	"myao/internal/config"
 )
 
-// instant is a point in time as a command line names it: 90m, 24h, 30d or 2w for so long
-// ago, a day as 2026-03-01, or a time as 2026-03-01T12:00:00Z.
+// instant is a time on the command line: 90m, 24h, 30d or 2w ago, a day such as 2026-03-01, or a
+// time such as 2026-03-01T12:00:00Z.
 type instant string
 
 var agoPattern = regexp.MustCompile(`^([0-9]{1,6})([mhdw])$`)
 
-// Validate is kong's way to be told what is no instant.
+// Validate implements kong's Validate.
 func (i instant) Validate() error {
 	if _, err := i.time(time.Now(), time.UTC); i != "" && err != nil {
 		return err
@@ -23,9 +23,9 @@ func (i instant) Validate() error {
 	return nil
 }
 
-// time is the instant as seen now: a day begins at midnight in a zone, and so does what
-// is so many days or weeks ago. Before 1970 there was nothing to tell of, nor is there
-// from 2100 on: what sums up day by day would take minutes to find none.
+// time resolves the instant. A day begins at midnight in the zone; a number of days or weeks ago
+// is rounded down to midnight too. time returns an error before 1970 and from 2100 on: reports by
+// day would take minutes to find nothing.
 func (i instant) time(now time.Time, zone *time.Location) (time.Time, error) {
 	at, err := i.parse(now, zone)
 	if err == nil && (at.Year() < 1970 || at.Year() >= 2100) {
@@ -59,5 +59,5 @@ func (i instant) parse(now time.Time, zone *time.Location) (time.Time, error) {
 	if at, err := time.ParseInLocation(time.RFC3339, string(i), zone); err == nil {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%q: want 90m, 24h, 30d or 2w for so long ago, a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z", string(i))
+	return time.Time{}, fmt.Errorf("%q: want a time ago such as 90m, 24h, 30d or 2w, a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z", string(i))
 }

@@ -180,7 +180,7 @@ func TestWhyCommand(t *testing.T) {
 		t.Errorf("as JSON: %+v", story)
 	}
 	o.fails(1, []string{"why", "nowhere"}, `channel "nowhere" is not known`)
-	o.fails(1, []string{"why", "general", o.ts(9)}, "the bot has never heard of it")
+	o.fails(1, []string{"why", "general", o.ts(9)}, "is not in the database")
 	o.fails(2, []string{"why", "general", "yesterday"}, "1700000000.000100")
 	o.fails(2, []string{"why", "general", "--since", "yesterday"}, "2026-03-01")
 	o.fails(2, []string{"why"}, "<channel>")
@@ -228,7 +228,7 @@ openai la\x1brge 1 0 100000 10000 -
 openai small 4 1 400000 40000 1.20
 total 5 1 500000 50000 1.20 and more`,
 	} {
-		want = "from 2026-04-03T00:00:00+13:00 until 2026-04-07T00:00:00+12:00\n\n" + want + "\n\n" + `not in the cost, since llm.prices does not have them: la\x1brge` + "\n"
+		want = "from 2026-04-03T00:00:00+13:00 until 2026-04-07T00:00:00+12:00\n\n" + want + "\n\n" + `not in the cost, because llm.prices lacks them: la\x1brge` + "\n"
 		if got := strings.Join(fields([]string{"--by", by}), "\n"); got != want {
 			t.Errorf("by %s:\n%s\nwant\n%s", by, got, want)
 		}
@@ -312,29 +312,29 @@ func TestMemoryCommand(t *testing.T) {
 	o.prints([]string{"memory", "correct", "general", root.TS, "--text", "thread mended", "--by", "ann", "--json"}, []string{
 		`"version": 3`, `"origin": "operator"`, `"by": "cli:ann"`, `"in_force": true`,
 	}, nil)
-	o.fails(1, []string{"memory", "correct", "random", "--term", "long", "--text", "x", "--by", "ann"}, "no long-term memory of channel C2 is in force")
+	o.fails(1, []string{"memory", "correct", "random", "--term", "long", "--text", "x", "--by", "ann"}, "there is no long-term memory of channel C2")
 	o.fails(1, []string{"memory", "correct", "general", "--term", "long", "--text", strings.Repeat("x", 3001), "--by", "ann"},
-		"has 3001 bytes: want at most 3000, by memory.long_term_summary_max_tokens, which is 500")
+		"has 3001 bytes: want at most 3000, because memory.long_term_summary_max_tokens is 500")
 	o.fails(1, []string{"memory", "rollback", "general", "--term", "long", "--to", "9", "--by", "ann"}, "has no version 9")
 	o.fails(1, []string{"memory", "show", "general", "--term", "long", "--version", "9"}, "has no version 9")
 	o.fails(1, []string{"memory", "show", "random"}, "nothing is remembered of channel C2")
 	o.fails(1, []string{"memory", "history", "random"}, "nothing was ever remembered of channel C2")
 	o.fails(1, []string{"memory", "show", "nowhere"}, `channel "nowhere" is not known`)
-	o.fails(1, []string{"memory", "show", "general", o.ts(9)}, "is not known")
-	o.fails(1, []string{"memory", "show", "general", reply.TS}, "is a reply in the thread "+root.TS)
+	o.fails(1, []string{"memory", "show", "general", o.ts(9)}, "is not in the database")
+	o.fails(1, []string{"memory", "show", "general", reply.TS}, "is a reply: want its thread, "+root.TS)
 	o.fails(2, []string{"memory", "show", "general", "first"}, "1700000000.000100")
-	o.fails(1, []string{"memory", "forget", "general", "--message", o.ts(9), "--by", "ann"}, "the bot has never heard of it")
+	o.fails(1, []string{"memory", "forget", "general", "--message", o.ts(9), "--by", "ann"}, "is not in the database")
 	for part, args := range map[string][]string{
-		"say --workspace": {"forget", "--by", "ann"}, "--term is needed": {"rollback", "general", "--to", "1", "--by", "ann"},
-		"--term is needed: long or short": {"correct", "--text", "x", "--by", "ann"}, "--text is given and empty": {"correct", "--term", "long", "--text", "", "--by", "ann"},
-		"--message needs a channel": {"forget", "--workspace", "--message", "1.1", "--by", "ann"}, "a thread has none": {"rollback", "general", "1.1", "--term", "long", "--to", "1", "--by", "ann"},
+		"want a channel or --workspace": {"forget", "--by", "ann"}, "--term is missing": {"rollback", "general", "--to", "1", "--by", "ann"},
+		"--term is missing: want long or short": {"correct", "--text", "x", "--by", "ann"}, "--text is empty": {"correct", "--term", "long", "--text", "", "--by", "ann"},
+		"--message needs a channel": {"forget", "--workspace", "--message", "1.1", "--by", "ann"}, "a thread has only a short-term memory": {"rollback", "general", "1.1", "--term", "long", "--to", "1", "--by", "ann"},
 		"--version needs --term": {"show", "general", "--version", "1"},
 	} {
 		o.fails(2, append([]string{"memory"}, args...), part)
 	}
 
 	o.prints([]string{"memory", "forget", "general", "--by", "ann"}, []string{
-		"13 texts were taken away", "no longer in force: workspace", "no longer in force: channel C1", "no longer in force: thread C1/" + root.TS,
+		"13 texts deleted", "no longer current: workspace", "no longer current: channel C1", "no longer current: thread C1/" + root.TS,
 	}, nil)
 	o.prints([]string{"memory", "history", "general"}, []string{"forgotten by cli:ann at"}, []string{"in force"})
 	o.prints([]string{"memory", "show", "general", "--term", "long", "--version", "1"}, []string{"forgotten by cli:ann"}, []string{"first"})
@@ -355,13 +355,13 @@ func TestCorrectedText(t *testing.T) {
 		{name: "plain", term: "long", stdin: "- one\n- two\n", want: "- one\n- two"},
 		{name: "from elsewhere", term: "long", stdin: "\r\n- one\r\n- two\r\n", want: "- one\n- two"},
 		{name: "longest", term: "long", stdin: strings.Repeat("x", 3000) + "\n", want: strings.Repeat("x", 3000)},
-		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, by memory.short_term_summary_max_tokens"},
+		{name: "too long", term: "short", stdin: strings.Repeat("x", 1801), fault: "1801 bytes: want at most 1800, because memory.short_term_summary_max_tokens"},
 		{name: "as much as is read", term: "long", stdin: strings.Repeat("x", maxInput), fault: "1048576 bytes: want at most 3000"},
-		{name: "more than is read", term: "long", stdin: strings.Repeat("記", 400_000), fault: "more than 1 MiB"},
-		{name: "empty", term: "long", stdin: " \n", fault: "the text is empty"},
+		{name: "more than is read", term: "long", stdin: strings.Repeat("記", 400_000), fault: "longer than 1 MiB"},
+		{name: "empty", term: "long", stdin: " \n", fault: "neither a letter nor a digit"},
 		{name: "without a word", term: "long", stdin: "- …\n---\n", fault: "neither a letter nor a digit"},
 		{name: "a number", term: "long", stdin: "42", want: "42"},
-		{name: "no text", term: "long", stdin: "a\xff", fault: "no UTF-8"},
+		{name: "no text", term: "long", stdin: "a\xff", fault: "not valid UTF-8"},
 		{name: "NUL", term: "long", stdin: "a\x00", fault: "NUL"},
 	} {
 		c := memoryCorrect{termFlag: termFlag{Term: test.term}}

@@ -10,25 +10,25 @@ import (
 	"myao/internal/manifest"
 )
 
-// manifestCommand prints the Slack app that the configuration needs.
+// manifestCommand prints the manifest of the Slack app for the configuration.
 type manifestCommand struct {
-	URL    string `name:"url" placeholder:"URL" help:"The address at which Slack reaches the starter, as https://myao.example.com. Not needed in Socket Mode."`
-	Format string `enum:"yaml,json" default:"yaml" placeholder:"FORMAT" help:"yaml, which says what what is for, or json (${default})."`
+	URL    string `name:"url" placeholder:"URL" help:"The public https:// address of the starter, such as https://myao.example.com. Not needed in Socket Mode."`
+	Format string `enum:"yaml,json" default:"yaml" placeholder:"FORMAT" help:"yaml, with comments, or json (${default})."`
 }
 
-// Help is kong's way to be told more: what the command is used with.
+// Help implements kong's Help.
 func (*manifestCommand) Help() string {
-	return `Paste what it prints at https://api.slack.com/apps: for a new app under "Create New App",
-"From a manifest"; for one that there is, under "App Manifest", and install it again.
+	return `Paste the output at https://api.slack.com/apps: for a new app under "Create New App", "From a
+manifest"; for an existing app under "App Manifest", and install the app again.
 
   starter manifest --url https://myao.example.com > manifest.yaml
 
-Slack gives the tokens when there is an app. Until then any word will do in their place:
+Slack issues the tokens once there is an app. Until then, use any word in their place:
 
   SLACK_BOT_TOKEN=none SLACK_SIGNING_SECRET=none GEMINI_API_KEY=none starter manifest --url …`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *manifestCommand) Validate() error {
 	if c.URL == "" {
 		return nil // Socket Mode needs none
@@ -41,7 +41,7 @@ func (c *manifestCommand) Validate() error {
 
 func (c *manifestCommand) run(_ context.Context, p launch.Program, stdout io.Writer) error {
 	if c.URL == "" && !p.Config.Slack.SocketMode() {
-		return errors.New("--url is missing: the https:// address at which Slack reaches the starter; only Socket Mode, which slack.app_token chooses, needs none")
+		return errors.New("--url is missing: want the public https:// address of the starter. Only Socket Mode (slack.app_token) needs none")
 	}
 	m, err := manifest.New(p.Config, c.URL)
 	if err != nil {

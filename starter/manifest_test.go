@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite slack-manifest.yaml and the golden files")
 
-// example is the configuration that is shipped, with any words for the secrets.
+// example is the shipped configuration with placeholders for the secrets.
 func example(t *testing.T, change func(*config.Config)) launch.Program {
 	t.Helper()
 	c, err := config.Load("../config.example.yaml", func(name string) (string, bool) {
@@ -59,7 +59,7 @@ func TestManifest(t *testing.T) {
 			if err := tc.run(t.Context(), example(t, tc.change), &out); err != nil {
 				t.Fatal(err)
 			}
-			slackTakes(t, out.Bytes())
+			checkManifest(t, out.Bytes())
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(tc.file), 0o755); err != nil {
 					t.Fatal(err)
@@ -79,9 +79,9 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// slackTakes checks a manifest, which may be JSON, against what Slack publishes of them:
-// the keys as slack-go has them, and the bounds of github.com/slackapi/manifest-schema.
-func slackTakes(t *testing.T, text []byte) {
+// checkManifest checks a manifest, which may be JSON, against what Slack publishes: the keys by
+// slack-go, and the limits of github.com/slackapi/manifest-schema.
+func checkManifest(t *testing.T, text []byte) {
 	t.Helper()
 	var m slackapi.Manifest
 	keys := yaml.NewDecoder(bytes.NewReader(text))
@@ -130,7 +130,7 @@ func slackTakes(t *testing.T, text []byte) {
 			seen[entry] = true
 		}
 	}
-	// What needs no change is not to be asked of people: these are off, and said to be.
+	// These must be off, and the manifest must say so.
 	var plain struct {
 		Settings map[string]any `yaml:"settings"`
 	}
@@ -148,13 +148,13 @@ func TestManifestRefused(t *testing.T) {
 		says   string
 	}{
 		{nil, 1, "--url is missing"},
-		{[]string{"--url", "http://localhost:8080"}, 2, "Slack speaks https alone"},
-		{[]string{"--url", "myao.example.com"}, 2, "want the https:// address"},
-		{[]string{"--url", "https://"}, 2, "want the https:// address"},
+		{[]string{"--url", "http://localhost:8080"}, 2, "Slack accepts only https"},
+		{[]string{"--url", "myao.example.com"}, 2, "want the public https:// address"},
+		{[]string{"--url", "https://"}, 2, "want the public https:// address"},
 		{[]string{"--url", "https://u:hunter2@myao.example.com"}, 2, "more than a host and a path"},
 		{[]string{"--url", "https://myao.example.com/?a=b"}, 2, "more than a host and a path"},
-		{[]string{"--url", "https://myao.example.com/slack/events"}, 2, "without /slack/events"},
-		{[]string{"--url", "https://myao.example.com/" + strings.Repeat("x", 3000)}, 2, "longer than Slack takes"},
+		{[]string{"--url", "https://myao.example.com/slack/events"}, 2, "leave out /slack/events"},
+		{[]string{"--url", "https://myao.example.com/" + strings.Repeat("x", 3000)}, 2, "longer than Slack allows"},
 		{[]string{"--url", "https://myao.example.com", "--format", "xml"}, 2, "--format"},
 	} {
 		t.Run(fmt.Sprint(tc.args), func(t *testing.T) {
@@ -162,10 +162,10 @@ func TestManifestRefused(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			status := run(t.Context(), append([]string{"--config", path, "manifest"}, tc.args...), &stdout, &stderr)
 			if status != tc.status || !strings.Contains(stderr.String(), tc.says) || stdout.Len() > 0 {
-				t.Errorf("status %d, want %d; it says %q, and shall say %q; it prints %q", status, tc.status, &stderr, tc.says, &stdout)
+				t.Errorf("status %d, want %d; error %q, want %q; output %q", status, tc.status, &stderr, tc.says, &stdout)
 			}
 			if strings.Contains(stderr.String(), "hunter2") {
-				t.Errorf("it tells a password: %q", &stderr)
+				t.Errorf("the error contains a password: %q", &stderr)
 			}
 		})
 	}

@@ -14,23 +14,23 @@ import (
 	"myao/internal/store"
 )
 
-// memoryCommand looks at what is remembered, and changes it.
+// memoryCommand shows and changes memories.
 type memoryCommand struct {
-	List     memoryList     `cmd:"" help:"List what is remembered: of the workspace and its channels, or of a channel and its threads."`
-	Show     memoryShow     `cmd:"" help:"Print a memory, and where it came from."`
+	List     memoryList     `cmd:"" help:"List memories: of the workspace and its channels, or of a channel and its threads."`
+	Show     memoryShow     `cmd:"" help:"Print a memory and its sources."`
 	History  memoryHistory  `cmd:"" help:"List the versions of a memory."`
-	Correct  memoryCorrect  `cmd:"" help:"Put a text of your own in force."`
-	Rollback memoryRollback `cmd:"" help:"Put an old version in force again."`
-	Forget   memoryForget   `cmd:"" help:"Take away what is remembered, for good."`
+	Correct  memoryCorrect  `cmd:"" help:"Replace a memory with your own text."`
+	Rollback memoryRollback `cmd:"" help:"Bring back an old version of a memory."`
+	Forget   memoryForget   `cmd:"" help:"Delete memories for good."`
 }
 
-// memoryArg names what a memory is of.
+// memoryArg names the scope of a memory.
 type memoryArg struct {
 	Channel string `arg:"" optional:"" help:"The channel: its id, or its name with or without #. Without it, the workspace."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message on which the thread hangs. Without it, the channel."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel."`
 }
 
-// scope is what is meant, as far as the database knows it.
+// scope resolves the scope, which the database must know.
 func (m memoryArg) scope(ctx context.Context, p launch.Program, db *store.Store) (chat.Scope, error) {
 	if m.Channel == "" {
 		team, err := ownTeam(ctx, p, db)
@@ -40,7 +40,7 @@ func (m memoryArg) scope(ctx context.Context, p launch.Program, db *store.Store)
 	return chat.Scope(c), err
 }
 
-// withMemory opens the database and finds out what is meant.
+// withMemory opens the database and resolves the scope.
 func withMemory(ctx context.Context, p launch.Program, of memoryArg, do func(db *store.Store, scope chat.Scope) error) (err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func withMemory(ctx context.Context, p launch.Program, of memoryArg, do func(db 
 	return do(db, scope)
 }
 
-// memoryReport is one version of a memory as it is printed.
+// memoryReport is one version of a memory.
 type memoryReport struct {
 	Scope   chat.Scope `json:"scope"`
 	Name    string     `json:"channel_name,omitempty"`
@@ -66,7 +66,7 @@ type memoryReport struct {
 	Origin string `json:"origin"`
 	By     string `json:"by,omitempty"`
 	Model  string `json:"model,omitempty"`
-	// Tokens is how long it is, as the model counted when it wrote it; 0: not known.
+	// Tokens is the length that the model counted when it wrote the text; 0: not known.
 	Tokens      int       `json:"tokens"`
 	Sources     []string  `json:"sources,omitempty"`
 	ForgottenBy string    `json:"forgotten_by,omitempty"`
@@ -81,7 +81,7 @@ func newMemoryReport(m store.Memory, inForce bool) memoryReport {
 	}
 }
 
-// row is the memory in a table, from its version on.
+// row returns the cells of a table that versionHeading names.
 func (r memoryReport) row(zone *time.Location) []string {
 	state := "old"
 	switch {
@@ -102,18 +102,18 @@ func (r memoryReport) row(zone *time.Location) []string {
 var versionHeading = []string{"VERSION", "MADE", "TOKENS", "SOURCES", "BY", "STATE"}
 
 type memoryList struct {
-	Channel string `arg:"" optional:"" help:"The channel: then it and its threads are listed."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of a thread's parent: then that alone is."`
-	Limit   int    `default:"100" placeholder:"N" help:"At most so many (${default}), up to 10000."`
+	Channel string `arg:"" optional:"" help:"The channel: lists it and its threads."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of a thread's parent message: lists that thread alone."`
+	Limit   int    `default:"100" placeholder:"N" help:"At most N scopes (${default}), up to 10000."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryList) Help() string {
 	return "Examples:\n  starter memory list\n  starter memory list general --limit 20"
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *memoryList) Validate() error {
 	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err

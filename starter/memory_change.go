@@ -16,17 +16,17 @@ import (
 	"myao/internal/store"
 )
 
-// termFlag is which of a scope's memories is meant.
+// termFlag names one of the two memories of a scope.
 type termFlag struct {
-	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; of a thread, which has no long one, it may be left out."`
+	Term string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short. Not needed for a thread, which has only a short one."`
 }
 
 func (t termFlag) check(thread string) error {
 	switch {
 	case t.Term == "" && thread == "":
-		return errors.New("--term is needed: long or short")
+		return errors.New("--term is missing: want long or short")
 	case t.Term == string(chat.LongTerm) && thread != "":
-		return errors.New("--term long: a thread has none")
+		return errors.New("--term long: a thread has only a short-term memory")
 	}
 	return checkThread(thread)
 }
@@ -36,37 +36,36 @@ func (t termFlag) term() chat.Term { return cmp.Or(chat.Term(t.Term), chat.Short
 type memoryCorrect struct {
 	memoryArg
 	termFlag
-	Text string `placeholder:"TEXT" help:"The text; without it, it is read from standard input."`
+	Text string `placeholder:"TEXT" help:"The text. Without it, the text is read from standard input."`
 	byFlag
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryCorrect) Help() string {
 	return `Examples:
   starter memory correct general --term long < corrected.txt
   starter memory correct --term long --text="- 2026-03-01: Ann leads the launch."
 
-The text becomes a new version, whose origin is operator, in the place of the whole one
-that is in force, and has at least a letter or a digit. It may be half as long again as
-memory.long_term_summary_max_tokens or memory.short_term_summary_max_tokens, at four
-bytes a token, but no longer than 1 MiB on standard input. What is said from now on is
-remembered on top of a long-term memory, and of a thread's; the short-term one of a
-channel or the workspace is written anew from what was said lately.`
+The text becomes a new version with the origin operator, and replaces the current one. It needs
+at least a letter or a digit. It may be half as long again as memory.long_term_summary_max_tokens
+or memory.short_term_summary_max_tokens, at four bytes a token, and at most 1 MiB on standard
+input. Later updates of a long-term memory, and of a thread's, build on the text. The short-term
+memory of a channel or the workspace is rewritten from recent messages.`
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *memoryCorrect) Validate() error {
 	if c.Text == "-" {
-		return errors.New("--text -: leave --text away to have the text read from standard input")
+		return errors.New("--text -: leave out --text to read the text from standard input")
 	}
 	return c.check(c.Thread)
 }
 
-// maxInput is how long a text may be on standard input, in bytes.
+// maxInput bounds a text on standard input, in bytes.
 const maxInput = 1 << 20
 
-// readText is the text as it is to be kept.
+// readText reads, checks and normalises the text.
 func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, error) {
 	text := c.Text
 	if text == "" {
@@ -75,23 +74,23 @@ func (c *memoryCorrect) readText(stdin io.Reader, p launch.Program) (string, err
 			return "", fmt.Errorf("read the text: %w", err)
 		}
 		if len(read) > maxInput {
-			return "", errors.New("the text has more than 1 MiB")
+			return "", errors.New("the text is longer than 1 MiB")
 		}
 		text = string(read)
 	}
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return "", errors.New("the text is no UTF-8, or holds a NUL")
+		return "", errors.New("the text is not valid UTF-8, or contains a NUL")
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if !mind.HasWord(text) {
-		return "", errors.New("the text is empty, or has neither a letter nor a digit: to take a memory away there is `starter memory forget`")
+		return "", errors.New("the text has neither a letter nor a digit: to delete a memory, use `starter memory forget`")
 	}
 	key, tokens := "memory.short_term_summary_max_tokens", p.Config.Memory.ShortTermSummaryMaxTokens
 	if c.term() == chat.LongTerm {
 		key, tokens = "memory.long_term_summary_max_tokens", p.Config.Memory.LongTermSummaryMaxTokens
 	}
 	if most := mind.MaxSummaryBytes(tokens); len(text) > most {
-		return "", fmt.Errorf("the text has %d bytes: want at most %d, by %s, which is %d", len(text), most, key, tokens)
+		return "", fmt.Errorf("the text has %d bytes: want at most %d, because %s is %d", len(text), most, key, tokens)
 	}
 	return text, nil
 }
@@ -104,13 +103,13 @@ func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Wri
 	return withMemory(ctx, p, c.memoryArg, func(db *store.Store, scope chat.Scope) error {
 		m, err := db.Correct(ctx, scope, c.term(), text, c.by(), orderID())
 		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("no %s-term memory of %s is in force: there is nothing to correct", c.term(), scope)
+			return fmt.Errorf("there is no %s-term memory of %s to correct", c.term(), scope)
 		}
 		if err != nil {
 			return err
 		}
 		return c.print(stdout, newMemoryReport(m, true), func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with the text that was given\n", c.term(), scope, m.Version)
+			_, err := fmt.Fprintf(w, "the %s-term memory of %s is version %d now, with your text\n", c.term(), scope, m.Version)
 			return err
 		})
 	})
@@ -119,21 +118,21 @@ func (c *memoryCorrect) run(ctx context.Context, p launch.Program, stdout io.Wri
 type memoryRollback struct {
 	memoryArg
 	termFlag
-	To int `required:"" placeholder:"VERSION" help:"The version whose text is to be in force again."`
+	To int `required:"" placeholder:"VERSION" help:"The version to bring back."`
 	byFlag
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryRollback) Help() string {
 	return `Examples:
   starter memory rollback general --term long --to 3
 
-The old text becomes a new version, whose origin is operator. What was learnt between
-the two versions is not made up for; what is said from now on is remembered on top.`
+The old text becomes a new version with the origin operator. What was learnt between the two
+versions is lost. Later updates build on the old text.`
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *memoryRollback) Validate() error {
 	if c.To < 1 {
 		return fmt.Errorf("--to %d: want 1 or more", c.To)
@@ -157,13 +156,13 @@ func (c *memoryRollback) run(ctx context.Context, p launch.Program, stdout io.Wr
 
 type memoryForget struct {
 	memoryArg
-	Message   []string `placeholder:"TS,…" help:"Forget what was made of these messages of the channel, and never remember them."`
-	Workspace bool     `help:"Forget what is remembered of the workspace, when no channel is named."`
+	Message   []string `placeholder:"TS,…" help:"Forget everything made from these messages of the channel, and never remember them."`
+	Workspace bool     `help:"Forget the memory of the workspace, if no channel is named."`
 	byFlag
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryForget) Help() string {
 	return `Examples:
   starter memory forget general                              a channel and its threads
@@ -171,14 +170,13 @@ func (memoryForget) Help() string {
   starter memory forget general --message 1700000000.000100
   starter memory forget --workspace
 
-The texts are gone for good, also those of old versions. With what is forgotten goes
-whatever may have been made of it: the memory of the workspace where the channel is
-among its sources and, of a thread or a message, what was made since then of the channel
-and of its other threads. All that is made anew from what is left. The messages
-themselves stay: who wants them away deletes them in Slack.`
+The texts of all versions are deleted for good, and with them whatever may have been made from
+them: the memory of the workspace, if the channel is among its sources; and for a thread or a
+message, later memories of the channel and of its other threads. These are made again from what
+is left. The messages stay: delete them in Slack.`
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *memoryForget) Validate() error {
 	for _, ts := range c.Message {
 		if !chat.ValidTS(ts) {
@@ -187,13 +185,13 @@ func (c *memoryForget) Validate() error {
 	}
 	switch {
 	case c.Channel == "" && !c.Workspace:
-		return errors.New("name a channel, or say --workspace")
+		return errors.New("want a channel or --workspace")
 	case c.Channel != "" && c.Workspace:
-		return errors.New("--workspace goes without a channel")
+		return errors.New("--workspace cannot be combined with a channel")
 	case len(c.Message) > 0 && c.Channel == "":
 		return errors.New("--message needs a channel")
 	case len(c.Message) > 0 && c.Thread != "":
-		return errors.New("--message goes without a thread: the ts names the message in its channel")
+		return errors.New("--message cannot be combined with a thread: its ts is enough")
 	}
 	return checkThread(c.Thread)
 }
@@ -205,10 +203,10 @@ func (c *memoryForget) run(ctx context.Context, p launch.Program, stdout io.Writ
 			return err
 		}
 		return c.print(stdout, done, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%d texts were taken away\n", done.Versions)
+			_, err := fmt.Fprintf(w, "%d texts deleted\n", done.Versions)
 			for _, s := range done.Scopes {
 				if err == nil {
-					_, err = fmt.Fprintf(w, "no longer in force: %s\n", s)
+					_, err = fmt.Fprintf(w, "no longer current: %s\n", s)
 				}
 			}
 			return err
@@ -224,13 +222,13 @@ func (c *memoryForget) forget(ctx context.Context, db *store.Store, scope chat.S
 	if err != nil {
 		return store.ForgetResult{}, err
 	}
-	there := map[string]bool{}
+	found := map[string]bool{}
 	for _, m := range known {
-		there[m.TS] = true
+		found[m.TS] = true
 	}
 	for _, ts := range c.Message {
-		if !there[ts] {
-			return store.ForgetResult{}, fmt.Errorf("message %s of %s is not known: the bot has never heard of it", ts, scope.Channel)
+		if !found[ts] {
+			return store.ForgetResult{}, fmt.Errorf("message %s of %s is not in the database", ts, scope.Channel)
 		}
 	}
 	return db.ForgetMessages(ctx, scope.Team, scope.Channel, c.Message, c.by(), orderID())

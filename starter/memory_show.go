@@ -15,17 +15,17 @@ import (
 
 type memoryShow struct {
 	memoryArg
-	Term    string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
-	Version int    `placeholder:"N" help:"A version; the one in force, if nothing is said."`
+	Term    string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short (both)."`
+	Version int    `placeholder:"N" help:"A version (the current one)."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryShow) Help() string {
 	return "Examples:\n  starter memory show                                    the workspace\n  starter memory show general --term long --version 3"
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *memoryShow) Validate() error {
 	switch {
 	case c.Version < 0:
@@ -89,12 +89,12 @@ func noVersion(err error, scope chat.Scope, term chat.Term, version int) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("the %s-term memory of %s has no version %d: `starter memory history` lists them", term, scope, version)
 	case errors.Is(err, store.ErrForgotten):
-		return fmt.Errorf("version %d of the %s-term memory of %s was forgotten, and has no text any more", version, term, scope)
+		return fmt.Errorf("version %d of the %s-term memory of %s was forgotten: its text is deleted", version, term, scope)
 	}
 	return err
 }
 
-// write prints a memory with where it came from.
+// write prints a memory and its sources.
 func (r memoryReport) write(w io.Writer, zone *time.Location) error {
 	cells := r.row(zone)
 	_, err := fmt.Fprintf(w, "===== %s-term memory of %s, version %s, made %s by %s, %s\n", r.Term, r.Scope, cells[0], cells[1], cells[4], cells[5])
@@ -113,15 +113,15 @@ func (r memoryReport) write(w io.Writer, zone *time.Location) error {
 
 type memoryHistory struct {
 	memoryArg
-	Term  string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short; both, if nothing is said."`
-	Limit int    `default:"20" placeholder:"N" help:"At most so many of each term, the newest (${default}), up to 10000."`
+	Term  string `enum:"long,short," default:"" placeholder:"TERM" help:"long or short (both)."`
+	Limit int    `default:"20" placeholder:"N" help:"At most the newest N of each term (${default}), up to 10000."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (memoryHistory) Help() string { return "Examples:\n  starter memory history general --term long" }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *memoryHistory) Validate() error {
 	if err := checkLimit(c.Limit, maxListed); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"myao/internal/operator"
 )
 
-// orderFlags is what all commands have that tell a conversation what to do.
+// orderFlags is the command line of every order to a conversation.
 type orderFlags struct {
 	conversationArg
 	byFlag
@@ -24,7 +24,7 @@ type orderFlags struct {
 	output
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *orderFlags) Validate() error {
 	if err := c.conversationArg.Validate(); err != nil {
 		return err
@@ -34,10 +34,10 @@ func (c *orderFlags) Validate() error {
 
 type answerNowCommand struct{ orderFlags }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (answerNowCommand) Help() string {
-	return `A reply that is held back is posted at once; what waits for a judgment is answered without
-one. Where nothing waits, that is refused.
+	return `A delayed reply is posted now. Messages that wait for a judgment are answered without one. The
+order is refused if nothing is waiting.
 
   starter answer-now general
   starter answer-now '#general' 1700000000.000100`
@@ -49,11 +49,11 @@ func (c *answerNowCommand) run(ctx context.Context, p launch.Program, stdout io.
 
 type dropCommand struct{ orderFlags }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (dropCommand) Help() string {
-	return `What is being waited for, judged, held back or composed comes to nothing; a reply that is
-being posted is not called back. What is said afterwards is attended to as ever, and so is
-what has been said since that reply was begun.
+	return `Waiting messages, a judgment, a delayed reply and a reply being composed are dropped. A reply that
+is being posted is not withdrawn. Messages sent later, and those sent since that reply was begun,
+are handled as usual.
 
   starter drop general
   starter drop C0123456789 1700000000.000100`
@@ -64,14 +64,14 @@ func (c *dropCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 }
 
 type snoozeCommand struct {
-	For snoozeDuration `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h, 1d12h; a year at the most."`
+	For snoozeDuration `required:"" placeholder:"DURATION" help:"For how long: 90m, 2h or 1d12h; at most a year."`
 	orderFlags
 }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (snoozeCommand) Help() string {
-	return `The bot is silent for so long, even to who addresses it, and what waits is dropped. A
-channel's top level stands for its threads, too.
+	return `The bot stays silent for that long, even when addressed. What is waiting is dropped. Without a
+thread, the order applies to the channel and all its threads.
 
   starter snooze --for 2h general
   starter snooze --for 90m general 1700000000.000100`
@@ -87,10 +87,10 @@ func (c *snoozeCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 
 type muteCommand struct{ orderFlags }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (muteCommand) Help() string {
-	return `The bot is silent until it is unmuted, even to who addresses it, and what waits is dropped.
-A channel's top level stands for its threads, too.
+	return `The bot stays silent until it is unmuted, even when addressed. What is waiting is dropped. Without
+a thread, the order applies to the channel and all its threads.
 
   starter mute general
   starter mute general 1700000000.000100 --by carol`
@@ -102,9 +102,9 @@ func (c *muteCommand) run(ctx context.Context, p launch.Program, stdout io.Write
 
 type unmuteCommand struct{ orderFlags }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (unmuteCommand) Help() string {
-	return `It ends a mute or a snooze. A thread of a channel that is silent itself stays silent, which is said.
+	return `It ends a mute or a snooze. A thread stays silent while its channel is silent; the output says so.
 
   starter unmute general`
 }
@@ -113,15 +113,15 @@ func (c *unmuteCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	return c.send(ctx, p, stdout, conversation.UpdateUnmute, 0)
 }
 
-// orderResult is an order as it is printed.
+// orderResult is an order that was carried out.
 type orderResult struct {
 	Conversation chat.Conversation `json:"conversation"`
 	Order        string            `json:"order"`
 	ID           string            `json:"id"`
 	By           string            `json:"by"`
-	// Silenced is until when the conversation is silent now by itself, whatever its channel is.
+	// Silenced is the end of the conversation's own mute or snooze, if any.
 	Silenced time.Time `json:"silenced_until,omitzero"`
-	// ChannelSilenced is until when the channel of a thread is silent, and with it the thread.
+	// ChannelSilenced is, for a thread, the end of its channel's mute or snooze, if any.
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
 }
 
@@ -151,30 +151,29 @@ func (c *orderFlags) send(ctx context.Context, p launch.Program, stdout io.Write
 	})
 }
 
-// explain is reaching's, of an order.
+// explain adds to temporalFlags.explain what may become of the order.
 func (c orderFlags) explain(ctx context.Context, err error) error {
-	told := c.temporalFlags.explain(ctx, err)
+	explained := c.temporalFlags.explain(ctx, err)
 	if errors.Is(err, operator.ErrNoWorker) {
-		return fmt.Errorf("%w What was ordered may yet be carried out by the next one", told)
+		return fmt.Errorf("%w; the next worker may still carry out the order", explained)
 	}
-	return told
+	return explained
 }
 
-// text is the order for people: name is the conversation's, channel what the command
-// line calls its channel.
+// text describes the result. name is the conversation's name; channel is the channel as typed.
 func (o orderResult) text(name, channel string, zone *time.Location, now time.Time) string {
 	line := fmt.Sprintf("%s: done in %s, by %s", o.Order, name, ledger.Plain(o.By))
 	switch {
 	case o.Order == conversation.UpdateSnooze:
 		line += ", until " + formatTime(o.Silenced, zone)
 	case o.Order == conversation.UpdateUnmute && now.Before(o.ChannelSilenced):
-		line += fmt.Sprintf("\nThe thread stays silent with its channel until %s: starter unmute %s ends that",
+		line += fmt.Sprintf("\nThe thread stays silent with its channel until %s. To end that: starter unmute %s",
 			silent(o.ChannelSilenced, zone, now), strings.TrimPrefix(channel, "#"))
 	}
 	return line
 }
 
-// snoozeDuration is a time as a command line names it: as people say it in Slack (90m, 2h, 1d12h), or to the second.
+// snoozeDuration is a duration as in Slack (90m, 2h, 1d12h), or in Go's syntax to the second.
 type snoozeDuration string
 
 func (l snoozeDuration) duration() (time.Duration, error) {
@@ -183,12 +182,12 @@ func (l snoozeDuration) duration() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(string(l))
 	if err != nil || d < time.Second || d > conversation.MaxSnooze || d%time.Second != 0 {
-		return 0, fmt.Errorf("%q: want a time such as 90m, 2h or 1d12h, from a second to a year", string(l))
+		return 0, fmt.Errorf("%q: want a duration such as 90m, 2h or 1d12h, from a second to a year", string(l))
 	}
 	return d, nil
 }
 
-// Validate is kong's way to be told what is no length.
+// Validate implements kong's Validate.
 func (l snoozeDuration) Validate() error {
 	if l == "" {
 		return nil

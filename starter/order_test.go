@@ -43,9 +43,9 @@ func TestOrderForPeople(t *testing.T) {
 		{"unmute", orderResult{Order: "unmute"}, "unmute: done in #general, thread 1.2, by cli:carol"},
 		{"unmute in a channel that was snoozed", orderResult{Order: "unmute", ChannelSilenced: noon}, "unmute: done in #general, thread 1.2, by cli:carol"},
 		{"unmute in a channel that is snoozed", orderResult{Order: "unmute", ChannelSilenced: noon.Add(time.Hour)}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
-			"The thread stays silent with its channel until 2026-03-01 13:00:00 UTC: starter unmute general ends that"},
+			"The thread stays silent with its channel until 2026-03-01 13:00:00 UTC. To end that: starter unmute general"},
 		{"unmute in a channel that is muted", orderResult{Order: "unmute", ChannelSilenced: mute}, "unmute: done in #general, thread 1.2, by cli:carol\n" +
-			"The thread stays silent with its channel until it is unmuted: starter unmute general ends that"},
+			"The thread stays silent with its channel until it is unmuted. To end that: starter unmute general"},
 		{"by a name from the environment", orderResult{Order: "drop", By: "cli:car\x1b[2Jol"}, `drop: done in #general, thread 1.2, by cli:car\x1b[2Jol`},
 	} {
 		test.order.By = cmp.Or(test.order.By, "cli:carol")
@@ -66,7 +66,7 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"conversations --help":                                           {0, "starter conversations --phase waiting,delaying"},
 		"mute --by carol":                                                {2, "<channel>"},
 		"snooze general --by carol":                                      {2, "--for"},
-		"snooze general --by carol --for soon":                           {2, "want a time such as 90m, 2h or 1d"},
+		"snooze general --by carol --for soon":                           {2, "want a duration such as 90m, 2h or 1d"},
 		"drop general yesterday --by carol":                              {2, "want the ts of a message"},
 		"show general 1700000000.000100 and":                             {2, "and"},
 		"conversations --phase asleep":                                   {2, "waiting"},
@@ -80,7 +80,7 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"why general --limit=-1":                                         {2, "--limit -1: want 1 to 1000"},
 		"why general --limit 1001":                                       {2, "--limit 1001: want 1 to 1000"},
 		"why general --limit 1000 --config no.yaml":                      {1, "no.yaml"},
-		"why --help":                                                     {0, "1000, which is the most"},
+		"why --help":                                                     {0, "1000, the maximum"},
 		"conversations --limit 10001":                                    {2, "--limit 10001: want 1 to 10000"},
 		"conversations --limit 10000 --config no.yaml":                   {1, "no.yaml"},
 		"memory list --limit 10001":                                      {2, "--limit 10001: want 1 to 10000"},
@@ -96,8 +96,8 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"memory history general abc":                                     {2, "want the ts of a message"},
 		"memory rollback general abc --to 1":                             {2, "want the ts of a message"},
 		"memory correct general abc --text x":                            {2, "want the ts of a message"},
-		"memory correct --term long --text -":                            {2, "--text -: leave --text away"},
-		"memory correct --term long --text=-":                            {2, "--text -: leave --text away"},
+		"memory correct --term long --text -":                            {2, "--text -: leave out --text"},
+		"memory correct --term long --text=-":                            {2, "--text -: leave out --text"},
 		"memory correct --help":                                          {0, "starter memory correct general --term long"},
 		"memory forget general abc":                                      {2, "want the ts of a message"},
 		"usage --since 0001-01-01":                                       {2, "want a time from 1970 to 2099"},

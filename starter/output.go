@@ -17,8 +17,8 @@ type output struct {
 	JSON bool `help:"Print JSON, for programs."`
 }
 
-// maxListed is the most that a list has. All of it is asked for by name, some twice, and
-// SQLite takes 32,766 values at once.
+// maxListed bounds a list. Each entry may be queried by name, some twice, and SQLite takes 32,766
+// values in a statement.
 const maxListed = 10_000
 
 // checkLimit checks a --limit.
@@ -29,7 +29,7 @@ func checkLimit(limit, most int) error {
 	return nil
 }
 
-// print writes v as indented JSON, or has text write it for people.
+// print writes v as indented JSON with --json, and otherwise calls text.
 func (o output) print(w io.Writer, v any, text func(io.Writer) error) error {
 	if !o.JSON {
 		return text(w)
@@ -37,7 +37,7 @@ func (o output) print(w io.Writer, v any, text func(io.Writer) error) error {
 	return printJSON(w, v)
 }
 
-// printJSON writes v indented, and < and & as they are.
+// printJSON writes v as indented JSON, without escaping < and &.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -45,7 +45,7 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// table writes rows in columns; the first is the heading.
+// table writes rows in columns. The first row is the heading.
 func table(w io.Writer, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {
@@ -67,8 +67,8 @@ func table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// printPlain prints a text of several lines that a model or people wrote, so that it does nothing
-// to a terminal.
+// printPlain prints a text by a model or users, which may have several lines, without what would
+// control a terminal.
 func printPlain(w io.Writer, text string) error {
 	for line := range strings.SplitSeq(text, "\n") {
 		if _, err := fmt.Fprintln(w, ledger.Plain(line)); err != nil {
@@ -78,7 +78,7 @@ func printPlain(w io.Writer, text string) error {
 	return nil
 }
 
-// displayWidth is how many columns of a terminal a text takes: Japanese takes two a character.
+// displayWidth is the width of a text in a terminal. A Japanese character takes two columns.
 func displayWidth(text string) int {
 	n := 0
 	for _, r := range text {

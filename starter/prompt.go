@@ -20,24 +20,24 @@ import (
 	"myao/internal/store"
 )
 
-// promptCommand prints what a model would be sent about a conversation as it stands now.
+// promptCommand prints the prompt that a model would be sent about a conversation now.
 type promptCommand struct {
 	For     string `required:"" enum:"response,judgment,memory" placeholder:"PURPOSE" help:"What the model is for: response, judgment or memory."`
-	Channel string `placeholder:"CHANNEL" help:"The channel or direct message: its id, or its name with or without #. Without it, --for memory is the workspace's."`
-	Thread  string `placeholder:"TS" help:"The ts of the thread's parent. Without it, the channel's top level; for memory the channel with its threads."`
-	Ask     bool   `help:"Ask the model, too, and print its answer. It costs what it costs."`
+	Channel string `placeholder:"CHANNEL" help:"The channel or direct message: its id, or its name with or without #. Without it, --for memory means the workspace."`
+	Thread  string `placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level, or for memory the channel with its threads."`
+	Ask     bool   `help:"Also ask the model and print its answer. This costs tokens."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (promptCommand) Help() string {
 	return `Examples:
   starter prompt --for judgment --channel '#general'
   starter prompt --for response --channel general --thread 1700000000.000100 --ask
-  starter prompt --for memory                            the workspace's`
+  starter prompt --for memory                            for the workspace`
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *promptCommand) Validate() error {
 	switch {
 	case c.Thread != "" && !chat.ValidTS(c.Thread):
@@ -89,7 +89,7 @@ func (c *promptCommand) run(ctx context.Context, p launch.Program, stdout io.Wri
 	})
 }
 
-// titledQuestion is a question with what it is for.
+// titledQuestion is a question with its purpose.
 type titledQuestion struct {
 	title string
 	mind.Question
@@ -129,7 +129,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		return nil, err
 	}
 	if len(memories) == 0 {
-		return nil, fmt.Errorf("there is nothing to be remembered of %s", scope)
+		return nil, fmt.Errorf("there is nothing new to remember of %s", scope)
 	}
 	var questions []titledQuestion
 	for _, q := range memories {
@@ -138,7 +138,7 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 	return questions, nil
 }
 
-// trigger is the message that a reply would answer: the newest that is not the bot's own.
+// trigger finds the message that a reply would answer: the newest that is not the bot's own.
 func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own slack.Identity, mode conversation.Mode) (ts string, addressed bool, err error) {
 	tail, err := db.Tail(ctx, where, 20)
 	if err != nil {
@@ -151,12 +151,12 @@ func trigger(ctx context.Context, db *store.Store, where chat.Conversation, own 
 		}
 	}
 	if ts == "" {
-		return "", false, fmt.Errorf("there is nothing to answer in %s: the database holds no message of anybody", where.ID())
+		return "", false, fmt.Errorf("there is nothing to answer in %s: the database has no message by a user", where.ID())
 	}
 	return ts, addressed, nil
 }
 
-// promptReport is one question as it is sent, and its answer if that is wanted.
+// promptReport is one prompt, with the model's answer if it was asked.
 type promptReport struct {
 	For    string        `json:"for"`
 	Model  string        `json:"model"`

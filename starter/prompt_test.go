@@ -32,13 +32,13 @@ func TestPromptOfAChannelByItsName(t *testing.T) {
 		"judgment --channel C1":                                  {0, "where is the ladder?"},
 		"judgment --channel general":                             {0, "where is the ladder?"},
 		"response --channel #General --thread 1700000000.000100": {0, "in the attic"},
-		"memory --channel general":                               {1, "nothing to be remembered of channel C1"},
+		"memory --channel general":                               {1, "nothing new to remember of channel C1"},
 		"judgment --channel nochannel":                           {1, `channel "nochannel" is not known`},
 		"memory --channel C9":                                    {1, `channel "C9" is not known`},
-		"judgment --channel general --thread 1700000009.000100":  {1, "is not known"},
-		"response --channel general --thread 1700000001.000100":  {1, "is a reply in the thread 1700000000.000100"},
-		"memory --channel general --thread 1700000009.000100":    {1, "is not known"},
-		"memory": {1, "nothing to be remembered of workspace"},
+		"judgment --channel general --thread 1700000009.000100":  {1, "is not in the database"},
+		"response --channel general --thread 1700000001.000100":  {1, "is a reply: want its thread, 1700000000.000100"},
+		"memory --channel general --thread 1700000009.000100":    {1, "is not in the database"},
+		"memory": {1, "nothing new to remember of workspace"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := run(t.Context(), append([]string{"prompt", "--config", config, "--for"}, strings.Fields(line)...), &stdout, &stderr)

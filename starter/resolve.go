@@ -13,9 +13,9 @@ import (
 	"myao/internal/store"
 )
 
-// resolveConversation is the conversation that a command line names: a channel by its id or name
-// (#general or general), and a thread by the ts of its parent, or "" for the channel's
-// top level. Both must be known to the database; what is not is an error that says so.
+// resolveConversation finds the conversation that a command line names: a channel by its id or
+// name (#general or general), and a thread by the ts of its parent message, or "" for the top
+// level. It returns an error unless the database knows both.
 func resolveConversation(ctx context.Context, p launch.Program, db *store.Store, channel, thread string) (chat.Conversation, error) {
 	team, err := ownTeam(ctx, p, db)
 	if err != nil {
@@ -24,7 +24,7 @@ func resolveConversation(ctx context.Context, p launch.Program, db *store.Store,
 	return resolveInTeam(ctx, db, team, channel, thread)
 }
 
-// resolveInTeam is where in a workspace that is known.
+// resolveInTeam is resolveConversation in a given workspace.
 func resolveInTeam(ctx context.Context, db *store.Store, team, channel, thread string) (chat.Conversation, error) {
 	id, err := resolveChannel(ctx, db, team, channel)
 	c := chat.Conversation{Team: team, Channel: id, Thread: thread}
@@ -42,7 +42,7 @@ func storedSettings(ctx context.Context, c config.Config, db *store.Store, of ch
 	return settings[of.Channel], err
 }
 
-// ownTeam is the workspace: Slack is asked only where the database does not know
+// ownTeam returns the id of the workspace. Slack is asked only if the database does not know
 // exactly one.
 func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, error) {
 	teams, err := db.Teams(ctx)
@@ -59,7 +59,7 @@ func ownTeam(ctx context.Context, p launch.Program, db *store.Store) (string, er
 	return own.TeamID, nil
 }
 
-// resolveChannel is the id of a channel that is named by it, or by its name.
+// resolveChannel finds the id of a channel by its id or name.
 func resolveChannel(ctx context.Context, db *store.Store, team, named string) (string, error) {
 	known, err := db.Channels(ctx, team, []string{named})
 	if err != nil || known[named].ID != "" {
@@ -79,29 +79,29 @@ func resolveChannel(ctx context.Context, db *store.Store, team, named string) (s
 	var ids []string
 	for _, c := range channels {
 		if c.Member && !c.Archived {
-			return c.ID, nil // two cannot have the name at the same time; the others had it
+			return c.ID, nil // only one channel has a name at a time; the others had it before
 		}
 		ids = append(ids, c.ID)
 	}
-	return "", fmt.Errorf("channel %q may be each of %s, none of which the bot is in: want an id", named, strings.Join(ids, ", "))
+	return "", fmt.Errorf("channel %q is ambiguous: the bot is in none of %s; want an id", named, strings.Join(ids, ", "))
 }
 
-// checkThreadKnown reports as an error what is no thread, as far as the database knows.
+// checkThreadKnown returns an error if the database knows no such thread.
 func checkThreadKnown(ctx context.Context, db *store.Store, c chat.Conversation) error {
 	if !chat.ValidTS(c.Thread) {
-		return fmt.Errorf("thread %q: want the ts of the message that it hangs on, such as 1700000000.000100", c.Thread)
+		return fmt.Errorf("thread %q: want the ts of its parent message, such as 1700000000.000100", c.Thread)
 	}
 	m, err := db.Message(ctx, c.Team, c.Channel, c.Thread)
 	switch {
 	case err == nil && m.ThreadTS != "":
-		return fmt.Errorf("message %s of %s is a reply in the thread %s: want that", c.Thread, c.Channel, m.ThreadTS)
+		return fmt.Errorf("message %s of %s is a reply: want its thread, %s", c.Thread, c.Channel, m.ThreadTS)
 	case err == nil || !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	// The bot may have been called into a thread whose parent it never saw.
 	replies, err := db.Tail(ctx, c, 1)
 	if err == nil && len(replies) == 0 {
-		err = fmt.Errorf("thread %s of %s is not known: the bot has heard of no message in it", c.Thread, c.Channel)
+		err = fmt.Errorf("thread %s of %s is not in the database", c.Thread, c.Channel)
 	}
 	return err
 }

@@ -25,13 +25,13 @@ func (s *starter) routes() http.Handler {
 	return mux
 }
 
-// open leads to the door, once there is one. Until then Slack is asked to come again.
+// open passes requests to the door. Until there is one, it answers 503, and Slack tries again.
 func (s *starter) open(handler func(*ingest.Door) http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		door := s.door.Load()
 		if door == nil {
 			w.Header().Set("Connection", "close") // the body is not read
-			http.Error(w, "the database is not there yet", http.StatusServiceUnavailable)
+			http.Error(w, "the database is not ready yet", http.StatusServiceUnavailable)
 			return
 		}
 		handler(door).ServeHTTP(w, r)
@@ -48,7 +48,7 @@ func (s *starter) hasTemporal(ctx context.Context) error {
 	return nil
 }
 
-// hasSocket is well where events come by HTTP.
+// hasSocket returns an error while Socket Mode is not connected. Without Socket Mode it returns nil.
 func (s *starter) hasSocket(context.Context) error {
 	if s.socket != nil && !s.socket.Connected() {
 		return errors.New("slack: Socket Mode is not connected")

@@ -17,24 +17,25 @@ import (
 )
 
 const (
-	// catchUpInterval is how often the history of all channels is looked at for what the
-	// door did not hear. Slack itself sends an event again for some five minutes.
+	// catchUpInterval is how often the history of all channels is read for messages that the
+	// door missed. Slack itself retries an event for about five minutes.
 	catchUpInterval = 5 * time.Minute
-	// channelSyncInterval is how long a channel may have been renamed, or left, before that is known.
+	// channelSyncInterval bounds how late the bot learns that a channel was renamed or left.
 	channelSyncInterval = 10 * time.Minute
-	// pruneInterval is how often what is not kept any longer is deleted: each time from
-	// midnight, UTC, on. Anything that is put off goes the next time.
+	// pruneInterval is how often expired rows are deleted, beginning at midnight UTC. Whatever one
+	// run leaves, the next one deletes.
 	pruneInterval = 24 * time.Hour
-	// catchUpPause is left between two channels in a round that nobody waits for. Slack
-	// allows about fifty calls a minute; with two channels side by side these are forty,
-	// of a method that answers need seldom.
+	// catchUpPause is the pause, in seconds, between two channels in a scheduled round. Slack
+	// allows about fifty calls a minute. With two channels at a time a round makes forty, of a
+	// method that replies seldom need.
 	catchUpPause = 3
-	// scheduleCheckInterval is how often it is looked whether all schedules are there, and lookFor how long that may take.
+	// scheduleCheckInterval is how often the starter checks that all schedules exist.
+	// scheduleCheckTimeout bounds the check of one.
 	scheduleCheckInterval = 10 * time.Minute
 	scheduleCheckTimeout  = 10 * time.Second
 )
 
-// schedules are what is done again and again.
+// schedules returns the Temporal schedules of the bot.
 func (s *starter) schedules() []temporal.Schedule {
 	return []temporal.Schedule{
 		{
@@ -56,8 +57,8 @@ func (s *starter) schedules() []temporal.Schedule {
 	}
 }
 
-// setUpSchedules makes the schedules, and catches up at once. It tries until all of that is
-// done; what fails keeps nothing else from being done.
+// setUpSchedules creates the schedules and starts a catch-up. It retries what failed until all is
+// done. A failure does not hold up the rest.
 func (s *starter) setUpSchedules(ctx context.Context) error {
 	var left []func(context.Context) error
 	for _, schedule := range s.schedules() {
@@ -76,28 +77,28 @@ func (s *starter) setUpSchedules(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return ctx.Err() // that is all that they tell
+			return ctx.Err() // the errors say no more
 		}
-		s.Logger.Error("schedules not made; trying again", "error", errors.Join(errs...), "in", wait.String())
+		s.Logger.Error("schedules not created; trying again", "error", errors.Join(errs...), "in", wait.String())
 		if !pause.For(ctx, wait) {
 			return ctx.Err()
 		}
 	}
 }
 
-// restoreSchedules makes a schedule again that is gone, whenever it is time to look, until the
-// context ends. Somebody may have deleted it; and Temporal ends one by itself that was paused
-// for more than a week, as soon as it is unpaused (github.com/temporalio/temporal/issues/9752).
-func (s *starter) restoreSchedules(ctx context.Context, look <-chan time.Time) error {
+// restoreSchedules creates missing schedules again at each tick, until the context ends. Somebody
+// may have deleted one, and Temporal ends a schedule that was paused for more than a week as soon
+// as it is unpaused (github.com/temporalio/temporal/issues/9752).
+func (s *starter) restoreSchedules(ctx context.Context, tick <-chan time.Time) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-look:
+		case <-tick:
 		}
 		for _, schedule := range s.schedules() {
 			if err := s.restoreSchedule(ctx, schedule); err != nil && ctx.Err() == nil {
-				s.Logger.Warn("not known whether a schedule is there", "schedule", schedule.ID, "error", err)
+				s.Logger.Warn("schedule not checked", "schedule", schedule.ID, "error", err)
 			}
 		}
 	}
@@ -111,12 +112,12 @@ func (s *starter) restoreSchedule(ctx context.Context, schedule temporal.Schedul
 	if !errors.As(err, &gone) {
 		return err
 	}
-	s.Logger.Warn("a schedule is gone; making it again", "schedule", schedule.ID)
+	s.Logger.Warn("a schedule is missing; creating it again", "schedule", schedule.ID)
 	return temporal.EnsureSchedule(ctx, s.temporal, schedule)
 }
 
-// catchUp reads what was said before the starter was started. A run that is under way
-// begins again: what it has passed by already may have been missed since.
+// catchUp starts reading what was said before the starter started. It replaces a run in progress,
+// because the door may have missed messages in channels that the run has already read.
 func (s *starter) catchUp(ctx context.Context) error {
 	_, err := s.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: "catch-up-at-start", TaskQueue: conversation.TaskQueue, StaticSummary: "reads what was said before the starter was started",

@@ -25,32 +25,33 @@ import (
 	"myao/internal/temporal"
 )
 
-// serveCommand is what is done without a command.
+// serveCommand runs the door and the relay. It is the default command.
 type serveCommand struct{}
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (serveCommand) Help() string {
-	return `It ends within 30 seconds of a SIGTERM or Ctrl-C.
+	return `It ends within 30 seconds after a SIGTERM or Ctrl-C.
 
 Examples:
   starter
   starter serve --config /etc/myao/config.yaml`
 }
 
-// starter is the parts of the running program. The HTTP server comes first and
-// tells what is still missing; the rest is there once the database is.
+// starter holds the parts of the running program. The HTTP server starts first and reports what is
+// missing. The other parts start when the database is ready.
 type starter struct {
 	launch.Program
 	slack    *slack.Client
-	socket   *slack.Socket // nil where events come by HTTP
+	socket   *slack.Socket // nil if events come by HTTP
 	temporal client.Client
 	metrics  *prometheus.Registry
 
 	store      atomic.Pointer[store.Store]
 	door       atomic.Pointer[ingest.Door]
-	attributes atomic.Bool // the server knows our search attributes
-	registered atomic.Bool // the server has said whether it does
-	// They hold one when the server was set up anew, and knows nothing of ours any more.
+	attributes atomic.Bool // the Temporal server has our search attributes
+	registered atomic.Bool // it is known whether it has them
+	// unregistered and unscheduled hold an element after the server was set up anew, until the
+	// search attributes are registered and the schedules created again.
 	unregistered, unscheduled chan struct{}
 }
 
@@ -86,12 +87,12 @@ func serve(ctx context.Context, p launch.Program) error {
 	group.Go(func() error { return s.work(ctx) })
 	err = group.Wait()
 	if db := s.store.Load(); db != nil {
-		err = errors.Join(err, s.closeDoor(ctx), db.Close()) // now that no request is under way
+		err = errors.Join(err, s.closeDoor(ctx), db.Close()) // no request is in progress any more
 	}
 	return err
 }
 
-// work opens the door and relays what comes in.
+// work opens the door and runs the relay.
 func (s *starter) work(ctx context.Context) error {
 	db, err := s.Store(ctx)
 	if err != nil {
@@ -131,9 +132,9 @@ func (s *starter) work(ctx context.Context) error {
 		return onEach(ctx, s.unscheduled, s.setUpSchedules)
 	})
 	group.Go(func() error {
-		look := time.NewTicker(scheduleCheckInterval)
-		defer look.Stop()
-		return s.restoreSchedules(ctx, look.C)
+		ticker := time.NewTicker(scheduleCheckInterval)
+		defer ticker.Stop()
+		return s.restoreSchedules(ctx, ticker.C)
 	})
 	group.Go(func() error { return s.learnApp(ctx) })
 	if s.socket != nil {
@@ -142,24 +143,25 @@ func (s *starter) work(ctx context.Context) error {
 	return group.Wait()
 }
 
-// reregister has a server that was set up anew told everything again.
+// reregister has the search attributes and the schedules set up again, after the Temporal server
+// was set up anew.
 func (s *starter) reregister() {
 	s.registered.Store(false)
-	for _, untold := range []chan<- struct{}{s.unregistered, s.unscheduled} {
+	for _, missing := range []chan<- struct{}{s.unregistered, s.unscheduled} {
 		select {
-		case untold <- struct{}{}:
+		case missing <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// onEach does something whenever it is asked to, until the context ends.
-func onEach(ctx context.Context, asked <-chan struct{}, do func(context.Context) error) error {
+// onEach calls do for each element received, until the context ends or do fails.
+func onEach(ctx context.Context, requests <-chan struct{}, do func(context.Context) error) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-asked:
+		case <-requests:
 			if err := do(ctx); err != nil {
 				return err
 			}
@@ -167,8 +169,8 @@ func onEach(ctx context.Context, asked <-chan struct{}, do func(context.Context)
 	}
 }
 
-// registerAttributes tries until the server has answered yes or no; signalRefused says that
-// it has refused a signal over them.
+// registerAttributes registers the search attributes, and retries until the server has accepted
+// or refused them. signalRefused is set after the server refused a signal because of them.
 func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) error {
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
 		known, err := temporal.RegisterAttributes(ctx, s.temporal, temporal.Namespace(), signalRefused)
@@ -176,7 +178,7 @@ func (s *starter) registerAttributes(ctx context.Context, signalRefused bool) er
 			s.attributes.Store(known)
 			s.registered.Store(true)
 			if !known {
-				s.Logger.Warn("the Temporal server lets nobody register search attributes, or has one that is no Keyword; conversations go without",
+				s.Logger.Warn("search attributes not registered: the Temporal server does not allow it, or has one with a type other than Keyword; conversations go without",
 					"attributes", conversation.Attributes)
 			}
 			return nil

@@ -21,13 +21,13 @@ import (
 // conversationArg names a conversation on the command line.
 type conversationArg struct {
 	Channel string `arg:"" help:"The channel: its id, or its name with or without #."`
-	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the message that a thread hangs on; without it, the channel's top level."`
+	Thread  string `arg:"" optional:"" placeholder:"TS" help:"The ts of the thread's parent message. Without it, the channel's top level."`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (t conversationArg) Validate() error { return checkThread(t.Thread) }
 
-// checkThread reports what cannot be a thread; there may be none.
+// checkThread returns an error unless ts is empty or the ts of a message.
 func checkThread(ts string) error {
 	if ts != "" && !chat.ValidTS(ts) {
 		return fmt.Errorf("%q: want the ts of a message, such as 1700000000.000100", ts)
@@ -35,29 +35,29 @@ func checkThread(ts string) error {
 	return nil
 }
 
-// temporalFlags is the flag of every command that asks something of Temporal.
+// temporalFlags is the flag of every command that uses Temporal.
 type temporalFlags struct {
 	Timeout time.Duration `default:"10s" help:"How long to wait for Temporal, and for a worker (${default})."`
 }
 
-// checkTimeout reports a time in which nothing can answer.
+// checkTimeout returns an error for a timeout that is not positive.
 func (r temporalFlags) checkTimeout() error {
 	if r.Timeout <= 0 {
-		return fmt.Errorf("--timeout %s: want a time above 0, as 10s", r.Timeout)
+		return fmt.Errorf("--timeout %s: want a time above 0, such as 10s", r.Timeout)
 	}
 	return nil
 }
 
-// session is what a command has in hand once it has got through.
+// session is an open database and a connection to Temporal, with the conversation that a command
+// is about.
 type session struct {
 	store        *store.Store
 	operator     *operator.Operator
 	conversation chat.Conversation
-	name         string // of the conversation, for people
+	name         string // of the conversation
 }
 
-// connect connects to the database and to Temporal, and finds the conversation; an empty
-// talk names none. done is to be called in the end.
+// connect opens a session. An empty conversationArg names no conversation. The caller must call done.
 func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversationArg) (d session, done func() error, err error) {
 	db, err := p.OpenStore(ctx)
 	if err != nil {
@@ -95,40 +95,40 @@ func (r temporalFlags) connect(ctx context.Context, p launch.Program, t conversa
 	}, nil
 }
 
-// slackClient is a command's way to Slack.
+// slackClient returns a client for a command.
 func slackClient(p launch.Program) *slack.Client {
 	return slack.New(slack.Config{Token: string(p.Config.Slack.BotToken), APIURL: p.Config.Slack.APIURL})
 }
 
-// explain says what can be done about it.
+// explain turns an error into one that says what to do.
 func (r temporalFlags) explain(ctx context.Context, err error) error {
 	var pause *operator.PausedError
 	switch {
 	case errors.As(err, &pause):
-		return fmt.Errorf("nothing was done: somebody has paused the conversation in Temporal, as starter show tells. To have it go on: temporal workflow unpause --namespace %s --workflow-id '%s'",
+		return fmt.Errorf("nothing was done: somebody has paused the conversation in Temporal (see starter show). To resume it: temporal workflow unpause --namespace %s --workflow-id '%s'",
 			temporal.Namespace(), pause.WorkflowID)
 	case errors.Is(err, operator.ErrNoServer):
-		return fmt.Errorf("temporal at %s did not answer%s. Is it running, and do TEMPORAL_ADDRESS and the rest of TEMPORAL_… name it?",
+		return fmt.Errorf("temporal at %s did not answer%s. Check that it runs, and TEMPORAL_ADDRESS and the other TEMPORAL_… variables",
 			temporal.Address(), r.noAnswerCause(ctx, err))
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
-		return fmt.Errorf("temporal at %s has no namespace %s: does TEMPORAL_NAMESPACE name it?", temporal.Address(), temporal.Namespace())
+		return fmt.Errorf("temporal at %s has no namespace %s: check TEMPORAL_NAMESPACE", temporal.Address(), temporal.Namespace())
 	case errors.As(err, new(*serviceerror.WorkflowNotReady)):
-		return errors.New("the conversation is stuck, as its workflow task fails again and again: the worker's log says why (Workflow panic), and docs/deploying.md what to do")
+		return errors.New("the conversation is stuck because its workflow task keeps failing: see the worker's log for the reason (Workflow panic), and docs/deploying.md for what to do")
 	case errors.Is(err, operator.ErrUnwritable):
-		return fmt.Errorf("no worker answered within %s, and the database takes no writes, which may be what keeps it: what does starter doctor say?", r.Timeout)
+		return fmt.Errorf("no worker answered within %s, and the database accepts no writes, which may be the reason: run starter doctor", r.Timeout)
 	case errors.Is(err, operator.ErrNoWorker):
-		return fmt.Errorf("no worker answered within %s: is one running, in the namespace %s?", r.Timeout, temporal.Namespace())
+		return fmt.Errorf("no worker answered within %s: check that one runs in the namespace %s", r.Timeout, temporal.Namespace())
 	}
 	return err
 }
 
-// noAnswerCause is why Temporal did not answer, or in what time.
+// noAnswerCause completes "Temporal did not answer" with the reason, or the timeout.
 func (r temporalFlags) noAnswerCause(ctx context.Context, err error) string {
 	var unavailable *serviceerror.Unavailable
 	if !errors.As(err, &unavailable) {
 		return fmt.Sprintf(" within %s", r.Timeout)
 	}
-	// So gRPC says it of an address that leads nowhere, and not why.
+	// This is all that gRPC says about an address that it cannot reach.
 	if strings.Contains(unavailable.Message, "no children to pick from") {
 		host, _, wrong := net.SplitHostPort(temporal.Address())
 		if wrong == nil {
@@ -141,7 +141,7 @@ func (r temporalFlags) noAnswerCause(ctx context.Context, err error) string {
 	return ": " + unavailable.Message
 }
 
-// conversationName is what people call a conversation.
+// conversationName formats a conversation by the name of its channel.
 func conversationName(c chat.Conversation, name string) string {
 	in := c.Channel
 	if name != "" {
@@ -153,7 +153,7 @@ func conversationName(c chat.Conversation, name string) string {
 	return in + ", thread " + c.Thread
 }
 
-// formatTime is a point in time for people.
+// formatTime formats a time.
 func formatTime(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return "–"

@@ -25,7 +25,7 @@ func TestWhatIsSaidWithoutTemporal(t *testing.T) {
 		{"an unknown host", "temporal.invalid:7233", "false", "lookup temporal.invalid"},
 		{"no address", "notanaddress", "false", "missing port in address"},
 		{"TLS against plain text", plain.Listener.Addr().String(), "true", "first record does not look like a TLS handshake"},
-		{"silence", mute.Addr().String(), "false", " did not answer within 500ms. Is it running"},
+		{"silence", mute.Addr().String(), "false", " did not answer within 500ms. Check that it runs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TEMPORAL_ADDRESS", test.address)
@@ -46,7 +46,7 @@ func TestWhatIsSaidOfANamespaceThatIsNotThere(t *testing.T) {
 	address := testserver.Temporal(t)
 	t.Setenv("TEMPORAL_ADDRESS", address)
 	t.Setenv("TEMPORAL_NAMESPACE", "nowhere")
-	want := "temporal at " + address + " has no namespace nowhere: does TEMPORAL_NAMESPACE name it?\n"
+	want := "temporal at " + address + " has no namespace nowhere: check TEMPORAL_NAMESPACE\n"
 	for _, command := range [][]string{{"conversations"}, {"show", "general"}, {"mute", "general"}} {
 		if status, _, said := o.command(command...); status != 1 || !strings.HasSuffix(said, ": "+want) {
 			t.Errorf("%s: status %d, want 1 and %q: %s", command, status, want, said)

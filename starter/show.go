@@ -17,24 +17,24 @@ import (
 	"myao/internal/temporal"
 )
 
-// showCommand tells where a conversation stands.
+// showCommand shows the state of a conversation.
 type showCommand struct {
 	conversationArg
 	temporalFlags
 	output
 }
 
-// Help is kong's way to be told more.
+// Help implements kong's Help.
 func (showCommand) Help() string {
-	return `Where a conversation stands: its phase and when it is due, what is pending, the last verdict,
-until when it is silent, and what somebody has paused of it in Temporal. Of one that is closed
-it tells how it ended.
+	return `It shows the phase of a conversation and when it is due, the pending messages, the last verdict, a
+mute or snooze, and what somebody has paused in Temporal. For a closed conversation it shows how
+it ended.
 
   starter show general
   starter show '#general' 1700000000.000100 --json | jq .state.due_at`
 }
 
-// Validate is kong's way to be told what cannot be.
+// Validate implements kong's Validate.
 func (c *showCommand) Validate() error {
 	if err := c.conversationArg.Validate(); err != nil {
 		return err
@@ -42,19 +42,19 @@ func (c *showCommand) Validate() error {
 	return c.checkTimeout()
 }
 
-// conversationReport is a conversation as it is printed.
+// conversationReport is the state of a conversation.
 type conversationReport struct {
 	Conversation chat.Conversation `json:"conversation"`
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
 	operator.Run
-	// State is null where the whole run is paused: then nobody can be asked.
+	// State is null while the whole run is paused: then it answers no query.
 	State *conversation.State `json:"state"`
-	// Silenced is the end of a mute or snooze of this conversation, and ChannelSilenced
-	// of its channel's top level, which is its threads', too.
+	// Silenced is the end of a mute or snooze of this conversation. ChannelSilenced is, for a
+	// thread, that of its channel.
 	Silenced        time.Time `json:"silenced_until,omitzero"`
 	ChannelSilenced time.Time `json:"channel_silenced_until,omitzero"`
-	// WebUI is the path in Temporal's Web UI; empty when there was no run.
+	// WebUI is the path in Temporal's Web UI; empty if there was no run.
 	WebUI string `json:"web_ui,omitempty"`
 }
 
@@ -105,7 +105,7 @@ func (s conversationReport) text(w io.Writer, zone *time.Location, now time.Time
 	return table(w, rows)
 }
 
-// stateRows is what a conversation has to attend to, and the newest verdict.
+// stateRows lists the messages that a conversation handles, and the latest verdict.
 func stateRows(s *conversation.State, zone *time.Location) (rows [][]string) {
 	for _, l := range []struct {
 		name  string
@@ -122,7 +122,7 @@ func stateRows(s *conversation.State, zone *time.Location) (rows [][]string) {
 	return rows
 }
 
-// paused is what somebody has paused in Temporal, for people.
+// paused describes what somebody has paused in Temporal.
 func paused(p operator.Pause, zone *time.Location) string {
 	words := cmp.Or(p.Activity, "all of it") + ", in Temporal since " + formatTime(p.At, zone)
 	if p.By != "" {
@@ -136,13 +136,13 @@ func paused(p operator.Pause, zone *time.Location) string {
 
 func (s conversationReport) phase(zone *time.Location) string {
 	if s.State == nil {
-		return "paused: what waits is not known"
+		return "paused: the state is not known"
 	}
 	if !s.Running {
 		if len(s.State.Pending)+len(s.State.Answering)+len(s.State.Later) > 0 {
-			return "closed" // by force: in order it closes when nothing waits
+			return "closed" // terminated: normally it closes only when nothing is waiting
 		}
-		return "closed: nothing waits"
+		return "closed: nothing is waiting"
 	}
 	phase := string(s.State.Phase)
 	if s.State.Posting {
@@ -160,7 +160,7 @@ func (s conversationReport) phase(zone *time.Location) string {
 func (s conversationReport) lastRun(zone *time.Location) string {
 	switch {
 	case s.Run.ID == "":
-		return "none that Temporal remembers: the next message starts one"
+		return "none known to Temporal: the next message starts one"
 	case !s.Running:
 		ended := ""
 		if s.Ended != "" {

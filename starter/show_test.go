@@ -58,7 +58,7 @@ func TestShownForPeople(t *testing.T) {
 			},
 			[]string{
 				"C1",
-				"phase    closed: nothing waits",
+				"phase    closed: nothing is waiting",
 				"verdict  no, 1.00: no reason given",
 				"silent   until it is unmuted",
 				"run      run-1, closed 2026-03-01 21:00:00 JST: the next message starts another",
@@ -107,13 +107,13 @@ func TestShownForPeople(t *testing.T) {
 				Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon, Paused: []operator.Pause{{At: noon, By: "carol"}}}, Silenced: noon.Add(time.Hour),
 			},
 			[]string{
-				"C1", "phase   paused: what waits is not known", "paused  all of it, in Temporal since 2026-03-01 21:00:00 JST, by carol",
+				"C1", "phase   paused: the state is not known", "paused  all of it, in Temporal since 2026-03-01 21:00:00 JST, by carol",
 				"silent  until 2026-03-01 22:00:00 JST", "run     r, open since 2026-03-01 21:00:00 JST",
 			},
 		},
 		{
 			"never heard of, snoozed long ago", conversationReport{Name: "C1", State: conversation.New(thread), Silenced: noon},
-			[]string{"C1", "phase  closed: nothing waits", "run    none that Temporal remembers: the next message starts one"},
+			[]string{"C1", "phase  closed: nothing is waiting", "run    none known to Temporal: the next message starts one"},
 		},
 		{
 			"posting", conversationReport{Name: "C1", Run: operator.Run{ID: "r", Running: true, Started: noon}, State: &conversation.State{Phase: conversation.Replying, Posting: true}},
@@ -139,18 +139,18 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	nobody := fmt.Errorf("x: %w", operator.ErrNoWorker)
 	second := temporalFlags{Timeout: time.Second}
 	asking, ordering := second.explain(t.Context(), nobody).Error(), orderFlags{temporalFlags: second}.explain(t.Context(), nobody).Error()
-	if !strings.HasPrefix(asking, "no worker answered within 1s") || strings.Contains(asking, "ordered") {
+	if !strings.HasPrefix(asking, "no worker answered within 1s") || strings.Contains(asking, "carry out") {
 		t.Errorf("asking: %s", asking)
 	}
-	if want := asking + " What was ordered may yet be carried out by the next one"; ordering != want {
+	if want := asking + "; the next worker may still carry out the order"; ordering != want {
 		t.Errorf("ordering: %s, want %s", ordering, want)
 	}
 	locked := temporalFlags{Timeout: time.Second}.explain(t.Context(), fmt.Errorf("%w, and %w", operator.ErrNoWorker, operator.ErrUnwritable)).Error()
-	if want := "no worker answered within 1s, and the database takes no writes"; !strings.HasPrefix(locked, want) || strings.Contains(locked, "is one running") {
+	if want := "no worker answered within 1s, and the database accepts no writes"; !strings.HasPrefix(locked, want) || strings.Contains(locked, "one runs") {
 		t.Errorf("a database that is locked: %s, want %s", locked, want)
 	}
 	failing := fmt.Errorf("ask: %w", serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state."))
-	if got, want := second.explain(t.Context(), failing).Error(), "stuck, as its workflow task fails again and again: the worker's log says why"; !strings.Contains(got, want) {
+	if got, want := second.explain(t.Context(), failing).Error(), "stuck because its workflow task keeps failing: see the worker's log"; !strings.Contains(got, want) {
 		t.Errorf("a conversation that is stuck: %s, want %s", got, want)
 	}
 	pause := fmt.Errorf("x: %w", &operator.PausedError{WorkflowID: "channel/T1/C1"})
@@ -185,13 +185,13 @@ unknown  –                        –        2026-03-01 12:00:00 UTC  –     
 PHASE    DUE                      PENDING  SINCE                    SILENT UNTIL             CONVERSATION
 waiting  2026-03-01 12:01:00 UTC  2        2026-03-01 12:00:00 UTC  2026-03-01 13:00:00 UTC  #general, thread 1772366400.000100
 
-There may be more: --limit
+There may be more: raise --limit
 `},
 		{"without a worker", 50, []operator.Listed{unknown}, `
 PHASE    DUE  PENDING  SINCE                    SILENT UNTIL  CONVERSATION
 unknown  –    –        2026-03-01 12:00:00 UTC  –             D1
 
-None answered: what they wait for is not known. No worker runs, or they are stuck: starter show tells which.
+None answered, so their phases are unknown. Either no worker runs or they are stuck: starter show tells which.
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {

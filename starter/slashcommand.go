@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// temporalCheckTimeout is how long Temporal may take to say that it is there.
+	// temporalCheckTimeout is how long Temporal may take to answer a health check.
 	temporalCheckTimeout = time.Second
-	// closeTimeout is how long answers that were promised may take when the starter is told to stop.
+	// closeTimeout is how long answers to requests from Slack may take once the starter stops.
 	closeTimeout = 15 * time.Second
 )
 
-// newCommandHandler is what answers people in Slack.
+// newCommandHandler makes what answers slash commands, and what delivers late answers.
 func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory) (ingest.CommandHandler, ingest.Responder, error) {
 	answers, err := slack.NewResponder(s.Config.Slack.APIURL, nil)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *starter) newCommandHandler(db *store.Store, directory chatops.Directory
 	return desk, answers, nil
 }
 
-// closeDoor waits for the answers that were promised, though the program's context has ended.
+// closeDoor waits for the answers to requests from Slack, although the program's context has ended.
 func (s *starter) closeDoor(ctx context.Context) error {
 	door := s.door.Load()
 	if door == nil {

@@ -18,25 +18,25 @@ import (
 	"myao/internal/store"
 )
 
-// usageCommand sums up what models were called for, and what that cost.
+// usageCommand sums up model calls and their cost.
 type usageCommand struct {
-	Since instant  `default:"30d" placeholder:"WHEN" help:"From then on, such as 24h, 30d or 2026-03-01 (${default})."`
-	Until instant  `placeholder:"WHEN" help:"Before that; now, if nothing is said."`
-	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Sum up by day, channel, purpose (response, judgment, memory), provider or model (${default})."`
+	Since instant  `default:"30d" placeholder:"WHEN" help:"The start: 24h, 30d or 2026-03-01, for example (${default})."`
+	Until instant  `placeholder:"WHEN" help:"The end (now)."`
+	By    []string `default:"day" enum:"day,channel,purpose,provider,model" placeholder:"WHAT,…" help:"Group by day, channel, purpose (response, judgment, memory), provider or model (${default})."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (usageCommand) Help() string {
 	return `Examples:
   starter usage                                    the last 30 days, day by day
   starter usage --since 7d --by channel,purpose
   starter usage --since 2026-03-01 --until 2026-04-01 --by model --json
 
-Days are those of time_zone. The cost is what llm.prices says of a million tokens.`
+Days are those of time_zone. The cost is by llm.prices, which are for a million tokens.`
 }
 
-// usage is what calls have cost together.
+// usage is the total of some model calls.
 type usage struct {
 	Day         string `json:"day,omitempty"`
 	Channel     string `json:"channel,omitempty"`
@@ -48,13 +48,13 @@ type usage struct {
 	Failed      int    `json:"failed"`
 	TokensIn    int    `json:"tokens_in"`
 	TokensOut   int    `json:"tokens_out"`
-	// Cost is of the models whose price is known; nil where there is none.
+	// Cost covers the models whose price is known; nil if there are none.
 	Cost *float64 `json:"cost,omitempty"`
-	// Unpriced are the other models.
+	// Unpriced lists the other models.
 	Unpriced []string `json:"unpriced,omitempty"`
 }
 
-// usageReport is all that the command prints.
+// usageReport is the output of the command.
 type usageReport struct {
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
@@ -88,8 +88,8 @@ func (c *usageCommand) run(ctx context.Context, p launch.Program, stdout io.Writ
 	return c.print(stdout, report, func(w io.Writer) error { return report.text(w, zone) })
 }
 
-// read sums up, day by day where that is wanted: where a day begins, Go knows, and not
-// every database does.
+// read fills the report, by day if that is asked for. Go computes where a day begins, because not
+// every database can.
 func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[string]config.Price, zone *time.Location) error {
 	names := map[string]string{}
 	for from := r.Since; from.Before(r.Until); {
@@ -128,7 +128,7 @@ func (r *usageReport) read(ctx context.Context, db *store.Store, prices map[stri
 	return nil
 }
 
-// usageKey is what rows of the same day are told apart by.
+// usageKey is the key of a row within a day.
 type usageKey struct{ channel, purpose, provider, model string }
 
 func (k usageKey) compare(other usageKey) int {
@@ -178,7 +178,7 @@ func (u *usage) add(s store.Usage, prices map[string]config.Price) {
 	}
 }
 
-// cost is "-" where no price is known, and says so where some is not.
+// cost is "-" if no price is known. It says so if some prices are not known.
 func (u *usage) cost() string {
 	switch {
 	case u.Cost == nil:
@@ -210,11 +210,11 @@ func (r *usageReport) text(w io.Writer, zone *time.Location) error {
 	for i, model := range r.Total.Unpriced {
 		unpriced[i] = ledger.Plain(cmp.Or(model, "(no name)"))
 	}
-	_, err := fmt.Fprintf(w, "\nnot in the cost, since llm.prices does not have them: %s\n", strings.Join(unpriced, ", "))
+	_, err := fmt.Fprintf(w, "\nnot in the cost, because llm.prices lacks them: %s\n", strings.Join(unpriced, ", "))
 	return err
 }
 
-// labels is the cells that say what a row is of.
+// labels returns the cells for what a row is grouped by.
 func (u *usage) labels(by []string) (cells []string) {
 	channel := ledger.Plain(u.Channel)
 	if u.ChannelName != "" {

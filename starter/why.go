@@ -13,30 +13,30 @@ import (
 	"myao/internal/store"
 )
 
-// whyCommand tells what was said in a conversation, what was decided and why, and what
-// became of it.
+// whyCommand shows the messages of a conversation, the decisions with their reasons, and their
+// outcome.
 type whyCommand struct {
 	Channel string  `arg:"" help:"The channel: its id, or its name with or without #."`
-	Message string  `arg:"" optional:"" placeholder:"TS" help:"The ts of a message. One on which a thread hangs stands for the thread."`
-	Since   instant `placeholder:"WHEN" help:"Tell what came since then, such as 24h, 7d or 2026-03-01."`
-	Limit   *int    `placeholder:"N" help:"Tell of so many messages, the newest (50; with --since 1000, which is the most)."`
-	Text    bool    `help:"Tell what was said, too."`
+	Message string  `arg:"" optional:"" placeholder:"TS" help:"The ts of a message. A thread's parent message means the thread."`
+	Since   instant `placeholder:"WHEN" help:"Start there: 24h, 7d or 2026-03-01, for example."`
+	Limit   *int    `placeholder:"N" help:"Show the newest N messages (50; with --since 1000, the maximum)."`
+	Text    bool    `help:"Show the texts too."`
 	output
 }
 
-// Help is shown below the usage.
+// Help implements kong's Help.
 func (whyCommand) Help() string {
 	return `Examples:
   starter why '#general'                      the top level of a channel
-  starter why general 1700000000.000100       a thread, or what concerns one message
+  starter why general 1700000000.000100       a thread, or a single message
   starter why C0123456789 --since 24h --text
   starter why general --json | jq '.entries[].decision | select(. != null)'
 
-Of a silence that nobody decided about it is told why: a bot's message where the
-channel's bots setting is ignore, or what was said before the bot knew the channel.`
+It also explains silence without a decision: a bot's message while the channel's bots setting is
+ignore, or a message from before the bot knew the channel.`
 }
 
-// Validate is kong's way to be told what does not go together.
+// Validate implements kong's Validate.
 func (c *whyCommand) Validate() error {
 	switch {
 	case c.Message != "" && !chat.ValidTS(c.Message):
@@ -47,8 +47,8 @@ func (c *whyCommand) Validate() error {
 	return nil
 }
 
-// maxMessages is the most messages that are told of, and as many are where --since says from
-// when on. What became of many more would not be read to its end (ledger.Read).
+// maxMessages bounds --limit, and is its default with --since. The outcomes of more messages
+// would not be read to the end (ledger.Read).
 const maxMessages = 1000
 
 func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer) (err error) {
@@ -80,7 +80,7 @@ func (c *whyCommand) run(ctx context.Context, p launch.Program, stdout io.Writer
 	}
 	story, err := ledger.Read(ctx, db, in, o)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("message %s of %s is not known: the bot has never heard of it", c.Message, in.Channel)
+		return fmt.Errorf("message %s of %s is not in the database", c.Message, in.Channel)
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package manifest writes the manifest of the Slack app that a configuration needs, and
-// knows the scopes in it (docs.slack.dev/reference/app-manifest).
+// Package manifest generates the manifest of the Slack app for a configuration, with the scopes
+// that the bot needs (docs.slack.dev/reference/app-manifest).
 package manifest
 
 import (
@@ -10,24 +10,24 @@ import (
 	"myao/internal/config"
 )
 
-// AnswerNow is the callback_id of the message shortcut that has the bot answer a message.
+// AnswerNow is the callback_id of the message shortcut that asks for an answer to a message.
 const AnswerNow = "answer_now"
 
-// Paths at which Slack reaches the starter.
+// The paths on the starter that Slack sends requests to.
 const (
 	EventsPath       = "/slack/events"
 	InteractionsPath = "/slack/interactions"
 	CommandsPath     = "/slack/commands"
 )
 
-// Bounds of Slack's, in characters (github.com/slackapi/manifest-schema).
+// Slack's limits, in characters (github.com/slackapi/manifest-schema).
 const (
 	maxName = 35
-	maxURL  = 3000 // the least of those of the three addresses
+	maxURL  = 3000 // the smallest limit of the three addresses
 )
 
-// Manifest is what of Slack's manifest this app has. What is left out has no say: pasted
-// over an app, it takes away what it does not name.
+// Manifest is the part of Slack's manifest that this app uses. A manifest pasted over an existing
+// app removes whatever the manifest does not name.
 type Manifest struct {
 	Display  Display  `json:"display_information" yaml:"display_information"`
 	Features Features `json:"features" yaml:"features"`
@@ -37,13 +37,13 @@ type Manifest struct {
 	scopes []Scope
 }
 
-// Display is what the app is called.
+// Display is the app's name and description.
 type Display struct {
 	Name        string `json:"name" yaml:"name"`
 	Description string `json:"description" yaml:"description"`
 }
 
-// Features are where people meet the app.
+// Features are the app's user interface in Slack.
 type Features struct {
 	AppHome       AppHome        `json:"app_home" yaml:"app_home"`
 	BotUser       BotUser        `json:"bot_user" yaml:"bot_user"`
@@ -51,20 +51,20 @@ type Features struct {
 	SlashCommands []SlashCommand `json:"slash_commands" yaml:"slash_commands"`
 }
 
-// AppHome is the tabs of the conversation with the bot.
+// AppHome is the tabs of the direct message with the bot.
 type AppHome struct {
 	HomeTabEnabled             bool `json:"home_tab_enabled" yaml:"home_tab_enabled"`
 	MessagesTabEnabled         bool `json:"messages_tab_enabled" yaml:"messages_tab_enabled"`
 	MessagesTabReadOnlyEnabled bool `json:"messages_tab_read_only_enabled" yaml:"messages_tab_read_only_enabled"`
 }
 
-// BotUser is the bot as people see it.
+// BotUser is the bot as users see it.
 type BotUser struct {
 	DisplayName  string `json:"display_name" yaml:"display_name"`
 	AlwaysOnline bool   `json:"always_online" yaml:"always_online"`
 }
 
-// Shortcut is an entry of a message's menu.
+// Shortcut is an entry in the menu of a message.
 type Shortcut struct {
 	Name        string `json:"name" yaml:"name"`
 	Type        string `json:"type" yaml:"type"`
@@ -72,7 +72,7 @@ type Shortcut struct {
 	Description string `json:"description" yaml:"description"`
 }
 
-// SlashCommand is a command, whose URL is empty in Socket Mode.
+// SlashCommand is a slash command. URL is empty in Socket Mode.
 type SlashCommand struct {
 	Command     string `json:"command" yaml:"command"`
 	URL         string `json:"url,omitempty" yaml:"url,omitempty"`
@@ -80,17 +80,17 @@ type SlashCommand struct {
 	UsageHint   string `json:"usage_hint" yaml:"usage_hint"`
 }
 
-// OAuth is what the app may do.
+// OAuth is the app's permissions.
 type OAuth struct {
 	Scopes BotScopes `json:"scopes" yaml:"scopes"`
 }
 
-// BotScopes are the bot token's; there is no user token.
+// BotScopes are the scopes of the bot token. There is no user token.
 type BotScopes struct {
 	Bot []string `json:"bot" yaml:"bot"`
 }
 
-// Settings is how Slack reaches the app.
+// Settings is how Slack sends events and interactions to the app.
 type Settings struct {
 	Events        Events        `json:"event_subscriptions" yaml:"event_subscriptions"`
 	Interactivity Interactivity `json:"interactivity" yaml:"interactivity"`
@@ -99,21 +99,21 @@ type Settings struct {
 	TokenRotation bool          `json:"token_rotation_enabled" yaml:"token_rotation_enabled"`
 }
 
-// Events are those that Slack tells of, and where to; RequestURL is empty in Socket Mode.
+// Events are the subscribed events. RequestURL is empty in Socket Mode.
 type Events struct {
 	RequestURL string   `json:"request_url,omitempty" yaml:"request_url,omitempty"`
 	BotEvents  []string `json:"bot_events" yaml:"bot_events"`
 }
 
-// Interactivity is where shortcuts go; RequestURL is empty in Socket Mode.
+// Interactivity is the address for interactions. RequestURL is empty in Socket Mode.
 type Interactivity struct {
 	IsEnabled  bool   `json:"is_enabled" yaml:"is_enabled"`
 	RequestURL string `json:"request_url,omitempty" yaml:"request_url,omitempty"`
 }
 
-// New is the manifest for a configuration. base is the starter's address as Slack reaches
-// it, such as https://myao.example.com, with or without a path before /slack/; in Socket
-// Mode it is not read. The error names what Slack would refuse.
+// New returns the manifest for a configuration. base is the public address of the starter, such
+// as https://myao.example.com, with or without a path before /slack/. Socket Mode ignores base.
+// New returns an error for what Slack would refuse.
 func New(c config.Config, base string) (Manifest, error) {
 	address := func(string) string { return "" }
 	if !c.Slack.SocketMode() {
@@ -124,7 +124,7 @@ func New(c config.Config, base string) (Manifest, error) {
 		address = func(path string) string { return root + path }
 	}
 	if n := len([]rune(c.Persona.Name)); n > maxName {
-		return Manifest{}, fmt.Errorf("persona.name has %d characters, and the name of a Slack app has at most %d", n, maxName)
+		return Manifest{}, fmt.Errorf("persona.name has %d characters: want at most %d, Slack's limit for the name of an app", n, maxName)
 	}
 	m := Manifest{
 		Display: Display{Name: c.Persona.Name, Description: "A teammate that reads along and speaks when it helps."},
@@ -152,24 +152,24 @@ func New(c config.Config, base string) (Manifest, error) {
 	return m, nil
 }
 
-// Base is an address at which Slack can reach a starter, without a slash at its end.
+// Base checks a public address of a starter, and returns it without a trailing slash.
 func Base(address string) (string, error) {
-	const want = "want the https:// address at which Slack reaches the starter, such as https://myao.example.com"
+	const want = "want the public https:// address of the starter, such as https://myao.example.com"
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return "", fmt.Errorf("%q: %s", address, want)
 	case u.Scheme != "https":
-		return "", fmt.Errorf("%q: Slack speaks https alone: %s", address, want)
+		return "", fmt.Errorf("%q: Slack accepts only https: %s", address, want)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "", fmt.Errorf("the address has more than a host and a path: %s", want)
 	case len(address) > maxURL-len(InteractionsPath):
-		return "", fmt.Errorf("the address is longer than Slack takes: %s", want)
+		return "", fmt.Errorf("the address is longer than Slack allows: %s", want)
 	}
 	root := strings.TrimRight(address, "/")
 	for _, path := range []string{EventsPath, InteractionsPath, CommandsPath} {
 		if strings.HasSuffix(root, path) {
-			return "", fmt.Errorf("%q: without %s, please: %s", address, path, want)
+			return "", fmt.Errorf("%q: leave out %s: %s", address, path, want)
 		}
 	}
 	return root, nil

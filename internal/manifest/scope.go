@@ -2,19 +2,18 @@ package manifest
 
 import "myao/internal/config"
 
-// Scope is something that the bot's token has to be allowed.
+// Scope is an OAuth scope of the bot token.
 type Scope struct {
 	Name string
-	// Reason is what it is for.
+	// Reason says what the bot needs it for.
 	Reason string
-	// Extra is set where the bot hears and speaks without it, and only what the reason
-	// names is missing.
+	// Extra is set where the bot works without the scope, and lacks only what Reason names.
 	Extra bool
 }
 
-// Scopes are those that this configuration needs, in the order of the manifest. Metadata on
-// the bot's own messages needs none beyond them: metadata.message:read is for apps that
-// subscribe to events about the metadata of others.
+// Scopes returns the scopes that a configuration needs, in the order of the manifest. Metadata on
+// the bot's own messages needs no further scope: metadata.message:read is for apps that subscribe
+// to events about the metadata of others.
 func Scopes(c config.Config) []Scope {
 	scopes := []Scope{
 		{Name: "app_mentions:read", Reason: "hear mentions"},
@@ -38,7 +37,7 @@ func Scopes(c config.Config) []Scope {
 	return scopes
 }
 
-// Names are the names of scopes, in their order.
+// Names returns the names of scopes, in their order.
 func Names(scopes []Scope) []string {
 	names := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -47,8 +46,8 @@ func Names(scopes []Scope) []string {
 	return names
 }
 
-// events are what Slack shall tell the bot of. channel_id_changed asks for no scope beyond
-// those for private channels.
+// events returns the events that the app subscribes to. channel_id_changed needs only the scopes
+// for private channels.
 func events(c config.Config) []string {
 	events := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed"}
 	if c.Slack.HushReaction != "" {

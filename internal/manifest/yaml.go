@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML is the manifest with comments that say what what is for.
+// YAML returns the manifest with comments that explain it.
 func (m Manifest) YAML() ([]byte, error) {
 	var root yaml.Node
 	if err := root.Encode(m); err != nil {
@@ -41,15 +41,15 @@ over an app that there is already, under "App Manifest", and install it again.`
 	return out.Bytes(), encoder.Close()
 }
 
-// note writes a comment above what stands under a path of keys.
+// note puts a comment above the node at a path of keys.
 func note(root *yaml.Node, comment string, path ...string) {
 	if node, _ := find(root, path...); node != nil {
 		node.HeadComment = comment
 	}
 }
 
-// find is the node that bears a comment of what stands under a path: the key of a mapping,
-// the item of a list. Its value comes with it.
+// find returns the node that carries the comment of a path, and its value. That node is the key
+// in a mapping, or the item of a list.
 func find(node *yaml.Node, path ...string) (bearer, value *yaml.Node) {
 	bearer, value = nil, node
 	for _, name := range path {
@@ -74,7 +74,7 @@ func find(node *yaml.Node, path ...string) (bearer, value *yaml.Node) {
 	return bearer, value
 }
 
-// oneLine keeps a comment from becoming something else.
+// oneLine replaces control characters and line breaks: a comment must stay on one line.
 func oneLine(s string) string {
 	return string(bytes.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {

@@ -257,7 +257,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	h.run("no Temporal", "Temporal not ready", with("TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_API_KEY="+temporalKey), "starter", "--config", s.configVariant(elsewhere))
 	h.run("Socket Mode refused", "", with("SLACK_APP_TOKEN="+appToken), "starter", "--config", s.configVariant(elsewhere))
-	h.run("Slack refuses the bot", "not known yet which app", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.configVariant(elsewhere))
+	h.run("Slack refuses the bot", "the app of the bot is not known yet", with("SLACK_BOT_TOKEN="+wrongToken), "starter", "--config", s.configVariant(elsewhere))
 
 	s.worker.stop()
 	s.starter.stop()
