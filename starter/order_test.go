@@ -80,7 +80,7 @@ func TestCommandLinesOfOperators(t *testing.T) {
 		"why general --limit=-1":                                         {2, "--limit -1: want 1 to 1000"},
 		"why general --limit 1001":                                       {2, "--limit 1001: want 1 to 1000"},
 		"why general --limit 1000 --config no.yaml":                      {1, "no.yaml"},
-		"why --help":                                                     {0, "1000, the maximum"},
+		"why --help":                                                     {0, "at most 1000"},
 		"conversations --limit 10001":                                    {2, "--limit 10001: want 1 to 10000"},
 		"conversations --limit 10000 --config no.yaml":                   {1, "no.yaml"},
 		"memory list --limit 10001":                                      {2, "--limit 10001: want 1 to 10000"},

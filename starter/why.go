@@ -19,7 +19,7 @@ type whyCommand struct {
 	Channel string  `arg:"" help:"The channel: its id, or its name with or without #."`
 	Message string  `arg:"" optional:"" placeholder:"TS" help:"The ts of a message. A thread's parent message means the thread."`
 	Since   instant `placeholder:"WHEN" help:"Start there: 24h, 7d or 2026-03-01, for example."`
-	Limit   *int    `placeholder:"N" help:"Show the newest N messages (50; with --since 1000, the maximum)."`
+	Limit   *int    `placeholder:"N" help:"Show the newest N messages (50; at most 1000, the default with --since)."`
 	Text    bool    `help:"Show the texts too."`
 	output
 }
