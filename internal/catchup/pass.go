@@ -165,13 +165,13 @@ func (p *pass) unfinished(err error) error {
 
 // savePage saves a page, and notes what it shows.
 func (p *pass) savePage(ctx context.Context, page slack.Page) error {
-	var fresh []chat.Message
+	var unlisted []chat.Message
 	var ts []string
 	var latest time.Time
 	for _, m := range page.Messages {
 		latest = later(latest, m.Time())
 		if !p.listed[m.TS] { // parents occur on several pages
-			fresh, ts = append(fresh, m), append(ts, m.TS)
+			unlisted, ts = append(unlisted, m), append(ts, m.TS)
 		}
 	}
 	kept, err := p.Store.MessagesByTS(ctx, p.own.TeamID, p.channel.ID, ts)
@@ -182,10 +182,10 @@ func (p *pass) savePage(ctx context.Context, page slack.Page) error {
 	for _, k := range kept {
 		known[k.TS] = k
 	}
-	if err := p.Store.SaveHistory(ctx, fresh); err != nil {
+	if err := p.Store.SaveHistory(ctx, unlisted); err != nil {
 		return err
 	}
-	for _, m := range fresh {
+	for _, m := range unlisted {
 		p.listed[m.TS] = true
 		p.result.Read++
 		k, ok := known[m.TS]

@@ -56,7 +56,7 @@ func (p *pass) readOlderThreads(ctx context.Context) error {
 	unread := p.unreadThreads()
 	for _, parent := range known {
 		// A parent that Slack listed without replies has none any more.
-		if _, told := p.parents[parent]; !told && !p.listed[parent] {
+		if _, hasReplies := p.parents[parent]; !hasReplies && !p.listed[parent] {
 			unread[parent] = p.threadsFrom
 		}
 	}

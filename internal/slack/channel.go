@@ -145,7 +145,7 @@ func readChannel(o object, id string) Channel {
 // for private channels, too.
 func isPublic(o object) bool {
 	for _, key := range []string{"is_private", "is_group", "is_mpim", "is_im"} {
-		if _, told := o[key]; told && !o.isExactly(key, false) {
+		if _, there := o[key]; there && !o.isExactly(key, false) {
 			return false
 		}
 	}

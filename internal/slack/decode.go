@@ -91,6 +91,6 @@ func unmarshal[E any](raw json.RawMessage) (e E, err error) {
 // delivers to one app (docs.slack.dev/reference/events/app_rate_limited). It is read by hand:
 // the notice counts even if its time is malformed.
 type AppRateLimited struct {
-	// Since is the minute in which Slack began to drop events, UTC; zero where it is not told.
+	// Since is the minute in which Slack began to drop events, UTC; zero if Slack does not say.
 	Since time.Time
 }

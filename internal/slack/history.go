@@ -149,8 +149,8 @@ func thread(o object) (parent, newest string) {
 	if !chat.Time(newest).After(chat.Time(ts)) {
 		newest = ""
 	}
-	count, told := o.count("reply_count")
-	if told && count == 0 || !told && root == "" && newest == "" {
+	count, counted := o.count("reply_count")
+	if counted && count == 0 || !counted && root == "" && newest == "" {
 		return "", ""
 	}
 	return ts, newest

@@ -45,7 +45,7 @@ func ReadInteraction(payload []byte) (Interaction, error) {
 			teams: []string{team.text("id"), user.text("team_id"), view.text("app_installed_team_id")},
 		},
 	}}
-	if org, told := o.object("enterprise"); told && o.flag("is_enterprise_install") {
+	if org, ok := o.object("enterprise"); ok && o.flag("is_enterprise_install") {
 		i.origin.orgs = []string{org.text("id")}
 	}
 	return i, nil

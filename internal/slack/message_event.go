@@ -79,8 +79,8 @@ func decodeMessage(env Envelope, own Identity) (Event, error) {
 	}
 
 	if slackevents.EventsAPIType(env.EventType) == slackevents.AppMention {
-		_, told := o["files"]
-		event.Partial = !told
+		_, hasFiles := o["files"]
+		event.Partial = !hasFiles
 		// Slack dispatches an app_mention for an edit that adds a mention, too. The message_changed
 		// event of the same edit has the text before.
 		if event.Message.Revision != "" {
@@ -184,7 +184,7 @@ func (r reader) changed(o object) (MessageEvent, error) {
 // deleted reads docs.slack.dev/reference/events/message/message_deleted.
 func (r reader) deleted(o object) (MessageEvent, error) {
 	before, _ := o.object("previous_message")
-	if _, told := o["deleted_ts"]; !told {
+	if _, ok := o["deleted_ts"]; !ok {
 		return r.removed(before, "ts", before)
 	}
 	return r.removed(o, "deleted_ts", before)
@@ -229,10 +229,10 @@ func firstTS(o object, keys ...string) string {
 	return ""
 }
 
-func channelType(told, channel string) string {
-	switch told {
+func channelType(sent, channel string) string {
+	switch sent {
 	case slackevents.ChannelTypeChannel, slackevents.ChannelTypeGroup, slackevents.ChannelTypeIM, slackevents.ChannelTypeMPIM:
-		return told
+		return sent
 	}
 	if strings.HasPrefix(channel, "D") {
 		return slackevents.ChannelTypeIM

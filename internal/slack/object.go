@@ -61,7 +61,7 @@ func (o object) flag(key string) bool {
 }
 
 // count returns a field that counts something; false if it is absent or no count.
-func (o object) count(key string) (n int, told bool) {
+func (o object) count(key string) (n int, ok bool) {
 	var c *int
 	if !o.decode(key, &c) || c == nil || *c < 0 {
 		return 0, false

@@ -79,8 +79,8 @@ func (r *Responder) send(ctx context.Context, address string, body []byte) (agai
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := r.http.Do(req)
 	if err != nil {
-		if told, ok := errors.AsType[*url.Error](err); ok { // it contains the address
-			err = told.Err
+		if withURL, ok := errors.AsType[*url.Error](err); ok { // it contains the address
+			err = withURL.Err
 		}
 		return true, err
 	}

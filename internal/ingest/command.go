@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+
+	"myao/internal/slack"
+	"myao/internal/words"
+)
+
+// replyLater is the immediate answer to a command that takes longer.
+const replyLater = "I am on it. The answer follows here."
+
+// CommandHandler carries out slash commands. Answer returns the answer in Slack's mrkdwn and, for
+// the metrics, the name of the order and its result: done, refused, unknown or failed.
+type CommandHandler interface {
+	Answer(ctx context.Context, c slack.Command, own slack.Identity) (text, order, result string)
+}
+
+// command handles a slash command, and returns the immediate answer.
+func (d *Door) command(ctx context.Context, c slack.Command) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	own, err := d.identity(ctx)
+	if err != nil {
+		d.Metrics.event("failed")
+		return nil, err
+	}
+	if why := c.Check(own); why != nil {
+		d.leaveOut(ctx, "", c.Type, why)
+		return nil, nil
+	}
+	answered := make(chan string)
+	d.pending.Go(func() {
+		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+		defer cancel()
+		text, order, result := d.CommandHandler.Answer(work, c, own)
+		d.orderHandled(work, order, result, c.Request, own)
+		select {
+		case answered <- text: // in time for the immediate answer
+		case <-ctx.Done():
+			d.respond(ctx, c.Request, text)
+		}
+	})
+	select {
+	case text := <-answered:
+		return slack.Ephemeral(text), nil
+	case <-ctx.Done():
+		return slack.Ephemeral(words.In(d.Config.Language).Of(replyLater)), nil
+	}
+}

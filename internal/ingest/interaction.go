@@ -1,0 +1,43 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+
+	"myao/internal/slack"
+)
+
+// interaction handles the use of a shortcut, a button or a view. It is answered at its
+// response_url alone, once everything about it is committed.
+func (d *Door) interaction(ctx context.Context, i slack.Interaction) error {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	own, err := d.identity(ctx)
+	if err != nil {
+		d.Metrics.event("failed")
+		return err
+	}
+	if err = d.act(ctx, i, own); slack.LeftOut(err) {
+		d.leaveOut(ctx, "", i.Type, err)
+		return nil
+	}
+	return err
+}
+
+// act decodes an interaction and carries it out. Its error is a reason to leave the interaction
+// out (slack.LeftOut), or says why it failed.
+func (d *Door) act(ctx context.Context, i slack.Interaction, own slack.Identity) error {
+	action, err := slack.DecodeInteraction(i, own)
+	if err != nil {
+		return err
+	}
+	switch a := action.(type) {
+	case slack.MessageShortcut:
+		return d.shortcut(ctx, a, own)
+	case slack.BlockAction:
+		return fmt.Errorf("%w: no button has the action_id %q", slack.ErrIgnored, a.ActionID)
+	case slack.ViewSubmission:
+		return fmt.Errorf("%w: no view has the callback_id %q", slack.ErrIgnored, a.Callback)
+	}
+	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, action)
+}
