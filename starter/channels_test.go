@@ -15,8 +15,8 @@ import (
 	"myao/internal/store"
 )
 
-// starterSays runs the starter's main as a process would, and returns what it prints.
-func starterSays(t *testing.T, args ...string) (stdout, stderr string, status int) {
+// runStarter runs the starter in this process, and returns its output and exit status.
+func runStarter(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	status = run(t.Context(), args, &out, &errs)
@@ -64,7 +64,7 @@ channels:
 			t.Fatal(err)
 		}
 	}
-	// Its day began at another time.
+	// In this channel's time zone the day began at another time.
 	if err := db.SaveCall(t.Context(), store.Call{Scope: chat.Scope{Team: "T1", Channel: "C00000002"}, TokensIn: 5}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ channels:
 		}
 	}
 
-	list, errs, status := starterSays(t, "--config", config, "channels")
+	list, errs, status := runStarter(t, "--config", config, "channels")
 	want := [][]string{
 		{"CHANNEL", "NAME", "KIND", "MODE", "QUIET HOURS", "CALLS TODAY", "TOKENS TODAY"},
 		{"C00000001", "general", "public", "judge", "–", "1 of 5", "77"},
@@ -88,7 +88,7 @@ channels:
 		t.Errorf("status %d, %q; got\n%s, want\n%q", status, errs, list, want)
 	}
 
-	one, errs, status := starterSays(t, "--config", config, "channels", "C00000002")
+	one, errs, status := runStarter(t, "--config", config, "channels", "C00000002")
 	for _, line := range []string{
 		`mode +mention +` + config + `:7 channels\.C00000002\.mode`,
 		`persona +Be formal here,\\nalways\.\\n +` + config + `:10 channels\.C00000002\.persona`,
@@ -101,8 +101,8 @@ channels:
 		}
 	}
 
-	// By a name, through an alias, for a program.
-	text, errs, status := starterSays(t, "--config", config, "channels", "#old", "--json")
+	// By name, through an alias, as JSON.
+	text, errs, status := runStarter(t, "--config", config, "channels", "#old", "--json")
 	var report channelReport
 	if err := json.Unmarshal([]byte(text), &report); err != nil {
 		t.Fatalf("status %d, %s: %v in %q", status, errs, err, text)
@@ -111,16 +111,16 @@ channels:
 		s.Key != "mode" || s.Value != "mention" || s.From != "channels.#Old.mode" || s.Line != 7 {
 		t.Errorf("got %+v", report)
 	}
-	// What nobody knows and the configuration names is explained, too; the rest is an error.
-	if text, errs, status := starterSays(t, "--config", config, "channels", "nowhere"); status != 0 || !strings.Contains(text, config+":14 channels.nowhere.mode") {
+	// A channel that only the configuration names is explained too. Any other is an error.
+	if text, errs, status := runStarter(t, "--config", config, "channels", "nowhere"); status != 0 || !strings.Contains(text, config+":14 channels.nowhere.mode") {
 		t.Errorf("status %d, %q\n%s", status, errs, text)
 	}
-	if text, errs, status := starterSays(t, "--config", config, "channels", "somewhere"); status != 1 || text != "" || !strings.Contains(errs, `"somewhere" is not known`) {
+	if text, errs, status := runStarter(t, "--config", config, "channels", "somewhere"); status != 1 || text != "" || !strings.Contains(errs, `"somewhere" is not known`) {
 		t.Errorf("status %d, %q, %q", status, text, errs)
 	}
 }
 
-// cells takes a table apart.
+// cells splits a table into its cells.
 func cells(text string) (rows [][]string) {
 	for line := range strings.Lines(text) {
 		rows = append(rows, regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1))

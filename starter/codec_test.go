@@ -16,7 +16,7 @@ import (
 	"myao/internal/web"
 )
 
-// withKey is a configuration with a key, and neither a Slack nor a database that is there.
+// withKey writes a configuration with an encryption key, but without Slack or a database.
 func withKey(t *testing.T) string {
 	t.Helper()
 	path := configuration(t, "127.0.0.1:0", "postgres://nobody@"+nowhere+"/none", "http://"+nowhere+"/api/", "")
@@ -72,7 +72,7 @@ func TestCodecThatCannotServe(t *testing.T) {
 	}
 }
 
-// It needs no more than the configuration, and ends when it is told to.
+// The codec server needs only the configuration, and ends on a signal.
 func TestCodecServes(t *testing.T) {
 	t.Parallel()
 	const token = "sixteen-letters!"
@@ -95,7 +95,7 @@ func TestCodecServes(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			w := &world{t: t, cmd: cmd, stopped: make(chan error, 1)}
+			w := &bundle{t: t, cmd: cmd, stopped: make(chan error, 1)}
 			go func() { w.stopped <- cmd.Wait() }()
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
 			w.await("its address", func() bool { return strings.Contains(stdout.String(), "\n") })

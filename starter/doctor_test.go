@@ -33,23 +33,23 @@ import (
 	"myao/workflows"
 )
 
-// patient is what a doctor looks at, as a process of its own.
-type patient struct {
+// doctorBundle runs starter doctor as a process, against servers of the test.
+type doctorBundle struct {
 	t      *testing.T
 	config string
 	env    []string
 }
 
-// program is the starter's own program, with arguments behind the configuration.
-func (p patient) program(args ...string) (*exec.Cmd, *logbook) {
+// program prepares a starter process with the configuration and further arguments.
+func (p doctorBundle) program(args ...string) (*exec.Cmd, *logbook) {
 	cmd := exec.Command(os.Args[0], append([]string{"--config", p.config}, args...)...)
 	said := &logbook{}
 	cmd.Env, cmd.Stderr = append(append(os.Environ(), "MYAO_TEST_MAIN=1"), p.env...), said
 	return cmd, said
 }
 
-// examine runs starter doctor and returns what it found, by check, and its exit status.
-func (p patient) examine(args ...string) (map[string]doctor.Finding, int) {
+// doctor runs starter doctor, and returns its findings by check and its exit status.
+func (p doctorBundle) doctor(args ...string) (map[string]doctor.Finding, int) {
 	p.t.Helper()
 	cmd, said := p.program(append([]string{"doctor", "--json"}, args...)...)
 	var out bytes.Buffer
@@ -77,8 +77,8 @@ func (p patient) examine(args ...string) (map[string]doctor.Finding, int) {
 	return found, cmd.ProcessState.ExitCode()
 }
 
-// expect compares a finding with its status and a part of what it says.
-func (p patient) expect(found map[string]doctor.Finding, check string, status doctor.Status, says string) {
+// expect checks the status of a finding, and a part of its message.
+func (p doctorBundle) expect(found map[string]doctor.Finding, check string, status doctor.Status, says string) {
 	p.t.Helper()
 	if f := found[check]; f.Status != status || !strings.Contains(f.Message+" → "+f.Fix, says) {
 		p.t.Errorf("%s: %+v, want %s with %q", check, f, status, says)
@@ -97,8 +97,8 @@ func statuses(found map[string]doctor.Finding, s doctor.Status) (names []string)
 
 const plausible = "0123456789abcdef0123456789abcdef"
 
-// write writes a configuration for a doctor.
-func (p *patient) write(address, database, slackAPI, token string) {
+// write writes the configuration.
+func (p *doctorBundle) write(address, database, slackAPI, token string) {
 	p.t.Helper()
 	p.config = filepath.Join(p.t.TempDir(), "config.yaml")
 	if err := os.WriteFile(p.config, fmt.Appendf(nil, `
@@ -130,12 +130,12 @@ func TestDoctor(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	p := &patient{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}
+	p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + testserver.Temporal(t), "TEMPORAL_NAMESPACE=" + ns}}
 	database := sqlite(t)
 	p.write(address, database, server.URL+"/api/", "xoxb-1")
-	c := dial(t, testserver.Temporal(t), ns, &gate{})
+	c := dial(t, testserver.Temporal(t), ns, &interceptor{})
 
-	found, status := p.examine()
+	found, status := p.doctor()
 	if want := []string{"schedules", "workers"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
 		t.Errorf("before anything runs: status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
 	}
@@ -150,13 +150,13 @@ func TestDoctor(t *testing.T) {
 
 	p.serve(address)
 	var left atomic.Int64
-	attend(t, c, &left)
+	pollQueues(t, c, &left)
 	var last map[string]doctor.Finding
 	eventually(t, "all to be well", func() bool {
-		last, status = p.examine("--url", "http://"+address)
+		last, status = p.doctor("--url", "http://"+address)
 		return status == 0
 	})
-	// Slack would not take an address without TLS.
+	// Slack requires TLS.
 	if want := []string{"events address"}; !slices.Equal(statuses(last, doctor.Warn), want) || len(statuses(last, doctor.Skip)) > 0 {
 		t.Errorf("of what is well: %+v", last)
 	}
@@ -180,7 +180,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a run that failed", func() bool {
-		last, status = p.examine()
+		last, status = p.doctor()
 		return last["memory"].Status == doctor.Warn
 	})
 	p.expect(last, "memory", doctor.Warn, "seconds ago, is failed")
@@ -197,14 +197,14 @@ func TestDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "a run that has caught up", func() bool {
-			last, _ = p.examine()
+			last, _ = p.doctor()
 			return last["catch-up"].Status == run.status && strings.Contains(last["catch-up"].Message, run.says)
 		})
 	}
 	if err := memory.Pause(t.Context(), client.SchedulePauseOptions{Note: "on holiday"}); err != nil {
 		t.Fatal(err)
 	}
-	found, status = p.examine()
+	found, status = p.doctor()
 	if status != 0 {
 		t.Errorf("with a schedule that is paused: status %d", status)
 	}
@@ -214,7 +214,7 @@ func TestDoctor(t *testing.T) {
 	wrong := *p
 	wrong.env = []string{p.env[0], "TEMPORAL_NAMESPACE=" + ns + "-not"}
 	wrong.write(address, database, server.URL+"/api/", "xoxb-2")
-	found, status = wrong.examine()
+	found, status = wrong.doctor()
 	if want := []string{"namespace", "slack token"}; status != 1 || !slices.Equal(statuses(found, doctor.Fail), want) {
 		t.Errorf("with a wrong token and namespace: status %d, failures %v, want %v", status, statuses(found, doctor.Fail), want)
 	}
@@ -223,7 +223,7 @@ func TestDoctor(t *testing.T) {
 }
 
 // serve runs a starter until the test ends, and returns when it listens.
-func (p *patient) serve(address string) {
+func (p *doctorBundle) serve(address string) {
 	p.t.Helper()
 	cmd, said := p.program()
 	if err := cmd.Start(); err != nil {
@@ -246,9 +246,9 @@ func (p *patient) serve(address string) {
 	})
 }
 
-// attend has both task queues polled, as a worker does; it remembers nothing, and catches
-// up with all channels but so many.
-func attend(t *testing.T, c client.Client, left *atomic.Int64) {
+// pollQueues polls both task queues as a worker does. Its memory workflow fails, and its catch-up
+// fails for left channels.
+func pollQueues(t *testing.T, c client.Client, left *atomic.Int64) {
 	t.Helper()
 	for _, queue := range []string{conversation.TaskQueue, conversation.ModelTaskQueue} {
 		w := worker.New(c, queue, worker.Options{})
@@ -265,8 +265,8 @@ func attend(t *testing.T, c client.Client, left *atomic.Int64) {
 	}
 }
 
-// With nothing there everything says so, within the time of two checks that hang.
-func TestDoctorOfNothing(t *testing.T) {
+// With nothing running every check fails, within the time of two checks that time out.
+func TestDoctorWithNothingRunning(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
 	if err != nil {
@@ -276,10 +276,10 @@ func TestDoctorOfNothing(t *testing.T) {
 	for name, there := range map[string]string{"refused": nowhere, "silent": silent.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &patient{t: t, env: []string{"TEMPORAL_ADDRESS=" + there}}
+			p := &doctorBundle{t: t, env: []string{"TEMPORAL_ADDRESS=" + there}}
 			p.write(there, "postgres://u:0123456789abcdef@"+there+"/db?sslmode=disable", "http://"+there+"/api/", "xoxb-1")
 			ran := testserver.MeasureRunning()
-			found, status := p.examine("--url", "https://"+there)
+			found, status := p.doctor("--url", "https://"+there)
 			if took := ran(); took > 15*time.Second {
 				t.Errorf("it took %s", took)
 			}
@@ -295,7 +295,7 @@ func TestDoctorOfNothing(t *testing.T) {
 	}
 }
 
-func TestDoctorForPeople(t *testing.T) {
+func TestDoctorText(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := printFindings(&out, []doctor.Finding{

@@ -10,9 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// An empty word stands for a variable of the shell that is not set: it must never do what
-// the argument left out would do.
-func TestWhatIsGivenAndEmptyIsRefused(t *testing.T) {
+// An empty value mostly comes from an unset shell variable. It must never count as a value that was
+// left out.
+func TestEmptyValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&commands{}, kong.Exit(func(int) {}))
 	if err != nil {

@@ -63,8 +63,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// What docker-compose.yml asks our programs with is understood, whatever is answered.
-func TestHealthChecksAreUnderstood(t *testing.T) {
+// The health checks in docker-compose.yml are valid command lines.
+func TestHealthChecksOfComposeAreValid(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docker-compose.yml")
 	if err != nil {

@@ -30,25 +30,25 @@ import (
 	"myao/internal/web"
 )
 
-// hasty are the limits of a door that waits for nobody.
-var hasty = web.Limits{Header: 500 * time.Millisecond, Read: time.Second, Write: 2 * time.Second, Idle: 500 * time.Millisecond, HeaderBytes: 4 << 10}
+// shortLimits are limits that slow clients exceed soon.
+var shortLimits = web.Limits{Header: 500 * time.Millisecond, Read: time.Second, Write: 2 * time.Second, Idle: 500 * time.Millisecond, HeaderBytes: 4 << 10}
 
-// drip is how often a slow client says something: more often than hasty's limits end, so
-// that what ends it is not its silence.
-const drip = 20 * time.Millisecond
+// dripInterval is how often a slow client sends a byte. It is shorter than shortLimits.Idle, so
+// that silence does not end the connection.
+const dripInterval = 20 * time.Millisecond
 
-type nobody struct{}
+type noRelay struct{}
 
-func (nobody) Notify(...store.Target) {}
+func (noRelay) Notify(...store.Target) {}
 
-// front is a starter's HTTP server with a real door behind it.
-type front struct {
+// httpBundle is a starter's HTTP server with a real door behind it.
+type httpBundle struct {
 	t       *testing.T
 	address string
 	n       int
 }
 
-func open(t *testing.T, l web.Limits) *front {
+func open(t *testing.T, l web.Limits) *httpBundle {
 	t.Helper()
 	_, api := newWorkspace(t)
 	db, err := store.Open(t.Context(), sqlite(t))
@@ -69,7 +69,7 @@ func open(t *testing.T, l web.Limits) *front {
 	directory := &channels.Directory{Store: db, Slack: s.slack, Config: s.Config, Clock: time.Now, Logger: logger}
 	s.door.Store(&ingest.Door{
 		Store: db, Recorder: &record.Recorder{Store: db, Directory: directory}, Slack: s.slack, Directory: directory, Config: s.Config,
-		Relay: nobody{}, Clock: time.Now, Logger: logger, Metrics: ingest.NewMetrics(s.metrics),
+		Relay: noRelay{}, Clock: time.Now, Logger: logger, Metrics: ingest.NewMetrics(s.metrics),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,10 +84,10 @@ func open(t *testing.T, l web.Limits) *front {
 			t.Error(err)
 		}
 	})
-	return &front{t: t, address: listener.Addr().String()}
+	return &httpBundle{t: t, address: listener.Addr().String()}
 }
 
-// signature is the header lines of a body that Slack sends now.
+// signature returns the header lines of a request that Slack signs now.
 func signature(body string) string {
 	ts := fmt.Sprint(time.Now().Unix())
 	mac := hmac.New(sha256.New, []byte("shh"))
@@ -97,8 +97,8 @@ func signature(body string) string {
 
 const head = "POST /slack/events HTTP/1.1\r\nHost: myao\r\n"
 
-// slack has Slack send an event, which has to be taken before Slack would give up.
-func (f *front) slack() {
+// slack sends an event as Slack does. It must be acknowledged before Slack would give up.
+func (f *httpBundle) slack() {
 	f.t.Helper()
 	f.n++
 	body := fmt.Sprintf(`{"type":"event_callback","team_id":"T0SANDBOX","event_id":"Ev%d","event":{"type":"message","channel":"C1","user":"U1","ts":"100.%06d","text":"hello"}}`, f.n, f.n)
@@ -107,12 +107,12 @@ func (f *front) slack() {
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	ran := testserver.MeasureRunning()
 	_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, signature(body), len(body), body)
-	if status := answer(conn); status != http.StatusOK || ran() > 3*time.Second {
+	if status := readStatus(conn); status != http.StatusOK || ran() > 3*time.Second {
 		f.t.Errorf("Slack is answered %d after %s", status, ran())
 	}
 }
 
-func (f *front) dial() net.Conn {
+func (f *httpBundle) dial() net.Conn {
 	f.t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(f.t.Context(), "tcp", f.address)
 	if err != nil {
@@ -121,8 +121,8 @@ func (f *front) dial() net.Conn {
 	return conn
 }
 
-// answer is the status that comes, or 0.
-func answer(conn net.Conn) int {
+// readStatus reads the status of an answer, or 0 for none.
+func readStatus(conn net.Conn) int {
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return 0
@@ -131,9 +131,9 @@ func answer(conn net.Conn) int {
 	return resp.StatusCode
 }
 
-// slowly writes a byte at a time until the other side has had enough.
-func slowly(conn net.Conn, format string, args ...any) {
-	for range time.Tick(drip) {
+// writeSlowly writes a byte at a time until the other side closes the connection.
+func writeSlowly(conn net.Conn, format string, args ...any) {
+	for range time.Tick(dripInterval) {
 		if _, err := fmt.Fprintf(conn, format, args...); err != nil {
 			return
 		}
@@ -150,11 +150,11 @@ func TestSlowClients(t *testing.T) {
 		want int           // the status, 0 for none
 		in   time.Duration // when it has to be over
 	}{
-		{"says nothing", func(net.Conn) {}, 0, hasty.Header},
+		{"says nothing", func(net.Conn) {}, 0, shortLimits.Header},
 		{"a slow header", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, head)
-			slowly(conn, "X")
-		}, http.StatusBadRequest, hasty.Header},
+			writeSlowly(conn, "X")
+		}, http.StatusBadRequest, shortLimits.Header},
 		{"headers without end", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, head)
 			for _, err := io.WriteString(conn, "X-Filler: "+body+"\r\n"); err == nil; _, err = io.WriteString(conn, "X-Filler: "+body+"\r\n") {
@@ -162,12 +162,12 @@ func TestSlowClients(t *testing.T) {
 		}, http.StatusRequestHeaderFieldsTooLarge, 0},
 		{"a slow body", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n", head, signed, len(body))
-			slowly(conn, "x")
-		}, http.StatusBadRequest, hasty.Read},
+			writeSlowly(conn, "x")
+		}, http.StatusBadRequest, shortLimits.Read},
 		{"a slow body in chunks", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sTransfer-Encoding: chunked\r\n\r\n", head, signed)
-			slowly(conn, "1\r\nx\r\n")
-		}, http.StatusBadRequest, hasty.Read},
+			writeSlowly(conn, "1\r\nx\r\n")
+		}, http.StatusBadRequest, shortLimits.Read},
 		{"a body that ends early", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%s%sContent-Length: %d\r\n\r\n%s", head, signed, len(body)+1, body)
 			_ = conn.(*net.TCPConn).CloseWrite()
@@ -180,18 +180,18 @@ func TestSlowClients(t *testing.T) {
 		}, http.StatusUnauthorized, 0},
 		{"unsigned, a slow body in chunks", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\n", head)
-			slowly(conn, "1\r\nx\r\n")
+			writeSlowly(conn, "1\r\nx\r\n")
 		}, http.StatusUnauthorized, 0},
 		{"unsigned, asks first", func(conn net.Conn) {
 			_, _ = fmt.Fprintf(conn, "%sContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", head)
 		}, http.StatusUnauthorized, 0},
 		{"asked, and then idle", func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: myao\r\n\r\n")
-		}, http.StatusOK, hasty.Idle},
+		}, http.StatusOK, shortLimits.Idle},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := open(t, hasty)
+			f := open(t, shortLimits)
 			began, stood := time.Now(), testserver.MeasureStalls()
 			conn := f.dial()
 			defer func() { _ = conn.Close() }()
@@ -199,10 +199,10 @@ func TestSlowClients(t *testing.T) {
 			go func() { defer close(did); c.do(conn) }()
 			if c.want == http.StatusUnauthorized {
 				// Before a byte of the body has come, and not because a limit ended it.
-				_ = conn.SetReadDeadline(began.Add(hasty.Header / 2))
+				_ = conn.SetReadDeadline(began.Add(shortLimits.Header / 2))
 			}
-			status := answer(conn)
-			if late := stood() > hasty.Header; status != c.want && !(late && status == 0) { // with the machine
+			status := readStatus(conn)
+			if late := stood() > shortLimits.Header; status != c.want && !(late && status == 0) { // with the machine
 				t.Errorf("answered %d, want %d", status, c.want)
 			}
 			f.slack()
@@ -211,7 +211,7 @@ func TestSlowClients(t *testing.T) {
 			if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
 				t.Errorf("it was not closed: %v", err)
 			}
-			if took := time.Since(began); took < c.in-drip {
+			if took := time.Since(began); took < c.in-dripInterval {
 				t.Errorf("it was ended after %v, before its limit", took)
 			}
 			_ = conn.Close()
@@ -225,10 +225,10 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Who asks and asks, and takes no answer, is let go when an answer has waited for too long.
+// A client that keeps sending requests but reads no answers is disconnected by the write timeout.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	f := open(t, hasty)
+	f := open(t, shortLimits)
 	conn := f.dial()
 	defer func() { _ = conn.Close() }()
 	_ = conn.(*net.TCPConn).SetReadBuffer(1)
@@ -250,10 +250,10 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	f.slack()
 }
 
-// Connections that do nothing do not keep Slack out, and are closed in their time.
+// Idle connections do not keep Slack out, and are closed in time.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
-	f := open(t, hasty)
+	f := open(t, shortLimits)
 	conns := make([]net.Conn, 500)
 	for i := range conns {
 		conns[i] = f.dial()
@@ -275,9 +275,9 @@ func TestIdleConnections(t *testing.T) {
 	f.slack()
 }
 
-// Slack sends its whole request at once and waits three seconds; no limit may be shorter
-// than that, nor so long that it is none.
-func TestUsualLimits(t *testing.T) {
+// Slack sends its whole request at once and waits three seconds. No limit may be shorter, nor so
+// long that it has no effect.
+func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
 	s := &starter{Program: launch.Program{Logger: slog.New(slog.DiscardHandler)}, metrics: prometheus.NewRegistry()}
 	server := s.server(web.DefaultLimits())

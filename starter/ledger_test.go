@@ -17,16 +17,16 @@ import (
 	"myao/internal/store"
 )
 
-// office is a database to be looked at by commands, with no Slack and no Temporal to ask.
-type office struct {
+// ledgerBundle is a database for commands, without Slack and Temporal.
+type ledgerBundle struct {
 	*store.Store
 	t      *testing.T
 	config string
 	began  time.Time
 }
 
-// migrated is a database with all its tables, and its URL.
-func migrated(t *testing.T) (*store.Store, string) {
+// newDatabase returns a migrated database and its URL.
+func newDatabase(t *testing.T) (*store.Store, string) {
 	t.Helper()
 	url := sqlite(t)
 	s, err := store.Open(t.Context(), url)
@@ -40,10 +40,10 @@ func migrated(t *testing.T) (*store.Store, string) {
 	return s, url
 }
 
-func newOffice(t *testing.T, settings string) *office {
+func newLedgerBundle(t *testing.T, settings string) *ledgerBundle {
 	t.Helper()
-	s, url := migrated(t)
-	o := &office{Store: s, t: t, config: configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	s, url := newDatabase(t)
+	o := &ledgerBundle{Store: s, t: t, config: configuration(t, "127.0.0.1:0", url, "http://"+nowhere+"/api/", ""), began: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	text, err := os.ReadFile(o.config)
 	if err == nil {
 		err = os.WriteFile(o.config, append(text, settings...), 0o600)
@@ -54,22 +54,22 @@ func newOffice(t *testing.T, settings string) *office {
 	return o
 }
 
-func (o *office) must(err error) {
+func (o *ledgerBundle) must(err error) {
 	o.t.Helper()
 	if err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-// ts is that of the second n.
-func (o *office) ts(n int) string { return chat.TS(o.began.Add(time.Duration(n) * time.Second)) }
+// ts returns the ts of a message n seconds after the beginning.
+func (o *ledgerBundle) ts(n int) string { return chat.TS(o.began.Add(time.Duration(n) * time.Second)) }
 
-func (o *office) message(n int, thread string) chat.Message {
+func (o *ledgerBundle) message(n int, thread string) chat.Message {
 	return chat.Message{Team: "T1", Channel: "C1", TS: o.ts(n), ThreadTS: thread, UserID: "U1", Text: "secret \x1b[2J"}
 }
 
-// hear records a message as its event does, and relays it.
-func (o *office) hear(m chat.Message, kinds ...conversation.Kind) {
+// record stores a message as its event would, and relays it.
+func (o *ledgerBundle) record(m chat.Message, kinds ...conversation.Kind) {
 	o.t.Helper()
 	c := chat.Conversation{Team: m.Team, Channel: m.Channel, Thread: m.ThreadTS}
 	_, err := o.Record(o.t.Context(), m, func(store.Known) store.Entry {
@@ -87,16 +87,16 @@ func (o *office) hear(m chat.Message, kinds ...conversation.Kind) {
 	}
 }
 
-// command runs the starter.
-func (o *office) command(args ...string) (status int, stdout, stderr string) {
+// command runs a command of the starter.
+func (o *ledgerBundle) command(args ...string) (status int, stdout, stderr string) {
 	o.t.Helper()
 	var out, err bytes.Buffer
 	status = run(o.t.Context(), append(args, "--config", o.config), &out, &err)
 	return status, out.String(), err.String()
 }
 
-// prints demands that a command does its work, and prints what it must and not what it must not.
-func (o *office) prints(args, has, lacks []string) string {
+// prints checks that a command succeeds, and what its output contains and lacks.
+func (o *ledgerBundle) prints(args, has, lacks []string) string {
 	o.t.Helper()
 	status, out, err := o.command(args...)
 	if status != 0 {
@@ -115,8 +115,8 @@ func (o *office) prints(args, has, lacks []string) string {
 	return out
 }
 
-// fails demands that a command says in one line what is wrong.
-func (o *office) fails(status int, args []string, part string) {
+// fails checks the exit status of a command and its one-line error.
+func (o *ledgerBundle) fails(status int, args []string, part string) {
 	o.t.Helper()
 	got, out, err := o.command(args...)
 	if got != status || out != "" || !strings.Contains(err, part) || status == 1 && strings.Count(err, "\n") != 1 {
@@ -126,16 +126,16 @@ func (o *office) fails(status int, args []string, part string) {
 
 func TestWhyCommand(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "llm: {prices: {small: {input: 1, output: 10}}}\n")
+	o := newLedgerBundle(t, "llm: {prices: {small: {input: 1, output: 10}}}\n")
 	ctx := t.Context()
 	first, second, root, reply := o.message(0, ""), o.message(5, ""), o.message(60, ""), o.message(61, o.ts(60))
-	o.hear(first, conversation.Said)
-	o.hear(second, conversation.Said)
-	o.hear(root, conversation.Said)
-	o.hear(reply, conversation.Said)
+	o.record(first, conversation.Said)
+	o.record(second, conversation.Said)
+	o.record(root, conversation.Said)
+	o.record(reply, conversation.Said)
 	bot := o.message(7, "")
 	bot.UserID, bot.BotID, bot.Name = "", "B1", "herald"
-	o.hear(bot)
+	o.record(bot)
 	old := o.message(-7*24*3600, "")
 	o.must(o.SaveHistory(ctx, []chat.Message{old}))
 	o.must(o.SaveUser(ctx, "T1", store.User{ID: "U1", Name: "Ada", Refreshed: o.began}))
@@ -166,7 +166,7 @@ func TestWhyCommand(t *testing.T) {
 	}, []string{"secret", "words", reply.TS})
 	o.prints([]string{"why", "#General", "--text", "--limit", "2"}, []string{`"secret \x1b[2J"`, `"the bot's words"`, "there are earlier messages"}, []string{first.TS + ": Ada"})
 	o.prints([]string{"why", "C1", "--since", "2h"}, []string{first.TS + ": Ada"}, []string{old.TS})
-	// A message with a thread is that, else its conversation's, restricted to it.
+	// A thread's parent message means the thread. Any other message means that message alone.
 	o.prints([]string{"why", "general", root.TS}, []string{"thread " + root.TS + " of C1", reply.TS + ": Ada", "rule too_old: it is old", "mute"}, []string{second.TS})
 	o.prints([]string{"why", "general", reply.TS}, []string{"message " + reply.TS + " of C1", "too_old"}, []string{root.TS + ": Ada"})
 	o.prints([]string{"why", "general", first.TS}, []string{"decided to answer", "together with " + second.TS, "in Slack as"}, []string{second.TS + ": Ada", "herald", "mute"})
@@ -188,7 +188,7 @@ func TestWhyCommand(t *testing.T) {
 
 func TestUsageCommand(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "time_zone: Pacific/Auckland\nllm: {prices: {small: {input: 2, output: 10}}}\n")
+	o := newLedgerBundle(t, "time_zone: Pacific/Auckland\nllm: {prices: {small: {input: 2, output: 10}}}\n")
 	call := func(at, purpose, channel, model, failed string) {
 		t.Helper()
 		ended, err := time.Parse(time.RFC3339, at)
@@ -244,10 +244,10 @@ total 5 1 500000 50000 1.20 and more`,
 	o.fails(1, []string{"usage", "--since", "2026-04-03", "--until", "2026-04-03"}, "is not before")
 }
 
-// Where summer begins at midnight, each day is still passed, and a call counts on its own.
+// In a zone where summer time begins at midnight, no day is skipped or counted twice.
 func TestUsageOfADayWithoutMidnight(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "time_zone: America/Santiago\n")
+	o := newLedgerBundle(t, "time_zone: America/Santiago\n")
 	for _, at := range []string{"2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z"} {
 		ended, err := time.Parse(time.RFC3339, at)
 		o.must(err)
@@ -266,11 +266,11 @@ func TestUsageOfADayWithoutMidnight(t *testing.T) {
 
 func TestMemoryCommand(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "")
+	o := newLedgerBundle(t, "")
 	ctx := t.Context()
 	root, reply := o.message(0, ""), o.message(1, o.ts(0))
-	o.hear(root)
-	o.hear(reply)
+	o.record(root)
+	o.record(reply)
 	remember := func(s chat.Scope, text string, terms ...chat.Term) {
 		t.Helper()
 		c, err := o.CurrentCursor(ctx, s, time.Time{})
@@ -347,8 +347,8 @@ func TestMemoryCommand(t *testing.T) {
 	o.prints([]string{"memory", "forget", "--workspace", "--by", "ann", "--json"}, []string{`"versions": 1`}, nil)
 }
 
-// A text is taken as it was written, if it is one, and not longer than a model's.
-func TestCorrectedText(t *testing.T) {
+// A valid text is kept as written, up to the length of a model's.
+func TestReadText(t *testing.T) {
 	t.Parallel()
 	p := launch.Program{Config: config.Default()} // 500 and 300 tokens
 	for _, test := range []struct{ name, term, stdin, want, fault string }{
@@ -387,7 +387,7 @@ func TestInstant(t *testing.T) {
 			t.Errorf("%s is %v, %v; want %s", text, got.UTC(), err, want)
 		}
 	}
-	// Summer began at midnight, so that day began at one; half past midnight there was none.
+	// Summer time began at midnight, so that day began at one.
 	santiago, err := time.LoadLocation("America/Santiago")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ import (
 	"myao/internal/testserver"
 )
 
-// TestMain is the program itself where a test has started it as a process.
+// TestMain runs the starter itself in a process that a test has started.
 func TestMain(m *testing.M) {
 	if os.Getenv("MYAO_TEST_MAIN") != "" {
 		main()
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 
 const nowhere = "127.0.0.1:1" // nothing listens there
 
-// world is what a starter runs in, and the starter.
-type world struct {
+// bundle is a running starter and its surroundings.
+type bundle struct {
 	t       *testing.T
 	address string
 	cmd     *exec.Cmd
@@ -65,7 +65,7 @@ func (l *logbook) String() string {
 	return l.buf.String()
 }
 
-// newWorkspace is a Slack, and the address of its API.
+// newWorkspace returns a Slack, and the address of its API.
 func newWorkspace(t *testing.T) (*sandbox.Workspace, string) {
 	t.Helper()
 	w := sandbox.New(sandbox.Config{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "shh", Logger: slog.New(slog.DiscardHandler)})
@@ -95,14 +95,14 @@ agents:
 
 func sqlite(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "myao.db") }
 
-// start starts a starter and returns when it listens.
-func start(t *testing.T, temporalAddress, database, slackAPI, appToken string) *world {
+// start runs a starter, and returns when it listens.
+func start(t *testing.T, temporalAddress, database, slackAPI, appToken string) *bundle {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, address: listener.Addr().String(), stopped: make(chan error, 1), log: &logbook{}}
+	w := &bundle{t: t, address: listener.Addr().String(), stopped: make(chan error, 1), log: &logbook{}}
 	_ = listener.Close()
 	w.cmd = exec.Command(os.Args[0], "--config", configuration(t, w.address, database, slackAPI, appToken))
 	w.cmd.Env = append(os.Environ(), "MYAO_TEST_MAIN=1", "TEMPORAL_ADDRESS="+temporalAddress)
@@ -124,7 +124,7 @@ func start(t *testing.T, temporalAddress, database, slackAPI, appToken string) *
 	return w
 }
 
-func (w *world) await(what string, done func() bool) {
+func (w *bundle) await(what string, done func() bool) {
 	w.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -135,9 +135,9 @@ func (w *world) await(what string, done func() bool) {
 	}
 }
 
-func (w *world) get(path string) (int, string) { return w.do(http.MethodGet, path) }
+func (w *bundle) get(path string) (int, string) { return w.do(http.MethodGet, path) }
 
-func (w *world) do(method, path string) (int, string) {
+func (w *bundle) do(method, path string) (int, string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+w.address+path, http.NoBody)
 	if err != nil {
@@ -155,8 +155,8 @@ func (w *world) do(method, path string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// missing is what /readyz says is not there: the first word of each line.
-func (w *world) missing() []string {
+// missing returns what /readyz reports as missing: the first word of each line.
+func (w *bundle) missing() []string {
 	status, body := w.get("/readyz")
 	if status == http.StatusOK {
 		return nil
@@ -172,8 +172,8 @@ func (w *world) missing() []string {
 	return names
 }
 
-// stop ends the starter as an operator does.
-func (w *world) stop() {
+// stop ends the starter with the signal of an operator.
+func (w *bundle) stop() {
 	w.t.Helper()
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		w.t.Fatal(err)
@@ -226,7 +226,7 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-func TestReadyzTellsWhatIsMissing(t *testing.T) {
+func TestReadyzNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	_, slackAPI := newWorkspace(t)
 	for _, c := range []struct {
@@ -303,7 +303,7 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 			t.Errorf("%s: status %d, want 404", path, status)
 		}
 	}
-	// What comes by the socket is stored and acknowledged.
+	// An event by the socket is stored and acknowledged.
 	alice := workspace.AddUser("alice")
 	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
 	workspace.Say(general, alice.ID, "hello?")
@@ -318,8 +318,7 @@ func TestSocketModeHasNoSlackRoutes(t *testing.T) {
 	w.stop()
 }
 
-// A request that is being answered when the starter stops is answered, with the
-// database still there.
+// A request in progress when the starter stops is answered, with the database still open.
 func TestARequestOutlivesTheSignalToStop(t *testing.T) {
 	t.Parallel()
 	workspace, slackAPI := newWorkspace(t)
@@ -393,8 +392,8 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	}
 }
 
-// What stands in a help can be typed as it stands there.
-func TestExamplesAreUnderstood(t *testing.T) {
+// The examples in the help can be typed as they are.
+func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&commands{}, kong.Name("starter"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"myao/internal/chat"
 )
 
-func TestLength(t *testing.T) {
+func TestSnoozeDuration(t *testing.T) {
 	t.Parallel()
 	for l, want := range map[snoozeDuration]time.Duration{
 		"90m": 90 * time.Minute, "2h": 2 * time.Hour, "1d": 24 * time.Hour, "1h30m": 90 * time.Minute, "1s": time.Second, "1d12h": 36 * time.Hour, "1d2h30m": 26*time.Hour + 30*time.Minute, "1m30s": 90 * time.Second, "366d": 366 * 24 * time.Hour,
@@ -30,7 +30,7 @@ func TestLength(t *testing.T) {
 	}
 }
 
-func TestOrderForPeople(t *testing.T) {
+func TestOrderText(t *testing.T) {
 	t.Parallel()
 	mute := noon.AddDate(100, 0, 0)
 	for _, test := range []struct {
@@ -124,10 +124,10 @@ func TestCommandLinesOfOperators(t *testing.T) {
 	}
 }
 
-// SQLite is asked for all of a list at once.
-func TestLongestList(t *testing.T) {
+// SQLite reads a list in one statement.
+func TestMaxListed(t *testing.T) {
 	t.Parallel()
-	db, _ := migrated(t)
+	db, _ := newDatabase(t)
 	all := make([]chat.Conversation, maxListed)
 	for i := range all {
 		all[i] = chat.Conversation{Team: "T1", Channel: "C1", Thread: fmt.Sprintf("1700000000.%06d", i)}
@@ -137,8 +137,8 @@ func TestLongestList(t *testing.T) {
 	}
 }
 
-// Cron sets no $USER, and in the image the account has but a number.
-func TestOrdersOfAnAccountWithoutUser(t *testing.T) {
+// Cron sets no $USER, and in the container image the account has only a number.
+func TestByWithoutUserVariable(t *testing.T) {
 	t.Setenv("USER", "") // so that it is put back
 	for _, unset := range []bool{false, true} {
 		if unset {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What stands in a column begins where its heading does, whatever names stand before it.
-func TestTableOfWideNames(t *testing.T) {
+// Each cell begins below its heading, whatever the names before it.
+func TestTableWithWideNames(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	if err := table(&b, [][]string{

@@ -9,11 +9,11 @@ import (
 	"myao/internal/store"
 )
 
-// A prompt is of a channel that there is, by whatever it is called, and of no other.
-func TestPromptOfAChannelByItsName(t *testing.T) {
+// A prompt needs a channel that the database knows, by id or name.
+func TestPromptCommand(t *testing.T) {
 	t.Parallel()
 	workspace, slackAPI := newWorkspace(t)
-	s, url := migrated(t)
+	s, url := newDatabase(t)
 	if err := s.SaveChannel(t.Context(), workspace.Team(), store.Channel{ID: "C1", Name: "general"}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +48,8 @@ func TestPromptOfAChannelByItsName(t *testing.T) {
 	}
 }
 
-// Whoever can have the model write what they like reaches no terminal by it.
-func TestAnAnswerDoesNothingToATerminal(t *testing.T) {
+// A model's answer cannot send control sequences to the terminal.
+func TestAnswersCannotControlATerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := promptReport{For: "response", Model: "m", System: "s", Prompt: "p", Answer: &answerReport{Model: "m\x1b[2J", Text: "one\x1b]0;title\a\ntwo\r\u009b2K ✓"}}

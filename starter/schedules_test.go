@@ -34,15 +34,15 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// gate lets calls of a client through, or refuses some.
-type gate struct {
+// interceptor passes on calls of a client, or refuses some.
+type interceptor struct {
 	shut     atomic.Bool
 	unlisted atomic.Bool // search attributes are
 	refused  atomic.Int32
 }
 
-// refuse is of calls that make schedules or change them.
-func (g *gate) refuse(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+// refuse refuses calls that create or change schedules.
+func (g *interceptor) refuse(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	if g.shut.Load() && (strings.HasSuffix(method, "/CreateSchedule") || strings.HasSuffix(method, "/UpdateSchedule")) {
 		g.refused.Add(1)
 		return status.Error(codes.PermissionDenied, "not for you")
@@ -53,7 +53,7 @@ func (g *gate) refuse(ctx context.Context, method string, req, reply any, cc *gr
 	return invoke(ctx, method, req, reply, cc, o...)
 }
 
-func dial(t *testing.T, address, namespace string, g *gate) client.Client {
+func dial(t *testing.T, address, namespace string, g *interceptor) client.Client {
 	t.Helper()
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: address, Namespace: namespace, Logger: discard,
@@ -66,7 +66,7 @@ func dial(t *testing.T, address, namespace string, g *gate) client.Client {
 	return c
 }
 
-// namespace makes a namespace of the test's own.
+// namespace creates a namespace for the test.
 func namespace(t *testing.T) string {
 	t.Helper()
 	admin, err := client.NewNamespaceClient(client.Options{HostPort: testserver.Temporal(t), Logger: discard})
@@ -80,7 +80,7 @@ func namespace(t *testing.T) string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c := dial(t, testserver.Temporal(t), name, &gate{})
+	c := dial(t, testserver.Temporal(t), name, &interceptor{})
 	eventually(t, "the namespace", func() bool {
 		_, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		return err == nil
@@ -90,11 +90,11 @@ func namespace(t *testing.T) string {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	(&world{t: t}).await(what, done)
+	(&bundle{t: t}).await(what, done)
 }
 
-// scheduler is as much of a starter as makes schedules.
-func scheduler(c client.Client) *starter {
+// newScheduler makes as much of a starter as schedules need.
+func newScheduler(c client.Client) *starter {
 	return &starter{
 		Program:  launch.Program{Config: config.Default(), Logger: discard},
 		temporal: c, metrics: prometheus.NewRegistry(),
@@ -102,7 +102,7 @@ func scheduler(c client.Client) *starter {
 	}
 }
 
-// schedules is how often what is run, by the schedule's id.
+// schedules returns the interval of each schedule by its id.
 func schedules(t *testing.T, c client.Client) map[string]time.Duration {
 	t.Helper()
 	found := map[string]time.Duration{}
@@ -127,7 +127,7 @@ var allSchedules = map[string]time.Duration{
 	"retention Retention": 24 * time.Hour,
 }
 
-// catchUps are the states of the runs that catch up at start.
+// catchUps returns the states of the catch-up runs at start.
 func catchUps(t *testing.T, c client.Client) (states []enumspb.WorkflowExecutionStatus) {
 	t.Helper()
 	list, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'catch-up-at-start'"})
@@ -146,31 +146,31 @@ const (
 	terminated = enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 )
 
-func TestSeveralStartersMakeTheirSchedules(t *testing.T) {
+func TestSeveralStartersCreateSchedules(t *testing.T) {
 	t.Parallel()
-	c := dial(t, testserver.Temporal(t), namespace(t), &gate{})
+	c := dial(t, testserver.Temporal(t), namespace(t), &interceptor{})
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
-			if err := scheduler(c).setUpSchedules(t.Context()); err != nil {
+			if err := newScheduler(c).setUpSchedules(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
 	eventually(t, "all schedules", func() bool { return maps.Equal(schedules(t, c), allSchedules) })
-	// Each that starts begins to catch up anew; one run goes on.
+	// Each starter starts a catch-up, which replaces the one before.
 	eventually(t, "the last to catch up", func() bool {
 		return slices.Equal(catchUps(t, c), []enumspb.WorkflowExecutionStatus{running, terminated, terminated})
 	})
 }
 
-// The configuration that is in force is that of the starter which was started last.
+// The schedules follow the configuration of the starter that was started last.
 func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 	t.Parallel()
-	c := dial(t, testserver.Temporal(t), namespace(t), &gate{})
+	c := dial(t, testserver.Temporal(t), namespace(t), &interceptor{})
 	for _, seconds := range []int{3600, 1, 7200} {
-		s := scheduler(c)
+		s := newScheduler(c)
 		s.Config.Memory.IntervalSeconds = seconds
 		if err := s.setUpSchedules(t.Context()); err != nil {
 			t.Fatal(err)
@@ -181,12 +181,12 @@ func TestAScheduleFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
-// A schedule that is gone is made again while the starter runs. The others stay as they are.
-func TestAScheduleThatIsGoneIsMadeAgain(t *testing.T) {
+// A missing schedule is created again while the starter runs. The others stay unchanged.
+func TestAMissingScheduleIsCreatedAgain(t *testing.T) {
 	t.Parallel()
-	g := &gate{}
+	g := &interceptor{}
 	c := dial(t, testserver.Temporal(t), namespace(t), g)
-	s := scheduler(c)
+	s := newScheduler(c)
 	if err := s.setUpSchedules(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -216,14 +216,14 @@ func TestAScheduleThatIsGoneIsMadeAgain(t *testing.T) {
 	}
 }
 
-// What is refused keeps nothing else from being done, and is not done twice.
-func TestSchedulesThatAreRefusedAreTriedAgain(t *testing.T) {
+// A refusal holds up nothing else, and what succeeded is not done twice.
+func TestRefusedSchedulesAreRetried(t *testing.T) {
 	t.Parallel()
-	g := &gate{}
+	g := &interceptor{}
 	g.shut.Store(true)
 	c := dial(t, testserver.Temporal(t), namespace(t), g)
 	ended := make(chan error, 1)
-	go func() { ended <- scheduler(c).setUpSchedules(t.Context()) }()
+	go func() { ended <- newScheduler(c).setUpSchedules(t.Context()) }()
 	eventually(t, "a third round", func() bool { return g.refused.Load() > 2*int32(len(allSchedules)) })
 	eventually(t, "catching up", func() bool { return slices.Equal(catchUps(t, c), []enumspb.WorkflowExecutionStatus{running}) })
 	g.shut.Store(false)
@@ -240,19 +240,19 @@ func TestSchedulingEndsWithTheStarter(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := scheduler(dial(t, nowhere, "default", &gate{})).setUpSchedules(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := newScheduler(dial(t, nowhere, "default", &interceptor{})).setUpSchedules(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ended with %v", err)
 	}
 }
 
-// A server that lets nobody make schedules, and is set up anew, has the search
-// attributes registered again all the same.
+// After a server was set up anew, the search attributes are registered again even while it refuses
+// schedules.
 func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 	t.Parallel()
-	g := &gate{}
+	g := &interceptor{}
 	g.shut.Store(true)
 	_, slackAPI := newWorkspace(t)
-	s := scheduler(dial(t, testserver.Temporal(t), "default", g))
+	s := newScheduler(dial(t, testserver.Temporal(t), "default", g))
 	s.Config.Database.URL = sqlite(t)
 	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -273,17 +273,17 @@ func TestAttributesDoNotWaitForSchedules(t *testing.T) {
 	}
 }
 
-// Attributes that the server does not list are used, until it has refused a signal over them.
-func TestAttributesThatAreRefusedAreLeftOut(t *testing.T) {
-	g, ns := &gate{}, namespace(t)
-	own := dial(t, testserver.Temporal(t), ns, &gate{})
+// Attributes that the server does not list are used until it refuses a signal because of them.
+func TestRefusedAttributesAreLeftOut(t *testing.T) {
+	g, ns := &interceptor{}, namespace(t)
+	own := dial(t, testserver.Temporal(t), ns, &interceptor{})
 	eventually(t, "the attributes to be made", func() bool {
 		registered, err := temporal.RegisterAttributes(t.Context(), own, ns, false)
 		return registered && err == nil
 	})
 	g.unlisted.Store(true)
 	t.Setenv("TEMPORAL_NAMESPACE", ns)
-	s := scheduler(dial(t, testserver.Temporal(t), ns, g))
+	s := newScheduler(dial(t, testserver.Temporal(t), ns, g))
 	_, slackAPI := newWorkspace(t)
 	s.Config.Database.URL = sqlite(t)
 	s.slack = slack.New(slack.Config{Token: "xoxb-1", APIURL: slackAPI})
@@ -302,9 +302,8 @@ func TestAttributesThatAreRefusedAreLeftOut(t *testing.T) {
 	}
 }
 
-// What a server that is set up anew has lost, it is told again: at the latest when
-// something is said.
-func TestTemporalSetUpAnewGetsItsSchedules(t *testing.T) {
+// A server that was set up anew gets its schedules again, at the latest with the next message.
+func TestANewTemporalServerGetsItsSchedules(t *testing.T) {
 	t.Parallel()
 	files := filepath.Join(t.TempDir(), "temporal.db")
 	server := testserver.StartTemporal(t, files, 0)
@@ -312,7 +311,7 @@ func TestTemporalSetUpAnewGetsItsSchedules(t *testing.T) {
 	alice := workspace.AddUser("alice")
 	general := workspace.AddChannel(sandbox.Public, "general", workspace.Bot().UserID, alice.ID)
 	w := start(t, server.Address, sqlite(t), slackAPI, "xapp-1")
-	c := dial(t, server.Address, "default", &gate{})
+	c := dial(t, server.Address, "default", &interceptor{})
 	scheduled := func() bool {
 		return maps.Equal(schedules(t, c), allSchedules) && slices.Contains(catchUps(t, c), running)
 	}

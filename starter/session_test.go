@@ -10,9 +10,9 @@ import (
 	"myao/internal/testserver"
 )
 
-// Why Temporal cannot be reached is said; of the time only where it has passed.
-func TestWhatIsSaidWithoutTemporal(t *testing.T) {
-	o := newOffice(t, "")
+// The error says why Temporal cannot be reached. It names the timeout only if that has passed.
+func TestErrorsWithoutTemporal(t *testing.T) {
+	o := newLedgerBundle(t, "")
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	mute, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
@@ -41,8 +41,8 @@ func TestWhatIsSaidWithoutTemporal(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfANamespaceThatIsNotThere(t *testing.T) {
-	o := newOffice(t, "")
+func TestErrorsWithoutTheNamespace(t *testing.T) {
+	o := newLedgerBundle(t, "")
 	address := testserver.Temporal(t)
 	t.Setenv("TEMPORAL_ADDRESS", address)
 	t.Setenv("TEMPORAL_NAMESPACE", "nowhere")

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestShownForPeople(t *testing.T) {
+func TestShowText(t *testing.T) {
 	t.Parallel()
 	tokyo := time.FixedZone("JST", 9*3600)
 	thread := chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366400.000100"}
@@ -133,8 +133,8 @@ func TestShownForPeople(t *testing.T) {
 	}
 }
 
-// Only of an order it can be said that it may yet be carried out.
-func TestWhatIsSaidWithoutAWorker(t *testing.T) {
+// Only the error of an order says that the order may still be carried out.
+func TestErrorsWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	nobody := fmt.Errorf("x: %w", operator.ErrNoWorker)
 	second := temporalFlags{Timeout: time.Second}
@@ -162,7 +162,7 @@ func TestWhatIsSaidWithoutAWorker(t *testing.T) {
 	}
 }
 
-func TestConversationsForPeople(t *testing.T) {
+func TestConversationsText(t *testing.T) {
 	t.Parallel()
 	waiting := operator.Listed{
 		Conversation: chat.Conversation{Team: "T1", Channel: "C1", Thread: "1772366400.000100"}, Name: "general", Phase: conversation.Waiting,
