@@ -26,6 +26,8 @@ type Message struct {
 	// Text is Slack's mrkdwn source, with ids in mentions.
 	Text  string
 	Files []File
+	// Reactions are those that stand under it, the oldest first.
+	Reactions []Reaction
 	// Revision is the ts of the newest edit; empty for a message never edited.
 	Revision string
 	Deleted  bool
