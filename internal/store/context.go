@@ -54,6 +54,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		Count int `json:"count"`
 	}
 	var earlier []earlierRow
+	var reactions []reactionRow
 	var channels []knowledgeRow
 	var workspace []memoryRow
 	var threads []struct {
@@ -69,6 +70,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 			[]any{c.Team, c.Channel, c.Thread}, &counted},
 		s.earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
+		reactionsQuery(c.Team, c.Channel, &reactions),
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
@@ -85,7 +87,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	); err != nil {
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
-	read := Context{Messages: messages(rows), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
+	read := Context{Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
 	shown := 0
 	for _, m := range rows {
 		if m.ThreadTS == c.Thread {

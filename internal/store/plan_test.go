@@ -39,6 +39,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			db.seedLedger(t, n)
 			db.seedOrders(t, n)
 			db.seedUsers(t, n)
+			db.seedReactions(t, n)
 			db.analyze(t)
 			lately, thread := chat.Time(at(n-300)), chat.Scope{Team: team, Channel: channel, Thread: at(n - 1000)}
 			// A thread of one reply, a long one, and the top level, which is rare among replies.
@@ -447,6 +448,18 @@ func (db database) seedUsers(t *testing.T, n int) {
 	rows := make([]userRow, n)
 	for i := range rows {
 		rows[i] = userRow{TeamID: team, UserID: fmt.Sprint("U", i), Name: fmt.Sprint("user ", i)}
+	}
+	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seedReactions puts a reaction under each of the first messages, in turn in three channels.
+func (db database) seedReactions(t *testing.T, n int) {
+	t.Helper()
+	rows := make([]reactionRow, n)
+	for i := range rows {
+		rows[i] = reactionRow{TeamID: team, ChannelID: []string{channel, "C2", "C3"}[i%3], TS: at(i), UserID: "U1", Name: "eyes", AddedUS: micros(chat.Time(at(i)))}
 	}
 	if err := db.db.CreateInBatches(rows, 500).Error; err != nil {
 		t.Fatal(err)

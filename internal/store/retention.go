@@ -260,15 +260,21 @@ func (p pruning) memoryCutoff(channel chat.Scope, horizon time.Time) (before int
 const sameThread = "{r}.team_id = messages.team_id AND {r}.channel_id = messages.channel_id " +
 	"AND {r}.thread_ts = CASE WHEN messages.thread_ts = '' THEN messages.ts ELSE messages.thread_ts END"
 
-// channel deletes a channel's messages that were sent before a time. A thread, its parent included,
+// channel deletes a channel's messages that were sent before a time, and the reactions to them. A thread, its parent included,
 // is deleted when all of it is older, and when its memory was not updated since the cutoff;
 // otherwise the next run would treat its messages as deleted by people.
 func (p pruning) channel(c chat.Scope, before int64, horizon time.Time) error {
 	of := func(rows string) string { return strings.ReplaceAll(sameThread, "{r}", rows) }
-	return walk[string](p, prunable{
+	if err := walk[string](p, prunable{
 		table: "messages", walkColumn: "ts", ageColumn: "sent_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
 		condition: where("COALESCE((SELECT MAX(reply.sent_us) FROM messages reply WHERE "+of("reply")+" AND NOT reply.deleted), 0) < ? "+
 			"AND COALESCE((SELECT scope.updated_us FROM memory_scopes scope WHERE "+of("scope")+"), 0) < ?", before, micros(horizon)),
+	}, before); err != nil {
+		return err
+	}
+	return walk[string](p, prunable{
+		table: "reactions", walkColumn: "ts", ageColumn: "added_us", within: where("team_id = ? AND channel_id = ?", c.Team, c.Channel),
+		condition: where("NOT EXISTS (SELECT 1 FROM messages m WHERE m.team_id = reactions.team_id AND m.channel_id = reactions.channel_id AND m.ts = reactions.ts)"),
 	}, before)
 }
 
