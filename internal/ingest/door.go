@@ -113,7 +113,7 @@ func (d *Door) receive(ctx context.Context, env slack.Envelope) error {
 // event out (slack.LeftOut), or says why it cannot be stored now.
 func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 	own, unknown := d.identity(ctx)
-	event, err := d.decode(env, own)
+	event, err := slack.Decode(env, own)
 	switch {
 	case err != nil:
 		return err
@@ -126,26 +126,15 @@ func (d *Door) handle(ctx context.Context, env slack.Envelope) error {
 	case slack.ChannelPrivate:
 		return d.channelPrivate(ctx, e, own)
 	case slack.ReactionAdded:
-		return d.reactionAdded(ctx, e, own)
+		return d.reactionAdded(ctx, e.Reaction, own)
+	case slack.ReactionRemoved:
+		return d.reaction(ctx, e.Reaction, true, own)
 	case slack.ChannelIDChanged:
 		return d.channelIDChanged(ctx, e, own)
 	case slack.AppRateLimited:
 		return d.rateLimited(ctx, e)
 	}
 	return fmt.Errorf("%w: nothing handles %T", slack.ErrIgnored, event)
-}
-
-// decode is slack.Decode, and leaves out what the configuration has no use for, too. Both work while
-// the bot's identity is unknown, so that Slack does not resend what no bot could use.
-func (d *Door) decode(env slack.Envelope, own slack.Identity) (slack.Event, error) {
-	event, err := slack.Decode(env, own)
-	if err != nil {
-		return nil, err
-	}
-	if r, ok := event.(slack.ReactionAdded); ok && r.Emoji != d.Config.Slack.HushReaction {
-		return nil, fmt.Errorf("%w: another reaction", slack.ErrIgnored)
-	}
-	return event, nil
 }
 
 // needsIdentity reports whether an event cannot be handled while the bot's identity is unknown.

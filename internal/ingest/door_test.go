@@ -246,7 +246,7 @@ func TestDoorAcknowledgesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for body, result := range map[string]string{
-		callback(`{"type":"reaction_removed","user":"U1"}`):                                           "ignored",
+		callback(`{"type":"reaction_removed","user":"U1"}`):                                           "unusable",
 		callback(`{"type":"reaction_added","user":"U1"}`):                                             "unusable",
 		callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`): "ignored",
 		dropped: "rate_limited",
@@ -307,7 +307,7 @@ func TestDoorWithoutIdentity(t *testing.T) {
 		{"no event", callback(`null`), 200, "unusable"},
 		{"no ts", callback(`{"type":"message","channel":"C1","user":"U1","text":"no ts"}`), 200, "unusable"},
 		{"somebody joined", callback(`{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","ts":"1.1"}`), 200, "ignored"},
-		{"another emoji", reaction("U1", "thumbsup", "U1", "100.000001"), 200, "ignored"},
+		{"a reaction", reaction("U1", "thumbsup", "U1", "100.000001"), 503, "failed"},
 		{"a reaction on nothing", callback(`{"type":"reaction_added","user":"U1"}`), 200, "unusable"},
 		{"a message", callback(hello), 503, "failed"},
 		{"another id of a channel", callback(`{"type":"channel_id_changed","old_channel_id":"C1","new_channel_id":"C2"}`), 503, "failed"},

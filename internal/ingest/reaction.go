@@ -15,9 +15,13 @@ import (
 // the acknowledgement of an event.
 const userTimeout = time.Second
 
-// reactionAdded records that somebody wants no answer to a message, by the reaction that the
-// configuration names. decode leaves out all other reactions.
-func (d *Door) reactionAdded(ctx context.Context, e slack.ReactionAdded, own slack.Identity) error {
+// reactionAdded records a reaction. The one that the configuration names says that somebody wants
+// no answer to the message.
+func (d *Door) reactionAdded(ctx context.Context, e slack.Reaction, own slack.Identity) error {
+	err := d.reaction(ctx, e, false, own)
+	if err != nil || e.Emoji != d.Config.Slack.HushReaction {
+		return err
+	}
 	if err := d.mayHush(ctx, e, own); err != nil {
 		return err
 	}
@@ -34,8 +38,24 @@ func (d *Door) reactionAdded(ctx context.Context, e slack.ReactionAdded, own sla
 	return nil
 }
 
+// reaction records that a reaction was added or removed: judgments see it.
+func (d *Door) reaction(ctx context.Context, e slack.Reaction, removed bool, own slack.Identity) error {
+	if e.User == own.UserID {
+		return fmt.Errorf("%w: the bot's own reaction", slack.ErrIgnored)
+	}
+	r := store.Reaction{Team: own.TeamID, Channel: e.Channel, TS: e.TS, User: e.User, Name: e.Emoji, Removed: removed, At: e.At}
+	if r.At.IsZero() {
+		r.At = d.Clock()
+	}
+	if err := d.Store.PutReaction(ctx, r); err != nil {
+		return err
+	}
+	d.Metrics.event("reacted")
+	return nil
+}
+
 // mayHush returns the reason why a reaction has no effect, or nil.
-func (d *Door) mayHush(ctx context.Context, e slack.ReactionAdded, own slack.Identity) error {
+func (d *Door) mayHush(ctx context.Context, e slack.Reaction, own slack.Identity) error {
 	switch {
 	case e.User == own.UserID || d.isBot(ctx, own.TeamID, e.User):
 		return fmt.Errorf("%w: the reaction of a bot", slack.ErrIgnored)

@@ -142,7 +142,7 @@ func New(c config.Config, base string) (Manifest, error) {
 			}},
 		},
 		Settings: Settings{
-			Events:        Events{RequestURL: address(EventsPath), BotEvents: events(c)},
+			Events:        Events{RequestURL: address(EventsPath), BotEvents: events()},
 			Interactivity: Interactivity{IsEnabled: true, RequestURL: address(InteractionsPath)},
 			SocketMode:    c.Slack.SocketMode(),
 		},

@@ -29,11 +29,11 @@ func Scopes(c config.Config) []Scope {
 		{Name: "users:read", Reason: "names of people and of other apps, and which app the bot itself is of"},
 		{Name: "commands", Reason: c.Slack.Command + ", and the shortcut of a message", Extra: true},
 	}
+	reactions := "who has taken something on: judgments see reactions"
 	if c.Slack.HushReaction != "" {
-		scopes = append(scopes, Scope{
-			Name: "reactions:read", Reason: "the reaction :" + c.Slack.HushReaction + ":, which says that a message wants no answer", Extra: true,
-		})
+		reactions += "; :" + c.Slack.HushReaction + ": says that a message wants no answer"
 	}
+	scopes = append(scopes, Scope{Name: "reactions:read", Reason: reactions, Extra: true})
 	return scopes
 }
 
@@ -48,10 +48,6 @@ func Names(scopes []Scope) []string {
 
 // events returns the events that the app subscribes to. channel_id_changed needs only the scopes
 // for private channels.
-func events(c config.Config) []string {
-	events := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed"}
-	if c.Slack.HushReaction != "" {
-		events = append(events, "reaction_added")
-	}
-	return events
+func events() []string {
+	return []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "channel_id_changed", "reaction_added", "reaction_removed"}
 }

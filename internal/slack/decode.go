@@ -35,12 +35,13 @@ func unusable(format string, args ...any) error {
 }
 
 // Event is what Slack reports in one envelope: a MessageEvent, ChannelPrivate, ReactionAdded,
-// ChannelIDChanged or AppRateLimited.
+// ReactionRemoved, ChannelIDChanged or AppRateLimited.
 type Event interface{ isEvent() }
 
 func (MessageEvent) isEvent()     {}
 func (ChannelPrivate) isEvent()   {}
 func (ReactionAdded) isEvent()    {}
+func (ReactionRemoved) isEvent()  {}
 func (ChannelIDChanged) isEvent() {}
 func (AppRateLimited) isEvent()   {}
 
@@ -67,8 +68,8 @@ func Decode(env Envelope, own Identity) (Event, error) {
 	switch kind := slackevents.EventsAPIType(env.EventType); kind {
 	case slackevents.Message, slackevents.AppMention:
 		return decodeMessage(env, own)
-	case slackevents.ReactionAdded:
-		return decodeReaction(env.event)
+	case slackevents.ReactionAdded, slackevents.ReactionRemoved:
+		return decodeReaction(env.event, kind == slackevents.ReactionRemoved)
 	case slackevents.ChannelIDChanged:
 		return decodeChannelID(env.raw)
 	default:

@@ -391,7 +391,6 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}{
 		{"channel_join", `{"type":"message","subtype":"channel_join","channel":"C1","user":"U1","text":"<@U1> has joined","ts":"1700000000.000100"}`, ErrIgnored, "channel_join"},
 		{"never seen subtype", `{"type":"message","subtype":"hologram","channel":"C1","user":"U1","ts":"1700000000.000100"}`, ErrIgnored, "hologram"},
-		{"reaction taken back", `{"type":"reaction_removed","user":"U1","item":{"channel":"C1"}}`, ErrIgnored, "reaction_removed"},
 		{"never seen event", `{"type":"hologram_projected"}`, ErrIgnored, "hologram_projected"},
 		{"no type", `{}`, ErrIgnored, "(none)"},
 		{"type unfit for a log", `{"type":"a\nb"}`, ErrIgnored, "(malformed)"},

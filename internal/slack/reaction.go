@@ -1,10 +1,22 @@
 package slack
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"myao/internal/chat"
+)
 
 // ReactionAdded reports that somebody put an emoji on a message
 // (docs.slack.dev/reference/events/reaction_added).
-type ReactionAdded struct {
+type ReactionAdded struct{ Reaction }
+
+// ReactionRemoved reports that somebody took an emoji back
+// (docs.slack.dev/reference/events/reaction_removed).
+type ReactionRemoved struct{ Reaction }
+
+// Reaction is an emoji on a message.
+type Reaction struct {
 	// User is the user who reacted.
 	User string
 	// Author is the user who wrote the message; empty for an app without a user.
@@ -13,11 +25,13 @@ type ReactionAdded struct {
 	Emoji string
 	// Channel and TS are the message's.
 	Channel, TS string
+	// At is when it was added or removed, UTC; zero where Slack does not tell it.
+	At time.Time
 }
 
-// decodeReaction reads by hand: slackevents.ReactionAddedEvent fails on a reaction to a file, because Slack
+// decodeReaction reads by hand: slackevents' types fail on a reaction to a file, because Slack
 // sends the file as its id.
-func decodeReaction(o object) (Event, error) {
+func decodeReaction(o object, removed bool) (Event, error) {
 	item, ok := o.object("item")
 	if !ok {
 		return nil, unusable("reaction on nothing")
@@ -32,9 +46,18 @@ func decodeReaction(o object) (Event, error) {
 	// Names of emoji hold no colon. A skin tone follows one
 	// (docs.slack.dev/reference/methods/reactions.add).
 	emoji, _, _ := strings.Cut(o.text("reaction"), ":")
-	r := ReactionAdded{User: validOrEmpty(o.text("user")), Author: validOrEmpty(o.text("item_user")), Emoji: emoji, Channel: validOrEmpty(item.text("channel")), TS: ts}
-	if r.User == "" || r.Channel == "" || r.Emoji == "" {
+	r := Reaction{
+		User: validOrEmpty(o.text("user")), Author: validOrEmpty(o.text("item_user")), Emoji: emoji, Channel: validOrEmpty(item.text("channel")), TS: ts,
+		At: chat.Time(firstTS(o, "event_ts")),
+	}
+	if r.User == "" || r.Channel == "" || r.Emoji == "" || len(r.Emoji) > maxEmoji {
 		return nil, unusable("reaction without user, emoji or channel")
 	}
-	return r, nil
+	if removed {
+		return ReactionRemoved{r}, nil
+	}
+	return ReactionAdded{r}, nil
 }
+
+// maxEmoji is the longest name of an emoji, in bytes: Slack allows 100 characters.
+const maxEmoji = 400

@@ -3,6 +3,9 @@ package slack
 import (
 	"errors"
 	"testing"
+	"time"
+
+	"myao/internal/chat"
 )
 
 // reacted is as docs.slack.dev/reference/events/reaction_added shows it.
@@ -13,9 +16,10 @@ func reacted(event string) string {
 
 func TestReactionAdded(t *testing.T) {
 	t.Parallel()
-	want := ReactionAdded{User: "U123ABC456", Author: "U222222222", Emoji: "thumbsup", Channel: "C123ABC456", TS: "1360782400.498405"}
+	whole := Reaction{User: "U123ABC456", Author: "U222222222", Emoji: "thumbsup", Channel: "C123ABC456", TS: "1360782400.498405", At: chat.Time("1360782804.083113")}
+	want, removed := ReactionAdded{whole}, ReactionRemoved{whole}
 	hooks := want
-	hooks.Author = ""
+	hooks.Author, hooks.At = "", time.Time{}
 	for _, tc := range []struct {
 		name, event string
 		want        Event
@@ -23,6 +27,8 @@ func TestReactionAdded(t *testing.T) {
 	}{
 		{"as documented", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup","item_user":"U222222222",
 			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405","channel_type":"channel"},"event_ts":"1360782804.083113"}`, want, nil},
+		{"taken back", `{"type":"reaction_removed","user":"U123ABC456","reaction":"thumbsup","item_user":"U222222222",
+			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"},"event_ts":"1360782804.083113"}`, removed, nil},
 		{"with a tone of skin", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup::skin-tone-2","item_user":"U222222222",
 			"item":{"type":"message","channel":"C123ABC456","ts":"1360782400.498405"},"event_ts":"1360782804.083113"}`, want, nil},
 		{"on the message of a webhook", `{"type":"reaction_added","user":"U123ABC456","reaction":"thumbsup",
@@ -38,7 +44,7 @@ func TestReactionAdded(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v, %v", tc.name, got, err, tc.want, tc.err)
 		}
 	}
-	for _, other := range []string{reacted(`{"type":"reaction_removed"}`), reacted(`7`), `{"type":"app_rate_limited","team_id":"T1","event":{"type":"reaction_added"}}`} {
+	for _, other := range []string{reacted(`7`), `{"type":"app_rate_limited","team_id":"T1","event":{"type":"reaction_added"}}`} {
 		event, _ := decode(t, other)
 		if _, ok := event.(ReactionAdded); ok {
 			t.Errorf("%s is taken for a reaction", other)
