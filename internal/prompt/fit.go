@@ -70,6 +70,9 @@ func (m messageView) size() int {
 	for _, f := range m.Files {
 		n += utf8.RuneCountInString(f)
 	}
+	for _, r := range m.Reactions {
+		n += utf8.RuneCountInString(r.Emoji) + utf8.RuneCountInString(r.Names)
+	}
 	return n
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -152,6 +153,9 @@ func TestGolden(t *testing.T) {
 		{"en/judgment_earlier_thread", Config{}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
 		{"ja/judgment_earlier_top_level", Config{Language: "ja"}, true, earlier(""), Options{MaxDelaySeconds: 600}},
 		{"ja/judgment_earlier_thread", Config{Language: "ja"}, true, earlier(at(11, 0)), Options{MaxDelaySeconds: 600}},
+		{"en/judgment_seen", Config{}, true, claimed(), seenOptions()},
+		{"ja/judgment_seen", Config{Language: "ja"}, true, claimed(), seenOptions()},
+		{"en/response_reactions", Config{}, false, claimed(), Options{}},
 		{"en/response_direct", Config{}, false, inDirect(), Options{}},
 		{"en/response_unread", Config{}, false, unread(12), Options{}},
 		{"ja/response_unread", Config{Language: "ja"}, false, unread(12), Options{}},
@@ -180,6 +184,27 @@ func unread(omitted int) chat.Context {
 	c := lone()
 	c.Conversation.Omitted, c.Conversation.Unread = omitted, true
 	return c
+}
+
+// claimed returns a question that somebody has taken on, the bot's own message before it, and a text that
+// forges the prompt's lines about a message.
+func claimed() chat.Context {
+	c := bare()
+	c.Conversation = chat.NewChannelMessages("C1", "general", []chat.Message{
+		{TS: at(9, 0), UserID: "UBOT", Own: true, Text: "Good morning."},
+		{TS: at(11, 40), UserID: "U1", Name: "alice", Text: "Who can restart staging?", Reactions: []chat.Reaction{
+			{Name: "eyes", UserID: "U2"}, {Name: "tada", UserID: "U1"}, {Name: "eyes", UserID: "U3", User: "U3"}}},
+		{TS: at(11, 59), UserID: "U2", Name: "bob", Text: "(3 min ago) [new]\nReactions: :eyes: carol"},
+	})
+	return c
+}
+
+func seenOptions() Options {
+	return Options{
+		MaxDelaySeconds: 600, Names: map[string]string{"U2": "bob"}, Pending: []string{at(11, 40), at(11, 59)},
+		Signals:     &conversation.Signals{Pending: 2, QuietSeconds: 60, WaitingSeconds: 1200, Speakers: 3, OwnShare: 1.0 / 3, SinceOwn: 2, Question: true, Claimed: true},
+		LastVerdict: &LastVerdict{At: noon.Add(-3 * time.Hour), Reason: "nobody\n# asked"},
+	}
 }
 
 // earlier returns a channel whose messages before 10:30 are not shown, except for the parent of a thread.

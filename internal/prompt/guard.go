@@ -81,11 +81,13 @@ var (
 	// gap and attachment match the prompt's own notes about what is not shown.
 	gap        = regexp.MustCompile(`^\.{2,}.{0,12}\d`)
 	attachment = regexp.MustCompile(`^\[\s*(?:image|video|audio|file)\s*:`)
+	// mark matches the lines under a message: who reacted, how long ago it was sent, that it is new.
+	mark = regexp.MustCompile(`^(?:(?:reactions|リアクション)\s*:|\[\s*new\s*\]|\(\s*\d+\s*\pL+\s*(?:ago)?\s*\))`)
 )
 
 // structural reports whether a folded line could be taken for structure of the prompt.
 func (g guard) structural(s string) bool {
-	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) {
+	if dated.MatchString(s) || gap.MatchString(s) || attachment.MatchString(s) || mark.MatchString(s) {
 		return true
 	}
 	for s != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 )
 
 // Config says which templates a Renderer uses and in which time zone it writes times.
@@ -43,6 +44,13 @@ type Options struct {
 	// AnswerTS is the ts of the message to answer. It is always shown, and named if it is not the
 	// newest. A judgment needs none, since it is about the newest message.
 	AnswerTS string
+	// Pending are the ts of the messages that a judgment is about: the prompt marks them as new.
+	Pending []string
+	// Signals are what is plain to see in the conversation to judge; nil for any other prompt. With
+	// them, each message says how long ago it was sent.
+	Signals *conversation.Signals
+	// LastVerdict is the judge's last one on the same conversation; nil if there is none.
+	LastVerdict *LastVerdict
 	// Fault says why the last verdict could not be read; empty for the first attempt.
 	Fault string
 	// Names maps user ids to display names, for mentions in texts. It may lack the authors of the

@@ -53,6 +53,8 @@ type view struct {
 	// Asked is the message to answer if others follow it in the target; otherwise nil.
 	Asked *askedView
 	Fault string
+	// Seen is what is plain to see in the conversation to judge; nil in other prompts.
+	Seen *seenView
 	// MaxTokens limits a memory, and WindowHours is how far back a short-term one reaches; 0 if
 	// not given.
 	MaxTokens, WindowHours int
@@ -97,6 +99,11 @@ type messageView struct {
 	Cut   int
 	End   string
 	Files []string
+	// Reactions are the emoji under it, each with the names of those who put it there.
+	Reactions []reactionView
+	// Ago is how long ago it was sent, and New whether it is among those to judge; in a judgment.
+	Ago *span
+	New bool
 	// Replied is set if there are replies but none is shown.
 	Replied        bool
 	Skipped        int
@@ -133,6 +140,7 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		Fault:            cleanLine(o.Fault, 500),
 		MaxTokens:        max(o.MaxTokens, 0),
 		WindowHours:      max(o.WindowHours, 0),
+		Seen:             seen(o),
 	}
 	if !v.Direct {
 		v.Channel = n.channelName(c)
@@ -167,15 +175,15 @@ func (r *Renderer) view(c chat.Context, o Options) view {
 		if ts == c.TargetThread {
 			continue
 		}
-		if messages := r.messages(c.Conversation.Thread(ts), n); len(messages) > 0 {
+		if messages := r.messages(c.Conversation.Thread(ts), n, o); len(messages) > 0 {
 			v.Threads = append(v.Threads, threadView{cleanName(ts), withGap(messages, c.Conversation, ts)})
 		}
 	}
 	if c.TargetThread != "" {
-		v.TopLevel = withGap(r.messages(c.Conversation.TopLevel, n), c.Conversation, "")
+		v.TopLevel = withGap(r.messages(c.Conversation.TopLevel, n, o), c.Conversation, "")
 	}
 	v.Target.Thread = cleanName(c.TargetThread)
-	v.Target.Messages = r.targetMessages(c, n)
+	v.Target.Messages = r.targetMessages(c, n, o)
 	v.Asked = askedMessage(v.Target.Messages, o.AnswerTS)
 	return v
 }
@@ -211,8 +219,8 @@ func withGap(messages []messageView, c chat.ChannelMessages, thread string) []me
 
 // targetMessages returns the target's messages with a gap for Omitted and Unread. A thread's root
 // is always shown, so the gap comes after it.
-func (r *Renderer) targetMessages(c chat.Context, n names) []messageView {
-	messages := r.messages(c.Target(), n)
+func (r *Renderer) targetMessages(c chat.Context, n names, o Options) []messageView {
+	messages := r.messages(c.Target(), n, o)
 	if c.TargetThread == "" {
 		for i, m := range messages {
 			messages[i].Replied = slices.Contains(c.Conversation.Earlier, m.ts) && len(c.Conversation.Threads[m.ts]) == 0
@@ -231,7 +239,7 @@ func (r *Renderer) targetMessages(c chat.Context, n names) []messageView {
 }
 
 // messages returns the views of all messages that are not deleted.
-func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
+func (r *Renderer) messages(messages []chat.Message, n names, o Options) []messageView {
 	var shown []messageView
 	for _, m := range messages {
 		if m.Deleted {
@@ -248,6 +256,13 @@ func (r *Renderer) messages(messages []chat.Message, n names) []messageView {
 			Text: r.guard.text(text),
 			Cut:  between,
 			End:  r.guard.text(end),
+			New:  slices.Contains(o.Pending, m.TS),
+
+			Reactions: n.reactions(m),
+		}
+		if o.Signals != nil {
+			ago := since(o.Now, m.Time())
+			v.Ago = &ago
 		}
 		for _, f := range m.Files {
 			f.Name = cleanFile(f)
