@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"myao/internal/chat"
@@ -64,7 +65,11 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	}
 	d := in.decisionRow("judgment")
 	d.ReadUS = a.Clock().UnixMicro()
-	judgment, err := a.Mind.Judgment(ctx, in.Conversation, in.MaxDelay)
+	pending := in.Pending
+	if len(pending) == 0 {
+		pending = []string{in.Trigger}
+	}
+	judgment, err := a.Mind.Judgment(ctx, in.Conversation, pending, in.MaxDelay)
 	if err != nil {
 		return JudgeOutput{}, err
 	}
@@ -73,8 +78,16 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, err
 	}
 	setCost(&d, answer)
+	d.Wanted, d.MinConfidence, d.Prompt = v.ShouldRespond, known.settings.MinConfidence, a.Mind.Prompts.JudgmentFingerprint()
+	if d.Signals, err = encode(judgment.Signals); err != nil {
+		return JudgeOutput{}, err
+	}
+	rule := conversation.NoRule
+	if v.ShouldRespond && v.Confidence < d.MinConfidence {
+		rule, v.ShouldRespond, v.DelaySeconds = conversation.RuleLowConfidence, false, nil
+	}
 	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
-	d.Outcome = conversation.Silent
+	d.Rule, d.Outcome = string(rule), conversation.Silent
 	if v.ShouldRespond {
 		d.Outcome = conversation.Pending
 	}
@@ -83,14 +96,20 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return JudgeOutput{}, err
 	}
 	failpoint.Here("judge: decided")
-	a.Metrics.judged(v, conversation.NoRule)
+	a.Metrics.judged(v, rule)
 	delay := 0
 	if v.DelaySeconds != nil {
 		delay = *v.DelaySeconds
 	}
 	a.Logger.InfoContext(ctx, "judged", "conversation", in.Conversation.ID(), "trigger", in.Trigger,
-		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason)
-	return JudgeOutput{Verdict: v}, nil
+		"should_respond", v.ShouldRespond, "confidence", v.Confidence, "delay_seconds", delay, "reason", v.Reason, "rule", rule)
+	return ruleOutput(v, rule), nil
+}
+
+// encode is the JSON of signals.
+func encode(s conversation.Signals) (string, error) {
+	body, err := json.Marshal(s)
+	return string(body), err
 }
 
 // decidedOutput returns the decision of an earlier attempt whose result was lost, or of the time before

@@ -174,11 +174,16 @@ func TestJudge(t *testing.T) {
 				if d.LatencyUS <= 0 || d.DecidedUS < d.ReadUS+d.LatencyUS || d.ReadUS == 0 || (d.SettledUS == nil) != (c.outcome == "pending") {
 					t.Errorf("times in the ledger: %+v", d)
 				}
+				if d.Prompt == "" || !strings.Contains(d.Signals, `"pending":1`) || !strings.Contains(d.Signals, `"question":true`) {
+					t.Errorf("prompt %q and signals %s in the ledger", d.Prompt, d.Signals)
+				}
+				d.Prompt, d.Signals = "", ""
 				d.LatencyUS, d.ReadUS, d.DecidedUS, d.SettledUS = 0, 0, 0, nil
 				want := store.Decision{
 					Key: task.decisionKey(), WorkflowID: task.Conversation.ID(), TriggerTS: task.Trigger, Revision: "7.000000",
 					Source: "judgment", ShouldRespond: c.want.ShouldRespond, Reason: c.want.Reason, Confidence: &got.Verdict.Confidence,
 					DelaySeconds: c.want.DelaySeconds, Model: "small", TokensIn: 120, TokensOut: 34, Outcome: c.outcome,
+					Wanted: c.want.ShouldRespond,
 				}
 				if !reflect.DeepEqual(d, want) {
 					t.Errorf("the ledger has\n%+v, want\n%+v", d, want)
@@ -636,5 +641,38 @@ func TestSpokeLastWithoutReadingTheMessage(t *testing.T) {
 	task.Decision = "run/3"
 	if got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}); err != nil || got.Rule != conversation.RuleSpokeLast {
 		t.Errorf("of what it had read: %+v, %v; want %s", got, err, conversation.RuleSpokeLast)
+	}
+}
+
+// Below min_confidence a yes is silence. The ledger keeps what was wanted, and by which threshold.
+func TestJudgeBelowMinConfidence(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		confidence float64
+		spoke      bool
+	}{{0.5, false}, {0.7, true}} {
+		b := setup(t, withModel(llmtest.Script(llmtest.Yes("nobody answered", test.confidence, 30))))
+		b.settings.MinConfidence = 0.7
+		task := atTopLevel(b.say("does anybody know?"))
+		got, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule := conversation.RuleLowConfidence
+		if test.spoke {
+			rule = conversation.NoRule
+		}
+		d := b.decision(task)
+		if got.Verdict.ShouldRespond != test.spoke || got.Rule != rule || got.Gone || (got.Verdict.DelaySeconds != nil) != test.spoke {
+			t.Errorf("at %v: %+v", test.confidence, got)
+		}
+		if d.ShouldRespond != test.spoke || d.Rule != string(rule) || !d.Wanted || d.MinConfidence != 0.7 || *d.Confidence != test.confidence || d.Reason != "nobody answered" ||
+			(d.Outcome == conversation.Silent) == test.spoke {
+			t.Errorf("at %v the ledger has %+v", test.confidence, d)
+		}
+		again, err := runOnce[JudgeOutput](b.Judge, JudgeInput{Task: task, MaxDelay: 600}) // of an attempt that was lost
+		if err != nil || !reflect.DeepEqual(again.Rule, got.Rule) || again.Verdict.ShouldRespond != test.spoke || len(b.model.Calls()) != 1 {
+			t.Errorf("at %v, asked again: %+v, %v", test.confidence, again, err)
+		}
 	}
 }

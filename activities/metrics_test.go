@@ -26,7 +26,7 @@ func TestMetricsStartAtZero(t *testing.T) {
 		}
 	}
 	want := []string{
-		"failed", "no", "rule:addresses_other", "rule:bot_budget", "rule:lapsed", "rule:mode_mention", "rule:mode_off", "rule:nothing_left",
+		"failed", "no", "rule:addresses_other", "rule:bot_budget", "rule:lapsed", "rule:low_confidence", "rule:mode_mention", "rule:mode_off", "rule:nothing_left",
 		"rule:over_budget", "rule:quiet_hours", "rule:silenced", "rule:spoke_last", "rule:too_old", "yes",
 	}
 	if !slices.Equal(got, want) {

@@ -116,7 +116,11 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		reply, err := m.ReplyQuestion(ctx, where, trigger, addressed)
 		return []titledQuestion{{"response to " + trigger, reply.Question}}, err
 	case "judgment":
-		judgment, err := m.Judgment(ctx, where, wholeSeconds(settings.MaxDelay))
+		pending, err := unanswered(ctx, db, where)
+		if err != nil {
+			return nil, err
+		}
+		judgment, err := m.Judgment(ctx, where, pending, wholeSeconds(settings.MaxDelay))
 		if err != nil {
 			return nil, err
 		}
@@ -136,6 +140,21 @@ func (c *promptCommand) questions(ctx context.Context, of config.Config, db *sto
 		questions = append(questions, titledQuestion{string(q.Term) + "-term memory of " + scope.String(), q.Question})
 	}
 	return questions, nil
+}
+
+// unanswered is the ts of what people have written since the bot's newest message: what would wait
+// for a judgment if all of it came now.
+func unanswered(ctx context.Context, db *store.Store, where chat.Conversation) (pending []string, err error) {
+	tail, err := db.Tail(ctx, where, 20)
+	for _, m := range tail {
+		switch {
+		case m.Own:
+			pending = nil
+		case !m.ByBot() && m.TS != where.Thread:
+			pending = append(pending, m.TS)
+		}
+	}
+	return pending, err
 }
 
 // trigger finds the message that a reply would answer: the newest that is not the bot's own.

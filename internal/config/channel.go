@@ -32,6 +32,7 @@ type Channel struct {
 	MaxDelaySeconds      *int     `yaml:"max_delay_seconds"`
 	FollowUpWaitSeconds  *int     `yaml:"follow_up_wait_seconds"`
 	MaxMessageAgeSeconds *int     `yaml:"max_message_age_seconds"`
+	MinConfidence        *float64 `yaml:"min_confidence"`
 	DailyCalls           *int     `yaml:"daily_calls"`
 	DailyTokens          *int     `yaml:"daily_tokens"`
 	QuietHours           *string  `yaml:"quiet_hours"`
@@ -75,6 +76,7 @@ type ChannelSettings struct {
 	MaxDelay      time.Duration
 	FollowUpWait  time.Duration
 	MaxMessageAge time.Duration
+	MinConfidence float64 // 0–1: a yes below it is silence
 
 	// DailyCalls and DailyTokens limit the model calls of a day, and their input and output
 	// tokens; 0 is no limit.
@@ -161,6 +163,7 @@ func (r Response) with(ch Channel) ChannelSettings {
 		MaxDelay:      seconds(orInherited(ch.MaxDelaySeconds, r.MaxDelaySeconds)),
 		FollowUpWait:  seconds(orInherited(ch.FollowUpWaitSeconds, r.FollowUpWaitSeconds)),
 		MaxMessageAge: seconds(orInherited(ch.MaxMessageAgeSeconds, r.MaxMessageAgeSeconds)),
+		MinConfidence: orInherited(ch.MinConfidence, r.MinConfidence),
 		DailyCalls:    orInherited(ch.DailyCalls, r.DailyCalls),
 		DailyTokens:   orInherited(ch.DailyTokens, r.DailyTokens),
 		QuietHours:    quiet,

@@ -196,6 +196,8 @@ type Response struct {
 	FollowUpWaitSeconds int `yaml:"follow_up_wait_seconds"`
 	// MaxMessageAgeSeconds is the age from which on a message is not answered any more, in seconds.
 	MaxMessageAgeSeconds int `yaml:"max_message_age_seconds"`
+	// MinConfidence is how sure a judgment must be for its yes to count, 0–1.
+	MinConfidence float64 `yaml:"min_confidence"`
 	// DailyCalls limits a channel's model calls per day of its time zone; 0 is no limit.
 	DailyCalls int `yaml:"daily_calls"`
 	// DailyTokens limits the input and output tokens of those calls; 0 is no limit.

@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	"Response.MaxDelaySeconds":      whole(0, daySeconds),
 	"Response.FollowUpWaitSeconds":  whole(0, daySeconds),
 	"Response.MaxMessageAgeSeconds": whole(1, monthSeconds),
+	"Response.MinConfidence":        number(0, 1),
 	"Response.DailyCalls":           whole(0, 1_000_000),
 	"Response.DailyTokens":          whole(0, 1_000_000_000),
 	"Response.QuietHours":           text(quietHours),

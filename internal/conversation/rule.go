@@ -33,6 +33,7 @@ const (
 	RuleNothingLeft    Rule = "nothing_left"
 	RuleQuietHours     Rule = "quiet_hours"
 	RuleOverBudget     Rule = "over_budget"
+	RuleLowConfidence  Rule = "low_confidence"
 	RuleUnknownOutcome Rule = "lapsed"
 )
 
@@ -48,6 +49,7 @@ var reasons = map[Rule]string{
 	RuleNothingLeft:    "the message is no longer there",
 	RuleQuietHours:     "it is the channel's quiet hours",
 	RuleOverBudget:     "the channel's budget of today is used up",
+	RuleLowConfidence:  "the model wanted to speak, and was less sure than min_confidence",
 	RuleUnknownOutcome: "it was heard of before what the ledger keeps, and may have been answered",
 }
 

@@ -102,7 +102,7 @@ func TestEveryCallIsSaved(t *testing.T) {
 
 	// A judgment, and memories. An existing draft costs no call.
 	b.model.Handle(llmtest.Script(llmtest.Reply{Text: `{}`, InputTokens: 30, OutputTokens: 5}))
-	j, err := b.Judgment(t.Context(), in, 600)
+	j, err := b.Judgment(t.Context(), in, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestChannelPersonaAndModel(t *testing.T) {
 		if err != nil || r.Model != c.model || !strings.HasPrefix(r.System, c.persona+"Be exact.\n") {
 			t.Errorf("%s: a reply by %s, %v:\n%.120s", c.channel, r.Model, err, r.System)
 		}
-		j, err := b.Judgment(t.Context(), where, 600)
+		j, err := b.Judgment(t.Context(), where, nil, 600)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestTooLongPromptIsShortened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := b.Judgment(t.Context(), where, 600)
+			j, err := b.Judgment(t.Context(), where, nil, 600)
 			if err != nil {
 				t.Fatal(err)
 			}

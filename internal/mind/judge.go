@@ -5,25 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"myao/internal/chat"
+	"myao/internal/conversation"
 	"myao/internal/llm"
+	"myao/internal/prompt"
 	"myao/internal/recall"
 )
 
 // Judgment is the question whether to speak.
 type Judgment struct {
+	// Signals are what is plain to see in the conversation.
+	Signals conversation.Signals
+
 	mind     *Mind
 	scope    chat.Scope
 	read     recall.Recollection
+	pending  []string
 	maxDelay int
 }
 
-// Judgment reads the context to judge by. maxDelay is the longest delay, in seconds, that the
-// model may choose.
-func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, maxDelay int) (Judgment, error) {
+// Judgment reads the context to judge by. pending are the ts of the messages that are judged.
+// maxDelay is the longest delay, in seconds, that the model may choose.
+func (m *Mind) Judgment(ctx context.Context, c chat.Conversation, pending []string, maxDelay int) (Judgment, error) {
 	r, _, err := m.recall(ctx, c, false)
-	return Judgment{mind: m, scope: chat.Scope(c), read: r, maxDelay: maxDelay}, err
+	if err != nil {
+		return Judgment{}, err
+	}
+	scene := conversation.Scene{
+		Now: m.Clock(), Target: r.Target(), Threads: r.Conversation.Threads, Pending: pending,
+		BotID: r.Bot, BotName: r.Persona.Name, Members: members(r.Conversation.All()),
+	}
+	return Judgment{Signals: scene.Signals(), mind: m, scope: chat.Scope(c), read: r, pending: pending, maxDelay: maxDelay}, nil
+}
+
+// members are the names of the people who wrote some messages.
+func members(messages []chat.Message) []string {
+	var all []string
+	for _, m := range messages {
+		if !m.ByBot() && m.Name != "" && !slices.Contains(all, m.Name) {
+			all = append(all, m.Name)
+		}
+	}
+	return all
 }
 
 // Question renders the question. fault says why the last answer could not be read; it is empty
@@ -32,6 +57,10 @@ func (j Judgment) Question(fault string) (Question, error) {
 	agent := j.mind.Agents.Judgment
 	o := j.mind.options(agent, j.read)
 	o.MaxDelaySeconds, o.Fault = j.maxDelay, fault
+	o.Pending, o.Signals = j.pending, &j.Signals
+	if d := j.read.LastVerdict; d != nil {
+		o.LastVerdict = &prompt.LastVerdict{At: d.Decided(), Spoke: d.ShouldRespond, Reason: d.Reason}
+	}
 	return newLimitedQuestion(agent, j.scope, func(characters int) (llm.Request, error) {
 		o.MaxCharacters = characters
 		system, user, err := j.mind.Prompts.Judgment(j.read.Context, o)

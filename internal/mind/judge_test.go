@@ -20,7 +20,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	b.useProvider(config.ProviderGemini)
 	b.addChannels(public("C1", "general"))
 	b.say("C1", time.Hour, "how many dwarfs?")
-	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, 600)
+	j, err := b.Judgment(t.Context(), chat.Conversation{Team: "T1", Channel: "C1"}, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestReplyAndJudgmentUseTheirAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantWords("a bare mention below which more is said", r.Prompt, called)
-	j, err := b.Judgment(t.Context(), c, 600)
+	j, err := b.Judgment(t.Context(), c, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestLongMessagesFitIntoThePrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := b.Judgment(t.Context(), c, 600)
+	j, err := b.Judgment(t.Context(), c, nil, 600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestDatabaseErrorsAskNothing(t *testing.T) {
 	if _, err := b.ReplyQuestion(t.Context(), c, "1.000000", true); err == nil {
 		t.Error("a reply without a database")
 	}
-	if _, err := b.Judgment(t.Context(), c, 600); err == nil {
+	if _, err := b.Judgment(t.Context(), c, nil, 600); err == nil {
 		t.Error("a judgment without a database")
 	}
 	for _, threads := range []bool{true, false} {

@@ -98,7 +98,7 @@ func (b *bundle) wantNoLeaks(places []string, parents map[string]chat.Message, s
 				ask("a reply", place, r.Request, err)
 				known += r.System
 			}
-			j, err := b.Judgment(ctx, c, 600)
+			j, err := b.Judgment(ctx, c, nil, 600)
 			if err != nil {
 				b.t.Fatal(err)
 			}

@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strings"
@@ -143,6 +145,17 @@ func (r *Renderer) Response(c chat.Context, o Options) (system, user string, err
 func (r *Renderer) Judgment(c chat.Context, o Options) (system, user string, err error) {
 	_, v := r.fitView(c, o, false)
 	return r.pair("judgment.tmpl", "judgment_user.tmpl", v)
+}
+
+// JudgmentFingerprint identifies the templates of a judgment: it changes with any of them.
+func (r *Renderer) JudgmentFingerprint() string {
+	h := sha256.New()
+	for _, f := range r.files {
+		if strings.HasPrefix(f.name, "judgment") || strings.HasPrefix(f.name, "_") {
+			fmt.Fprintf(h, "%s\x00%s\x00", f.name, f.source)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
 // pair renders a system text and a user turn.

@@ -60,6 +60,9 @@ func usersIn(messages []chat.Message, own slack.Identity) idSet {
 	}
 	for _, m := range messages {
 		who.addAll(mentionedUser, m.Text)
+		for _, r := range m.Reactions {
+			who.add(r.UserID)
+		}
 	}
 	return who
 }

@@ -73,6 +73,8 @@ type Recollection struct {
 	// Saw is the time of the newest message of the conversation itself, or zero. Messages
 	// elsewhere do not count: one of this conversation may still come late.
 	Saw time.Time
+	// LastVerdict is the newest verdict of a model on the conversation; nil if there is none.
+	LastVerdict *store.Decision
 }
 
 // Build builds the context of a conversation. If the bot is addressed in a thread, it first reads
@@ -112,6 +114,7 @@ func (b *Builder) Build(ctx context.Context, c chat.Conversation, addressed bool
 	r.Conversation.Omitted, r.Conversation.Earlier, r.Conversation.Since = stored.Omitted, stored.Earlier, stored.Since
 	r.WorkspaceLongTerm, r.WorkspaceShortTerm = textOf(stored.Long), textOf(stored.Short)
 	r.ChannelsUnlisted, r.ChannelsUntold, r.ThreadMemories, r.ThreadsUntold = stored.Unlisted, stored.Untold, stored.Threads, stored.ThreadsUntold
+	r.LastVerdict = stored.LastVerdict
 	if read != nil {
 		r.Conversation = r.Conversation.Trim(c.Thread, b.ThreadLimit)
 		r.Conversation.Omitted = max(r.Conversation.Omitted, read.omitted(r.Conversation.Threads[c.Thread]))

@@ -44,6 +44,8 @@ type Context struct {
 	// there are, up to chat.CountAtMost.
 	Threads       map[string]string
 	ThreadsUntold int
+	// LastVerdict is the newest verdict of a model on the conversation; nil if there is none.
+	LastVerdict *Decision
 }
 
 // Context reads what there is for a conversation.
@@ -55,6 +57,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 	}
 	var earlier []earlierRow
 	var reactions []reactionRow
+	var verdicts []Decision
 	var channels []knowledgeRow
 	var workspace []memoryRow
 	var threads []struct {
@@ -71,6 +74,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		s.earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
 		reactionsQuery(c.Team, c.Channel, &reactions),
+		query{"SELECT * FROM decisions WHERE workflow_id = ? AND source = 'judgment' AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those
@@ -88,6 +92,9 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		return Context{}, fmt.Errorf("read the context of %s: %w", c.ID(), err)
 	}
 	read := Context{Messages: withReactions(messages(rows), reactions), Knowledge: newKnowledge(channels, c.Channel), Threads: make(map[string]string, len(threads))}
+	if len(verdicts) > 0 {
+		read.LastVerdict = &verdicts[0]
+	}
 	shown := 0
 	for _, m := range rows {
 		if m.ThreadTS == c.Thread {

@@ -23,6 +23,15 @@ type Decision struct {
 	Reason        string   `json:"reason"`
 	Confidence    *float64 `json:"confidence"`
 	DelaySeconds  *int     `json:"delay_seconds"`
+	// Addressee and Gist are what the model saw: whom the messages are for, and what it would add.
+	Addressee string `json:"addressee"`
+	Gist      string `json:"gist"`
+	// Wanted is the model's yes. Below MinConfidence it is silence all the same.
+	Wanted        bool    `json:"wanted"`
+	MinConfidence float64 `json:"min_confidence"`
+	// Prompt is the fingerprint of the judgment's templates, Signals the JSON of conversation.Signals.
+	Prompt        string   `json:"prompt"`
+	Signals       string   `json:"signals"`
 	Model         string   `json:"model"`
 	TokensIn      int      `json:"tokens_in"`
 	TokensOut     int      `json:"tokens_out"`
@@ -61,7 +70,7 @@ func (s *Store) decide(tx *gorm.DB, d Decision) error {
 	there := clause.OnConflict{DoNothing: true}
 	if d.HasVerdict() {
 		verdict := clause.AssignmentColumns([]string{
-			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "model", "tokens_in", "tokens_out", "latency_us",
+			"source", "rule", "should_respond", "reason", "confidence", "delay_seconds", "addressee", "gist", "wanted", "min_confidence", "prompt", "signals", "model", "tokens_in", "tokens_out", "latency_us",
 		})
 		// An outcome stays: nobody may wait for this verdict any more.
 		for _, end := range []string{"outcome", "outcome_by", "settled_us"} {
