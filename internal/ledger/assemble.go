@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -86,6 +87,7 @@ func (r rows) decision(d store.Decision) *Decision {
 	decision := &Decision{
 		Key: d.Key, Trigger: d.TriggerTS, Revision: d.Revision, Source: d.Source, Rule: d.Rule, Respond: d.ShouldRespond, Reason: d.Reason,
 		Confidence: d.Confidence, Delay: d.DelaySeconds, Outcome: d.Outcome, By: d.OutcomeBy,
+		Wanted: d.Wanted, MinConfidence: d.MinConfidence, Addressee: d.Addressee, Gist: d.Gist, Prompt: d.Prompt, Signals: json.RawMessage(d.Signals),
 	}
 	if d.SettledUS != nil {
 		decision.Settled = time.UnixMicro(*d.SettledUS).UTC()

@@ -163,8 +163,14 @@ func (t *text) decision(at time.Time, thread string, d Decision) {
 	}
 	if d.Confidence != nil {
 		by += fmt.Sprintf(", confidence %.2f", *d.Confidence)
+		if d.Wanted && !d.Respond {
+			by += fmt.Sprintf(" of at least %.2f, wanted to answer", d.MinConfidence)
+		}
 	}
 	t.further("%s: %s", by, Plain(cmp.Or(d.Reason, "no reason is known")))
+	if d.Gist != "" {
+		t.further("would add: %s", Plain(d.Gist))
+	}
 	for _, c := range d.Calls {
 		t.call(c)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -104,6 +105,15 @@ type Decision struct {
 	With       []string `json:"with,omitempty"`
 	Confidence *float64 `json:"confidence,omitempty"`
 	Delay      *int     `json:"delay_seconds,omitempty"`
+	// Wanted is the model's yes; below MinConfidence it is silence all the same.
+	Wanted        bool    `json:"wanted,omitempty"`
+	MinConfidence float64 `json:"min_confidence,omitempty"`
+	// Addressee and Gist are what the model saw: me, someone, everyone or nobody, and what it would add.
+	Addressee string `json:"addressee,omitempty"`
+	Gist      string `json:"gist,omitempty"`
+	// Prompt is the fingerprint of the judgment's templates, Signals is conversation.Signals.
+	Prompt  string          `json:"prompt,omitempty"`
+	Signals json.RawMessage `json:"signals,omitempty"`
 	// Calls are the model calls that were made for it.
 	Calls []Call `json:"calls,omitempty"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed. By is the

@@ -30,12 +30,12 @@ type Decision struct {
 	Wanted        bool    `json:"wanted"`
 	MinConfidence float64 `json:"min_confidence"`
 	// Prompt is the fingerprint of the judgment's templates, Signals the JSON of conversation.Signals.
-	Prompt        string   `json:"prompt"`
-	Signals       string   `json:"signals"`
-	Model         string   `json:"model"`
-	TokensIn      int      `json:"tokens_in"`
-	TokensOut     int      `json:"tokens_out"`
-	LatencyUS     int64    `gorm:"column:latency_us" json:"latency_us"`
+	Prompt    string `json:"prompt"`
+	Signals   string `json:"signals"`
+	Model     string `json:"model"`
+	TokensIn  int    `json:"tokens_in"`
+	TokensOut int    `json:"tokens_out"`
+	LatencyUS int64  `gorm:"column:latency_us" json:"latency_us"`
 	// ReadUS is when the judge began to read the messages; 0 if nothing was read.
 	ReadUS int64 `gorm:"column:read_us" json:"read_us"`
 	// Outcome is pending, silent, posted, withdrawn, dropped, overruled or failed.

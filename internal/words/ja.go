@@ -113,6 +113,7 @@ var japanese = Words{
 	"only bots have spoken since the bot's last replies":                       "自分の返事の後、ボットしか発言していない",
 	"the message is no longer there":                                           "メッセージがもうない",
 	"it is the channel's quiet hours":                                          "チャンネルの静かにする時間帯",
+	"the model wanted to speak, and was less sure than min_confidence":         "話したいという判定だったが、確信度が min_confidence に届かない",
 	"the channel's budget of today is used up":                                 "チャンネルで今日使える分を使い切った",
 	"it was heard of before what the ledger keeps, and may have been answered": "記録に残っているより前に届いたもので、もう答えたかもしれない",
 	"somebody addressed the bot":                                               "呼びかけられた",
