@@ -74,7 +74,7 @@ func (s *Store) Context(ctx context.Context, r ContextRequest) (Context, error) 
 		s.earlierQuery(r, &earlier),
 		s.messagesQuery(r, &rows),
 		reactionsQuery(c.Team, c.Channel, &reactions),
-		query{"SELECT * FROM decisions WHERE workflow_id = ? AND source = 'judgment' AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
+		query{"SELECT * FROM decisions WHERE workflow_id = ? AND confidence IS NOT NULL ORDER BY decided_us DESC LIMIT 1", []any{c.ID()}, &verdicts},
 		s.knowledgeQuery(c.Team, c.Channel, r.Active, r.Named, r.Channels, &channels),
 		workspaceQuery(c.Team, c.Channel, "''", &workspace),
 		// updated_us is never before made_us, and it is in the index. Of many threads, only those

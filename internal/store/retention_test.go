@@ -594,6 +594,7 @@ func TestPruneUsesIndexes(t *testing.T) {
 			db.seedOutbox(t, n)
 			db.seedLedger(t, n)
 			db.seedOrders(t, n)
+			db.seedReactions(t, n)
 			db.exec(t, "UPDATE changes SET stored_us = sent_us, relayed_us = sent_us")
 			db.exec(t, "UPDATE outbox SET stored_us = 1 + (SELECT MIN(sent_us) FROM messages)")
 			db.analyze(t)
