@@ -86,6 +86,26 @@ func TestNobodysQuestionIsForgotten(t *testing.T) {
 	})
 }
 
+// A judge sees who has taken a question on by a reaction, and not what was taken back.
+func TestJudgeSeesReactions(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, quiet(3))
+		asked := s.workspace.Say(s.general, s.alice.ID, "who can restart staging?")
+		s.workspace.React(s.general, asked, s.bob.ID, "tada")
+		s.workspace.React(s.general, asked, s.bob.ID, "eyes")
+		s.workspace.Unreact(s.general, asked, s.bob.ID, "tada")
+		s.await("the judgment", 30*time.Second, func() bool { return len(s.judgments()) == 1 })
+		prompt := s.judgments()[0].System
+		for _, want := range []string{"who can restart staging?\nReactions: :eyes: bob\n", " ago) [new]", "a sign under one of them"} {
+			if !strings.Contains(prompt, want) {
+				t.Errorf("the judgment does not show %q:\n%s", want, prompt)
+			}
+		}
+	})
+}
+
 // A group direct message is like a private channel: mentions are answered in a thread, other
 // messages are judged, and its memory is used only there.
 func TestGroupDirectMessage(t *testing.T) {
