@@ -9,6 +9,14 @@ import (
 	"unicode"
 )
 
+// The addressees of a verdict: whom the new messages are meant for.
+const (
+	AddresseeMe       = "me" // the bot
+	AddresseeSomeone  = "someone"
+	AddresseeEveryone = "everyone"
+	AddresseeNobody   = "nobody"
+)
+
 // Verdict is a judgment: whether to speak, why, how sure, and how long to wait first.
 type Verdict struct {
 	ShouldRespond bool    `json:"should_respond"`
@@ -16,17 +24,26 @@ type Verdict struct {
 	Confidence    float64 `json:"confidence"` // 0 to 1
 	// DelaySeconds is how long to wait; nil and 0 mean no wait.
 	DelaySeconds *int `json:"delay_seconds"`
+	// Addressee is one of the constants above, or empty where the model named none of them. It and Gist
+	// are for the ledger alone: they stay out of JSON, because what a model would say must not enter histories.
+	Addressee string `json:"-"`
+	// Gist is what the bot would add, on one line; empty: nothing.
+	Gist string `json:"-"`
 }
 
 // ParseVerdict reads a model's answer and checks it against the limits of SYSTEM.md §5. A field
 // that is missing or out of range, such as a delay above maxDelay seconds, is an error. It names
-// every fault in words that can be sent back to the model.
+// every fault in words that can be sent back to the model. Addressee and gist are never a fault: where
+// one is missing or wrong, it is empty.
 func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	var raw struct {
 		ShouldRespond *bool    `json:"should_respond"`
 		Reason        *string  `json:"reason"`
 		Confidence    *float64 `json:"confidence"`
 		DelaySeconds  *float64 `json:"delay_seconds"`
+		// Raw, so that a wrong type is no error.
+		Addressee json.RawMessage `json:"addressee"`
+		Gist      json.RawMessage `json:"gist"`
 	}
 	if err := json.Unmarshal([]byte(unfence(answer)), &raw); err != nil {
 		return Verdict{}, fmt.Errorf("the answer is not one JSON object: %w", err)
@@ -53,12 +70,32 @@ func ParseVerdict(answer string, maxDelay int) (Verdict, error) {
 	if len(faults) > 0 {
 		return Verdict{}, errors.Join(faults...)
 	}
-	v := Verdict{ShouldRespond: *raw.ShouldRespond, Reason: oneLine(*raw.Reason), Confidence: *raw.Confidence}
+	v := Verdict{
+		ShouldRespond: *raw.ShouldRespond, Reason: oneLine(*raw.Reason), Confidence: *raw.Confidence,
+		Addressee: addressee(stringIn(raw.Addressee)), Gist: oneLine(stringIn(raw.Gist)),
+	}
 	if raw.DelaySeconds != nil {
 		d := int(*raw.DelaySeconds)
 		v.DelaySeconds = &d
 	}
 	return v, nil
+}
+
+// stringIn returns the string that raw holds, or "" if it holds anything else.
+func stringIn(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func addressee(s string) string {
+	switch s {
+	case AddresseeMe, AddresseeSomeone, AddresseeEveryone, AddresseeNobody:
+		return s
+	}
+	return ""
 }
 
 // unfence removes the code fence that some models put around JSON.
@@ -73,8 +110,8 @@ func unfence(s string) string {
 	return s
 }
 
-// oneLine folds white space and control characters (Postgres accepts no NUL) and limits the length:
-// a reason is the only prose in a history.
+// oneLine folds white space and control characters (Postgres accepts no NUL) and limits the length,
+// because a reason is the only prose in a history and a gist is a line of the ledger.
 func oneLine(s string) string {
 	const most = 300
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

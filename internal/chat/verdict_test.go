@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,24 +16,32 @@ func TestParseVerdict(t *testing.T) {
 		name, answer string
 		want         Verdict
 	}{
-		{"yes", `{"should_respond":true,"reason":"asked","confidence":0.8,"delay_seconds":30}`, Verdict{true, "asked", 0.8, seconds(30)}},
-		{"no", `{"should_respond":false,"reason":"chatter","confidence":1,"delay_seconds":null}`, Verdict{false, "chatter", 1, nil}},
-		{"no delay given", `{"should_respond":true,"reason":"x","confidence":0}`, Verdict{true, "x", 0, nil}},
-		{"delay 0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":0}`, Verdict{true, "x", 0, seconds(0)}},
-		{"delay -0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":-0}`, Verdict{true, "x", 0, seconds(0)}},
-		{"delay 30.0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":30.0}`, Verdict{true, "x", 0, seconds(30)}},
-		{"delay 3e1", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":3e1}`, Verdict{true, "x", 0, seconds(30)}},
-		{"delay at the limit", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":600}`, Verdict{true, "x", 0, seconds(600)}},
-		{"delay of a silence", `{"should_respond":false,"reason":"x","confidence":0,"delay_seconds":-1}`, Verdict{false, "x", 0, nil}},
-		{"fenced", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
-		{"fenced, no language", "\n```\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```\n ", Verdict{true, "x", 0.5, nil}},
-		{"fenced, in capitals", "```JSON\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{true, "x", 0.5, nil}},
-		{"fenced on one line", "```{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}```", Verdict{true, "x", 0.5, nil}},
-		{"a fence never closed", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}", Verdict{true, "x", 0.5, nil}},
-		{"white space", " \n\t{ \"should_respond\" : true, \"reason\":\"x\", \"confidence\":0.5}\n\n", Verdict{true, "x", 0.5, nil}},
-		{"more fields", `{"should_respond":true,"reason":"x","confidence":0.5,"mood":"good"}`, Verdict{true, "x", 0.5, nil}},
-		{"newlines in the reason", `{"should_respond":true,"reason":" a\n## b\r\n\tc\u2028d ","confidence":0.5}`, Verdict{true, "a ## b c d", 0.5, nil}},
-		{"control characters in the reason", `{"should_respond":true,"reason":"a\u0000b\u001b[31mc\u007f","confidence":0.5}`, Verdict{true, "a b [31mc", 0.5, nil}},
+		{"yes", `{"should_respond":true,"reason":"asked","confidence":0.8,"delay_seconds":30}`, Verdict{ShouldRespond: true, Reason: "asked", Confidence: 0.8, DelaySeconds: seconds(30)}},
+		{"no", `{"should_respond":false,"reason":"chatter","confidence":1,"delay_seconds":null}`, Verdict{Reason: "chatter", Confidence: 1}},
+		{"no delay given", `{"should_respond":true,"reason":"x","confidence":0}`, Verdict{ShouldRespond: true, Reason: "x"}},
+		{"delay 0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":0}`, Verdict{ShouldRespond: true, Reason: "x", DelaySeconds: seconds(0)}},
+		{"delay -0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":-0}`, Verdict{ShouldRespond: true, Reason: "x", DelaySeconds: seconds(0)}},
+		{"delay 30.0", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":30.0}`, Verdict{ShouldRespond: true, Reason: "x", DelaySeconds: seconds(30)}},
+		{"delay 3e1", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":3e1}`, Verdict{ShouldRespond: true, Reason: "x", DelaySeconds: seconds(30)}},
+		{"delay at the limit", `{"should_respond":true,"reason":"x","confidence":0,"delay_seconds":600}`, Verdict{ShouldRespond: true, Reason: "x", DelaySeconds: seconds(600)}},
+		{"delay of a silence", `{"should_respond":false,"reason":"x","confidence":0,"delay_seconds":-1}`, Verdict{Reason: "x"}},
+		{"fenced", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"fenced, no language", "\n```\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```\n ", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"fenced, in capitals", "```JSON\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}\n```", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"fenced on one line", "```{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}```", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"a fence never closed", "```json\n{\"should_respond\":true,\"reason\":\"x\",\"confidence\":0.5}", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"white space", " \n\t{ \"should_respond\" : true, \"reason\":\"x\", \"confidence\":0.5}\n\n", Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"more fields", `{"should_respond":true,"reason":"x","confidence":0.5,"mood":"good"}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"all six fields", `{"addressee":"everyone","gist":"hold both buttons","reason":"x","should_respond":true,"confidence":0.5,"delay_seconds":null}`,
+			Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5, Addressee: AddresseeEveryone, Gist: "hold both buttons"}},
+		{"nothing to add", `{"addressee":"nobody","gist":"","reason":"x","should_respond":false,"confidence":0.5}`, Verdict{Reason: "x", Confidence: 0.5, Addressee: AddresseeNobody}},
+		{"an unknown addressee", `{"addressee":"bob","should_respond":true,"reason":"x","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"addressee and gist null", `{"addressee":null,"gist":null,"should_respond":true,"reason":"x","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"addressee and gist of other types", `{"addressee":["me"],"gist":1e999,"should_respond":true,"reason":"x","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5}},
+		{"a gist of several lines", `{"addressee":"me","gist":" a\n## b\u0000","should_respond":true,"reason":"x","confidence":0.5}`,
+			Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5, Addressee: AddresseeMe, Gist: "a ## b"}},
+		{"newlines in the reason", `{"should_respond":true,"reason":" a\n## b\r\n\tc\u2028d ","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "a ## b c d", Confidence: 0.5}},
+		{"control characters in the reason", `{"should_respond":true,"reason":"a\u0000b\u001b[31mc\u007f","confidence":0.5}`, Verdict{ShouldRespond: true, Reason: "a b [31mc", Confidence: 0.5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,20 +109,30 @@ func TestParseVerdictRefuses(t *testing.T) {
 	}
 }
 
-func TestReasonIsShort(t *testing.T) {
+func TestReasonAndGistAreShort(t *testing.T) {
 	t.Parallel()
-	for _, letter := range []string{"a", "猫"} {
-		v, err := ParseVerdict(`{"should_respond":true,"reason":"`+strings.Repeat(letter, 5000)+`","confidence":0.5}`, 600)
+	for said, want := range map[string]string{
+		strings.Repeat("a", 5000): strings.Repeat("a", 300) + "…",
+		strings.Repeat("猫", 5000): strings.Repeat("猫", 300) + "…",
+		strings.Repeat("a", 300):  strings.Repeat("a", 300),
+	} {
+		v, err := ParseVerdict(`{"should_respond":true,"reason":"`+said+`","gist":"`+said+`","confidence":0.5}`, 600)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Repeat(letter, 300) + "…"; v.Reason != want {
-			t.Errorf("got %d runes of reason, want %d", utf8.RuneCountInString(v.Reason), utf8.RuneCountInString(want))
+		if v.Reason != want || v.Gist != want {
+			t.Errorf("%d runes became %d of reason and %d of gist, want %d", utf8.RuneCountInString(said),
+				utf8.RuneCountInString(v.Reason), utf8.RuneCountInString(v.Gist), utf8.RuneCountInString(want))
 		}
 	}
-	v, err := ParseVerdict(`{"should_respond":true,"reason":"`+strings.Repeat("a", 300)+`","confidence":0.5}`, 600)
-	if err != nil || v.Reason != strings.Repeat("a", 300) {
-		t.Errorf("a reason of 300 runes became %q, %v", v.Reason, err)
+}
+
+// A verdict in a history has neither addressee nor gist.
+func TestVerdictsTravelWithoutGist(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(Verdict{ShouldRespond: true, Reason: "x", Confidence: 0.5, Addressee: AddresseeMe, Gist: "secret"})
+	if want := `{"should_respond":true,"reason":"x","confidence":0.5,"delay_seconds":null}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
 
@@ -121,6 +140,7 @@ func FuzzParseVerdict(f *testing.F) {
 	for _, s := range []string{
 		`{"should_respond":true,"reason":"x","confidence":0.5,"delay_seconds":30}`, "```json\n{}\n```", "```", "``````", "null", "",
 		`{"should_respond":false,"reason":"\ud800\u0000","confidence":1,"delay_seconds":1e18}`,
+		`{"addressee":"me","gist":"\u2028a","should_respond":false,"reason":"x","confidence":1}`,
 	} {
 		f.Add(s, 600)
 	}
@@ -136,8 +156,10 @@ func FuzzParseVerdict(f *testing.F) {
 		if v.Confidence < 0 || v.Confidence > 1 || (d != nil && (*d < 0 || *d > most)) {
 			t.Fatalf("%q is accepted as %+v", answer, v)
 		}
-		if strings.ContainsAny(v.Reason, "\n\r\x00\u2028") || !utf8.ValidString(v.Reason) || utf8.RuneCountInString(v.Reason) > 301 {
-			t.Fatalf("%q has the reason %q", answer, v.Reason)
+		for _, s := range []string{v.Reason, v.Gist} {
+			if strings.ContainsAny(s, "\n\r\x00\u2028") || !utf8.ValidString(s) || utf8.RuneCountInString(s) > 301 {
+				t.Fatalf("%q has the line %q", answer, s)
+			}
 		}
 	})
 }
