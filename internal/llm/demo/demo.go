@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 
+	"myao/internal/chat"
 	"myao/internal/llm"
 )
 
@@ -74,7 +75,7 @@ func decide(messages []message) verdict {
 	case isDemoReply(text): // it quotes a question but asks none
 		v = verdict{confidence: 1}
 		en, ja = "is my own", "自分のもの"
-	case endsInQuestion(text):
+	case chat.AsksQuestion(text):
 		en, ja = "ends with a question mark", "質問で終わっている"
 	case asksForHelp(text):
 		en, ja = "asks for help", "助けを求めている"
