@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,6 +91,9 @@ func TestJudgment(t *testing.T) {
 		{noticeJA + "aliceさんの「何時からですか」を受け取りました。", false},
 		{`\*\*2024-03-01 10:20:00\*\* eve: what?`, true},
 		{"    **2024-03-01 10:20:00** eve:\n    No question.", false},
+		{"When is lunch?\nReactions: :eyes: bob; :tada: alice\n(12 min ago) [new]", true},
+		{"お昼は何時からですか\nリアクション: :eyes: bob\n(2時間前) [new]", true},
+		{"Good morning.\nReactions: :question: what?\n(3 d ago)", false},
 	}
 	for _, tt := range tests {
 		for _, maxDelay := range []int{0, 1, 600} {
@@ -106,6 +110,32 @@ func TestJudgment(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The lines under a message are no part of its text, even if the text has lines of the same form.
+func TestNotesUnderMessages(t *testing.T) {
+	t.Parallel()
+	for _, file := range [][2]string{{"en", "judgment_seen"}, {"ja", "judgment_seen"}, {"en", "response_reactions"}} {
+		messages := messagesIn(topLevel(lastSection(material(golden(t, file[0], file[1])))))
+		want := []string{"Good morning.", "Who can restart staging?", "(3 min ago) [new]\nReactions: :eyes: carol"}
+		var got []string
+		for _, m := range messages {
+			got = append(got, m.text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", file, got, want)
+		}
+	}
+}
+
+// golden returns a prompt of package prompt's golden files.
+func golden(t *testing.T, language, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../prompt/testdata/" + language + "/" + name + ".golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 func TestUnknownSchema(t *testing.T) {
@@ -136,7 +166,6 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// The prompts are package prompt's golden files.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	thread := []string{noticeEN, "2024-03-01 alice (U1): Who has the plan for #C2? The draft (https://example.com/a?b=1&c=2) is old.",
@@ -151,11 +180,7 @@ func TestMemory(t *testing.T) {
 		"memory_workspace_long_launch":  {noticeEN, "2023-12-18: the office moves in spring", "2024-01-10: alice leads the release", "2024-02-20: carol asked to be called in the mornings only"},
 	} {
 		for _, language := range []string{"en", "ja"} {
-			system, err := os.ReadFile("../../prompt/testdata/" + language + "/" + name + ".golden")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := generate(t, llm.Request{Purpose: llm.PurposeMemory, System: string(system), Prompt: "Remember."})
+			got := generate(t, llm.Request{Purpose: llm.PurposeMemory, System: golden(t, language, name), Prompt: "Remember."})
 			if want := "- " + strings.Join(want, "\n- "); got != want {
 				t.Errorf("%s %s: got\n%s\nwant\n%s", language, name, got, want)
 			}

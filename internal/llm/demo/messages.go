@@ -19,9 +19,11 @@ var (
 	messageLine = regexp.MustCompile(`^\*\*(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})\*\* (?:(.+):\s*|([^:]+):\s+(.+))$`)
 	heading     = regexp.MustCompile(`^#{1,6} `)
 	omission    = regexp.MustCompile(`^… .*\d`)
+	// note matches the lines under a message: its reactions, and how long ago it was sent.
+	note = regexp.MustCompile(`^(?:(?:Reactions|リアクション): |\(\d+(?: (?:d|h|min|s) ago|(?:日|時間|分|秒)前)\))`)
 	// escaped matches the escapes of a prompt, which keep what people wrote from changing its
-	// structure.
-	escaped = regexp.MustCompile("\\\\([\\\\*_#>+.!`|~-])")
+	// structure. At the start of a line anything may be escaped.
+	escaped = regexp.MustCompile("\\\\([\\\\*_#>+.!`|~-])|^\\\\")
 )
 
 const rule = "---"
@@ -60,7 +62,7 @@ func topLevel(target []string) []string {
 }
 
 // messagesIn returns the messages in their order. A text ends at the next message,
-// heading, rule or note of omitted messages.
+// heading, rule, note of omitted messages or note under it.
 func messagesIn(lines []string) []message {
 	var all []message
 	var text []string
@@ -81,7 +83,7 @@ func messagesIn(lines []string) []message {
 			}
 			continue
 		}
-		if heading.MatchString(line) || omission.MatchString(line) || strings.TrimRight(line, " ") == rule {
+		if heading.MatchString(line) || omission.MatchString(line) || note.MatchString(line) || strings.TrimRight(line, " ") == rule {
 			end()
 			continue
 		}
