@@ -157,7 +157,7 @@ func probe(u use, judges bool) llm.Request {
 	}
 	if judges {
 		r.Purpose, r.Schema = llm.PurposeJudgment, llm.VerdictSchema(maxDelay)
-		r.Prompt = `Answer with this JSON object: {"should_respond": false, "reason": "ready", "confidence": 1.0, "delay_seconds": null}`
+		r.Prompt = `Answer with this JSON object: {"addressee": "nobody", "gist": "", "reason": "ready", "should_respond": false, "confidence": 1.0, "delay_seconds": null}`
 	}
 	return r
 }

@@ -1,10 +1,12 @@
 package llm_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +119,26 @@ func TestFreeText(t *testing.T) {
 		}
 		if strings.Contains(c.Path+c.Query+string(c.Body), key) {
 			t.Errorf("the key is outside of the headers: %s?%s", c.Path, c.Query)
+		}
+	})
+}
+
+// A model writes the fields of a verdict in the schema's order: what it sees, then what it decides.
+func TestOrderOfProperties(t *testing.T) {
+	want := []string{"addressee", "gist", "reason", "should_respond", "confidence", "delay_seconds"}
+	each(t, func(t *testing.T, m llm.Model, s *llmtest.Running) {
+		r := request()
+		r.Schema = llm.VerdictSchema(600)
+		if _, err := m.Generate(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		c := s.Calls()[0]
+		var schema struct{ Required []string }
+		if err := json.Unmarshal(c.Schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Properties(); !slices.Equal(got, want) || !slices.Equal(schema.Required, want) {
+			t.Errorf("got the order %q, of which %q are required\nwant %q", got, schema.Required, want)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"myao/internal/chat"
 )
 
 // Type is the JSON type of a property.
@@ -91,14 +93,18 @@ func marshal(v any) json.RawMessage {
 	return b
 }
 
-// VerdictSchema returns the form of a judgment: whether to speak, why, how sure, and
-// how long to wait before, from 0 to maxDelay seconds.
+// VerdictSchema returns the form of a judgment: what the model sees, whether to speak, how sure
+// it is, and how long to wait before, from 0 to maxDelay seconds. A model writes the fields in their
+// order, so those that it should think about come before the decision.
 func VerdictSchema(maxDelay int) *Schema {
 	return &Schema{
 		Name: "verdict",
 		Properties: []Property{
-			{Name: "should_respond", Type: Boolean, Description: "true to speak, false to stay silent"},
+			{Name: "addressee", Type: String, Description: "whom the new messages are meant for: me, someone else, everyone, or nobody",
+				Enum: []string{chat.AddresseeMe, chat.AddresseeSomeone, chat.AddresseeEveryone, chat.AddresseeNobody}},
+			{Name: "gist", Type: String, Description: "what you would add, in at most 15 words; empty if there is nothing"},
 			{Name: "reason", Type: String, Description: "one short line: what decided it"},
+			{Name: "should_respond", Type: Boolean, Description: "true to speak, false to stay silent"},
 			{Name: "confidence", Type: Number, Description: "how sure, from 0 to 1"},
 			{Name: "delay_seconds", Type: Integer, Nullable: true, Maximum: &maxDelay,
 				Description: fmt.Sprintf("whole seconds to hold back before speaking, from 0 to %d; null when silent", maxDelay)},

@@ -32,6 +32,10 @@ type Transport struct {
 	Credentials http.Header
 	// Adjust, where set, changes the library's request, except its body.
 	Adjust func(*http.Request)
+	// RewriteRequest, where set, turns the library's body into the one that is sent. It may do so,
+	// because nothing signs a body, and RoundTrip sets the length and GetBody to match. Its error becomes
+	// an ErrUnavailable.
+	RewriteRequest func(body []byte) ([]byte, error)
 	// Base sends; nil is http.DefaultTransport.
 	Base http.RoundTripper
 	// Rewrite, where set, turns the body of a success into the one that the library reads.
@@ -65,6 +69,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.Adjust != nil {
 		t.Adjust(req)
 	}
+	if err := t.rewriteRequest(req); err != nil {
+		return nil, t.Failure(req.Context(), fmt.Errorf("rewrite request: %w", err))
+	}
 	base := t.Base
 	if base == nil {
 		base = http.DefaultTransport
@@ -94,6 +101,25 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res.Header.Set("Content-Type", "application/json")
 	res.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	return res, nil
+}
+
+// rewriteRequest replaces the body of req, which is not the caller's request but a copy.
+func (t *Transport) rewriteRequest(req *http.Request) error {
+	if t.RewriteRequest == nil || req.Body == nil {
+		return nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err = errors.Join(err, req.Body.Close()); err != nil {
+		return err
+	}
+	if body, err = t.RewriteRequest(body); err != nil {
+		return err
+	}
+	req.ContentLength = int64(len(body))
+	// Base asks for the body again when a connection turns out to be dead.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, err = req.GetBody()
+	return err
 }
 
 func (t *Transport) accept(ctx context.Context, h http.Header, body []byte) ([]byte, error) {

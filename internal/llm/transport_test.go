@@ -313,6 +313,40 @@ func TestSuccessIsCompleteJSON(t *testing.T) {
 	}
 }
 
+// Base may send a body again, on another connection.
+func TestRewrittenRequests(t *testing.T) {
+	base := roundTrip(func(r *http.Request) (*http.Response, error) {
+		first, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		for range 2 {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			again, err := io.ReadAll(body)
+			if err != nil || string(first) != `{"a":1}` || string(again) != string(first) || r.ContentLength != int64(len(first)) {
+				t.Errorf("sent %q, then %q, of %d bytes, %v", first, again, r.ContentLength, err)
+			}
+		}
+		return answering(200, nil, "{}")(r)
+	})
+	tr := &Transport{Base: base, RewriteRequest: func(b []byte) ([]byte, error) {
+		if string(b) != "{}" {
+			t.Errorf("the library's body is %q", b)
+		}
+		return []byte(`{"a":1}`), nil
+	}}
+	if _, e := send(t, tr); e != nil {
+		t.Error(e)
+	}
+	tr.RewriteRequest = func([]byte) ([]byte, error) { return nil, errors.New("not a schema") }
+	if _, e := send(t, tr); e == nil || e.Kind != ErrUnavailable || !strings.Contains(e.Message, "not a schema") {
+		t.Errorf("got %v", e)
+	}
+}
+
 func TestFailureHidesSecrets(t *testing.T) {
 	tr := &Transport{Provider: "p", Credentials: http.Header{"Authorization": {"Bearer sk-1"}}}
 	cause := errors.New("proxy said: Bearer sk-1 and sk-1")

@@ -35,6 +35,10 @@ func TestJudgeWithoutADecision(t *testing.T) {
 	if answer.Model != "small" || answer.Usage.Input != 30 || answer.Usage.Output != 3 || answer.Latency <= 0 || !strings.Contains(answer.Text, "nobody answered") {
 		t.Errorf("the answer is %+v, want the second one with the usage of both", answer)
 	}
+	b.model.Handle(llmtest.Script(llmtest.Verdict(chat.Verdict{Reason: "bob has it", Confidence: 0.9, Addressee: chat.AddresseeEveryone, Gist: "seven"})))
+	if v, _, err := b.Judge(t.Context(), j, Attempt{}); err != nil || v.Addressee != chat.AddresseeEveryone || v.Gist != "seven" {
+		t.Errorf("got %+v, %v", v, err)
+	}
 	b.model.Handle(llmtest.Script(broken))
 	var final *FinalError
 	if _, _, err := b.Judge(t.Context(), j, Attempt{}); !errors.As(err, &final) || !strings.Contains(err.Error(), "cannot be read") {
@@ -47,7 +51,7 @@ func TestJudgeWithoutADecision(t *testing.T) {
 		}
 	}
 	calls := savedCalls(t, url)
-	if len(calls) != 4+maxEmptyAnswers+1 {
+	if len(calls) != 5+maxEmptyAnswers+1 {
 		t.Errorf("%d calls are saved", len(calls))
 	}
 	for _, call := range calls {

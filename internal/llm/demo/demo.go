@@ -5,9 +5,12 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"hash/fnv"
+	"regexp"
+	"strings"
 
 	"myao/internal/chat"
 	"myao/internal/llm"
@@ -40,7 +43,7 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 	messages := messagesIn(topLevel(lastSection(lines)))
 	switch {
 	case r.Schema != nil || r.Purpose == llm.PurposeJudgment:
-		text = judge(r.Schema, messages)
+		text = judge(r.Schema, messages, botName(r.Prompt))
 	case r.Purpose == llm.PurposeMemory:
 		text = remember(lastSection(lines))
 	default:
@@ -56,32 +59,52 @@ func (Model) Generate(ctx context.Context, r llm.Request) (llm.Response, error) 
 
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
+// namePattern matches the bot's name in the question of a judgment.
+var namePattern = regexp.MustCompile(`(?m)^(?:Should (.+?) speak |判定対象の会話について、(.+?)が口を開く)`)
+
+// botName returns the name by which the question of a judgment calls the bot, or "".
+func botName(question string) string {
+	m := namePattern.FindStringSubmatch(question)
+	if m == nil {
+		return ""
+	}
+	return m[1] + m[2]
+}
+
 // verdict is the judgment of the newest message by the rules.
 type verdict struct {
-	respond    bool
+	addressee  string
+	gist       string
 	reason     string
+	respond    bool
 	confidence float64
 	delay      int // seconds
 }
 
-func decide(messages []message) verdict {
+func decide(messages []message, name string) verdict {
 	if len(messages) == 0 {
-		return verdict{reason: "demo rule: there is no message to answer", confidence: 1}
+		return verdict{addressee: chat.AddresseeNobody, reason: "demo rule: there is no message to answer", confidence: 1}
 	}
 	text := messages[len(messages)-1].text
-	v := verdict{respond: true, confidence: 0.9, delay: delay(text)}
+	v := verdict{addressee: chat.AddresseeEveryone, gist: "the demo model's notice that it arrived", respond: true, confidence: 0.9, delay: delay(text)}
+	if japanese(text) {
+		v.gist = "デモモデルによる受け取りの返事"
+	}
 	var en, ja string
 	switch {
 	case isDemoReply(text): // it quotes a question but asks none
-		v = verdict{confidence: 1}
+		v = verdict{addressee: chat.AddresseeNobody, confidence: 1}
 		en, ja = "is my own", "自分のもの"
 	case chat.AsksQuestion(text):
 		en, ja = "ends with a question mark", "質問で終わっている"
 	case asksForHelp(text):
 		en, ja = "asks for help", "助けを求めている"
 	default:
-		v = verdict{confidence: 0.8}
+		v = verdict{addressee: chat.AddresseeNobody, confidence: 0.8}
 		en, ja = "asks nothing", "何も尋ねていない"
+	}
+	if name != "" && !isDemoReply(text) && strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
+		v.addressee = chat.AddresseeMe
 	}
 	v.reason = "demo rule: the last message " + en
 	if japanese(text) {
@@ -97,39 +120,58 @@ func delay(text string) int {
 	return int(h.Sum32() % (maxDelay + 1))
 }
 
-// judge returns the verdict as JSON of the schema. Unknown properties get placeholders.
-func judge(s *llm.Schema, messages []message) string {
-	v := decide(messages)
+// judge returns the verdict as JSON of the schema, in its order. Unknown properties get placeholders.
+func judge(s *llm.Schema, messages []message, name string) string {
+	v := decide(messages, name)
 	if s == nil {
 		s = llm.VerdictSchema(maxDelay)
 	}
-	fields := map[string]any{}
-	for _, p := range s.Properties {
-		switch p.Name {
-		case "should_respond":
-			fields[p.Name] = v.respond
-		case "reason":
-			fields[p.Name] = v.reason
-		case "confidence":
-			fields[p.Name] = v.confidence
-		case "delay_seconds":
-			switch {
-			case !v.respond && p.Nullable:
-				fields[p.Name] = nil
-			case p.Maximum != nil:
-				fields[p.Name] = min(v.delay, *p.Maximum)
-			default:
-				fields[p.Name] = v.delay
-			}
-		default:
-			fields[p.Name] = placeholder(p)
+	var object bytes.Buffer
+	object.WriteByte('{')
+	for i, p := range s.Properties {
+		if i > 0 {
+			object.WriteByte(',')
 		}
+		object.Write(encode(p.Name))
+		object.WriteByte(':')
+		object.Write(encode(v.field(p)))
 	}
-	b, err := json.Marshal(fields)
-	if err != nil { // strings, numbers and booleans only
-		return "{}"
+	object.WriteByte('}')
+	return object.String()
+}
+
+// encode encodes a string, number or boolean, or nil, which cannot fail.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return []byte("null")
 	}
-	return string(b)
+	return b
+}
+
+// field returns the value of a property, or a placeholder for an unknown one.
+func (v verdict) field(p llm.Property) any {
+	switch p.Name {
+	case "addressee":
+		return v.addressee
+	case "gist":
+		return v.gist
+	case "reason":
+		return v.reason
+	case "should_respond":
+		return v.respond
+	case "confidence":
+		return v.confidence
+	case "delay_seconds":
+		switch {
+		case !v.respond && p.Nullable:
+			return nil
+		case p.Maximum != nil:
+			return min(v.delay, *p.Maximum)
+		}
+		return v.delay
+	}
+	return placeholder(p)
 }
 
 func placeholder(p llm.Property) any {

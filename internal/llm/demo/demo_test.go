@@ -99,8 +99,11 @@ func TestJudgment(t *testing.T) {
 		for _, maxDelay := range []int{0, 1, 600} {
 			answer := generate(t, llm.Request{Purpose: llm.PurposeJudgment, System: prompt("alice", tt.text), Prompt: "Judge.", Schema: llm.VerdictSchema(maxDelay)})
 			v, err := chat.ParseVerdict(answer, min(maxDelay, 5))
-			if err != nil || v.ShouldRespond != tt.want || v.Reason == "" {
+			if err != nil || v.ShouldRespond != tt.want || v.Reason == "" || (v.Gist != "") != tt.want {
 				t.Errorf("%q: got %s, %v, want %v", tt.text, answer, err, tt.want)
+			}
+			if tt.want && japanese(tt.text) != japanese(v.Gist) {
+				t.Errorf("%q: got the gist %q", tt.text, v.Gist)
 			}
 			if japanese(tt.text) != japanese(v.Reason) {
 				t.Errorf("%q: got the reason %q", tt.text, v.Reason)
@@ -108,6 +111,39 @@ func TestJudgment(t *testing.T) {
 			if (v.DelaySeconds != nil) != tt.want {
 				t.Errorf("%q: got delay in %s", tt.text, answer)
 			}
+		}
+	}
+}
+
+// The answer of a judgment has the fields of the schema, in its order.
+func TestFieldsOfAVerdict(t *testing.T) {
+	t.Parallel()
+	en, ja := "Should Myao speak in the conversation to judge? Answer with the single JSON object.", "判定対象の会話について、みゃおが口を開くべきかどうかを、JSON オブジェクト一つで答えてください。"
+	const question, none = `"gist":"the demo model's notice that it arrived","reason":"demo rule: the last message ends with a question mark","should_respond":true,"confidence":0.9,"delay_seconds":0}`,
+		`"gist":"","reason":"demo rule: the last message asks nothing","should_respond":false,"confidence":0.8,"delay_seconds":null}`
+	for _, tt := range []struct{ ask, text, want string }{
+		{en, "When is lunch?", `{"addressee":"everyone",` + question},
+		{en, "@myao when is lunch?", `{"addressee":"me",` + question},
+		{"Judge.", "@myao when is lunch?", `{"addressee":"everyone",` + question},
+		{en, "Good morning.", `{"addressee":"nobody",` + none},
+		{en, "Good morning, Myao.", `{"addressee":"me",` + none},
+		{ja, "みゃお、お昼は何時ですか？", `{"addressee":"me","gist":"デモモデルによる受け取りの返事","reason":"デモの規則: 最後の発言が質問で終わっている","should_respond":true,"confidence":0.9,"delay_seconds":0}`},
+		{en, noticeEN + " alice wrote: “Myao?”", `{"addressee":"nobody","gist":"","reason":"demo rule: the last message is my own","should_respond":false,"confidence":1,"delay_seconds":null}`},
+	} {
+		got := generate(t, llm.Request{Purpose: llm.PurposeJudgment, System: prompt("alice", tt.text), Prompt: tt.ask, Schema: llm.VerdictSchema(0)})
+		if got != tt.want {
+			t.Errorf("%q: got\n%s\nwant\n%s", tt.text, got, tt.want)
+		}
+	}
+}
+
+// The bot's name is that of the templates' question.
+func TestNameOfTheBot(t *testing.T) {
+	t.Parallel()
+	for _, language := range []string{"en", "ja"} {
+		_, user, _ := strings.Cut(golden(t, language, "judgment_seen"), "======== user ========\n")
+		if got := botName(user); got != "みゃお" {
+			t.Errorf("%s: got %q of %q", language, got, user)
 		}
 	}
 }
@@ -141,10 +177,10 @@ func golden(t *testing.T, language, name string) string {
 func TestUnknownSchema(t *testing.T) {
 	t.Parallel()
 	s := &llm.Schema{Name: "other", Properties: []llm.Property{
-		{Name: "a", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x"}}, {Name: "c", Type: llm.Boolean},
+		{Name: "z", Type: llm.String}, {Name: "b", Type: llm.String, Enum: []string{"x"}}, {Name: "c", Type: llm.Boolean},
 		{Name: "d", Type: llm.Integer}, {Name: "e", Type: llm.Number, Nullable: true},
 	}}
-	if got, want := generate(t, llm.Request{Schema: s}), `{"a":"demo","b":"x","c":false,"d":0,"e":null}`; got != want {
+	if got, want := generate(t, llm.Request{Schema: s}), `{"z":"demo","b":"x","c":false,"d":0,"e":null}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

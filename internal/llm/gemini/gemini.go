@@ -1,8 +1,8 @@
 // Package gemini puts Google's Gemini API behind llm.Model, with the
 // generative-ai-go client. That client is past its end of life. It only makes
 // unary calls for text or JSON here, through llm.Transport. The transport sends
-// the key in a header, prevents the client's endless retries of 503, and hides
-// parts of an answer that the client cannot read.
+// the key in a header, prevents the client's endless retries of 503, adds the order of
+// a schema's properties, and hides parts of an answer that the client cannot read.
 package gemini
 
 import (
@@ -62,7 +62,7 @@ func New(ctx context.Context, c Config) (*Model, error) {
 		u.RawQuery, u.Fragment = "", ""
 		endpoint = strings.TrimRight(u.String(), "/")
 	}
-	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, Rewrite: rewrite}
+	t := &llm.Transport{Provider: provider, Base: c.Transport, Credentials: http.Header{}, Adjust: namedEnums, RewriteRequest: ordered, Rewrite: rewrite}
 	if t.Base == nil {
 		t.Base = llm.DefaultTransport()
 	}

@@ -56,8 +56,11 @@ func TestWire(t *testing.T) {
 		"systemInstruction":{"parts":[{"text":"Context."}]},
 		"contents":[{"role":"user","parts":[{"text":"Judge."}]}],
 		"generationConfig":{"maxOutputTokens":500,"responseMimeType":"application/json","responseSchema":{"type":6,
-			"required":["should_respond","reason","confidence","delay_seconds","tone"],
+			"required":["addressee","gist","reason","should_respond","confidence","delay_seconds","tone"],
+			"propertyOrdering":["addressee","gist","reason","should_respond","confidence","delay_seconds","tone"],
 			"properties":{
+				"addressee":{"type":1,"format":"enum","enum":["me","someone","everyone","nobody"],"description":"whom the new messages are meant for: me, someone else, everyone, or nobody"},
+				"gist":{"type":1,"description":"what you would add, in at most 15 words; empty if there is nothing"},
 				"should_respond":{"type":4,"description":"true to speak, false to stay silent"},
 				"reason":{"type":1,"description":"one short line: what decided it"},
 				"confidence":{"type":2,"description":"how sure, from 0 to 1"},

@@ -67,6 +67,9 @@ func (gemini) read(r *http.Request, body []byte) (Call, error) {
 		if c.Schema == nil {
 			c.Schema = json.RawMessage(`{}`)
 		}
+		if _, _, err := propertiesOf(c.Schema); err != nil {
+			return Call{}, err
+		}
 	} else if in.GenerationConfig.ResponseSchema != nil {
 		return Call{}, errors.New("a response schema needs the MIME type application/json")
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"myao/internal/chat"
 )
 
 // Call is one request as the server received it.
@@ -90,17 +92,25 @@ func Yes(reason string, confidence float64, delay int) Reply {
 // No is a verdict to stay silent.
 func No(reason string) Reply { return verdict(false, reason, 0.9, -1) }
 
+// Verdict is a verdict with all six fields.
+func Verdict(v chat.Verdict) Reply {
+	return encoded(struct {
+		Addressee string `json:"addressee"`
+		Gist      string `json:"gist"`
+		chat.Verdict
+	}{v.Addressee, v.Gist, v})
+}
+
 func verdict(respond bool, reason string, confidence float64, delay int) Reply {
-	v := struct {
-		ShouldRespond bool    `json:"should_respond"`
-		Reason        string  `json:"reason"`
-		Confidence    float64 `json:"confidence"`
-		DelaySeconds  *int    `json:"delay_seconds"`
-	}{respond, reason, confidence, nil}
+	v := chat.Verdict{ShouldRespond: respond, Reason: reason, Confidence: confidence}
 	if delay >= 0 {
 		v.DelaySeconds = &delay
 	}
-	b, err := json.Marshal(v)
+	return encoded(v)
+}
+
+func encoded(verdict any) Reply {
+	b, err := json.Marshal(verdict)
 	if err != nil {
 		panic(fmt.Sprintf("llmtest: a verdict that is not JSON: %v", err))
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"myao/internal/chat"
 )
 
 const (
@@ -97,6 +99,10 @@ func TestRefusesWhatProvidersRefuse(t *testing.T) {
 		{geminiPath, `{"contents":[{"role":"user"}]}`, 400},
 		{geminiPath, `{"contents":[{"role":"user","parts":[{"text":"U"}]},{"role":"model","parts":[{"text":"M"}]}]}`, 400},
 		{geminiPath, `{"contents":[{"parts":[{"text":"U"}]}],"generationConfig":{"responseSchema":{}}}`, 400},
+		{geminiPath, ordered(`["a"]`), 400},
+		{geminiPath, ordered(`["a","b","c"]`), 400},
+		{geminiPath, ordered(`["a","a"]`), 400},
+		{geminiPath, ordered(`"a"`), 400},
 		{openaiPath, `{`, 400},
 		{openaiPath, `{"model":"m","messages":[]}`, 400},
 		{openaiPath, `{"messages":[{"role":"user","content":"U"}]}`, 400},
@@ -118,6 +124,31 @@ func TestRefusesWhatProvidersRefuse(t *testing.T) {
 	}
 	if n := len(s.Calls()); n != 0 {
 		t.Errorf("got %d calls recorded", n)
+	}
+}
+
+// ordered is a request of Gemini with an order of the properties b and a.
+func ordered(order string) string {
+	schema := `{"type":6,"properties":{"b":{"type":1},"a":{"type":1}},"propertyOrdering":` + order + `}`
+	return strings.Replace(geminiAsk, `{"type":6}`, schema, 1)
+}
+
+func TestOrderOfProperties(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ path, body, want string }{
+		{geminiPath, ordered(`["b","a"]`), "b a"},
+		{geminiPath, ordered(`null`), "a b"}, // as Gemini may write them
+		{geminiPath, geminiAsk, ""},
+		{openaiPath, strings.Replace(openaiAsk, `{"type":6}`, `{"properties":{"b":{},"a":{}}}`, 1), "b a"},
+		{claudePath, strings.Replace(claudeAsk, `{"type":6}`, `{"properties":{"b":{},"a":{}}}`, 1), "b a"},
+	} {
+		s := New(t, nil)
+		if status, body, err := post(t, s, tt.path, tt.body); status != 200 || err != nil {
+			t.Fatalf("%s: got %d %s %v", tt.body, status, body, err)
+		}
+		if got := strings.Join(s.Calls()[0].Properties(), " "); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.body, got, tt.want)
+		}
 	}
 }
 
@@ -176,6 +207,8 @@ func TestVerdicts(t *testing.T) {
 		{Yes("asked", 0.9, 0), `{"should_respond":true,"reason":"asked","confidence":0.9,"delay_seconds":0}`},
 		{Yes("asked", 0.5, -1), `{"should_respond":true,"reason":"asked","confidence":0.5,"delay_seconds":null}`},
 		{No("quiet"), `{"should_respond":false,"reason":"quiet","confidence":0.9,"delay_seconds":null}`},
+		{Verdict(chat.Verdict{ShouldRespond: true, Reason: "asked", Confidence: 0.5, Addressee: "me", Gist: "yes"}),
+			`{"addressee":"me","gist":"yes","should_respond":true,"reason":"asked","confidence":0.5,"delay_seconds":null}`},
 		{Default(Call{Schema: json.RawMessage(`{}`)}), `{"should_respond":false,"reason":"llmtest: nothing scripted","confidence":0.9,"delay_seconds":null}`},
 		{Default(Call{}), "ok"},
 	} {

@@ -3,10 +3,8 @@ package tap
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"myao/internal/config"
@@ -28,7 +26,7 @@ func modelBackend(model llm.Model) backend {
 		asked := llm.Request{Purpose: q.purpose, Model: q.Model, System: q.System, Prompt: q.User}
 		if q.Judgment() {
 			var err error
-			if asked.Schema, err = readSchema(q.Schema); err != nil {
+			if asked.Schema, err = readSchema(q.Call); err != nil {
 				refuse(http.StatusBadRequest, err.Error())
 				return
 			}
@@ -47,9 +45,8 @@ func modelBackend(model llm.Model) backend {
 // states.
 var maximumPattern = regexp.MustCompile(`from 0 to (\d+)`)
 
-// readSchema is the reverse of llm.Schema's JSONSchema. It loses the properties' order, and
-// leaves the name empty, which is elsewhere in a request.
-func readSchema(raw json.RawMessage) (*llm.Schema, error) {
+// readSchema is the reverse of llm.Schema's JSONSchema, except that it leaves the name empty.
+func readSchema(c llmtest.Call) (*llm.Schema, error) {
 	var object struct {
 		Properties map[string]struct {
 			Type        json.RawMessage `json:"type"`
@@ -57,11 +54,11 @@ func readSchema(raw json.RawMessage) (*llm.Schema, error) {
 			Enum        []*string       `json:"enum"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(raw, &object); err != nil {
+	if err := json.Unmarshal(c.Schema, &object); err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	s := &llm.Schema{}
-	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+	for _, name := range c.Properties() {
 		form := object.Properties[name]
 		p := llm.Property{Name: name, Description: form.Description}
 		var types []llm.Type

@@ -84,10 +84,10 @@ func TestDemoModelOverHTTP(t *testing.T) {
 				t.Errorf("%s: kept %+v\nwant %+v", r.ClientRequestID, x, want)
 			}
 			if r.Schema != nil {
-				if most := *r.Schema.Properties[3].Maximum; !strings.Contains(got.Text, fmt.Sprintf(`"delay_seconds":%d,`, min(most, 5))) {
+				if most := *r.Schema.Properties[5].Maximum; !strings.Contains(got.Text, fmt.Sprintf(`"delay_seconds":%d}`, min(most, 5))) {
 					t.Errorf("%s: at most %d seconds: %s", r.ClientRequestID, most, got.Text)
 				}
-				if _, err := chat.ParseVerdict(got.Text, *r.Schema.Properties[3].Maximum); err != nil {
+				if _, err := chat.ParseVerdict(got.Text, *r.Schema.Properties[5].Maximum); err != nil {
 					t.Errorf("%s: %v", r.ClientRequestID, err)
 				}
 			}
@@ -107,7 +107,7 @@ func TestUnknownSchemas(t *testing.T) {
 		{Name: "f", Type: llm.String, Nullable: true, Enum: []string{"x"}},
 	}}
 	got, err := bot.Generate(t.Context(), r)
-	if want := `{"b":"x","c":false,"d":0,"e":null,"f":null,"z":"demo"}`; err != nil || got.Text != want {
+	if want := `{"z":"demo","b":"x","c":false,"d":0,"e":null,"f":null}`; err != nil || got.Text != want {
 		t.Errorf("got %s, %v, want %s", got.Text, err, want)
 	}
 	for _, schema := range []string{`[]`, `{"properties":{"a":{}}}`, `{"properties":{"a":{"type":7}}}`} {
