@@ -26,11 +26,9 @@ type Slack interface {
 
 // Directory knows the settings of channels.
 type Directory interface {
-	SettingsOf(f config.ChannelFacts) config.ChannelSettings
+	mind.Directory
 	// StoredSettings returns settings by channel id. It takes the names from the database.
 	StoredSettings(ctx context.Context, team string, ids ...string) (map[string]config.ChannelSettings, error)
-	// Resolve is like SettingsOf. It asks Slack for a missing name if settings may depend on it.
-	Resolve(ctx context.Context, team string, f config.ChannelFacts) (config.ChannelSettings, error)
 }
 
 // Activities holds what the activities need. All fields are required.

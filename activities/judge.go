@@ -29,8 +29,7 @@ type JudgeOutput struct {
 	Gone    bool              `json:"gone,omitempty"`
 }
 
-// Judge decides whether to reply: by rules first, then by mind.Judge. It saves the decision in the
-// ledger.
+// Judge decides whether to reply: as mind.Decide does. It saves the decision in the ledger.
 func (a *Activities) Judge(ctx context.Context, in JudgeInput) (JudgeOutput, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
@@ -49,14 +48,18 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 	if d := known.Decision; d != nil && d.HasVerdict() {
 		return decidedOutput(*d), nil
 	}
-	facts, err := a.ruleFacts(ctx, known)
+	pending := in.Pending
+	if len(pending) == 0 {
+		pending = []string{in.Trigger}
+	}
+	decided, err := a.Mind.Decide(ctx, in.Conversation, pending, in.MaxDelay, known, attemptOf(ctx, in.Task))
 	if err != nil {
 		return JudgeOutput{}, err
 	}
-	if rule := facts.JudgmentRule(); rule != conversation.NoRule {
+	v, rule := decided.Verdict, decided.Rule
+	if decided.Asked == nil {
 		d := in.decisionRow("rule")
-		d.Rule, d.Reason, d.Outcome = string(rule), rule.Reason(), conversation.Silent
-		v := chat.Verdict{Reason: rule.Reason(), Confidence: 1}
+		d.Rule, d.Reason, d.Outcome = string(rule), v.Reason, conversation.Silent
 		if err := a.Store.Decide(ctx, d); err != nil {
 			return JudgeOutput{}, err
 		}
@@ -64,27 +67,11 @@ func (a *Activities) judge(ctx context.Context, in JudgeInput) (JudgeOutput, err
 		return ruleOutput(v, rule), nil
 	}
 	d := in.decisionRow("judgment")
-	d.ReadUS = a.Clock().UnixMicro()
-	pending := in.Pending
-	if len(pending) == 0 {
-		pending = []string{in.Trigger}
-	}
-	judgment, err := a.Mind.Judgment(ctx, in.Conversation, pending, in.MaxDelay)
-	if err != nil {
+	d.ReadUS = decided.Asked.Read.UnixMicro()
+	setCost(&d, decided.Asked.Answer)
+	d.Wanted, d.MinConfidence, d.Prompt = decided.Asked.Verdict.ShouldRespond, known.Settings.MinConfidence, a.Mind.Prompts.JudgmentFingerprint()
+	if d.Signals, err = encode(decided.Asked.Signals); err != nil {
 		return JudgeOutput{}, err
-	}
-	v, answer, err := a.Mind.Judge(ctx, judgment, attemptOf(ctx, in.Task))
-	if err != nil {
-		return JudgeOutput{}, err
-	}
-	setCost(&d, answer)
-	d.Wanted, d.MinConfidence, d.Prompt = v.ShouldRespond, known.settings.MinConfidence, a.Mind.Prompts.JudgmentFingerprint()
-	if d.Signals, err = encode(judgment.Signals); err != nil {
-		return JudgeOutput{}, err
-	}
-	rule := conversation.NoRule
-	if v.ShouldRespond && v.Confidence < d.MinConfidence {
-		rule, v.ShouldRespond, v.DelaySeconds = conversation.RuleLowConfidence, false, nil
 	}
 	d.ShouldRespond, d.Reason, d.Confidence, d.DelaySeconds = v.ShouldRespond, v.Reason, &v.Confidence, v.DelaySeconds
 	d.Rule, d.Outcome = string(rule), conversation.Silent

@@ -197,12 +197,7 @@ func (s *starter) policy(directory *channels.Directory) func(context.Context, ch
 		if err != nil {
 			s.Logger.WarnContext(ctx, "name of channel not read", "channel", c.Channel, "error", err)
 		}
-		settings := stored[c.Channel]
-		return conversation.Policy{
-			MinWait: wholeSeconds(settings.MinWait), Jitter: settings.JitterRatio, MaxWait: wholeSeconds(settings.MaxWait),
-			MaxDelay: wholeSeconds(settings.MaxDelay), FollowUpWait: wholeSeconds(settings.FollowUpWait),
-			IdleClose: wholeSeconds(s.Config.Response.IdleClose()), KeepsUnanswered: true,
-		}
+		return s.Config.Policy(stored[c.Channel])
 	}
 }
 

@@ -88,6 +88,15 @@ type ChannelSettings struct {
 // HasBudget reports whether DailyCalls or DailyTokens set a limit.
 func (s ChannelSettings) HasBudget() bool { return s.DailyCalls > 0 || s.DailyTokens > 0 }
 
+// Policy returns the timing of a channel's conversations.
+func (c Config) Policy(s ChannelSettings) conversation.Policy {
+	whole := func(d time.Duration) int { return int(d / time.Second) }
+	return conversation.Policy{
+		MinWait: whole(s.MinWait), Jitter: s.JitterRatio, MaxWait: whole(s.MaxWait), MaxDelay: whole(s.MaxDelay), FollowUpWait: whole(s.FollowUpWait),
+		IdleClose: whole(c.Response.IdleClose()), KeepsUnanswered: true,
+	}
+}
+
 // Exhausted reports whether a day's calls and tokens have reached a limit.
 func (s ChannelSettings) Exhausted(calls, tokens int) bool {
 	return s.DailyCalls > 0 && calls >= s.DailyCalls || s.DailyTokens > 0 && tokens >= s.DailyTokens
