@@ -153,8 +153,9 @@ func (s *State) receive(changes Changes, now time.Time) []Effect {
 
 // withdrawTopLevel handles a mention at the top level of a channel, which is answered in a thread
 // of its own. Work in flight is withdrawn, so that the bot does not speak twice at once. What
-// nobody has answered gets a new quiet time, and its judgment sees the mention and its thread. An
-// operator's order starts over, for the same reason. A post in flight is not withdrawn.
+// others have asked gets a new quiet time, and its judgment sees the mention and its thread. What the
+// same person has said before is withdrawn: that person gets an answer. An operator's order starts
+// over. A post in flight is not withdrawn.
 func (s *State) withdrawTopLevel(in incoming, now time.Time) []Effect {
 	if !s.Policy.KeepsUnanswered {
 		return s.dropTopLevel(in, now)
@@ -164,18 +165,13 @@ func (s *State) withdrawTopLevel(in incoming, now time.Time) []Effect {
 	ordered := s.Ordered
 	if !s.Posting {
 		effects = s.withdraw(Withdrawn, newest(in.addressed).TS)
+		s.Pending = notAnsweredBy(in.addressed, merge(s.Pending, came))
 	}
-	for _, it := range in.addressed { // an edit may have added the mention
-		s.Later, came = without(s.Later, it.TS), without(came, it.TS)
-		if !s.Posting { // whose trigger stays what its end is about
-			s.Pending = without(s.Pending, it.TS)
-		}
-	}
-	if s.Posting {
-		s.Later = merge(s.Later, came)
+	s.Later = notAnsweredBy(in.addressed, s.Later)
+	if s.Posting { // whose trigger stays what its end is about
+		s.Later = merge(s.Later, notAnsweredBy(in.addressed, came))
 		return nil
 	}
-	s.Pending = merge(s.Pending, came)
 	switch {
 	case len(s.Pending)+len(s.Later) == 0:
 		return append(effects, s.next(now)...)
@@ -185,6 +181,16 @@ func (s *State) withdrawTopLevel(in incoming, now time.Time) []Effect {
 		s.startQuietTime(now)
 		return effects
 	}
+}
+
+// notAnsweredBy leaves the items that an answer to some mentions does not serve: it serves the
+// mentions, and what their authors said before them.
+func notAnsweredBy(mentions, items []Item) []Item {
+	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool {
+		return slices.ContainsFunc(mentions, func(m Item) bool {
+			return m.TS == it.TS || m.Author != "" && m.Author == it.Author && compareTS(it, m.TS) < 0
+		})
+	})
 }
 
 // dropTopLevel is what withdrawTopLevel did before Policy.KeepsUnanswered, for recorded histories:

@@ -331,6 +331,17 @@ func TestAtTheTopLevel(t *testing.T) {
 			at(321, yes(1, 60), "", "delaying until 381"),
 			at(330, mention(10), "settle#1 withdrawn by 10", "waiting until 630", "pending 20"),
 		}},
+		{name: "what the same person said before a mention is withdrawn", in: topLevel, steps: []step{
+			at(0, by("U1", said(0)), "", "waiting until 300"),
+			at(1, by("U2", said(1)), "", "waiting until 301"),
+			at(10, by("U1", together(mention(10), said(11))), "", "waiting until 310", "pending 1 11"),
+			at(12, by("U2", mention(12)), "", "waiting until 312", "pending 11"),
+		}},
+		{name: "the only question was by whoever mentions the bot", in: topLevel, steps: []step{
+			at(0, by("U1", said(0)), "", "waiting until 300"),
+			at(300, Tick{}, "judge#1 0", "judging"),
+			at(301, by("U1", mention(301)), "cancel; settle#1 withdrawn by 301", "idle", ""),
+		}},
 		{name: "an edit that adds a mention", in: topLevel, steps: []step{
 			at(0, said(0), "", "waiting until 300"),
 			at(10, mentioning(0, "a"), "", "idle", ""),

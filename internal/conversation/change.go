@@ -32,6 +32,8 @@ type Change struct {
 	FollowUp bool `json:"follow_up,omitempty"`
 	// By is the person who ordered the change, as slack:U…; empty for an ordinary change.
 	By string `json:"by,omitempty"`
+	// Author is the user id of the message's author; only at the top level of a channel.
+	Author string `json:"author,omitempty"`
 }
 
 // ID identifies the change within its conversation.
@@ -45,10 +47,12 @@ type Item struct {
 	Addressed bool   `json:"addressed,omitempty"`
 	// At is when the conversation first learned of the message.
 	At time.Time `json:"at,omitzero"`
+	// Author is as in Change.
+	Author string `json:"author,omitempty"`
 }
 
 func (c Change) item(now time.Time) Item {
-	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now}
+	return Item{TS: c.TS, Revision: c.Revision, FollowUp: c.FollowUp, Addressed: c.Kind == Addressed, At: now, Author: c.Author}
 }
 
 // put inserts an item in order of ts. An item of the same ts is replaced by its newest

@@ -197,10 +197,15 @@ func (d *driver) do(op, arg byte) {
 
 var results = []Result{Done, Silenced, Gone, Failed, Outdated}
 
+// authorOf is whose a message is: of two people, in turn.
+func authorOf(ts string) string {
+	return []string{"U1", "U2"}[int(chat.Time(ts).Sub(start)/(10*time.Second))%2]
+}
+
 // change makes a change that Slack could send: nothing happens to a deleted message, and
 // only the first change of a message can be Said.
 func (d *driver) change(op byte, n int, followUp bool) {
-	c := Change{TS: ts(n * 10), FollowUp: followUp}
+	c := Change{TS: ts(n * 10), FollowUp: followUp, Author: authorOf(ts(n * 10))}
 	switch {
 	case d.dead[n]:
 		return
@@ -592,7 +597,9 @@ func (d *driver) checkCauses(e Event, wanted map[string]cause, effects []Effect)
 		switch {
 		case kept, d.deleted[ts], d.gone[ts], d.hushed[ts]:
 		case replied && !c.addressed && ts <= newest(d.s.Answering).TS: // one reply for all
-		case answered[ts]:
+		case answered[ts], slices.ContainsFunc(answered.list(), func(mention string) bool {
+			return d.m.keeps && authorOf(mention) == authorOf(ts) && ts < mention
+		}):
 		case elsewhere != "" && ts <= elsewhere: // withdrawn
 		case done && !c.later:
 		default:

@@ -150,17 +150,22 @@ func (m *model) changes(changes Changes) {
 	switch busy := m.stage == mPosting || len(m.answering) > 0; {
 	case len(mentions) > 0 && !m.here && m.keeps:
 		said.add(edits.list()...)
-		for ts := range mentions {
-			delete(said, ts)
-			delete(m.said, ts)
+		served := func(s set) {
+			for ts := range s {
+				for mention := range mentions {
+					if ts == mention || authorOf(ts) == authorOf(mention) && chat.Time(ts).Before(chat.Time(mention)) {
+						delete(s, ts)
+					}
+				}
+			}
 		}
+		served(said)
+		served(m.said)
 		if m.stage == mPosting {
 			m.said.add(said.list()...)
 			return
 		}
-		for ts := range mentions {
-			delete(m.pending, ts)
-		}
+		served(m.pending)
 		m.pending.add(said.list()...)
 		switch {
 		case len(m.pending)+len(m.said) == 0:

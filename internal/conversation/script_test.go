@@ -183,6 +183,14 @@ func together(changes ...Changes) Changes {
 	return all
 }
 
+// by is changes of messages of one author.
+func by(author string, changes Changes) Changes {
+	for i := range changes {
+		changes[i].Author = author
+	}
+	return changes
+}
+
 func said(n int) Changes    { return Changes{{TS: ts(n), Kind: Said}} }
 func follow(n int) Changes  { return Changes{{TS: ts(n), Kind: Said, FollowUp: true}} }
 func mention(n int) Changes { return Changes{{TS: ts(n), Kind: Addressed}} }

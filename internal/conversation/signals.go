@@ -40,9 +40,6 @@ type Signals struct {
 	Claimed bool `json:"claimed,omitempty"`
 	// AnsweredInThread is set if somebody has replied in a thread under one of them.
 	AnsweredInThread bool `json:"answered_in_thread,omitempty"`
-	// AskedAgain is set if the author of each of them has mentioned the bot here since: at the top level, that
-	// is answered in a thread of its own.
-	AskedAgain bool `json:"asked_again,omitempty"`
 }
 
 // Scene is what Signals are read from.
@@ -98,26 +95,18 @@ func (s Scene) Signals() Signals {
 		return out
 	}
 	out.WaitingSeconds = elapsed(s.Now, pending[0])
-	out.NamesOther, out.Acknowledgement, out.AskedAgain = true, true, true
+	out.NamesOther, out.Acknowledgement = true, true
 	for _, m := range pending {
 		out.Question = out.Question || chat.AsksQuestion(m.Text)
 		out.MentionsOthers = out.MentionsOthers || mentionsOther(m.Text, s.BotID)
 		out.NamesBot = out.NamesBot || names(m.Text, s.BotName)
 		out.NamesOther = out.NamesOther && s.addressesMember(m)
 		out.Acknowledgement = out.Acknowledgement && len(m.Files) == 0 && Acknowledges(m.Text, s.Members)
-		out.AskedAgain = out.AskedAgain && s.askedAgain(m)
 		out.Claimed = out.Claimed || claimed(m)
 		out.AnsweredInThread = out.AnsweredInThread ||
 			slices.ContainsFunc(s.Threads[m.TS], func(r chat.Message) bool { return !r.Deleted && r.TS != m.TS && speaker(r) != speaker(m) })
 	}
 	return out
-}
-
-// askedAgain reports whether the author of a message has mentioned the bot after it.
-func (s Scene) askedAgain(m chat.Message) bool {
-	return slices.ContainsFunc(s.Target, func(later chat.Message) bool {
-		return !later.Deleted && later.UserID == m.UserID && chat.CompareTS(later.TS, m.TS) > 0 && chat.Mentions(later.Text, s.BotID)
-	})
 }
 
 func elapsed(now time.Time, m chat.Message) int {

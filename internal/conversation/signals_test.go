@@ -42,7 +42,7 @@ func TestSignals(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		target  []chat.Message
-		pending int // how many of the newest; -1: the oldest alone
+		pending int // how many of the newest
 		threads map[string][]chat.Message
 		want    Signals
 	}{
@@ -73,23 +73,13 @@ func TestSignals(t *testing.T) {
 			Signals{Pending: 1, QuietSeconds: 5, WaitingSeconds: 5, Speakers: 1, SinceOwn: -1}},
 		{"a mention of somebody", []chat.Message{at(5, "U1", "ask <@U2|bob>")}, 1, nil,
 			Signals{Pending: 1, QuietSeconds: 5, WaitingSeconds: 5, Speakers: 1, SinceOwn: -1, MentionsOthers: true}},
-		{"asked again", []chat.Message{at(50, "U1", "why?"), at(40, "U1", "<@UBOT> why?")}, 2, nil,
-			Signals{Pending: 2, QuietSeconds: 40, WaitingSeconds: 50, Speakers: 1, SinceOwn: -1, Question: true}},
-		{"asked again, and the mention is answered elsewhere", []chat.Message{at(50, "U1", "why?"), at(40, "U1", "<@UBOT> why?")}, -1, nil,
-			Signals{Pending: 1, QuietSeconds: 40, WaitingSeconds: 50, Speakers: 1, SinceOwn: -1, Question: true, AskedAgain: true}},
-		{"somebody else has mentioned it since", []chat.Message{at(50, "U1", "why?"), at(40, "U2", "<@UBOT> lunch?")}, -1, nil,
-			Signals{Pending: 1, QuietSeconds: 40, WaitingSeconds: 50, Speakers: 2, SinceOwn: -1, Question: true}},
 		{"answered in a thread", []chat.Message{at(50, "U1", "why?")}, 1, map[string][]chat.Message{chat.TS(now.Add(-50 * time.Second)): {at(40, "U2", "because")}},
 			Signals{Pending: 1, QuietSeconds: 50, WaitingSeconds: 50, Speakers: 1, SinceOwn: -1, Question: true, AnsweredInThread: true}},
 		{"gone on in a thread alone", []chat.Message{at(50, "U1", "why?")}, 1, map[string][]chat.Message{chat.TS(now.Add(-50 * time.Second)): {at(40, "U1", "anybody")}},
 			Signals{Pending: 1, QuietSeconds: 50, WaitingSeconds: 50, Speakers: 1, SinceOwn: -1, Question: true}},
 	} {
 		s := Scene{Now: now, Target: test.target, Threads: test.threads, BotID: "UBOT", BotName: "myao", Members: members}
-		pending := test.target[:max(0, -test.pending)]
-		if test.pending >= 0 {
-			pending = test.target[len(test.target)-test.pending:]
-		}
-		for _, m := range pending {
+		for _, m := range test.target[len(test.target)-test.pending:] {
 			s.Pending = append(s.Pending, m.TS)
 		}
 		if got := s.Signals(); got != test.want {

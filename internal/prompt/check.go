@@ -49,7 +49,7 @@ func (r *Renderer) checkTemplates(faults *Faults) {
 	options.Pending, options.LastVerdict = []string{"1.000000", "4.500000"}, &LastVerdict{At: chat.Time("3.000000"), Reason: "x"}
 	options.Signals = &conversation.Signals{
 		Pending: 2, QuietSeconds: 1, WaitingSeconds: 90000, SinceOwn: 1, Dialogue: true, Question: true, MentionsOthers: true, NamesBot: true, NamesOther: true,
-		Acknowledgement: true, Claimed: true, AnsweredInThread: true, AskedAgain: true,
+		Acknowledgement: true, Claimed: true, AnsweredInThread: true,
 	}
 	alone := options
 	alone.Signals, alone.LastVerdict = &conversation.Signals{Pending: 1, SinceOwn: -1}, nil

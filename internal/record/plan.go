@@ -125,6 +125,9 @@ func (p planner) change(c chat.Conversation, m chat.Message, kind conversation.K
 		change.Revision = "" // the message as first posted, even if a later edit is known
 		change.FollowUp = kind == conversation.Said && !m.ByBot() && followUp(p.known, m.UserID)
 	}
+	if !c.AnswersHere() { // where whose message it is decides what a mention withdraws
+		change.Author = m.UserID
+	}
 	return store.Change{Conversation: c, Change: change}
 }
 

@@ -19,13 +19,14 @@ type changeRow struct {
 	StoredUS   int64  `gorm:"column:stored_us" json:"stored_us"`
 	RelayedUS  *int64 `gorm:"column:relayed_us" json:"relayed_us"`
 	OrderedBy  string `json:"ordered_by"`
+	Author     string `json:"author"`
 	Trace      string `json:"trace"`
 }
 
 func (changeRow) TableName() string { return "changes" }
 
 func (r changeRow) change() conversation.Change {
-	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy}
+	return conversation.Change{TS: r.TS, Kind: conversation.Kind(r.Kind), Revision: r.Revision, FollowUp: r.FollowUp, By: r.OrderedBy, Author: r.Author}
 }
 
 type conversationRow struct {

@@ -310,7 +310,7 @@ func TestPromptCommand(t *testing.T) {
 			t.Errorf("prompt %v: %d calls of the model, want %d", c.args, calls, c.calls)
 		}
 	}
-	if out, err := command("--for", "memory"); err == nil || !strings.Contains(out, "nothing to be remembered of workspace") {
+	if out, err := command("--for", "memory"); err == nil || !strings.Contains(out, "nothing new to remember of workspace") {
 		t.Errorf("of a workspace without memories: %v, %s", err, out)
 	}
 	if out, err := command("--for", "dreams"); err == nil || !strings.Contains(out, "response") {

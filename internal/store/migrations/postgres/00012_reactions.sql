@@ -10,6 +10,8 @@ CREATE TABLE reactions (
     PRIMARY KEY (team_id, channel_id, ts, user_id, name)
 );
 CREATE INDEX reactions_by_time ON reactions (team_id, channel_id, added_us);
+ALTER TABLE changes ADD COLUMN author TEXT NOT NULL DEFAULT ''; -- user id of the message's author; only at a channel's top level
 
 -- +goose Down
+ALTER TABLE changes DROP COLUMN author;
 DROP TABLE reactions;
