@@ -1,0 +1,338 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Row is what became of one case, asked once.
+type Row struct {
+	Case     string `json:"case"`
+	Repeat   int    `json:"repeat"` // from 0
+	Cluster  string `json:"cluster"`
+	Lang     string `json:"lang"`
+	Category string `json:"category"`
+	Target   Target `json:"target"`
+	// Spoke is whether the bot would have posted, all rules and thresholds applied.
+	Spoke bool `json:"spoke"`
+	// Rule decided it; empty where the model did.
+	Rule string `json:"rule,omitempty"`
+	// Verdict is the newest readable one, before any threshold; nil where no model was asked, or
+	// none could be read.
+	Verdict *Verdict `json:"verdict,omitempty"`
+	// Error is why there is no verdict though a model was asked.
+	Error string `json:"error,omitempty"`
+	// At is when it posted, in seconds; Timing compares that with the window of a played case.
+	At     *float64 `json:"at,omitempty"`
+	Timing Timing   `json:"timing,omitempty"`
+
+	Calls     int   `json:"calls"` // of the model, recorded answers included
+	TokensIn  int   `json:"tokens_in"`
+	TokensOut int   `json:"tokens_out"`
+	LatencyMS int64 `json:"latency_ms"`
+	// System and Prompt are what the model was asked last.
+	System string `json:"system,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// Verdict is a model's.
+type Verdict struct {
+	ShouldRespond bool    `json:"should_respond"`
+	Confidence    float64 `json:"confidence"`
+	DelaySeconds  *int    `json:"delay_seconds,omitempty"`
+	Reason        string  `json:"reason"`
+	Addressee     string  `json:"addressee,omitempty"`
+	Gist          string  `json:"gist,omitempty"`
+}
+
+// score is the probability that speaking is right, as the verdict has it. The scale of
+// confidence begins at a guess, so that 0 is even odds either way.
+func (v Verdict) score() float64 {
+	if v.ShouldRespond {
+		return (1 + v.Confidence) / 2
+	}
+	return (1 - v.Confidence) / 2
+}
+
+// Timing is when a played case was answered, by its window.
+type Timing string
+
+// The timings.
+const (
+	Early  Timing = "early"
+	InTime Timing = "in_time"
+	Late   Timing = "late"
+)
+
+// Costs of the two errors, and the share of pauses in which a word is wanted, by which the expected cost is
+// told. A false interruption counts twice a missed intervention: people leave bots that butt in.
+const (
+	costMissed = 1.0
+	costFalse  = 2.0
+)
+
+// Figures are what a run came to. A figure that has no cases behind it is null.
+type Figures struct {
+	Cases   int `json:"cases"`   // that were read
+	Answers int `json:"answers"` // cases × repeats
+	// Speak, Silent and Either are answers by target; the last are not scored.
+	Speak  int `json:"speak"`
+	Silent int `json:"silent"`
+	Either int `json:"either"`
+	Missed int `json:"missed"` // of Speak
+	False  int `json:"false"`  // of Silent
+
+	MissedRate *float64 `json:"missed_rate"`
+	FalseRate  *float64 `json:"false_rate"`
+	// BalancedAccuracy is 1 less the mean of the two rates.
+	BalancedAccuracy *float64 `json:"balanced_accuracy"`
+	// ExpectedCost of an answer: 1 for one that is missed, 2 for a false one, at the cases' own share of Speak.
+	ExpectedCost *float64 `json:"expected_cost"`
+	// Brier is the mean squared distance between score and target, of readable verdicts.
+	Brier *float64 `json:"brier"`
+
+	// Intervals are 95 %: Wilson's of the rates, of balanced accuracy by a bootstrap over clusters.
+	MissedInterval   *Interval `json:"missed_interval"`
+	FalseInterval    *Interval `json:"false_interval"`
+	BalancedInterval *Interval `json:"balanced_interval"`
+
+	Timings struct {
+		Early  int `json:"early"`
+		InTime int `json:"in_time"`
+		Late   int `json:"late"`
+	} `json:"timings"`
+	Rules      map[string]int `json:"rules"`      // answers that a rule decided, by rule
+	Unreadable int            `json:"unreadable"` // answers without a verdict
+	Flips      int            `json:"flips"`      // cases whose repeats disagree
+
+	Calls     int   `json:"calls"`
+	TokensIn  int   `json:"tokens_in"`
+	TokensOut int   `json:"tokens_out"`
+	P50MS     int64 `json:"p50_ms"` // latency of answers that a model gave
+	P95MS     int64 `json:"p95_ms"`
+
+	Categories  []Group `json:"categories"`
+	Languages   []Group `json:"languages"`
+	Reliability []Bin   `json:"reliability"`
+	Thresholds  []Point `json:"thresholds"`
+}
+
+// Interval is from Low to High, both included.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Group is the answers of one category or language.
+type Group struct {
+	Name   string `json:"name"`
+	Missed Rate   `json:"missed"`
+	False  Rate   `json:"false"`
+}
+
+// Bin is the verdicts with scores next to each other.
+type Bin struct {
+	Score float64 `json:"score"` // their mean
+	Speak Rate    `json:"speak"` // of those, the share with target speak
+}
+
+// Point is what both rates would be with another min_confidence.
+type Point struct {
+	MinConfidence float64  `json:"min_confidence"`
+	MissedRate    *float64 `json:"missed_rate"`
+	FalseRate     *float64 `json:"false_rate"`
+}
+
+// bins is how many bins of equal count a reliability diagram has at most.
+const bins = 10
+
+// Figure computes the figures of a run's rows.
+func Figure(rows []Row) Figures {
+	f := Figures{Answers: len(rows), Rules: map[string]int{}}
+	outcomes := map[string]map[bool]bool{} // case → spoke
+	var latencies []float64
+	for _, r := range rows {
+		if outcomes[r.Case] == nil {
+			outcomes[r.Case] = map[bool]bool{}
+		}
+		outcomes[r.Case][r.Spoke] = true
+		switch r.Timing {
+		case Early:
+			f.Timings.Early++
+		case InTime:
+			f.Timings.InTime++
+		case Late:
+			f.Timings.Late++
+		}
+		if r.Rule != "" {
+			f.Rules[r.Rule]++
+		}
+		if r.Error != "" {
+			f.Unreadable++
+		}
+		f.Calls += r.Calls
+		f.TokensIn += r.TokensIn
+		f.TokensOut += r.TokensOut
+		if r.Calls > 0 {
+			latencies = append(latencies, float64(r.LatencyMS))
+		}
+	}
+	f.Cases = len(outcomes)
+	for _, spoke := range outcomes {
+		if len(spoke) == 2 {
+			f.Flips++
+		}
+	}
+	slices.Sort(latencies)
+	f.P50MS, f.P95MS = int64(quantile(latencies, 0.5)), int64(quantile(latencies, 0.95))
+	f.errors(rows)
+	f.Categories = groups(rows, func(r Row) string { return r.Category })
+	f.Languages = groups(rows, func(r Row) string { return r.Lang })
+	f.calibration(rows)
+	return f
+}
+
+func (f *Figures) errors(rows []Row) {
+	all := count(rows)
+	missed, wrong := all.missedRate(), all.falseRate()
+	f.Speak, f.Silent, f.Either = all.speak, all.silent, len(rows)-all.speak-all.silent
+	f.Missed, f.False = all.missed, all.false
+	f.MissedRate, f.FalseRate = missed.Value, wrong.Value
+	f.MissedInterval, f.FalseInterval = missed.interval(), wrong.interval()
+	if accuracy, ok := all.balanced(); ok {
+		f.BalancedAccuracy = &accuracy
+		share := float64(f.Speak) / float64(f.Speak+f.Silent)
+		cost := costMissed**missed.Value*share + costFalse**wrong.Value*(1-share)
+		f.ExpectedCost = &cost
+	}
+	if low, high, ok := bootstrap(byCluster(rows), counts.plus, counts.balanced); ok {
+		f.BalancedInterval = &Interval{low, high}
+	}
+}
+
+func (r Rate) interval() *Interval {
+	if r.Low == nil {
+		return nil
+	}
+	return &Interval{*r.Low, *r.High}
+}
+
+// counts are of scored rows by target, and of the errors among them.
+type counts struct{ speak, missed, silent, false int }
+
+func count(rows []Row) (c counts) {
+	for _, r := range rows {
+		c = c.plus(r.counts())
+	}
+	return c
+}
+
+func (r Row) counts() (c counts) {
+	switch {
+	case r.Target == Speak && r.Spoke:
+		c.speak = 1
+	case r.Target == Speak:
+		c.speak, c.missed = 1, 1
+	case r.Target == Silent && r.Spoke:
+		c.silent, c.false = 1, 1
+	case r.Target == Silent:
+		c.silent = 1
+	}
+	return c
+}
+
+func (c counts) plus(d counts) counts {
+	return counts{c.speak + d.speak, c.missed + d.missed, c.silent + d.silent, c.false + d.false}
+}
+
+func (c counts) missedRate() Rate { return NewRate(c.missed, c.speak) }
+func (c counts) falseRate() Rate  { return NewRate(c.false, c.silent) }
+
+// balanced is the balanced accuracy; ok is false unless both targets occur.
+func (c counts) balanced() (accuracy float64, ok bool) {
+	if c.speak == 0 || c.silent == 0 {
+		return 0, false
+	}
+	return 1 - (float64(c.missed)/float64(c.speak)+float64(c.false)/float64(c.silent))/2, true
+}
+
+// byCluster is the counts of each cluster, in the order in which they first occur.
+func byCluster(rows []Row) []counts {
+	at := map[string]int{}
+	var all []counts
+	for _, r := range rows {
+		i, known := at[r.Cluster]
+		if !known {
+			i = len(all)
+			at[r.Cluster] = i
+			all = append(all, counts{})
+		}
+		all[i] = all[i].plus(r.counts())
+	}
+	return all
+}
+
+func groups(rows []Row, name func(Row) string) []Group {
+	by := map[string][]Row{}
+	for _, r := range rows {
+		by[name(r)] = append(by[name(r)], r)
+	}
+	all := []Group{}
+	for name, rows := range by {
+		c := count(rows)
+		all = append(all, Group{name, c.missedRate(), c.falseRate()})
+	}
+	slices.SortFunc(all, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// calibration is of the verdicts alone: what rules decide has no score.
+func (f *Figures) calibration(rows []Row) {
+	var judged []Row
+	sum := 0.0
+	for _, r := range rows {
+		if r.Target != Either && r.Verdict != nil {
+			judged = append(judged, r)
+			sum += math.Pow(r.Verdict.score()-truth(r), 2)
+		}
+	}
+	f.Reliability, f.Thresholds = []Bin{}, []Point{}
+	if len(judged) == 0 {
+		return
+	}
+	brier := sum / float64(len(judged))
+	f.Brier = &brier
+	slices.SortStableFunc(judged, func(a, b Row) int { return cmp.Compare(a.Verdict.score(), b.Verdict.score()) })
+	n := min(bins, len(judged))
+	for i := range n {
+		part := judged[i*len(judged)/n : (i+1)*len(judged)/n]
+		score, speak := 0.0, 0
+		for _, r := range part {
+			score += r.Verdict.score()
+			speak += int(truth(r))
+		}
+		f.Reliability = append(f.Reliability, Bin{score / float64(len(part)), NewRate(speak, len(part))})
+	}
+	for step := range 21 {
+		threshold := float64(step) / 20
+		at := slices.Clone(rows)
+		for i, r := range at {
+			if v := r.Verdict; v != nil && (r.Rule == "" || r.Rule == lowConfidence) {
+				at[i].Spoke = v.ShouldRespond && v.Confidence >= threshold
+			}
+		}
+		c := count(at)
+		f.Thresholds = append(f.Thresholds, Point{threshold, c.missedRate().Value, c.falseRate().Value})
+	}
+}
+
+// lowConfidence is the rule that a threshold makes: it is lifted where another one is tried.
+const lowConfidence = "low_confidence"
+
+func truth(r Row) float64 {
+	if r.Target == Speak {
+		return 1
+	}
+	return 0
+}
