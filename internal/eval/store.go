@@ -53,8 +53,9 @@ var ErrOtherRun = errors.New("the folder holds a run of other cases, another jud
 // log is the folder of a run that rows are appended to. A row is written whole or, by a crash, not:
 // a half-written last line is cut off when the run goes on.
 type log struct {
-	file *os.File
-	rows []Row // that were there
+	file   *os.File // nil keeps nothing
+	header Header   // with the time of the run's first start
+	rows   []Row    // that were there
 }
 
 // openLog begins a run in dir, or goes on with the one that is there. It returns ErrOtherRun
@@ -63,7 +64,6 @@ func openLog(dir string, h Header) (*log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, headerFile)
 	existing, err := readHeader(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -71,18 +71,14 @@ func openLog(dir string, h Header) (*log, error) {
 		if err != nil {
 			return nil, err
 		}
-		// In place at once, or not at all: a header that is cut short would end the run for good.
-		if err := os.WriteFile(path+".new", append(body, '\n'), 0o600); err != nil {
-			return nil, err
-		}
-		if err := os.Rename(path+".new", path); err != nil {
+		// A header that is cut short would end the run for good.
+		if err := writeWhole(filepath.Join(dir, headerFile), append(body, '\n')); err != nil {
 			return nil, err
 		}
 	case err != nil:
 		return nil, err
 	default:
-		existing.Began = h.Began
-		if existing != h {
+		if h.Began = existing.Began; existing != h {
 			return nil, fmt.Errorf("%s: %w: choose another folder, or remove this one", dir, ErrOtherRun)
 		}
 	}
@@ -101,10 +97,13 @@ func openLog(dir string, h Header) (*log, error) {
 		_ = file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
-	return &log{file, rows}, nil
+	return &log{file, h, rows}, nil
 }
 
 func (l *log) append(r Row) error {
+	if l.file == nil {
+		return nil
+	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
